@@ -1,4 +1,4 @@
-"""What Neo4j Browser is given: a style sheet, a guide with queries to click, and these as favourites."""
+"""Files for Neo4j Browser: a style sheet, a guide with queries to click, and the queries as favourites."""
 
 import io
 import re
@@ -12,7 +12,7 @@ from kgprobe.report.page import render_page
 
 STYLE, GUIDE, FAVOURITES = "kgprobe.grass", "guide.html", "kgprobe-queries.zip"
 
-# What is painted, as the style sheet colours it.
+# Painted relationship types with their colours in the style sheet.
 _LEGEND = {
     "KNOWN": "surely known (blue)",
     "UNSURE": "asked, and not sure (grey)",
@@ -22,21 +22,21 @@ _LEGEND = {
 }
 _FIRST = "MATCH path = (:Entity)-[:UNKNOWN|FORGOT]->(:Entity) RETURN path LIMIT 50"
 _PARAMETERS = re.compile(r"^For Neo4j Browser: (:params \{.*\})$", re.MULTILINE)
-# The lines of a query's comment that say how it is called, which a guide shows otherwise.
+# Lines of a query's comment with its parameters, which the guide shows separately.
 _CALLED = re.compile(r"^(For Neo4j Browser|Unless given): .*\n?", re.MULTILINE)
-# The same zip each time: files have the first day that one can hold.
+# The first date of the zip format, so that the archive is the same each time.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class BrowserQuery:
-    """A query as a person meets it in Neo4j Browser.
+    """A query in Neo4j Browser.
 
     Attributes:
-        name: of its file, ``explore/…``.
-        title: what it answers, in a line.
+        name: name of its file, ``explore/…``.
+        title: a line on its purpose.
         about: its comment, as prose.
-        parameters: a command of Browser that sets its parameters; empty where it has none.
+        parameters: the Browser command that sets its parameters; empty where it has none.
         text: the query, without its comment.
     """
 
@@ -48,20 +48,20 @@ class BrowserQuery:
 
 
 def browser_queries() -> list[BrowserQuery]:
-    """The queries of ``explore/`` that are written for Neo4j Browser: first those whose paths it draws.
+    """Return the queries of ``explore/`` that are written for Neo4j Browser, those with drawn paths first.
 
     >>> [query.name for query in browser_queries() if query.name.endswith("known")]
     ['explore/known', 'explore/unknown']
     """
-    made = [_browser_query(query) for query in map(get_query, explore_names()) if _PARAMETERS.search(query.about)]
-    return sorted(made, key=lambda query: "path" not in query.text)
+    queries = [_browser_query(query) for query in map(get_query, explore_names()) if _PARAMETERS.search(query.about)]
+    return sorted(queries, key=lambda query: "path" not in query.text)
 
 
 def browser_files(base: str) -> dict[str, bytes]:
-    """The files by name: ``kgprobe.grass``, ``guide.html``, ``kgprobe-queries.zip``.
+    """Return the files by name: ``kgprobe.grass``, ``guide.html``, ``kgprobe-queries.zip``.
 
     Args:
-        base: the address of the folder in which they will lie, with a slash at its end.
+        base: address of their folder, with a trailing slash.
     """
     queries = browser_queries()
     guide = render_page(
@@ -78,17 +78,15 @@ def browser_files(base: str) -> dict[str, bytes]:
 
 
 def _browser_query(query: Query) -> BrowserQuery:
-    found = _PARAMETERS.search(query.about)
+    match = _PARAMETERS.search(query.about)
     statement = "\n".join(line for line in query.text.splitlines() if not line.startswith("//"))
     about = " ".join(_CALLED.sub("", query.about).split())
-    parameters = found[1] if found else ""
-    return BrowserQuery(
-        query.name, query.name.partition("/")[2].replace("_", " "), about, parameters, statement.strip()
-    )
+    title = query.name.partition("/")[2].replace("_", " ")
+    return BrowserQuery(query.name, title, about, match[1] if match else "", statement.strip())
 
 
 def _favourite(query: BrowserQuery) -> bytes:
-    """A favourite's first line is its title; the second is what to run before it."""
+    """Return a favourite: its first line is its title, the second the command to run before it."""
     before = f"// First run {query.parameters}\n" if query.parameters else ""
     return f"// {query.title}\n{before}{query.text}\n".encode()
 

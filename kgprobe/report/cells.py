@@ -1,4 +1,4 @@
-"""Cells of a table as people read them."""
+"""Formatting of table cells for people."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from kgprobe.tables import Table
 
 
 def shown(value: Any) -> str:
-    """A value of a table: numbers with three decimals or their interval, a dash where there is none."""
+    """Return a cell's text: numbers with three decimals or their interval, a dash for None."""
     if value is None:
         return "—"
     if isinstance(value, (Share, Mean, Percent, Points)):
@@ -22,7 +22,7 @@ def shown(value: Any) -> str:
 
 
 def rounded(value: Any) -> str:
-    """A value as it is, but for the digits of a number that nobody reads; very small ones keep two that say something.
+    """Return a value's text with three decimals; very small numbers have two significant digits.
 
     >>> rounded(0.00588235), rounded(0.000012345), rounded(1990), rounded(None)
     ('0.006', '1.2e-05', '1990', '')
@@ -33,15 +33,21 @@ def rounded(value: Any) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value stands on the right."""
+    """Return True for numbers, which are aligned to the right."""
     return isinstance(value, (int, float, Share, Mean, Percent, Points)) and not isinstance(value, bool)
 
 
 def numeric_columns(table: Table) -> set[str]:
-    """The columns of a table that hold numbers alone, or nothing."""
-    return {name for name in table.columns if all(row.get(name) is None or is_number(row[name]) for row in table.rows)}
+    """Return the columns that contain only numbers and None."""
+    columns = set(table.columns)
+    for row in table.rows:
+        columns -= {name for name, value in row.items() if not (value is None or is_number(value))}
+    return columns
 
 
 def share_columns(table: Table) -> set[str]:
-    """The columns of a table that hold a share in any row."""
-    return {name for name in table.columns if any(isinstance(row.get(name), Share) for row in table.rows)}
+    """Return the columns that contain a share."""
+    columns: set[str] = set()
+    for row in table.rows:
+        columns |= {name for name, value in row.items() if isinstance(value, Share)}
+    return columns.intersection(table.columns)

@@ -1,7 +1,7 @@
-"""Relations against entities: where the facts are that were asked, and which of them a model never gets right.
+"""Dotted map of relations by entities: numbers of asked facts, and the share that a model never answers right.
 
-Figure 5 of the parameterized-graph paper shows countries by relations as dots: the larger, the more of a country's
-facts are of the relation; the colour tells the zero-sense rate.
+Figure 5 of the parameterized-graph paper shows countries by relations as dots. The size is the share of the country's
+facts that are of the relation, the colour is the zero-sense rate.
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,6 @@ from dataclasses import dataclass
 import pandas as pd
 
 RELATIONS = 12
-
-
 ENTITIES = 16
 
 
@@ -20,9 +18,9 @@ class Dot:
     """The asked facts of one relation at one entity.
 
     Attributes:
-        row, column: places of the relation and the entity.
-        facts: how many there are.
-        share: of the entity's facts that were asked, in (0, 1].
+        row, column: positions of the relation and the entity.
+        facts: number of facts.
+        share: their share of the entity's asked facts, in (0, 1].
         zero_sense_rate: the share of them that was never answered right.
     """
 
@@ -35,13 +33,13 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class DottedMap:
-    """Those with most facts.
+    """The relations and entities with most facts.
 
     Attributes:
-        relations, entities: what they are called, those with most facts first.
-        dots: by row and column, those without a fact left out.
-        facts: how many were asked in all.
-        shown: how many of these stand at one of the dots.
+        relations, entities: their names, by decreasing number of facts.
+        dots: by row and column, without empty ones.
+        facts: number of all asked facts.
+        shown: number of facts that are in a dot.
     """
 
     relations: Sequence[str]
@@ -52,24 +50,17 @@ class DottedMap:
 
 
 def dotted_map(facts: pd.DataFrame, relations: int = RELATIONS, entities: int = ENTITIES) -> DottedMap:
-    """The relations and entities with most facts; a fact counts for its subject and for its object.
+    """Count facts by the relations and entities with most facts; a fact counts for its subject and its object.
 
     Args:
-        facts: as a finding has them, one row a fact.
-        relations, entities: how many at most.
+        facts: the facts of a finding.
+        relations, entities: maximum numbers.
     """
+    never = facts[["fact", "relation"]].assign(never=facts["right"] == 0)
     ends = pd.concat(
         [
-            pd.DataFrame(
-                {
-                    "fact": facts["fact"],
-                    "relation": facts["relation"],
-                    "entity": facts[end],
-                    "label": facts[f"{end}_label"],
-                    "never": facts["right"] == 0,
-                }
-            )
-            for end in ("subject", "object")
+            never.assign(entity=facts["subject"], label=facts["subject_label"]),
+            never.assign(entity=facts["object"], label=facts["object_label"]),
         ]
     ).drop_duplicates(["fact", "entity"])
     rows = _most(facts["relation"], relations)
@@ -77,7 +68,7 @@ def dotted_map(facts: pd.DataFrame, relations: int = RELATIONS, entities: int = 
     ends = ends[ends["relation"].isin(rows)]
     columns = _most(ends["entity"], entities)
     ends = ends[ends["entity"].isin(columns)]
-    told = dict(zip(facts["relation"], facts["relation_label"], strict=True))
+    names = dict(zip(facts["relation"], facts["relation_label"], strict=True))
     labels = dict(zip(ends["entity"], ends["label"], strict=True))
     cells = ends.groupby(["relation", "entity"])["never"].agg(["size", "mean"])
     dots = [
@@ -86,7 +77,7 @@ def dotted_map(facts: pd.DataFrame, relations: int = RELATIONS, entities: int = 
     ]
     dots.sort(key=lambda dot: (dot.row, dot.column))
     return DottedMap(
-        [str(told[relation] or relation) for relation in rows],
+        [str(names[relation] or relation) for relation in rows],
         [str(labels[entity] or entity) for entity in columns],
         dots,
         len(facts),
@@ -95,6 +86,6 @@ def dotted_map(facts: pd.DataFrame, relations: int = RELATIONS, entities: int = 
 
 
 def _most(keys: "pd.Series[str]", count: int) -> list[str]:
-    """The keys that come most often; of equal ones the smaller ones, whatever the order of the facts."""
+    """Return the most frequent keys; ties go to the smaller key, so that the order of the facts does not matter."""
     sizes = keys.value_counts()
     return sorted(sizes.index, key=lambda key: (-sizes[key], str(key)))[:count]

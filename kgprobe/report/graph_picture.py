@@ -1,4 +1,4 @@
-"""A part of the graph as neo4j-viz draws it: facts coloured by E[θ], on a scale that is the same in all pictures."""
+"""Pictures of subgraphs (neo4j-viz): facts coloured by E[θ], on the same scale in all pictures."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,25 +9,25 @@ from kgprobe.sanitize import visible
 if TYPE_CHECKING:
     from neo4j_viz import VisualizationGraph
 
-# From a model that does not fail on a fact to one that always does; told apart by colour-blind people too.
+# From never failing to always failing; distinguishable by colour-blind people.
 SCALE = ("#0072b2", "#b8c4cc", "#d55e00")
-# Of facts of which nothing is believed.
+# Colour of facts without a belief.
 UNASKED = "#9a9a9a"
 _AROUND, _OTHER = "#f0c419", "#c4ced8"
 
-# Characters of a caption; the whole name stands in what a click shows, as far as a person would read it.
+# Maximum characters of a caption, and of a value in the details that a click shows.
 _CAPTION = 40
 _LONGEST = 1_000
 
 
 def picture_of(subgraph: Subgraph, around: str | None = None) -> "VisualizationGraph":
-    """The facts as relationships and their ends as nodes, with names as captions.
+    """Return the facts as relationships between nodes, with names as captions.
 
-    A relationship's colour is that of E[θ], from 0 to 1 on the scale ``SCALE``; what the run surely knows or does not
-    know is drawn wider, and what it never came near is grey. Its properties are what a click shows.
+    A relationship's colour is its E[θ], from 0 to 1 on the scale ``SCALE``, or grey without a belief. Surely known and
+    surely unknown facts are drawn wider. A click shows the properties.
 
     Args:
-        around: id of the entity that stands out.
+        around: id of the highlighted entity.
     """
     from neo4j_viz import Node, Relationship, VisualizationGraph
     from neo4j_viz.colors import ColorSpace, interpolate_gradient
@@ -55,16 +55,15 @@ def picture_of(subgraph: Subgraph, around: str | None = None) -> "VisualizationG
     ]
     drawn = VisualizationGraph(nodes=nodes, relationships=relationships)
     thetas = {belief.theta for belief in subgraph.beliefs.values()}
-    # One colour a value, and not neo4j-viz's own gradient, which begins at the least value of each picture.
+    # One colour per value, because neo4j-viz's own gradient begins at the least value of each picture.
     drawn.color_relationships(
         property="E[θ]",
         colors={theta: interpolate_gradient(list(SCALE), theta) for theta in thetas} | {None: UNASKED},
         color_space=ColorSpace.DISCRETE,
     )
     title = "E[θ], grey: not asked"
-    drawn.set_legend(
-        relationships=ContinuousLegendSection(title=title, gradient=list(SCALE), min_value="0", max_value="1")
-    )
+    legend = ContinuousLegendSection(title=title, gradient=list(SCALE), min_value="0", max_value="1")
+    drawn.set_legend(relationships=legend)
     return drawn
 
 
@@ -73,7 +72,7 @@ def _caption(name: str) -> str:
     return shown if len(shown) <= _CAPTION else f"{shown[:_CAPTION]}…"
 
 
-def _told(text: str) -> str:
+def _detail(text: str) -> str:
     return visible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
 
 
@@ -85,21 +84,22 @@ def _width(subgraph: Subgraph, fact: Fact) -> float:
 
 
 def _entity_properties(entity: Entity) -> dict[str, Any]:
-    told = {"id": entity.id, "name": entity.label, "description": entity.description, "types": ", ".join(entity.types)}
-    return {name: _told(value) for name, value in told.items() if value}
+    details = {"id": entity.id, "name": entity.label, "description": entity.description}
+    details["types"] = ", ".join(entity.types)
+    return {name: _detail(value) for name, value in details.items() if value}
 
 
 def _fact_properties(subgraph: Subgraph, fact: Fact) -> dict[str, Any]:
     belief = subgraph.beliefs.get(fact.id)
-    named = {"fact": fact.id, "relation": fact.relation, "start": fact.start, "end": fact.end}
-    told: dict[str, Any] = {name: _told(value) for name, value in named.items() if value}
+    texts = {"fact": fact.id, "relation": fact.relation, "start": fact.start, "end": fact.end}
+    details: dict[str, Any] = {name: _detail(value) for name, value in texts.items() if value}
     if belief is not None:
-        told |= {
+        details |= {
             "E[θ]": belief.theta,
             "interval": f"{belief.low:.2f} to {belief.high:.2f}",
             "believed": belief.believed,
             "right : wrong": f"{belief.right} : {belief.wrong}",
         }
         if belief.question:
-            told["question"] = _told(belief.question)
-    return told
+            details["question"] = _detail(belief.question)
+    return details

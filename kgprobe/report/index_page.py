@@ -1,4 +1,4 @@
-"""All results of a machine on one page, with links to theirs."""
+"""The index page: all results of a machine, with links to their pages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from kgprobe.sanitize import counted
 
 @dataclass(frozen=True, slots=True)
 class IndexRow:
-    """A result as the index shows it.
+    """A result in the index.
 
     Attributes:
-        says: in a sentence.
-        changed: the day and the time, as people read it.
-        link: to its page, from the index; None where it has none.
-        writes_page: the command that writes it.
+        says: its summary in a sentence.
+        changed: formatted date and time of the last change.
+        link: relative link to its page; None where it has none.
+        writes_page: the command that writes its page.
     """
 
     kind: str
@@ -29,12 +29,12 @@ class IndexRow:
 
 
 def write_index_page(path: Path, rows: Sequence[IndexRow]) -> Path:
-    """Write an index and give its path. Whatever names hold shows as text.
+    """Write the index page and return its path. Names are escaped.
 
     Raises:
-        KgprobeError: it cannot be written.
+        KgprobeError: the page cannot be written.
     """
     kinds = list(dict.fromkeys(row.kind for row in rows))
-    lead = f"{counted(len(rows), 'result')} on this machine, those that were written last first."
+    lead = f"{counted(len(rows), 'result')} on this machine, the latest first."
     section = Section("index", values={"rows": rows, "kinds": kinds})
     return write_page(path, "Results of kgprobe", [lead], [section], script="index.js")

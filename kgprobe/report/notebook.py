@@ -1,4 +1,4 @@
-"""What a notebook shows of a result."""
+"""Results in notebooks."""
 
 from collections.abc import Sequence
 
@@ -7,5 +7,5 @@ from kgprobe.tables import Table
 
 
 def tables_html(summary: str, tables: Sequence[Table]) -> str:
-    """A summary with tables, as a piece of HTML; labels show as text."""
+    """Return a summary with tables as HTML; labels are escaped."""
     return render_page("notebook.html", summary=summary, tables=tables)

@@ -1,13 +1,14 @@
-"""Asked facts as a page carries them: columns of numbers and one list of texts, compressed.
+"""Asked facts in the data of a page: columns of numbers and one list of texts, compressed.
 
-What the script of pages unpacks, ``pages/asked.js``. Texts stand in the order in which people look them up, so that
-places sort as texts do; entities are told apart by their ids, whatever they are called.
+The script ``pages/asked.js`` unpacks them. Texts are in alphabetical order, so that places sort as texts do. Entities
+are distinguished by their ids, even if they share a label.
 """
 
 import base64
 import math
 import zlib
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +18,13 @@ import pandas as pd
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.sanitize import visible, visible_lines
 
-# Of what stood beside a right answer, so many are carried, the most probable ones.
+# Maximum number of alternatives per fact, the most probable ones.
 NAMES = 10
 FEWER_NAMES = 3
-# Characters of a text: of a prompt with examples its end is what is asked.
+# Maximum characters of a text. Long prompts lose their beginning, because the question is at their end.
 _LONGEST = 2_000
 _CUT = 200
-# Characters of base64: what is left of a page of 15 MB for everything else.
+# Maximum characters of base64, so that a page stays below 15 MB.
 ROOM = 13_500_000
 
 _BELIEFS = [word.value for word in BeliefWord]
@@ -31,12 +32,12 @@ _BELIEFS = [word.value for word in BeliefWord]
 
 @dataclass(frozen=True, slots=True)
 class AskedOf:
-    """What one result asked.
+    """The asked facts of one result.
 
     Attributes:
-        label: what the result is called among the others.
-        probe: how it asked.
-        facts: as :func:`~kgprobe.analysis.asked_facts.asked_facts` gives them.
+        label: name of the result.
+        probe: name of its probe.
+        facts: from :func:`~kgprobe.analysis.asked_facts.asked_facts`.
     """
 
     label: str
@@ -46,11 +47,11 @@ class AskedOf:
 
 @dataclass(frozen=True, slots=True)
 class PackedFacts:
-    """Facts for a page, and what was left out of them.
+    """Facts for a page.
 
     Attributes:
         data: base64 of a zlib stream of JSON.
-        notes: what is not carried, in sentences.
+        notes: sentences on the parts that are left out.
     """
 
     data: str
@@ -58,45 +59,43 @@ class PackedFacts:
 
 
 def pack_facts(results: Sequence[AskedOf], room: int = ROOM) -> PackedFacts:
-    """Pack the asked facts of some results; where they take too much room, what is longest is left out, and told.
+    """Pack the asked facts of results; without enough room, the longest parts are left out, with a note.
 
     Args:
-        results: at least one, with a fact at least.
-        room: characters that the data may take; a list that takes more even so is carried whole.
+        results: at least one, with at least one fact.
+        room: maximum characters of the data; the list of facts itself is never cut.
     """
     more = max((len(names) for result in results for names in result.facts["names"]), default=0)
     notes = []
     if more > NAMES:
-        notes.append(
-            f"Of what stood beside a right answer, the {NAMES} most probable are listed; all are in the result's file"
-            " of outcomes."
-        )
+        notes.append(f"The {NAMES} most probable alternatives are listed; the result's file of outcomes has all.")
     attempts = (
         (NAMES, _LONGEST, ""),
-        (FEWER_NAMES, _LONGEST, f"So that the page opens soon, it lists {FEWER_NAMES} of them at most."),
+        (FEWER_NAMES, _LONGEST, f"To keep the page small, it lists at most {FEWER_NAMES} alternatives per fact."),
         (FEWER_NAMES, _CUT, f"Prompts and texts are cut after {_CUT} characters, too."),
-        (0, 0, "The facts are many: what stood beside them, and prompts, are in the result's file of outcomes alone."),
+        (0, 0, "To keep the page small, alternatives and prompts are only in the result's file of outcomes."),
     )
     packed = PackedFacts("", notes)
     for names, longest, left_out in attempts:
-        data = base64.b64encode(zlib.compress(msgspec.json.encode(_columns(results, names, longest)), 9)).decode()
+        data = _encoded(results, names, longest)
         packed = PackedFacts(data, [*notes, left_out] if left_out else notes)
         if len(data) <= room:
             break
     return packed
 
 
-class _Places:
-    """Places of texts: first in the order of coming, in the end in the order of looking them up."""
+class _Texts:
+    """Distinct texts with their places in the order of insertion."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
 
-    def of(self, text: str | None) -> int:
+    def place(self, text: str | None) -> int:
+        """Return the place of a text, inserted if new; -1 for None."""
         return -1 if text is None else self._places.setdefault(text, len(self._places))
 
     def sorted(self) -> tuple[list[str], list[int]]:
-        """The texts in order, and the place in it of each former place."""
+        """Return the texts in alphabetical order, and the new place of each former place."""
         texts = sorted(self._places, key=lambda text: (text.casefold(), text))
         moved = [0] * len(texts)
         for place, text in enumerate(texts):
@@ -104,92 +103,112 @@ class _Places:
         return texts, moved
 
 
-def _columns(results: Sequence[AskedOf], most: int, longest: int) -> dict[str, Any]:
-    texts = _Places()
-    entities: dict[str, tuple[str, int]] = {}
-    columns: dict[str, list[int]] = {name: [] for name in _NAMES_OF_COLUMNS}
-    names: list[int] = []
-    probabilities: list[int] = []
-    ends: list[int] = []
-    facts: list[str] = []
-
-    def put(name: str, values: Iterable[int]) -> None:
-        columns[name].extend(values)
-
-    def entity(id_: str, label: str | None) -> int:
-        return entities.setdefault(id_, (visible(label or id_), len(entities)))[1]
-
-    def long(text: str | None, question: str | None) -> int:
-        if not text or text == question or not longest:
-            return -1
-        # The end of a prompt is what is asked.
-        return texts.of(visible_lines(text if len(text) <= longest else f"… {text[-longest:]}"))
-
-    for place, result in enumerate(results):
-        its = result.facts
-        put("result", [place] * len(its))
-        put(
-            "relation",
-            map(texts.of, (visible(label or id_) for label, id_ in _pairs(its, "relation_label", "relation"))),
-        )
-        for end in ("subject", "object"):
-            put(end, (entity(id_, label) for label, id_ in _pairs(its, f"{end}_label", end)))
-        for name in ("question", "answer", "prediction"):
-            put(name, (texts.of(None if text is None else visible(text)) for text in its[name]))
-        for name in ("right", "wrong"):
-            put(name, map(int, its[name]))
-        for name in ("theta", "low", "high"):
-            put(name, (round(1000 * value) for value in its[name]))
-        put("belief", map(_BELIEFS.index, its["belief"]))
-        put("probability", map(probability_code, its["probability"]))
-        put("text", (long(text, None) for text in its["text"]))
-        # A prompt is often the question but for the mark at its end.
-        bare = (question.removesuffix("…").strip() for question in its["question"])
-        put("prompt", (long(prompt.strip(), question) for prompt, question in zip(its["prompt"], bare, strict=True)))
-        put("more", (max(0, len(beside) - most) for beside in its["names"]))
-        for beside in its["names"]:
-            for name, probability in beside[:most]:
-                names.append(texts.of(visible(name)))
-                probabilities.append(probability_code(probability))
-            ends.append(len(names))
-        facts.extend(map(visible, its["fact"]))
-    for label, _ in entities.values():
-        texts.of(label)
-    strings, moved = texts.sorted()
-    for name in _OF_TEXTS:
-        columns[name] = [place if place < 0 else moved[place] for place in columns[name]]
-    order = sorted(entities, key=lambda id_: (moved[texts.of(entities[id_][0])], id_))
-    ranks = {entities[id_][1]: rank for rank, id_ in enumerate(order)}
-    for end in ("subject", "object"):
-        columns[end] = [ranks[place] for place in columns[end]]
-    return {
-        "rows": len(facts),
-        "results": [{"label": visible(result.label), "probe": result.probe} for result in results],
-        "beliefs": _BELIEFS,
-        "strings": strings,
-        "entities": [moved[texts.of(entities[id_][0])] for id_ in order],
-        "columns": columns,
-        "facts": facts,
-        "names": [moved[place] for place in names],
-        "probabilities": probabilities,
-        "ends": ends,
-        "start": _start(columns),
-    }
-
-
 _OF_TEXTS = ("relation", "question", "answer", "prediction", "text", "prompt")
-_NAMES_OF_COLUMNS = (
-    *_OF_TEXTS,
-    *("result", "subject", "object", "right", "wrong", "theta", "low", "high", "belief", "probability", "more"),
-)
+_OF_NUMBERS = ("result", "subject", "object", "right", "wrong", "theta", "low", "high", "belief", "probability", "more")
 
 
-def _pairs(facts: pd.DataFrame, one: str, other: str) -> Iterable[tuple[str, str]]:
-    return zip(facts[one], facts[other], strict=True)
+class _Packer:
+    """Columns of all results, with places for texts and entities.
+
+    Args:
+        most: maximum number of alternatives per fact.
+        longest: maximum characters of prompts and generated texts; 0 leaves them out.
+    """
+
+    def __init__(self, most: int, longest: int) -> None:
+        self._most = most
+        self._longest = longest
+        self._texts = _Texts()
+        self._entities: dict[str, tuple[str, int]] = {}
+        self._columns: dict[str, list[int]] = {name: [] for name in (*_OF_TEXTS, *_OF_NUMBERS)}
+        self._names: list[int] = []
+        self._probabilities: list[int] = []
+        self._ends: list[int] = []
+        self._facts: list[str] = []
+
+    def add(self, result: int, facts: pd.DataFrame) -> None:
+        """Add the facts of the result with this number."""
+        columns = self._columns
+        columns["result"] += [result] * len(facts)
+        columns["relation"] += map(self._label, facts["relation"], facts["relation_label"])
+        for end in ("subject", "object"):
+            columns[end] += map(self._entity, facts[end], facts[f"{end}_label"])
+        for name in ("question", "answer", "prediction"):
+            columns[name] += map(self._text, facts[name])
+        for name in ("right", "wrong"):
+            columns[name] += map(int, facts[name])
+        for name in ("theta", "low", "high"):
+            columns[name] += [round(1000 * value) for value in facts[name]]
+        columns["belief"] += map(_BELIEFS.index, facts["belief"])
+        columns["probability"] += map(probability_code, facts["probability"])
+        columns["text"] += map(self._long_text, facts["text"])
+        columns["prompt"] += map(self._prompt, facts["prompt"], facts["question"])
+        self._facts += map(visible, facts["fact"])
+        for names in facts["names"]:
+            self._add_names(names)
+
+    def packed(self, results: Sequence[AskedOf]) -> dict[str, Any]:
+        """Return all data of the page, with texts and entities in alphabetical order."""
+        label_places = {id_: self._texts.place(label) for id_, (label, _) in self._entities.items()}
+        strings, moved = self._texts.sorted()
+        columns = self._columns
+        for name in _OF_TEXTS:
+            columns[name] = [place if place < 0 else moved[place] for place in columns[name]]
+        order = sorted(self._entities, key=lambda id_: (moved[label_places[id_]], id_))
+        ranks = {self._entities[id_][1]: rank for rank, id_ in enumerate(order)}
+        for end in ("subject", "object"):
+            columns[end] = [ranks[place] for place in columns[end]]
+        return {
+            "rows": len(self._facts),
+            "results": [{"label": visible(result.label), "probe": result.probe} for result in results],
+            "beliefs": _BELIEFS,
+            "strings": strings,
+            "entities": [moved[label_places[id_]] for id_ in order],
+            "columns": columns,
+            "facts": self._facts,
+            "names": [moved[place] for place in self._names],
+            "probabilities": self._probabilities,
+            "ends": self._ends,
+            "start": _start(columns),
+        }
+
+    def _label(self, id_: str, label: str | None) -> int:
+        return self._texts.place(visible(label or id_))
+
+    def _entity(self, id_: str, label: str | None) -> int:
+        return self._entities.setdefault(id_, (visible(label or id_), len(self._entities)))[1]
+
+    def _text(self, text: str | None) -> int:
+        return self._texts.place(None if text is None else visible(text))
+
+    def _long_text(self, text: str | None) -> int:
+        if not text or not self._longest:
+            return -1
+        # The question is at the end of a prompt.
+        return self._texts.place(visible_lines(text if len(text) <= self._longest else f"… {text[-self._longest :]}"))
+
+    def _prompt(self, prompt: str, question: str) -> int:
+        # Many prompts equal the question, except for the ellipsis at its end.
+        prompt = prompt.strip()
+        return -1 if prompt == question.removesuffix("…").strip() else self._long_text(prompt)
+
+    def _add_names(self, names: Sequence[tuple[str, float | None]]) -> None:
+        self._columns["more"].append(max(0, len(names) - self._most))
+        for name, probability in names[: self._most]:
+            self._names.append(self._texts.place(visible(name)))
+            self._probabilities.append(probability_code(probability))
+        self._ends.append(len(self._names))
+
+
+def _encoded(results: Sequence[AskedOf], most: int, longest: int) -> str:
+    packer = _Packer(most, longest)
+    for number, result in enumerate(results):
+        packer.add(number, result.facts)
+    return base64.b64encode(zlib.compress(msgspec.json.encode(packer.packed(results)), 9)).decode()
 
 
 def probability_code(value: float | None) -> int:
-    """A probability with three digits as a whole number: -1 for none, 0 for zero, 2340 for 3.4e-2, 100 for one.
+    """Return a probability with three digits as an integer: -1 for None, 0 for zero, 2340 for 3.4e-2, 100 for one.
 
     >>> probability_code(0.034), probability_code(1.0), probability_code(None)
     (2340, 100, -1)
@@ -203,13 +222,11 @@ def probability_code(value: float | None) -> int:
 
 
 def _start(columns: dict[str, list[int]]) -> tuple[int, int]:
-    """Where the picture begins: the entity at which most facts are surely unknown, and the result that says so."""
-    surely, leans = _BELIEFS.index("surely unknown"), _BELIEFS.index("leans unknown")
-    weights: dict[tuple[int, int], float] = {}
-    worth = {surely: 1.0, leans: 0.1}
-    for result, subject, object_, belief in zip(
-        columns["result"], columns["subject"], columns["object"], columns["belief"], strict=True
-    ):
+    """Return the first view of the picture: the entity with most surely unknown facts, and their result."""
+    worth = {_BELIEFS.index("surely unknown"): 1.0, _BELIEFS.index("leans unknown"): 0.1}
+    weights: defaultdict[tuple[int, int], float] = defaultdict(float)
+    rows = zip(*(columns[name] for name in ("result", "subject", "object", "belief")), strict=True)
+    for result, subject, object_, belief in rows:
         for end in {subject, object_}:
-            weights[end, result] = weights.get((end, result), 0.0) + worth.get(belief, 0.001)
+            weights[end, result] += worth.get(belief, 0.001)
     return min(weights, key=lambda key: (-weights[key], key))

@@ -1,4 +1,4 @@
-"""Pages from the templates beside this file. Whatever is put into one shows as text."""
+"""Pages from the templates in the folder ``pages``. All values are escaped."""
 
 import base64
 import hashlib
@@ -28,23 +28,23 @@ def write_page(
     script: str | None = None,
     plotly: str | None = None,
 ) -> Path:
-    """Write a page into a folder, which is made, and give its path. Whatever names and notes hold shows as text.
+    """Write a page, creating its folder, and return its path. Names and notes are escaped.
 
     Args:
         lead: the first sentences.
         data: asked facts for the list and the picture, see :func:`kgprobe.report.packed_facts.pack_facts`.
-        script: what runs on the page, of the folder ``pages``; None for nothing.
-        plotly: where the script lies that draws plots, as the page names it; a page without needs nothing else.
+        script: name of the page's script in the folder ``pages``; None for no script.
+        plotly: address of plotly's script relative to the page; a page without it is self-contained.
 
     Raises:
-        KgprobeError: it cannot be written.
+        KgprobeError: the page cannot be written.
     """
     policy = None
-    runs = "" if script is None else _text(script)
+    code = "" if script is None else _text(script)
     if plotly is None:
-        # Only this script runs, and nothing is loaded, whatever a label holds.
-        digest = base64.b64encode(hashlib.sha256(runs.encode()).digest()).decode()
-        allowed = f"script-src 'sha256-{digest}'; " if runs else ""
+        # Only this script runs and nothing is loaded, even if a label contains markup.
+        digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+        allowed = f"script-src 'sha256-{digest}'; " if code else ""
         policy = f"default-src 'none'; {allowed}style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     page = render_page(
         "page.html",
@@ -52,7 +52,7 @@ def write_page(
         lead=lead,
         sections=sections,
         style=_text("page.css"),
-        script=runs,
+        script=code,
         data=data,
         plotly=plotly,
         policy=policy,
@@ -65,10 +65,10 @@ def write_page(
 
 
 def render_page(template: str, **values: Any) -> str:
-    """A template with these values in it.
+    """Render a template with these values.
 
     Args:
-        template: the file's name, in the folder ``pages``.
+        template: name of its file in the folder ``pages``.
     """
     return _environment().get_template(template).render(**values)
 
@@ -95,7 +95,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _headed(name: str) -> str:
-    """A column's name above it: only its first letter changes, so that names of models stay."""
+    """Return a column's heading: only the first letter is capitalized, so that names of models stay."""
     return name[:1].upper() + name[1:]
 
 

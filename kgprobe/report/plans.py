@@ -1,4 +1,4 @@
-"""A plan of a statement as people read it on a terminal."""
+"""Query plans on the terminal."""
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -9,7 +9,7 @@ from kgprobe.sanitize import visible, visible_lines
 
 
 def plan_shown(plan: QueryPlan) -> RenderableType:
-    """A table of a plan's operators, each indented below the one that takes its rows; or the engine's own text."""
+    """Return a table of a plan's operators, each indented below its consumer, or the engine's own text."""
     if not plan.steps:
         return Text(visible_lines(plan.text))
     was_run = any(step.rows is not None for step in plan.steps)

@@ -1,4 +1,4 @@
-"""Plots before they are drawn: lines, categories and heat maps."""
+"""Descriptions of plots: lines, categories and heat maps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ class Line:
     """One curve of a plot.
 
     Attributes:
-        x, y: of each point.
-        low, high: of its band, or of whiskers at points; empty where there is none.
-        points: marks instead of a line.
-        labels: what points are called, one each; empty where nothing is written beside them.
+        x, y: coordinates of each point.
+        low, high: bounds of its band, or of whiskers at points; empty where there are none.
+        points: draw points instead of a line.
+        labels: names of the points; empty for none.
     """
 
     name: str
@@ -33,10 +33,10 @@ class Plot:
     """Curves over one axis.
 
     Attributes:
-        title: what it shows, for its heading.
-        x_title, y_title: of the axes, with units where there are any.
-        log_x: a logarithmic axis.
-        y_range: the ends of the other; None fits the curves.
+        title: its heading.
+        x_title, y_title: titles of the axes, with units.
+        log_x: use a logarithmic x axis.
+        y_range: bounds of the y axis; None fits the curves.
     """
 
     title: str
@@ -49,11 +49,11 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """One thing among others that have no order of numbers: a measure, say.
+    """A category with its value, for example a measure.
 
     Attributes:
         value: None where it has none.
-        low, high: the ends of its whiskers; None where it has none.
+        low, high: bounds of its whiskers; None where it has none.
     """
 
     name: str
@@ -67,9 +67,9 @@ class CategoryPlot:
     """Values of categories, one below the other, the first on top.
 
     Attributes:
-        title: what it shows, for its heading.
-        value_title: of the axis of values; says what whiskers are.
-        value_range: the ends of that axis.
+        title: its heading.
+        value_title: title of the value axis, with the meaning of whiskers.
+        value_range: bounds of that axis.
     """
 
     title: str
@@ -83,11 +83,11 @@ class HeatMap:
     """Numbers in rows and columns, each as a colour.
 
     Attributes:
-        title: what it shows, for its heading.
-        rows, columns: names, each once; the first row on top.
-        values: one list a row; None where there is no number.
-        value_title: what a number is.
-        value_range: the numbers with the palest and the strongest colour; below 0, another colour is the strongest.
+        title: its heading.
+        rows, columns: distinct names; the first row on top.
+        values: one list per row; None where there is no number.
+        value_title: title of the numbers.
+        value_range: the numbers with the palest and the strongest colour; a negative minimum gives a diverging scale.
     """
 
     title: str
@@ -99,7 +99,7 @@ class HeatMap:
 
 
 def line_of(name: str, curve: Curve) -> Line:
-    """A curve over n = 1, 2, … with its band if it has one."""
+    """Return a curve over n = 1, 2, … with its band if it has one."""
     numbers = list(range(1, len(curve.mean) + 1))
     band = () if np.isnan(curve.low).any() else (curve.low.tolist(), curve.high.tolist())
     return Line(name, numbers, curve.mean.tolist(), *band)

@@ -14,34 +14,18 @@ from kgprobe.report.sections import Section, table_section
 from kgprobe.sanitize import visible
 from kgprobe.tables import Table
 
-# Each stands out, three to one at least, from a light page and from a dark one.
+# Each has a contrast of at least three to one on light and on dark pages.
 COLOURS = ("#3f7fd9", "#d4762c", "#1f9d8f", "#d9534f", "#9b6dd6", "#8a8a2a", "#d0559b", "#a9745b")
-
-
-# Curves that lie on each other show through: broad and whole below, narrow and broken above.
+# Coinciding curves stay visible: broad and solid below, narrow and dashed above.
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-
-
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
-
-
 _WIDTHS = (4.0, 3.0, 2.5, 2.0, 1.5)
-
-
-# Marks along a curve, about.
+# Approximate number of marks on a curve.
 _MARKS = 8
-
-
 _ROW_PIXELS = 34
-
-
 _RISING = ((0.0, "rgba(63,127,217,0)"), (1.0, "rgba(63,127,217,0.75)"))
-
-
 _DIVERGING = ((0.0, "rgba(212,118,44,0.75)"), (0.5, "rgba(128,128,128,0)"), (1.0, "rgba(63,127,217,0.75)"))
-
-
-# Columns of a heat map whose cells have room for a number.
+# Maximum number of columns of a heat map with numbers in its cells.
 _NUMBERED = 16
 
 
@@ -56,43 +40,42 @@ def write_plots_page(
     *,
     alone: bool = False,
 ) -> Path:
-    """Write a page of plots and tables into a folder, which is made, and give its path.
+    """Write a page of plots and tables, creating its folder, and return its path.
 
-    The script, 5 MB, goes into the folder above, if it is not there yet, and all pages beside this one share it; that
-    of a page alone goes beside the page. Whatever names and notes hold shows as text.
+    Plotly's script (5 MB) is written to the parent folder, where the pages of all results share it. For a page
+    ``alone`` it is written to the page's folder. Names and notes are escaped.
 
     Args:
-        path: of the page.
-        title, verdict, plots, tables, notes: what it shows, in this order.
-        config: what all of it depends on, as JSON has it.
-        alone: whether it is a page where a user wants one, not in a folder of its own.
+        path: path of the page.
+        title, verdict, plots, tables, notes: contents of the page, in this order.
+        config: settings that affect the numbers; JSON-compatible.
+        alone: True for a page at a path of the user's choice, not in a result's folder.
 
     Raises:
-        KgprobeError: it cannot be written.
+        KgprobeError: the page cannot be written.
     """
     make_folder(path.parent)
     script = _shared_script(path.parent if alone else path.parent.parent)
-    sections = [
-        *(Section("plot", plot.title, {"plot": _drawn(plot, place)}) for place, plot in enumerate(plots)),
-        *(table_section(table) for table in tables),
-        *(Section("text", "Notes", {"paragraphs": notes}) for _ in range(bool(notes))),
-        Section("how", values={"parts": {"What the numbers depend on": config_lines(config)}}),
-    ]
+    sections = [Section("plot", plot.title, {"plot": _drawn(plot, place)}) for place, plot in enumerate(plots)]
+    sections += map(table_section, tables)
+    if notes:
+        sections.append(Section("text", "Notes", {"paragraphs": notes}))
+    sections.append(Section("how", values={"parts": {"Settings": config_lines(config)}}))
     return write_page(path, title, [verdict], sections, plotly=script if alone else f"../{script}")
 
 
 def config_lines(config: Mapping[str, Any]) -> list[str]:
-    """A configuration as JSON, line by line."""
+    """Return the lines of a configuration as JSON."""
     return msgspec.json.format(msgspec.json.encode(config), indent=2).decode().splitlines()
 
 
 def _shared_script(folder: Path) -> str:
-    """The script's name, which is its version's; it is in this folder from then on."""
+    """Return the name of plotly's script, with its version, after writing it to this folder if it is missing."""
     import plotly.offline
 
     script = folder / f"plotly-{plotly.offline.get_plotlyjs_version()}.min.js"
     if not script.exists():
-        # Other processes may be at it, too: each writes a file of its own, and the last one stays.
+        # Other processes may write it at the same time: each writes its own file, and the last one stays.
         own = script.with_name(f"{script.name}.{os.getpid()}")
         with replacing(own) as unfinished:
             unfinished.write_text(plotly.offline.get_plotlyjs(), encoding="utf-8")
@@ -102,7 +85,7 @@ def _shared_script(folder: Path) -> str:
 
 
 def _drawn(plot: Plot | CategoryPlot | HeatMap, place: int) -> str:
-    """A plot without the script that draws it."""
+    """Return the HTML of a plot, without plotly's script."""
     import plotly.graph_objects as go
 
     height = 480
@@ -127,7 +110,7 @@ def _drawn(plot: Plot | CategoryPlot | HeatMap, place: int) -> str:
 
 
 def _common_layout() -> dict[str, Any]:
-    """Nothing of its own behind the figure: the page's colours are laid over the rest by its style sheet."""
+    """Return the layout with a transparent background; the page's style sheet sets the other colours."""
     return {
         "template": "none",
         "paper_bgcolor": "rgba(0,0,0,0)",
@@ -153,7 +136,7 @@ def _category_layout(plot: CategoryPlot) -> dict[str, Any]:
     return {
         **_common_layout(),
         "xaxis": {"title": {"text": _escaped(plot.value_title)}, "range": plot.value_range, "zeroline": True},
-        # The first on top, as in the table; those without a value keep their place.
+        # The first category is on top, as in the table; categories without a value keep their place.
         "yaxis": {
             "type": "category",
             "categoryorder": "array",
@@ -168,15 +151,14 @@ def _category_layout(plot: CategoryPlot) -> dict[str, Any]:
 def _category_trace(plot: CategoryPlot) -> Any:
     import plotly.graph_objects as go
 
-    valued = [one for one in plot.categories if one.value is not None]
+    ends = [(category.value, category.low, category.high) for category in plot.categories if category.value is not None]
+    names = [_escaped(category.name) for category in plot.categories if category.value is not None]
     return go.Scatter(
-        x=[one.value for one in valued],
-        y=[_escaped(one.name) for one in valued],
+        x=[value for value, _, _ in ends],
+        y=names,
         mode="markers",
         marker={"color": COLOURS[0], "size": 10},
-        error_x=_whiskers(
-            [one.value for one in valued], [one.low for one in valued], [one.high for one in valued], COLOURS[0]
-        ),
+        error_x=_whiskers(ends, COLOURS[0]),
     )
 
 
@@ -197,7 +179,7 @@ def _heat_trace(plot: HeatMap) -> Any:
         z=plot.values,
         zmin=plot.value_range[0],
         zmax=plot.value_range[1],
-        # What stands in a cell is the page's ink: the colour behind it stays pale, on light pages and on dark ones.
+        # Numbers have the page's text colour, so that cells must be pale on light and on dark pages.
         colorscale=_DIVERGING if plot.value_range[0] < 0 else _RISING,
         texttemplate="%{z:.2f}" if len(plot.columns) <= _NUMBERED else None,
         hovertemplate="%{y}, %{x}: %{z:.3f}<extra></extra>",
@@ -206,9 +188,8 @@ def _heat_trace(plot: HeatMap) -> Any:
     )
 
 
-def _whiskers(values: Sequence[Any], lows: Sequence[Any], highs: Sequence[Any], colour: str) -> dict[str, Any]:
-    """From each value to its ends; none where it has none."""
-    ends = list(zip(values, lows, highs, strict=True))
+def _whiskers(ends: Sequence[tuple[Any, Any, Any]], colour: str) -> dict[str, Any]:
+    """Return whiskers from values, lower and upper bounds; a missing bound gives none."""
     return {
         "type": "data",
         "symmetric": False,
@@ -221,10 +202,13 @@ def _whiskers(values: Sequence[Any], lows: Sequence[Any], highs: Sequence[Any], 
 
 
 def _points(line: Line, number: int) -> list[Any]:
-    """Marks with whiskers, and their names beside them."""
+    """Return points with whiskers and names."""
     import plotly.graph_objects as go
 
     colour = COLOURS[number % len(COLOURS)]
+    whiskers = None
+    if len(line.low):
+        whiskers = _whiskers(list(zip(line.y, line.low, line.high, strict=True)), colour)
     return [
         go.Scatter(
             x=list(line.x),
@@ -232,17 +216,17 @@ def _points(line: Line, number: int) -> list[Any]:
             name=_escaped(line.name),
             mode="markers+text" if line.labels else "markers",
             text=[_escaped(label) for label in line.labels] or None,
-            # The last stands at the right edge; on their whiskers they would be crossed out.
+            # The last point is at the right edge. Names on the whiskers would be crossed out.
             textposition=[*["middle right"] * (len(line.x) - 1), "middle left"],
             cliponaxis=False,
             marker={"color": colour, "symbol": _SYMBOLS[number % len(_SYMBOLS)], "size": 9},
-            error_y=_whiskers(line.y, line.low, line.high, colour) if len(line.low) else None,
+            error_y=whiskers,
         )
     ]
 
 
 def _curve(line: Line, number: int) -> list[Any]:
-    """A line with marks, and its band behind it."""
+    """Return a line with marks, and its band behind it."""
     import plotly.graph_objects as go
 
     colour, name = COLOURS[number % len(COLOURS)], _escaped(line.name)
@@ -253,17 +237,8 @@ def _curve(line: Line, number: int) -> list[Any]:
         legendgroup=name,
         mode="lines+markers",
         cliponaxis=False,
-        line={
-            "color": colour,
-            "dash": _DASHES[number % len(_DASHES)],
-            "width": _WIDTHS[min(number, len(_WIDTHS) - 1)],
-        },
-        marker={
-            "color": colour,
-            "symbol": _SYMBOLS[number % len(_SYMBOLS)],
-            "size": 8,
-            "maxdisplayed": _MARKS,
-        },
+        line={"color": colour, "dash": _DASHES[number % len(_DASHES)], "width": _WIDTHS[min(number, len(_WIDTHS) - 1)]},
+        marker={"color": colour, "symbol": _SYMBOLS[number % len(_SYMBOLS)], "size": 8, "maxdisplayed": _MARKS},
     )
     if not len(line.low):
         return [curve]
@@ -284,5 +259,5 @@ def _curve(line: Line, number: int) -> list[Any]:
 
 
 def _escaped(text: str) -> str:
-    # Titles and names are taken for HTML.
+    # Plotly parses titles and names as HTML.
     return visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,9 +1,9 @@
-"""Rows of a query as a table for people, as JSON, JSON lines or CSV for programs."""
+"""Rows of a query: as a table for people, as JSON, JSON lines or CSV for programs."""
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import msgspec
 from neo4j.graph import Path
@@ -15,7 +15,7 @@ from kgprobe.graph.client import Row
 from kgprobe.graph.values import cell, plain
 from kgprobe.sanitize import spreadsheet_cell, visible
 
-# So many characters of a long cell can be read in a column; what lines take beside each.
+# A column narrower than this is unreadable for long cells; and the width of its borders.
 _READABLE = 12
 _BORDERS = 3
 
@@ -25,60 +25,67 @@ def table(
     rows: Iterable[Row],
     limit: int | None,
     width: int | None = None,
-    tell: Callable[[Any], str] = cell,
+    format_cell: Callable[[Any], str] = cell,
 ) -> tuple[RenderableType, int]:
-    """A table of the first rows, all where there is no limit, and how many there were in all; every row is read.
+    """Return a table of the first rows, or of all without a limit, and the total number of rows; all are read.
 
-    A column of paths is left out where there are others, which tell the same: paths are to be drawn.
+    Columns of paths are left out if there are others, because paths are meant to be drawn.
 
     Args:
-        width: of the terminal, in characters: where the columns would be too narrow to be read, a row is shown as a
-            list of its values, one a line. None folds them however narrow they are.
-        tell: makes a cell of a value; as it is, in the manner of Cypher.
+        width: of the terminal, in characters. If columns would be too narrow to read, each row becomes a list of its
+            values, one per line. None folds columns to any width.
+        format_cell: formats a value; the default is Cypher's notation.
     """
     remaining = iter(rows)
     first = list(islice(remaining, limit))
-    columns = [one for one in columns if not _drawn(row[one] for row in first)] or columns
-    shown = [[row[column] for column in columns] for row in first]
+    columns = [column for column in columns if not _is_paths(row[column] for row in first)] or columns
     names = [visible(column) for column in columns]
-    told = [[tell(value) for value in values] for values in shown]
-    drawn = _records(names, told) if width is not None and not _fits(names, told, width) else _grid(names, shown, told)
-    return drawn, len(shown) + sum(1 for _ in remaining)
+    cells = [_cells(row, columns, format_cell) for row in first]
+    drawn = _grid(names, cells) if width is None or _fits(names, cells, width) else _records(names, cells)
+    return drawn, len(first) + sum(1 for _ in remaining)
 
 
-def _drawn(column: Iterable[Any]) -> bool:
-    """Whether all values of a column that are there are paths, of one at least."""
+class _Cell(NamedTuple):
+    value: Any
+    text: str
+
+
+def _cells(row: Row, columns: Sequence[str], format_cell: Callable[[Any], str]) -> list[_Cell]:
+    return [_Cell(row[column], format_cell(row[column])) for column in columns]
+
+
+def _is_paths(column: Iterable[Any]) -> bool:
+    """Return True if a column has values and all of them are paths."""
     values = [value for value in column if value is not None]
     return bool(values) and all(isinstance(value, Path) for value in values)
 
 
-def _grid(names: Sequence[str], rows: Sequence[Sequence[Any]], told: Sequence[Sequence[str]]) -> Table:
+def _grid(names: Sequence[str], rows: Sequence[Sequence[_Cell]]) -> Table:
     grid = Table()
     for name in names:
         grid.add_column(Text(name), overflow="fold")
-    for values, cells in zip(rows, told, strict=True):
-        grid.add_row(*(Text(text, justify=_side(value)) for value, text in zip(values, cells, strict=True)))
+    for cells in rows:
+        grid.add_row(*(Text(text, justify=_side(value)) for value, text in cells))
     return grid
 
 
-def _fits(names: Sequence[str], told: Sequence[Sequence[str]], width: int) -> bool:
-    """Whether each column has room for its name and for what is short, or for a good part of what is long."""
-    longest = [max(map(len, column)) for column in zip(names, *told, strict=True)]
-    return (
-        sum(max(len(name), min(size, _READABLE)) for name, size in zip(names, longest, strict=True))
-        + (_BORDERS * len(names) + 1)
-        <= width
-    )
+def _fits(names: Sequence[str], rows: Sequence[Sequence[_Cell]], width: int) -> bool:
+    """Return True if each column has room for its name and its cells, or for a readable part of long cells."""
+    needed = _BORDERS * len(names) + 1
+    for place, name in enumerate(names):
+        longest = max([len(name), *(len(cells[place].text) for cells in rows)])
+        needed += max(len(name), min(longest, _READABLE))
+    return needed <= width
 
 
-def _records(names: Sequence[str], told: Sequence[Sequence[str]]) -> RenderableType:
-    """Each row as a block of its names and values."""
+def _records(names: Sequence[str], rows: Sequence[Sequence[_Cell]]) -> RenderableType:
+    """Return each row as a block of its names and values."""
     blocks: list[RenderableType] = []
-    for number, cells in enumerate(told, start=1):
+    for number, cells in enumerate(rows, start=1):
         block = Table.grid(padding=(0, 2, 0, 0))
         block.add_column(style="bold", no_wrap=True)
         block.add_column(overflow="fold")
-        for name, text in zip(names, cells, strict=True):
+        for name, (_, text) in zip(names, cells, strict=True):
             block.add_row(Text(name), Text(text))
         blocks += [Text(f"── {number}", style="dim"), block]
     return Group(*blocks)
@@ -89,13 +96,13 @@ def _side(value: Any) -> Any:
 
 
 def json_lines(rows: Iterable[Row]) -> Iterator[str]:
-    """One JSON object a row, without line ends; what has no number (NaN, infinities) is null."""
+    """Yield one JSON object per row, without line ends; NaN and infinities become null."""
     for row in rows:
         yield msgspec.json.encode(plain(row)).decode()
 
 
 def write_json(rows: Iterable[Row], out: TextIO) -> None:
-    """Write one JSON list of the rows, a line each; what has no number (NaN, infinities) is null."""
+    """Write the rows as one JSON list, one per line; NaN and infinities become null."""
     out.write("[")
     for number, line in enumerate(json_lines(rows)):
         out.write(f"{',' if number else ''}\n{line}")
@@ -103,14 +110,14 @@ def write_json(rows: Iterable[Row], out: TextIO) -> None:
 
 
 def write_csv(columns: Sequence[str], rows: Iterable[Row], out: TextIO) -> None:
-    """A header and one line a row (RFC 4180); lists, maps, nodes and relationships stand as JSON, null as nothing.
+    """Write a header and one line per row (RFC 4180); lists, maps, nodes and relationships as JSON, null as empty.
 
-    Formulas of spreadsheets are quoted; on a terminal, what would steer it is written out instead.
+    Formulas of spreadsheets are quoted; on a terminal, control characters are escaped instead.
     """
-    watched = out.isatty()
+    is_terminal = out.isatty()
 
     def written(value: Any) -> Any:
-        return visible(value) if watched and isinstance(value, str) else spreadsheet_cell(value)
+        return visible(value) if is_terminal and isinstance(value, str) else spreadsheet_cell(value)
 
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(map(written, columns))

@@ -1,4 +1,4 @@
-"""Parts of which all pages are made: a finding's, a study's, a comparison's and a report's."""
+"""Sections of pages: of findings, studies, comparisons and reports."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,16 +10,16 @@ from kgprobe.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a page.
+    """A section of a page.
 
     Attributes:
-        kind: the template that draws it, of the folder ``pages/parts``.
+        kind: name of its template in the folder ``pages/parts``.
         title: its heading; empty for none.
-        values: what the template needs.
+        values: values for the template.
         notes: sentences below.
-        short: what the list of contents calls it; empty for its title.
-        of: the label of the result that it tells of; empty where it is of several.
-        listed: whether it stands in the list of contents.
+        short: its name in the table of contents; empty for its title.
+        of: label of its result; empty if it has several.
+        listed: True if it is in the table of contents.
     """
 
     kind: str
@@ -33,11 +33,11 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A figure that stands out, and what it says.
+    """A highlighted number with its description.
 
     Attributes:
-        figure: as people read it.
-        value: as it is, with the ends of its interval where it has one.
+        figure: the formatted number.
+        value: the number, with the bounds of its interval if it has one.
     """
 
     figure: str
@@ -48,9 +48,9 @@ class Card:
 
 
 def table_section(table: Table, shaded: Sequence[str] = ()) -> Section:
-    """A table under its title.
+    """Return a section with a table under its title.
 
     Args:
-        shaded: columns of shares whose cells are the darker, the higher they are; those with intervals are in any case.
+        shaded: columns of shares whose cells are shaded by value; those with intervals always are.
     """
     return Section("table", table.title, {"table": table, "shaded": shaded}, short=re.split("[:,(]", table.title)[0])

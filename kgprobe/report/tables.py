@@ -14,19 +14,19 @@ from kgprobe.report.rows import table as rows_table
 from kgprobe.sanitize import visible
 from kgprobe.tables import Table
 
-# Rows with the same cell in the column that they are grouped by.
+# Maximum number of rows with the same cell in the grouping column.
 _SHOWN_OF_A_GROUP = 2
-# Characters beside a column's text.
+# Padding of a column in characters.
 _PADDING = 2
 _LONGEST_WORD = 20
-# Rows of a table that is too wide, at most, for a block of lines each.
+# Maximum number of rows of a wide table that is shown as blocks of lines.
 _MOST_RECORDS = 6
 
 
 def rich_table(table: Table) -> RenderableType:
-    """Return a table with its notes, without repeated cells of the column that it is grouped by.
+    """Return a table with its notes, without repeated cells of the grouping column.
 
-    Neither numbers nor words of up to 20 characters are broken. A table of few rows that is too wide for that has its
+    Numbers and words of up to 20 characters are not broken. A table of few rows that is too wide for that has its
     columns below one another.
     """
     return _Fitted(table)
@@ -34,7 +34,7 @@ def rich_table(table: Table) -> RenderableType:
 
 @dataclass(frozen=True, slots=True)
 class _Fitted:
-    """A table that is drawn for the width of its console."""
+    """A table that adapts to the width of its console."""
 
     table: Table
 
@@ -49,15 +49,17 @@ class _Fitted:
 
 
 def _least_width(table: Table, name: str, is_numeric: bool) -> int:
-    """Return the width of a column in which no number and no word of up to 20 characters is broken."""
-    cells = [shown(row.get(name)) for row in table.rows]
-    parts = [part for cell in cells for part in ([cell] if is_numeric else cell.split())]
-    return max((min(cell_len(part), _LONGEST_WORD) for part in (*parts, *name.split())), default=1)
+    """Return the width at which a column's numbers, and words of up to 20 characters, are not broken."""
+    parts = name.split()
+    for row in table.rows:
+        text = shown(row.get(name))
+        parts += [text] if is_numeric else text.split()
+    return max((min(cell_len(part), _LONGEST_WORD) for part in parts), default=1)
 
 
 def _records(table: Table) -> RichTable:
     """Return a table with a block of lines for each row: the name of a column, and its cell."""
-    drawn = _begun(table)
+    drawn = _empty(table)
     drawn.show_header = False
     drawn.add_column(no_wrap=True)
     drawn.add_column(overflow="fold")
@@ -68,7 +70,7 @@ def _records(table: Table) -> RichTable:
     return drawn
 
 
-def _begun(table: Table) -> RichTable:
+def _empty(table: Table) -> RichTable:
     """Return a table with title and notes."""
     title = Text(visible(table.title), style="table.title")
     drawn = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
@@ -81,9 +83,9 @@ def _columns(table: Table, widths: Mapping[str, int]) -> RichTable:
     """Return a table with a line for each row.
 
     Args:
-        widths: the least width of each column; without, a column is as wide as there is room for.
+        widths: the least width of each column; columns without one share the available width.
     """
-    drawn = _begun(table)
+    drawn = _empty(table)
     numeric = numeric_columns(table)
     for name in table.columns:
         justify: JustifyMethod = "right" if name in numeric else "left"
@@ -104,24 +106,25 @@ def _columns(table: Table, widths: Mapping[str, int]) -> RichTable:
 
 
 def lined_table(table: Table) -> RenderableType:
-    """A table of single things, say of distractors: all of its rows, with lines around them, and its notes below."""
-    drawn, _ = rows_table(table.columns, map(dict, table.rows), len(table.rows), tell=rounded)
+    """Return a table with all of its rows in lines, for example of distractors, and its notes below."""
+    drawn, _ = rows_table(table.columns, map(dict, table.rows), len(table.rows), format_cell=rounded)
     title = [Text(visible(table.title), style="bold")] if table.title else []
     return Group(*title, drawn, *notes_of(table.notes))
 
 
-def reasons_note(reasons: Mapping[str, int], said: str = "Not askable", at_most: int = 8) -> str:
-    """Why facts have no answer, the most frequent reasons first.
+def reasons_note(reasons: Mapping[str, int], title: str = "Not askable", at_most: int = 8) -> str:
+    """Return a note on facts without answers, the most frequent reasons first.
 
     Args:
-        reasons: how many facts each is of, as ordered.
-        said: what is the matter with them.
+        reasons: ordered numbers of facts by reason.
+        title: their common state.
+        at_most: maximum number of listed reasons.
     """
     listed = "; ".join(f"{count:,}: {reason}" for reason, count in list(reasons.items())[:at_most])
     more = f"; and {len(reasons) - at_most} more reasons" if len(reasons) > at_most else ""
-    return f"{said}: {listed}{more}"
+    return f"{title}: {listed}{more}"
 
 
 def notes_of(notes: Sequence[str]) -> list[Text]:
-    """Sentences below a table."""
+    """Return notes below a table."""
     return [Text(visible(note)) for note in notes]
