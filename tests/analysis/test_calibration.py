@@ -93,7 +93,7 @@ def test_the_grid() -> None:
 
 @pytest.mark.parametrize(
     ("shape", "folds", "message"),
-    [((6, 0), 3, "configurations"), ((5, 2), 3, "2 on both sides"), ((6, 2), 1, "2 folds, not 1"), ((4, 2), 3, "2 on both")],
+    [((6, 0), 3, "configurations"), ((5, 2), 3, "2 on both sides"), ((6, 2), 1, "2 folds"), ((4, 2), 3, "2 on both")],
 )
 def test_too_little_is_refused(shape: tuple[int, int], folds: int, message: str) -> None:
     with pytest.raises(KgprobeError, match=message):
