@@ -1,1 +1,1 @@
-"""What a person sees: terminal tables and pages."""
+"""Output for people: terminal tables and pages."""

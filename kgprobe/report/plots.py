@@ -85,7 +85,7 @@ class HeatMap:
     Attributes:
         title: its heading.
         rows, columns: distinct names; the first row on top.
-        values: one list per row; None where there is no number.
+        values: one list per row; None for a missing number.
         value_title: title of the numbers.
         value_range: the numbers with the palest and the strongest colour; a negative minimum gives a diverging scale.
     """

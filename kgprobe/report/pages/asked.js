@@ -1,14 +1,14 @@
-// The list of asked facts, and the picture of the graph around an entity. Whatever data holds becomes text, never markup.
+// The list of asked facts, and the picture of the graph around an entity. All data become text, never markup.
 "use strict";
 (async () => {
   const at = (id) => document.getElementById(id);
-  const made = (tag, attributes = {}, text = null) => {
+  const htmlElement = (tag, attributes = {}, text = null) => {
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
     if (text !== null) element.textContent = text;
     return element;
   };
-  const drawn = (tag, attributes = {}, text = null) => {
+  const svgElement = (tag, attributes = {}, text = null) => {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
     if (text !== null) element.textContent = text;
@@ -16,24 +16,24 @@
   };
   const grouped = (number) => number.toLocaleString("en");
 
-  async function unpacked() {
+  async function unpack() {
     const packed = Uint8Array.from(atob(at("asked-facts").textContent), (letter) => letter.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
     return JSON.parse(await new Response(stream).text());
   }
   let data;
   try {
-    data = await unpacked();
+    data = await unpack();
   } catch (error) {
-    at("asked-failed").textContent = `The facts cannot be read by this browser: ${error}. They stand in the files beside this page, too.`;
+    at("asked-failed").textContent = `The facts cannot be read by this browser: ${error}. The files next to this page have them, too.`;
     at("asked-failed").hidden = false;
     return;
   }
   const { strings, columns } = data;
   const BELIEFS = data.beliefs;
   const text = (place) => (place < 0 ? "" : strings[place]);
-  const called = (entity) => text(data.entities[entity]);
-  // 1234 is 2.34e-1: an exponent, and three digits.
+  const nameOf = (entity) => text(data.entities[entity]);
+  // 1234 is 2.34e-1: exponent and three digits.
   const probability = (code) => {
     if (code <= 0) return code < 0 ? "" : "0";
     const value = (code % 1000) / 100 / 10 ** Math.floor(code / 1000);
@@ -44,7 +44,7 @@
 
   // The list.
   const HEADS = [
-    ["Question", "question", "words"], ["Right answer", "answer", "words answer"], ["Preferred or said", "prediction", "words prediction"],
+    ["Question", "question", "words"], ["Right answer", "answer", "words answer"], ["Prediction", "prediction", "words prediction"],
     ["Relation", "relation", "words"], ["Right : wrong", "right", "number"],
     ["P(right)", "probability", "number"], ["E[θ]", "theta", "number"], ["Believed", "belief", "words"],
   ];
@@ -55,7 +55,7 @@
   let page = 0;
   let sorting = { column: "low", down: true };
 
-  function sought() {
+  function searchTexts() {
     if (haystacks === null) {
       const lower = strings.map((string) => string.toLowerCase());
       const part = (place) => (place < 0 ? "" : lower[place]);
@@ -67,18 +67,18 @@
   }
   function filtered() {
     const words = at("asked-search").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const wanted = {};
+    const filters = {};
     for (const name of ["result", "relation", "belief"]) {
       const value = at(`asked-${name}`).value;
-      if (value !== "") wanted[name] = Number(value);
+      if (value !== "") filters[name] = Number(value);
     }
     const answer = at("asked-answer").value;
-    const among = words.length ? sought() : null;
+    const among = words.length ? searchTexts() : null;
     const rows = [];
     for (let row = 0; row < data.rows; row++) {
-      if ("result" in wanted && columns.result[row] !== wanted.result) continue;
-      if ("relation" in wanted && columns.relation[row] !== wanted.relation) continue;
-      if ("belief" in wanted && columns.belief[row] !== wanted.belief) continue;
+      if ("result" in filters && columns.result[row] !== filters.result) continue;
+      if ("relation" in filters && columns.relation[row] !== filters.relation) continue;
+      if ("belief" in filters && columns.belief[row] !== filters.belief) continue;
       if (answer !== "" && Number(columns.right[row] > columns.wrong[row]) !== Number(answer)) continue;
       if (among && !words.every((word) => among[row].includes(word))) continue;
       rows.push(row);
@@ -92,7 +92,7 @@
     return (value % 1000) / 10 ** Math.floor(value / 1000);
   };
   function sorted(rows) {
-    // Strings are in their order already, so places sort as they do.
+    // Strings are in alphabetical order, so places sort as they do.
     const keys = new Float64Array(data.rows);
     for (const row of rows) keys[row] = sortValue(row);
     return rows.sort(sorting.down ? (one, other) => keys[other] - keys[one] || one - other : (one, other) => keys[one] - keys[other] || one - other);
@@ -108,30 +108,30 @@
     }
   }
   function detail(row) {
-    const list = made("dl");
+    const list = htmlElement("dl");
     const add = (name, value) => {
       if (value === "") return;
-      list.append(made("dt", {}, name));
-      const told = made("dd", { dir: "auto" });
-      if (typeof value === "string") told.textContent = value; else told.append(value);
-      list.append(told);
+      list.append(htmlElement("dt", {}, name));
+      const definition = htmlElement("dd", { dir: "auto" });
+      if (typeof value === "string") definition.textContent = value; else definition.append(value);
+      list.append(definition);
     };
     add("Result", `${data.results[columns.result[row]].label}: ${data.results[columns.result[row]].probe}`);
-    add("Fact", `${called(columns.subject[row])} — ${text(columns.relation[row])} → ${called(columns.object[row])}`);
+    add("Fact", `${nameOf(columns.subject[row])} — ${text(columns.relation[row])} → ${nameOf(columns.object[row])}`);
     add("Id", data.facts[row]);
     const prompt = columns.prompt[row];
-    if (prompt >= 0) { const whole = made("pre", {}, text(prompt)); add("Prompt", whole); }
+    if (prompt >= 0) { const whole = htmlElement("pre", {}, text(prompt)); add("Prompt", whole); }
     add("Right answer", `${text(columns.answer[row])}${columns.probability[row] < 0 ? "" : `, ${probability(columns.probability[row])}`}`);
-    if (columns.text[row] >= 0) { const whole = made("pre", {}, text(columns.text[row])); add("What it wrote", whole); }
+    if (columns.text[row] >= 0) { const whole = htmlElement("pre", {}, text(columns.text[row])); add("Generated text", whole); }
     const first = row ? data.ends[row - 1] : 0;
     if (data.ends[row] > first) {
-      const names = made("ul");
-      for (let place = first; place < data.ends[row]; place++) names.append(made("li", { dir: "auto" }, `${text(data.names[place])}: ${probability(data.probabilities[place])}`));
+      const names = htmlElement("ul");
+      for (let place = first; place < data.ends[row]; place++) names.append(htmlElement("li", { dir: "auto" }, `${text(data.names[place])}: ${probability(data.probabilities[place])}`));
       const more = columns.more[row];
-      if (more) names.append(made("li", {}, `and ${grouped(more)} more, less probable`));
-      add("Beside it", names);
+      if (more) names.append(htmlElement("li", {}, `and ${grouped(more)} more, less probable`));
+      add("Alternatives", names);
     }
-    const going = made("button", { type: "button" }, "Show it in the picture");
+    const going = htmlElement("button", { type: "button" }, "Show in the picture");
     going.addEventListener("click", () => { visit(columns.subject[row], columns.result[row]); at("picture").scrollIntoView({ block: "center" }); });
     if (at("picture")) add("Picture", going);
     return list;
@@ -140,18 +140,18 @@
     const body = at("asked-table").tBodies[0];
     body.replaceChildren();
     for (const row of rows) {
-      const line = made("tr");
+      const line = htmlElement("tr");
       for (const [name, column, kind] of HEADS) {
-        const place = made("td", { class: kind });
+        const place = htmlElement("td", { class: kind });
         if (kind.startsWith("words")) place.dir = "auto";
         if (column === "question") {
-          const button = made("button", { type: "button", "aria-expanded": "false" }, cell(row, column) || data.facts[row]);
+          const button = htmlElement("button", { type: "button", "aria-expanded": "false" }, cell(row, column) || data.facts[row]);
           button.addEventListener("click", () => {
             const open = button.getAttribute("aria-expanded") === "true";
             button.setAttribute("aria-expanded", String(!open));
             if (open) { line.nextSibling.remove(); return; }
-            const more = made("tr", { class: "detail" });
-            const whole = made("td", { colspan: HEADS.length });
+            const more = htmlElement("tr", { class: "detail" });
+            const whole = htmlElement("td", { colspan: HEADS.length });
             whole.append(detail(row));
             more.append(whole);
             line.after(more);
@@ -160,7 +160,7 @@
         } else {
           place.textContent = cell(row, column);
         }
-        if (column === "belief") place.prepend(made("span", { class: `swatch ${beliefClass(row)}` }));
+        if (column === "belief") place.prepend(htmlElement("span", { class: `swatch ${beliefClass(row)}` }));
         line.append(place);
       }
       body.append(line);
@@ -181,8 +181,8 @@
     showPage();
   }
   function offer(select, values) {
-    select.append(made("option", { value: "" }, "all"));
-    for (const [value, told] of values) select.append(made("option", { value }, told));
+    select.append(htmlElement("option", { value: "" }, "all"));
+    for (const [value, label] of values) select.append(htmlElement("option", { value }, label));
   }
   function beginList() {
     const relations = [...new Set(columns.relation)].sort((one, other) => one - other);
@@ -191,8 +191,8 @@
     offer(at("asked-result"), data.results.map((result, place) => [place, result.label]));
     const row = at("asked-table").tHead.rows[0];
     for (const [name, column, kind] of HEADS) {
-      const head = made("th", { scope: "col", class: kind === "number" ? "number" : "" });
-      const button = made("button", { type: "button" }, name);
+      const head = htmlElement("th", { scope: "col", class: kind === "number" ? "number" : "" });
+      const button = htmlElement("button", { type: "button" }, name);
       button.addEventListener("click", () => {
         sorting = { column, down: sorting.column === column ? !sorting.down : kind === "number" };
         for (const other of row.cells) other.removeAttribute("aria-sort");
@@ -208,12 +208,12 @@
     at("asked-form").addEventListener("reset", () => setTimeout(showRows));
     at("asked-before").addEventListener("click", () => { page--; showPage(); });
     at("asked-next").addEventListener("click", () => { page++; showPage(); });
-    // On paper nobody can turn to the next page.
+    // Print all pages of the list.
     window.addEventListener("beforeprint", () => drawRows(order));
     window.addEventListener("afterprint", showPage);
     at("asked-table").hidden = at("asked-form").hidden = false;
     showRows();
-    setTimeout(sought);
+    setTimeout(searchTexts);
   }
 
   // The picture.
@@ -222,46 +222,46 @@
   const WIDTH = 900;
   const HEIGHT = 560;
   const picture = at("picture");
-  let touching = null;
+  let rowsOf = null;
   let shown = null;
   const before = [];
   let view = { x: 0, y: 0, width: WIDTH, height: HEIGHT };
 
-  function touch() {
-    if (touching === null) {
-      touching = new Map();
+  function rowsByEntity() {
+    if (rowsOf === null) {
+      rowsOf = new Map();
       for (let row = 0; row < data.rows; row++)
         for (const end of new Set([columns.subject[row], columns.object[row]])) {
-          if (!touching.has(end)) touching.set(end, []);
-          touching.get(end).push(row);
+          if (!rowsOf.has(end)) rowsOf.set(end, []);
+          rowsOf.get(end).push(row);
         }
     }
-    return touching;
+    return rowsOf;
   }
-  // The surest unknown first, then what is known, so that both are seen.
+  // Surely unknown facts first, then known ones, so that both are visible.
   const worth = (row) => Math.abs(columns.theta[row] - 500) + (columns.theta[row] > 500 ? 250 : 0);
   function around(entity, result) {
     const nodes = new Set([entity]);
     const edges = [];
-    const taken = new Set();
-    let reached = [entity];
+    const used = new Set();
+    let frontier = [entity];
     for (let step = 0; step < 2; step++) {
-      const found = [];
-      for (const node of reached) {
-        const rows = (touch().get(node) || []).filter((row) => columns.result[row] === result && !taken.has(row));
+      const nextFrontier = [];
+      for (const node of frontier) {
+        const rows = (rowsByEntity().get(node) || []).filter((row) => columns.result[row] === result && !used.has(row));
         rows.sort((one, other) => worth(other) - worth(one) || one - other);
         for (const row of rows.slice(0, step ? 3 : 24)) {
           const ends = [columns.subject[row], columns.object[row]];
           const fresh = ends.filter((end) => !nodes.has(end));
           if (edges.length >= EDGES || nodes.size + fresh.length > NODES) continue;
-          taken.add(row);
+          used.add(row);
           edges.push(row);
-          for (const end of fresh) { nodes.add(end); found.push(end); }
+          for (const end of fresh) { nodes.add(end); nextFrontier.push(end); }
         }
       }
-      reached = found;
+      frontier = nextFrontier;
     }
-    const all = (touch().get(entity) || []).filter((row) => columns.result[row] === result).length;
+    const all = (rowsByEntity().get(entity) || []).filter((row) => columns.result[row] === result).length;
     return { entity, result, nodes: [...nodes], edges, all };
   }
   function placed({ nodes, edges }) {
@@ -301,8 +301,8 @@
     return points.map((point) => ({ x: 90 + ((point.x - left) / wide) * (WIDTH - 180), y: 40 + ((point.y - top) / high) * (HEIGHT - 80) }));
   }
   const brief = (name, length) => ([...name].length > length ? `${[...name].slice(0, length - 1).join("")}…` : name);
-  const told = (row) => `${called(columns.subject[row])} — ${text(columns.relation[row])} → ${called(columns.object[row])}: ${BELIEFS[columns.belief[row]]}, E[θ] ${thousandth(columns.theta[row])}`;
-  // About where a text stands, at 12 pixels.
+  const describe = (row) => `${nameOf(columns.subject[row])} — ${text(columns.relation[row])} → ${nameOf(columns.object[row])}: ${BELIEFS[columns.belief[row]]}, E[θ] ${thousandth(columns.theta[row])}`;
+  // Approximate box of a text of 12 pixels.
   const box = (x, y, name) => ({ left: x - 3.3 * [...name].length, right: x + 3.3 * [...name].length, top: y - 11, bottom: y + 4 });
   function look() {
     picture.setAttribute("viewBox", `${view.x} ${view.y} ${view.width} ${view.height}`);
@@ -311,49 +311,49 @@
     const points = placed(shown);
     const index = new Map(shown.nodes.map((node, place) => [node, place]));
     const between = new Map();
-    const lines = drawn("g"), words = drawn("g"), spots = drawn("g");
-    const said = [];
+    const lines = svgElement("g"), words = svgElement("g"), spots = svgElement("g");
+    const labels = [];
     for (const row of shown.edges) {
       const one = points[index.get(columns.subject[row])];
       const other = points[index.get(columns.object[row])];
       const pair = [columns.subject[row], columns.object[row]].sort((a, b) => a - b).join();
-      const beside = between.get(pair) || 0;
-      between.set(pair, beside + 1);
+      const parallel = between.get(pair) || 0;
+      between.set(pair, parallel + 1);
       const x = (one.x + other.x) / 2, y = (one.y + other.y) / 2;
       const length = Math.hypot(other.x - one.x, other.y - one.y) || 1;
-      const bend = (beside % 2 ? -1 : 1) * Math.ceil(beside / 2) * 36 * (columns.subject[row] < columns.object[row] ? 1 : -1);
+      const bend = (parallel % 2 ? -1 : 1) * Math.ceil(parallel / 2) * 36 * (columns.subject[row] < columns.object[row] ? 1 : -1);
       const mid = { x: x - ((other.y - one.y) / length) * bend, y: y + ((other.x - one.x) / length) * bend };
       const path = one === other ? `M ${one.x} ${one.y} c -40 -50 40 -50 0 0` : `M ${one.x} ${one.y} Q ${mid.x} ${mid.y} ${other.x} ${other.y}`;
-      const line = drawn("path", { class: `edge ${beliefClass(row)}`, d: path });
-      line.append(drawn("title", {}, told(row)));
+      const line = svgElement("path", { class: `edge ${beliefClass(row)}`, d: path });
+      line.append(svgElement("title", {}, describe(row)));
       lines.append(line);
-      said.push({ x: (x + mid.x) / 2, y: (y + mid.y) / 2, name: brief(text(columns.relation[row]), 22) });
+      labels.push({ x: (x + mid.x) / 2, y: (y + mid.y) / 2, name: brief(text(columns.relation[row]), 22) });
     }
     shown.nodes.forEach((node, place) => {
       const point = points[place];
-      const name = called(node);
-      const spot = drawn("g", { class: node === shown.entity ? "entity centre" : "entity", tabindex: "0", role: "button", "aria-label": `${name}: ${grouped((touch().get(node) || []).length)} asked facts` });
-      spot.append(drawn("circle", { cx: point.x, cy: point.y, r: node === shown.entity ? 11 : 8 }), drawn("text", { x: point.x, y: point.y - 14, "text-anchor": "middle" }, brief(name, 24)), drawn("title", {}, name));
+      const name = nameOf(node);
+      const spot = svgElement("g", { class: node === shown.entity ? "entity centre" : "entity", tabindex: "0", role: "button", "aria-label": `${name}: ${grouped((rowsByEntity().get(node) || []).length)} asked facts` });
+      spot.append(svgElement("circle", { cx: point.x, cy: point.y, r: node === shown.entity ? 11 : 8 }), svgElement("text", { x: point.x, y: point.y - 14, "text-anchor": "middle" }, brief(name, 24)), svgElement("title", {}, name));
       const go = () => visit(node, shown.result);
       spot.addEventListener("click", go);
       spot.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); go(); } });
       spots.append(spot);
     });
-    // A relation's name is left out where it would stand on another: the list below has all.
-    const full = shown.nodes.map((node, place) => box(points[place].x, points[place].y - 14, brief(called(node), 24)));
+    // A relation's name is left out where it would overlap another; the list below has all.
+    const full = shown.nodes.map((node, place) => box(points[place].x, points[place].y - 14, brief(nameOf(node), 24)));
     for (const point of points) full.push({ left: point.x - 9, right: point.x + 9, top: point.y - 9, bottom: point.y + 9 });
-    for (const { x, y, name } of said) {
+    for (const { x, y, name } of labels) {
       const place = box(x, y, name);
       if (full.some((other) => place.left < other.right && other.left < place.right && place.top < other.bottom && other.top < place.bottom)) continue;
       full.push(place);
-      words.append(drawn("text", { x, y, "text-anchor": "middle", "aria-hidden": "true" }, name));
+      words.append(svgElement("text", { x, y, "text-anchor": "middle", "aria-hidden": "true" }, name));
     }
     picture.replaceChildren(lines, words, spots);
     const list = at("picture-listed").querySelector("ul");
-    list.replaceChildren(...shown.edges.map((row) => made("li", { dir: "auto" }, told(row))));
-    at("picture-count").textContent = `${called(shown.entity)}: ${grouped(shown.all)} of its facts were asked; the picture has ${shown.edges.length} facts, also of those around it`;
+    list.replaceChildren(...shown.edges.map((row) => htmlElement("li", { dir: "auto" }, describe(row))));
+    at("picture-count").textContent = `${nameOf(shown.entity)}: ${grouped(shown.all)} asked facts; the picture has ${shown.edges.length} facts, including those of its neighbours`;
     at("picture-back").disabled = before.length === 0;
-    at("picture-entity").value = called(shown.entity);
+    at("picture-entity").value = nameOf(shown.entity);
     view = { x: 0, y: 0, width: WIDTH, height: HEIGHT };
     look();
   }
@@ -374,17 +374,17 @@
   function beginPicture() {
     const byName = (name) => {
       const lower = name.trim().toLowerCase();
-      return [...touch().keys()].find((entity) => called(entity).toLowerCase() === lower);
+      return [...rowsByEntity().keys()].find((entity) => nameOf(entity).toLowerCase() === lower);
     };
-    data.results.forEach((result, place) => at("picture-result").append(made("option", { value: place }, result.label)));
+    data.results.forEach((result, place) => at("picture-result").append(htmlElement("option", { value: place }, result.label)));
     at("picture-entity").addEventListener("input", (event) => {
       const lower = event.target.value.trim().toLowerCase();
       const names = [];
-      for (const entity of touch().keys()) {
+      for (const entity of rowsByEntity().keys()) {
         if (names.length === 20) break;
-        if (lower && called(entity).toLowerCase().includes(lower)) names.push(called(entity));
+        if (lower && nameOf(entity).toLowerCase().includes(lower)) names.push(nameOf(entity));
       }
-      at("picture-entities").replaceChildren(...names.map((name) => made("option", { value: name })));
+      at("picture-entities").replaceChildren(...names.map((name) => htmlElement("option", { value: name })));
     });
     at("picture-form").addEventListener("submit", (event) => {
       event.preventDefault();
