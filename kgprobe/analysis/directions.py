@@ -81,26 +81,26 @@ class Directions:
     one_way: Sequence[OneWayFact]
 
 
-def compare_directions(answered: Sequence[AnsweredFacts], beside: SideBySide, names: Mapping[str, str]) -> Directions:
+def compare_directions(answered: Sequence[AnsweredFacts], compared: SideBySide, names: Mapping[str, str]) -> Directions:
     """Compare the knowledge of the same facts in both directions. Cost: a pass over the facts per relation.
 
     Args:
         answered: two results, one of them reversed, in either order.
-        beside: their comparison, with at least one shared fact.
+        compared: their comparison, with at least one shared fact.
         names: names of relations by id.
     """
     ahead = 1 if answered[0].reversed else 0
     order = [ahead, 1 - ahead]
     forward, backward = (answered[place] for place in order)
-    labels = [beside.sides[place].label for place in order]
-    known, back = won = beside.won[order]
-    relations = np.array(beside.relations)
+    labels = [compared.sides[place].label for place in order]
+    known, back = won = compared.won[order]
+    relations = np.array(compared.relations)
     by_relation = []
     for relation in np.unique(relations).tolist():
         known_there, back_there = won[:, relations == relation]
         by_relation.append(_counts(relation, names.get(relation, relation), known_there, back_there))
-    subjects = dict(zip(beside.facts, forward.facts.loc[list(beside.facts), "subject"], strict=True))
-    only_forwards, only_backwards = compress(beside.facts, known & ~back), compress(beside.facts, back & ~known)
+    subjects = dict(zip(compared.facts, forward.facts.loc[list(compared.facts), "subject"], strict=True))
+    only_forwards, only_backwards = compress(compared.facts, known & ~back), compress(compared.facts, back & ~known)
     return Directions(
         labels[0],
         labels[1],

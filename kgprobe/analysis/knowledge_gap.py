@@ -84,7 +84,6 @@ def find_knowledge_gap(stored: AnsweredFacts, said: AnsweredFacts, model: str, n
     Cost: a pass over the facts.
 
     Args:
-        model: name of the model.
         names: names of relations by id; a missing one is replaced by the id.
 
     Raises:

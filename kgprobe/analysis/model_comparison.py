@@ -90,7 +90,6 @@ class ModelComparison:
     """Several models over the same facts.
 
     Attributes:
-        beside: the models and the facts.
         relations: ids, by decreasing mean accuracy.
         names: names of the relations.
         sizes: numbers of their facts.

@@ -55,7 +55,7 @@ def outdated_answers(graph: Graph | None, facts: pd.DataFrame, as_of: int) -> Ou
 
     Args:
         graph: the graph of the result; answers have no dates without it.
-        facts: from :func:`~kgprobe.analysis.asked_facts.asked_facts`.
+        facts: from :func:`~kgprobe.analysis.examined.asked_facts`.
         as_of: the day at which facts were asked, ``yyyymmdd``.
     """
     old = facts[facts["former"].notna()]

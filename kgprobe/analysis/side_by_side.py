@@ -24,6 +24,12 @@ Floats = NDArray[np.float64]
 
 # Share of right answers to a fact, where facts were asked several times.
 RIGHT_SHARE = "share_right"
+_COUNTS = {
+    "right": {Verdict.RIGHT},
+    "wrong": {verdict for verdict in Verdict if verdict.is_failure},
+    "refused": {Verdict.REFUSED},
+    "off_format": {Verdict.OFF_FORMAT},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +159,24 @@ def read_answers(
         raise KgprobeError(f"{name!r} has no answers yet.")
     facts = pd.DataFrame.from_dict(rows, orient="index").sort_index()
     facts["guessed"] = [more_than_half(chances[fact]) for fact in facts.index]
-    asks = list(zip(facts.index, facts["right"] > facts["wrong"], strict=True))
+    asks = zip(facts.index, facts["right"] > facts["wrong"], strict=True)
     questions = [latest.get(ask, ("", "", None)) for ask in asks]
     facts[["question", "right_answer", "prediction"]] = pd.DataFrame(questions, facts.index, dtype=object)
-    means = pd.DataFrame([_means(measured) for measured in values.values()], index=list(values)).reindex(facts.index)
+    silent = {fact: reason for fact, reason in unheard.items() if fact not in rows}
+    return AnsweredFacts(name, model, probe, sampling, facts, _means(values, facts), is_reversed, silent, leads)
+
+
+def _means(values: Mapping[str, Sequence[Mapping[str, float]]], facts: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean of each measure by fact, and the share of right answers if facts were asked several times."""
+    means: pd.DataFrame = pd.DataFrame(map(_mean, values.values()), index=list(values)).reindex(facts.index)
     answers = facts["right"] + facts["wrong"]
     if (answers > 1).any():
         means[RIGHT_SHARE] = facts["right"] / answers
-    silent = {fact: reason for fact, reason in unheard.items() if fact not in rows}
-    return AnsweredFacts(name, model, probe, sampling, facts, means, is_reversed, silent, leads)
+    return means
 
 
-def _means(measured: Sequence[Mapping[str, float]]) -> dict[str, Any]:
-    return {name: np.mean([values[name] for values in measured]) for name in measured[0]}
+def _mean(measured: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    return {name: np.mean([measures[name] for measures in measured]) for name in measured[0]}
 
 
 def set_side_by_side(answered: Sequence[AnsweredFacts]) -> SideBySide:
@@ -181,10 +192,7 @@ def set_side_by_side(answered: Sequence[AnsweredFacts]) -> SideBySide:
         Side(label, result.name, result.model, result.probe, len(result.facts), _rates(facts))
         for label, result, facts in zip(labels_of(answered), answered, common, strict=True)
     ]
-    values = [result.values.loc[shared].dropna(axis="columns", how="all") for result in answered]
-    measured = [str(name) for name in values[0].columns]
-    for frame in values[1:]:
-        measured = [name for name in measured if name in frame]
+    values = _shared_values(answered, shared)
     lead, *others = {result.leads for result in answered}
     return SideBySide(
         sides,
@@ -192,22 +200,23 @@ def set_side_by_side(answered: Sequence[AnsweredFacts]) -> SideBySide:
         first.loc[shared, "subject"].tolist(),
         first.loc[shared, "relation"].tolist(),
         np.array([(facts["right"] > facts["wrong"]).to_numpy() for facts in common], dtype=bool),
-        {name: np.array([frame[name] for frame in values], dtype=np.float64) for name in measured},
+        values,
         _caveat(answered, len(shared)),
-        lead if not others and lead in measured else "",
+        lead if not others and lead in values else "",
     )
+
+
+def _shared_values(answered: Sequence[AnsweredFacts], shared: list[str]) -> dict[str, Floats]:
+    """Return the measures that all results have on these facts, shape (results, facts) each."""
+    frames = [result.values.loc[shared].dropna(axis="columns", how="all") for result in answered]
+    names = frames[0].columns
+    for frame in frames[1:]:
+        names = names[names.isin(frame.columns)]
+    return {str(name): np.array([frame[name] for frame in frames], dtype=np.float64) for name in names}
 
 
 def _rates(facts: pd.DataFrame) -> Group | None:
     return group_of("shared", facts) if len(facts) else None
-
-
-_COUNTS = {
-    "right": {Verdict.RIGHT},
-    "wrong": {verdict for verdict in Verdict if verdict.is_failure},
-    "refused": {Verdict.REFUSED},
-    "off_format": {Verdict.OFF_FORMAT},
-}
 
 
 def labels_of(answered: Sequence[AnsweredFacts]) -> list[str]:

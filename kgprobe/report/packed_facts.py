@@ -37,7 +37,7 @@ class AskedOf:
     Attributes:
         label: name of the result.
         probe: name of its probe.
-        facts: from :func:`~kgprobe.analysis.asked_facts.asked_facts`.
+        facts: from :func:`~kgprobe.analysis.examined.asked_facts`.
     """
 
     label: str

@@ -76,14 +76,14 @@ class Run:
         """Return one row for each fact that has answers, by id: labels, own answers, E[theta], interval, belief.
 
         The columns are those of ``facts.csv``, and those of the latest question: see
-        :func:`kgprobe.analysis.asked_facts.asked_facts`. :meth:`answers_frame` has a row for each question.
+        :func:`kgprobe.analysis.examined.asked_facts`. :meth:`answers_frame` has a row for each question.
 
         Raises:
             KgprobeError: the run has no answers.
 
         Cost: one pass over the answers, and a walk from each subject.
         """
-        from kgprobe.analysis.asked_facts import asked_facts
+        from kgprobe.analysis.examined import asked_facts
 
         return asked_facts(self._find().facts, self.outcomes, self.kind.alternatives)
 

@@ -149,8 +149,6 @@ def calibration_study(
         measure: returns a measure of the facts by its name.
         names: names of the measures.
         scored: the facts with human scores.
-        model: name of the model.
-        config: settings that affect the numbers.
         folds: number of folds.
         seed: of the facts' order, the same for every measure.
     """

@@ -27,8 +27,6 @@ def counts_study(measured: Measured, model: str, config: Mapping[str, Any], seed
 
     Args:
         measured: the measure of the facts, at every n.
-        model: name of the model.
-        config: settings of the measurement.
         seed: of the bootstrap over facts.
 
     Raises:

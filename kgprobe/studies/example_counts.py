@@ -54,8 +54,6 @@ def example_counts_study(draws: Sequence[Draw], model: str, config: Mapping[str,
 
     Args:
         draws: one for each number of examples and seed.
-        model: name of the model.
-        config: settings of the measurements.
         seed: of the bootstrap.
 
     Raises:

@@ -93,8 +93,6 @@ def noise_study(
 
     Args:
         found: at least one, all of one length.
-        model: name of the model.
-        config: settings that affect the numbers.
         about: notes on the sequences.
     """
     effects = {}

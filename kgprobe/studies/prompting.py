@@ -27,8 +27,6 @@ def prompting_study(found: Mapping[str, Mapping[str, Outcome]], model: str, conf
 
     Args:
         found: outcomes by fact id, by way; at least two ways.
-        model: name of the model.
-        config: settings of the measurements.
 
     Raises:
         KgprobeError: no fact was asked in all ways.

@@ -52,8 +52,6 @@ def robustness_study(
         names: names of the measures.
         flawed, corrected: the same facts in the same order.
         left_out: reasons of missing verbalizations, one message each.
-        model: name of the model.
-        config: settings that affect the numbers.
         seed: of the bootstrap over pairs.
     """
     data: list[dict[str, Any]] = []

@@ -153,7 +153,6 @@ def sampling_study(
         replays: at least two repetitions.
         references: the reference of each repetition.
         origin: name of their origin.
-        config: settings that affect the numbers.
         hardest: number of facts that count as the hardest.
         about: notes on the origin.
     """

@@ -34,8 +34,6 @@ def sentences_study(
     Args:
         outcomes: of a measurement with all sentences.
         count: n, of Min@n and Avg@n.
-        model: name of the model.
-        config: settings of the measurement.
         seed: of the subsets.
 
     Raises:

@@ -64,7 +64,6 @@ def sizes_study(models: Sequence[Sized], facts: int, count: int, config: Mapping
         models: at least two, of different sizes.
         facts: number of measured facts.
         count: n.
-        config: settings of the measurements.
 
     Raises:
         KgprobeError: there are fewer than two sizes.

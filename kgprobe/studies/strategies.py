@@ -35,8 +35,6 @@ def strategies_study(measured: Mapping[str, Measured], model: str, config: Mappi
 
     Args:
         measured: measures by strategy, over the same facts, with the same greatest n.
-        model: name of the model.
-        config: settings of the measurements.
         seed: of the bootstrap over facts.
 
     Raises:
