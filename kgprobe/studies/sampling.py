@@ -96,12 +96,12 @@ class Replays:
     values: Mapping[str, Mapping[str, Floats]]
 
     @classmethod
-    def of(cls, standings: Mapping[str, Sequence[Sequence[ReplayMetrics]]], shown: Sequence[int]) -> "Replays":
+    def of(cls, metrics: Mapping[str, Sequence[Sequence[ReplayMetrics]]], shown: Sequence[int]) -> "Replays":
         """Return the replays from each strategy's metrics at the same checkpoints, for each repetition."""
         names = [field.name for field in dataclasses.fields(ReplayMetrics)]
         get_fields = attrgetter(*names)
         values = {}
-        for strategy, runs in standings.items():
+        for strategy, runs in metrics.items():
             # Shape (fields, repetitions, checkpoints).
             numbers = np.array([list(map(get_fields, run)) for run in runs], dtype=np.float64).transpose(2, 0, 1)
             values[strategy] = dict(zip(names, numbers, strict=True))
