@@ -117,7 +117,8 @@ def test_a_judge_is_made_kept_and_as_good_as_is_said(labels: Measurement, tiny: 
     assert (again.quality.count, again.apart.facts) == (len(apart), len({statements.facts[p] for p in apart}))
     lines = again.summary().splitlines()
     assert lines[: len(again.warnings())] == again.warnings()
-    assert lines[-2].startswith(f"Of {len(apart)} statements about {again.apart.facts} facts whose subject and object")
+    about = f"(about {again.apart.facts} facts"
+    assert lines[-2].startswith(f"Accuracy on {len(apart)} held-out statements with held-out entities {about}")
     assert result.folder.name in result.summary()
     for look in (result, again):
         assert look.tables()
