@@ -214,11 +214,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _check_tensors(classifier: "LinearProbe | Network", shapes: Mapping[str, tuple[int, ...]], *, unseen: str) -> None:
-    """Raise a ValueError if a tensor is not a float32 array of its shape with finite numbers.
-
-    Args:
-        unseen: the tensor that has -inf for answers without training statements.
-    """
+    """Raise a ValueError for a tensor of another shape or type, or with infinities except -inf in ``unseen``."""
     for name, tensor in classifier.tensors().items():
         if tensor.shape != shapes[name] or tensor.dtype != np.float32:
             raise ValueError(

@@ -52,14 +52,7 @@ class Judge:
         return str(self.labels["described"]["model"])
 
     def check(self, described: Mapping[str, Any]) -> None:
-        """Raise if a model is not the one that the judge was trained on.
-
-        Args:
-            described: description of the model by its scorer.
-
-        Raises:
-            KgprobeError: it has other weights, or another precision.
-        """
+        """Raise a KgprobeError if a described model has other weights or another precision than the judge's."""
         for name, meaning in (("weights", "of other weights"), ("dtype", "in another precision")):
             if described[name] != self.reader[name]:
                 raise KgprobeError(
@@ -168,11 +161,7 @@ def load_judge(path: Path) -> Judge:
 
 
 def check_judge(judge: Judge, scorer: "Scorer") -> None:
-    """Raise if a judge cannot read a model's hidden states.
-
-    Raises:
-        KgprobeError: the model has other weights or another precision, hidden states of another size, or fewer layers.
-    """
+    """Raise a KgprobeError for a model with other weights or precision, other hidden states, or fewer layers."""
     from kgprobe.models.states.layers import layer_count, state_size
 
     judge.check(scorer.describe())

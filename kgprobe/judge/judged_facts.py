@@ -148,11 +148,7 @@ def is_sweep(folder: Path) -> bool:
 
 
 def read_names(folder: Path) -> dict[str, str]:
-    """Return the names of relations and types by their ids; empty if they were not stored.
-
-    Raises:
-        KgprobeError: the file is damaged.
-    """
+    """Return the names of relations and types by their ids; empty if they were not stored."""
     try:
         return read_json(folder / NAMES, dict[str, str], "Delete it; relations and types are then shown by their ids.")
     except FileNotFoundError:

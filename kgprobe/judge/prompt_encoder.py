@@ -68,11 +68,7 @@ class _AnsweredStatement:
 
 
 def check_peft() -> None:
-    """Raise if peft, which makes prompt encoders, is not installed.
-
-    Raises:
-        KgprobeError: peft is not installed.
-    """
+    """Raise a KgprobeError if peft, which makes prompt encoders, is not installed."""
     try:
         import peft  # noqa: F401
     except ImportError as error:

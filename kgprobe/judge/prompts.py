@@ -73,11 +73,7 @@ def read_statements(
     progress: Callable[[int], None] | None = None,
     virtual: NDArray[np.float32] | None = None,
 ) -> "States":
-    """Return the hidden states of statements within the prompt, as ``reader.read`` does.
-
-    Args:
-        virtual: embeddings that replace the text before a statement.
-    """
+    """Return the states of statements within the prompt; virtual embeddings replace the text before them."""
     texts = [f"{statement}{prompt.after}" for statement in statements]
     before = prompt.before if virtual is None else ""
     return reader.read(texts, beginning=before, chat=prompt.chat, virtual=virtual, progress=progress)
@@ -86,16 +82,9 @@ def read_statements(
 def word_probabilities(
     scorer: "Scorer", prompt: StatePrompt, statements: Sequence[str], words: Sequence[str]
 ) -> Doubles:
-    """Return the probabilities of the answers' words after each statement, normalised among them.
+    """Return the probabilities of the answers' words after each statement, normalised; shape (statements, 3).
 
-    Args:
-        scorer: the model.
-        prompt: text around a statement.
-        statements: any texts.
-        words: for each answer, in the order of ``JUDGEMENTS``.
-
-    Returns:
-        shape (statements, 3), rows of sum 1.
+    The words of the answers are in the order of ``JUDGEMENTS``.
     """
     prompts = [f"{prompt.before}{text}{prompt.after}" for text in statements]
     if prompt.chat:

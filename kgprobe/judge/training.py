@@ -169,17 +169,9 @@ def _out_of_fold(
 
 
 def choose_folds(answers: Integers, subjects: Sequence[str], train: Integers, seed: int) -> Integers:
-    """Return the fold of each training statement; each subject is in one fold.
+    """Return the fold of each training statement, shape (training statements,); each subject is in one fold.
 
-    Args:
-        answers, subjects, seed: as of :func:`train_judge`.
-        train: places of the training statements.
-
-    Returns:
-        numbers of folds, shape (training statements,).
-
-    Raises:
-        KgprobeError: as of :func:`train_judge`.
+    Arguments and errors as of :func:`train_judge`; ``train`` are the places of the training statements.
     """
     _check(answers[train])
     return _folds(np.array([subjects[place] for place in train], dtype=object), answers[train], seed)

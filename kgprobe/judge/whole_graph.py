@@ -265,11 +265,7 @@ class SweepPlan:
     settings: SweepSettings
 
     def open(self, scorer: "Scorer | None" = None) -> GraphJudge:
-        """Return the judge of the graph; load the model, unless a scorer is given.
-
-        Raises:
-            KgprobeError: the model cannot be loaded, or the judge was trained on another one.
-        """
+        """Return the judge of the graph; load the model, unless a scorer is given."""
         if scorer is None:
             scorer = Models().open(self.model, self.local).local_scorer()
         columns, said = columns_of(self.columns), said_of(self.said)

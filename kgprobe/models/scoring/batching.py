@@ -71,12 +71,7 @@ class BatchLimits:
 
 
 def compute_if_it_fits(compute: Callable[[], Result], device: torch.device) -> Result | None:
-    """Return a computation's result; None if memory was short, after all that it held is freed.
-
-    Args:
-        compute: the computation; never returns None.
-        device: its device.
-    """
+    """Return a computation's result, never None; None if memory was short, after all that it held is freed."""
     try:
         return compute()
     except RuntimeError as error:

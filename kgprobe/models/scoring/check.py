@@ -124,10 +124,7 @@ def _errors(
 ) -> tuple[float, float]:
     """Return the largest error of a log-probability, and of a hidden state relative to its length.
 
-    Args:
-        model, projection: the model under check.
-        arrangements: computations whose last edges are those of the trees.
-        trees: the trees to compare with plain forward passes.
+    The last edges of each arrangement are those of the trees, which are compared with plain forward passes.
     """
     targets = np.concatenate([tree.targets for tree in trees])
     expected_states = torch.cat([_plain_states(model, tree)[tree.sources] for tree in trees])

@@ -139,11 +139,7 @@ def tokenized_for(
 
 
 def end_token_of(scorer: TextScorer) -> int:
-    """Return the id of the EOS token of a scorer's tokenizer.
-
-    Raises:
-        KgprobeError: the tokenizer has no EOS token.
-    """
+    """Return the id of the EOS token of a scorer's tokenizer; raise a KgprobeError if it has none."""
     end = scorer.tokenizer.eos_token_id
     if end is None:
         raise KgprobeError(f"Cannot score the end of continuations: {scorer.name} has no EOS token.")

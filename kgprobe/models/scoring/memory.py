@@ -15,11 +15,7 @@ class Memory:
     """The log-probabilities of the latest continuations, some 200 bytes each."""
 
     def __init__(self, size: int) -> None:
-        """Start with an empty cache.
-
-        Args:
-            size: maximum number of continuations; the oldest are forgotten first.
-        """
+        """Start with an empty cache of at most this many continuations; the oldest are forgotten first."""
         self._size = size
         self._values: dict[bytes, float] = {}
 

@@ -69,13 +69,9 @@ class KeptNodes:
         return self._states[torch.from_numpy(places).to(self._states.device)]
 
     def keys_and_values(self, layer: int, before: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return a layer's keys and values at these places.
+        """Return a layer's keys and values at these places, shape (rows, columns), at least one column.
 
-        Args:
-            before: places, shape (rows, columns), at least one column.
-
-        Returns:
-            keys and values, each of shape (rows, heads, columns, width).
+        Both have the shape (rows, heads, columns, width).
         """
         rows, columns = before.shape
         keys, values = (
@@ -154,12 +150,9 @@ class _KeptBefore(DynamicCache):
     """A cache that gives each row of a forward pass its kept nodes, and stores the new ones."""
 
     def __init__(self, kept: KeptNodes, before: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> None:
-        """Read kept nodes at these places.
+        """Read kept nodes at places ``before`` each row, shape (rows, columns); a mask hides padding.
 
-        Args:
-            kept: the kept nodes.
-            before: the places before each row, shape (rows, columns); any place serves as padding, hidden by a mask.
-            rows, columns: positions of the new nodes in the pass, in their order; shape (nodes,).
+        The new nodes are at these rows and columns of the pass, in their order; shape (nodes,).
         """
         super().__init__()
         self._kept = kept
@@ -184,15 +177,9 @@ class _KeptBefore(DynamicCache):
 
 
 def take_in(model: "PreTrainedModel", kept: KeptNodes, rows: "Sequence[Sequence[NewNodes]]") -> list[Integers]:
-    """Compute the new nodes of some trees the packed way, and keep them.
+    """Compute the new nodes of some trees the packed way, and keep them; return the places of each tree's nodes.
 
-    Args:
-        model: a causal language model.
-        kept: its kept nodes.
-        rows: the trees of each row, all different.
-
-    Returns:
-        for each tree the places of all of its nodes.
+    Each row consists of one tree or several; all trees are different.
     """
     count = len(rows)
     queries, earlier = np.array([size_of_row(row) for row in rows]).max(axis=0).tolist()

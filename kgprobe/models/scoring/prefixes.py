@@ -24,21 +24,13 @@ class Prefixes:
     """
 
     def __init__(self, device: torch.device, most: int | None = None) -> None:
-        """Start with an empty cache.
-
-        Args:
-            most: maximum bytes; None for a share of the device's memory.
-        """
+        """Start with an empty cache of at most this many bytes; None for a share of the device's memory."""
         self._most = share_of(device) if most is None else most
         self.taken = 0
         self._kept: dict[bytes, tuple[Prefix, int]] = {}
 
     def get(self, tokens: Integers, compute: Callable[[], Prefix]) -> Prefix:
-        """Return the prefix of these tokens, computed if it is not cached.
-
-        Args:
-            tokens: all of its token ids.
-        """
+        """Return the prefix of these token ids, computed if it is not cached."""
         key = tokens.tobytes()
         entry = self._kept.pop(key, None)
         if entry is None:

@@ -45,14 +45,9 @@ class VocabularyProjection:
     soft_cap: float | None
 
     def logits(self, hidden: torch.Tensor, first: int, last: int) -> torch.Tensor:
-        """Return the logits of the tokens ``first`` to ``last - 1``, in fp32.
+        """Return the logits of the tokens ``first`` to ``last - 1``, in fp32, shape (positions, last - first).
 
-        Args:
-            hidden: shape (positions, hidden size).
-            first, last: bounds within the vocabulary.
-
-        Returns:
-            shape (positions, last - first).
+        ``hidden`` has the shape (positions, hidden size).
         """
         bias = None if self.bias is None else self.bias[first:last]
         return self._from_products(torch.nn.functional.linear(hidden, self.weight[first:last], bias))
@@ -176,9 +171,7 @@ class LikelyPart:
     def learn(self, hidden: torch.Tensor, at_once: int) -> None:
         """Learn from the next-token probabilities at these positions, until enough positions were seen.
 
-        Args:
-            hidden: last hidden states, shape (positions, hidden size).
-            at_once: logits held in memory.
+        ``hidden`` has the shape (positions, hidden size); ``at_once`` logits are held in memory.
         """
         if self.part is not None:
             return

@@ -169,11 +169,7 @@ class Scorer:
         }
 
     def explain(self) -> list[tuple[str, str]]:
-        """Return how the model is computed and why so, to be shown to a person.
-
-        Returns:
-            headings with texts; among them the chosen way, and for each faster one the reason against it.
-        """
+        """Return headings with texts: the chosen way of computing, the reasons against faster ones, and sizes."""
         projection, limits = self._choice.projection, self._limits
         logits, tokens_at_once = "the model's own logits", "one continuation"
         if projection is not None:
@@ -271,23 +267,13 @@ class Scorer:
     def tokenize(
         self, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool = False, separator: str = " "
     ) -> list[TokenizedPrompt]:
-        """Return prompts and continuations as this model's token ids, or why it cannot take them.
-
-        Arguments as in :meth:`score`.
-
-        Raises:
-            KgprobeError: the model has no EOS token and ``eos`` is set.
-        """
+        """Return prompts and continuations as this model's token ids, or why it cannot take them; see :meth:`score`."""
         return tokenized_for(self, prompts, continuations, eos=eos, separator=separator)
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
         """Return the log-probability of every edge of token trees, batched, in smaller batches where memory is short.
 
-        Args:
-            trees: trees of any prompts.
-
-        Returns:
-            each tree once, in any order, with one value per edge, in (-inf, 0]; NaN if the model's weights are broken.
+        Each tree is returned once, in any order, with one value per edge, in (-inf, 0]; NaN if the weights are broken.
 
         Raises:
             KgprobeError: the path to one edge does not fit in memory.
@@ -297,9 +283,7 @@ class Scorer:
     def edges_and_best(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
         """Return the log-probability of every edge, and that of the most probable token at its source.
 
-        Returns:
-            each tree once, with values of shape (edges, 2); the two are equal if the edge's own token is the most
-            probable.
+        Each tree is returned once, with values of shape (edges, 2), equal if the edge's own token is the most probable.
         """
         with in_eval_mode(self.model):
             return list(self._edges(trees))
@@ -344,11 +328,7 @@ class Scorer:
                 yield from zip(forest.trees, np.split(values, ends[:-1]), strict=True)
 
     def end_token(self) -> int:
-        """Return the id of the EOS token.
-
-        Raises:
-            KgprobeError: the model has none.
-        """
+        """Return the id of the EOS token; raise a KgprobeError if the model has none."""
         return end_token_of(self)
 
     def _batches(self, outermost: PrefixGroup) -> Iterator[tuple[list[Forest], Prefix | None]]:

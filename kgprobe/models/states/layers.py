@@ -32,11 +32,7 @@ def state_size(model: "PreTrainedModel") -> int:
 
 
 def find_layers(model: "PreTrainedModel") -> "Sequence[torch.nn.Module]":
-    """Return the modules of a model's layers, in order.
-
-    Raises:
-        KgprobeError: the model has no such list, or more than one.
-    """
+    """Return the modules of a model's layers, in order; raise a KgprobeError unless it has exactly one such list."""
     count = layer_count(model)
     lists = [module for module in model.base_model.modules() if isinstance(module, torch.nn.ModuleList)]
     lists = [modules for modules in lists if len(modules) == count]
