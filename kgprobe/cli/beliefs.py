@@ -1,4 +1,4 @@
-"""``kgprobe beliefs``: what runs believe, to look at in the graph."""
+"""``kgprobe beliefs``: the beliefs of runs, painted into the graph."""
 
 import json
 from typing import Any
@@ -16,21 +16,21 @@ _LOOK = "MATCH path = (:Entity {label: 'France'})-[:KNOWN|UNSURE|UNKNOWN|LEARNED
 
 @click.group(cls=Group)
 def beliefs() -> None:
-    """What runs believe of facts, to look at in the graph."""
+    """Show the beliefs of runs in the graph."""
 
 
 @beliefs.command(cls=OptionsFirst)
-@cloup.option("--run", metavar="NAME", help="Whose beliefs.  [default: the run begun last]")
-@cloup.option("--against", metavar="NAME", help="An earlier run: show what was learned and forgotten since.")
-@cloup.option("--clear", is_flag=True, help="Delete what was painted, and paint nothing.")
+@cloup.option("--run", metavar="NAME", help="Name of the run.  [default: the latest run]")
+@cloup.option("--against", metavar="NAME", help="An earlier run to compare with: shows learned and forgotten facts.")
+@cloup.option("--clear", is_flag=True, help="Delete the painted relationships, and paint nothing.")
 @graph_option
 @json_option
 @debug_option
 def paint(run: str | None, against: str | None, clear: bool, graph: str | None, as_json: bool) -> None:
-    """Draw what a run believes beside each fact that it asked, for Neo4j Browser.
+    """Paint the beliefs of a run about its asked facts as relationships, for Neo4j Browser.
 
-    The type of a relationship says it: KNOWN and UNKNOWN where that is sure, else UNSURE; with --against, LEARNED and
-    FORGOT where the earlier run was sure of the opposite. What was painted before is cleared first.
+    Types of relationships: KNOWN and UNKNOWN if the belief is sure, else UNSURE. With --against, LEARNED and FORGOT if
+    the earlier run was sure of the opposite. Relationships painted before are deleted first.
 
     \b
     kgprobe beliefs paint --run base
@@ -41,14 +41,14 @@ def paint(run: str | None, against: str | None, clear: bool, graph: str | None, 
     from kgprobe.servers.opening import open_graph
 
     if clear and (run is not None or against is not None):
-        raise click.UsageError("--clear deletes whatever was painted; leave out --run and --against.")
+        raise click.UsageError("--clear deletes all painted relationships; leave out --run and --against.")
     with open_graph(graph, ask_password=ask_password) as connection, waiting("Clearing" if clear else "Painting"):
         if clear:
             deleted = clear_paint(connection)
-            found: dict[str, Any] = {"deleted": deleted}
-            told = f"Deleted {deleted:,} relationships that were painted."
+            content: dict[str, Any] = {"deleted": deleted}
+            message = f"Deleted {deleted:,} painted relationships."
         else:
             painted = paint_beliefs(connection, run, against=against)
-            found = {"run": painted.run, "against": painted.against, **painted.counts}
-            told = f"{painted}\nTo look at them in Neo4j Browser: {_LOOK}"
-    click.echo(json.dumps(found, ensure_ascii=False) if as_json else told)
+            content = {"run": painted.run, "against": painted.against, **painted.counts}
+            message = f"{painted}\nTo look at them in Neo4j Browser: {_LOOK}"
+    click.echo(json.dumps(content, ensure_ascii=False) if as_json else message)

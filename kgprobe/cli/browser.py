@@ -1,4 +1,4 @@
-"""``kgprobe graph browser``: the graph in Neo4j Browser, with kgprobe's style sheet, guide and queries."""
+"""``kgprobe graph browser``: Neo4j Browser with kgprobe's style sheet, guide and queries."""
 
 import re
 import webbrowser
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from kgprobe.servers.status import Status
 
 _OPENED = (
-    "The guide opens by itself. For the colours, click its first line once it is connected, or type that of colours; "
-    "Browser keeps them.\n"
+    "The guide opens by itself. Once connected, click its first line for the colours, or type the line below; Browser "
+    "stores them.\n"
 )
-_TO_TYPE = "Type the lines of colours and queries there, once it is connected; Browser keeps the colours.\n"
+_TO_TYPE = "Once connected, type the lines of colours and queries into Browser; it stores the colours.\n"
 
 
 @click.command()
@@ -28,32 +28,32 @@ _TO_TYPE = "Type the lines of colours and queries there, once it is connected; B
     "--files",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Write style sheet, guide and queries there, and do nothing else.",
+    help="Only write style sheet, guide and queries into this folder.",
 )
-@click.option("--port", type=click.IntRange(1, 65535), help="Where the files are served.  [default: a free port]")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port of the file server.  [default: a free port]")
 @click.option(
     "--bind",
     default="127.0.0.1",
     show_default=True,
     metavar="ADDRESS",
-    help="Of this machine, on which the files are served; 0.0.0.0 is every one.",
+    help="Local address of the file server; 0.0.0.0 for all.",
 )
 @click.option(
     "--host",
     default="localhost",
     show_default=True,
     metavar="NAME",
-    help="By which web browsers reach the files; Neo4j has to allow it.",
+    help="Host name by which web browsers reach the files; Neo4j must allow it.",
 )
 @click.option("--open/--no-open", "in_browser", default=True, show_default=True, help="Open the web browser.")
 @graph_option
 @debug_option
 def browser(files: Path | None, port: int | None, bind: str, host: str, in_browser: bool, graph: str | None) -> None:
-    """Look at the graph in Neo4j Browser, with a style sheet and queries.
+    """Open the graph in Neo4j Browser, with a style sheet and queries.
 
-    Starts Neo4j where the graph is a folder of it, opens its Browser with the guide in it, and serves what Browser is
-    given: a style sheet that colours what `kgprobe beliefs paint` has drawn, the guide, whose queries can be clicked,
-    and these as favourites. It says what to type there. Ctrl-C ends serving; Neo4j stays until `kgprobe graph stop`.
+    Starts Neo4j if the graph is a Neo4j folder, opens Browser, and serves its files: a style sheet with colours for
+    `kgprobe beliefs paint`, a guide with clickable queries, and the queries as favourites. Prints the lines to type.
+    Ctrl-C stops the file server; Neo4j runs until `kgprobe graph stop`.
 
     \b
     kgprobe graph browser --graph ./neo4j
@@ -69,49 +69,48 @@ def browser(files: Path | None, port: int | None, bind: str, host: str, in_brows
         )
         return
     if not re.fullmatch(r"[\w.-]+|\[[\da-fA-F:.]+\]", host, re.ASCII):
-        raise ArgumentError("host", f"is {host!r}; the name or address of this machine is expected.")
-    page, told, ours = _address(graph)
-    with _served(bind, port) as (taken, contents):
-        base = f"http://{host}:{taken}/"
+        raise ArgumentError("host", f"is {host!r}; expected a name or address of this machine.")
+    page, connection, is_ours = _address(graph)
+    with _served(bind, port) as (server_port, contents):
+        base = f"http://{host}:{server_port}/"
         contents |= browser_files(base)
-        if ours:
-            # Browser runs one command that its address names; of others it takes files only from whom it is told to.
+        if is_ours:
+            # Browser runs one command from its address; other Neo4j servers must allow the file server first.
             page += f"?cmd=play&arg={base}{GUIDE}"
         lines = {
             "browser": page,
-            **told,
+            "connect": connection,
             "colours": f":style {base}{STYLE}",
             "queries": f":play {base}{GUIDE}",
-            "favourites": f"drop {base}{FAVOURITES} on the page, once it is downloaded",
+            "favourites": f"download {base}{FAVOURITES} and drop it on the page",
         }
-        click.echo(_OPENED if ours else _TO_TYPE)
+        click.echo(_OPENED if is_ours else _TO_TYPE)
         for name, value in lines.items():
             click.echo(f"{name:<10}  {value}")
-        click.echo("\nCtrl-C ends this; the graph server stays.", err=True)
+        click.echo("\nCtrl-C stops serving; the graph server keeps running.", err=True)
         if in_browser and not webbrowser.open(page):
             click.echo(f"No browser could be opened; the page is {page}.", err=True)
         _wait()
 
 
-def _address(graph: str | None) -> tuple[str, dict[str, str], bool]:
-    """Browser's address, how one connects in it, and whether its Neo4j is one of ours."""
+def _address(graph: str | None) -> tuple[str, str, bool]:
+    """Return Browser's address, its connection settings, and True if kgprobe started this Neo4j."""
     import os
     from urllib.parse import urlsplit
 
     from kgprobe.graph.endpoint import is_address, refuse_credentials
     from kgprobe.servers.opening import folder_of
 
-    named = graph or os.environ.get("KGPROBE_GRAPH") or ""
-    if is_address(named):
-        refuse_credentials(named)
-        host = urlsplit(named).hostname or "localhost"
+    address = graph or os.environ.get("KGPROBE_GRAPH") or ""
+    if is_address(address):
+        refuse_credentials(address)
+        host = urlsplit(address).hostname or "localhost"
         user = os.environ.get("KGPROBE_GRAPH_USER", "neo4j")
-        told = {"connect": f"{named}, user {user}; the page above is where a Neo4j has it, unless told otherwise"}
-        return f"http://{host}:7474/browser/", told, False
+        connection = f"{address}, user {user}; the page above is Neo4j's default"
+        return f"http://{host}:7474/browser/", connection, False
     status = _started(folder_of(graph))
-    # Its addresses are there, as the server runs.
-    told = {"connect": f"{status.address}, user {status.user}, password in {status.password_file}"}
-    return str(status.browser), told, True
+    connection = f"{status.address}, user {status.user}, password in {status.password_file}"
+    return str(status.browser), connection, True
 
 
 def _started(folder: "Folder") -> "Status":
@@ -121,13 +120,13 @@ def _started(folder: "Folder") -> "Status":
 
     if folder.engine is None:
         raise KgprobeError(
-            f"There is no graph in {folder.path}. `kgprobe graph start --engine neo4j --graph {folder.path}` makes "
-            "one, and `kgprobe load` fills it."
+            f"{folder.path} has no graph. Make one with `kgprobe graph start --engine neo4j --graph {folder.path}`, "
+            "and fill it with `kgprobe load`."
         )
     if folder.engine != "neo4j":
         raise KgprobeError(
-            f"{folder.path} is a graph of {folder.engine}, which has no Browser. `kgprobe graph copy --graph "
-            f"{folder.path} --to FOLDER` makes one of neo4j."
+            f"{folder.path} is a graph of {folder.engine}, which has no Browser. Copy it to neo4j: `kgprobe graph copy "
+            f"--graph {folder.path} --to FOLDER`."
         )
     leases.start(folder, ServerOptions("neo4j"))
     return status_of(folder)
@@ -143,7 +142,7 @@ def _write(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 @contextmanager
 def _served(bind: str, port: int | None) -> Iterator[tuple[int, dict[str, bytes]]]:
-    """Files that are served on an address of this machine, and the port that was taken."""
+    """Serve files on a local address; yield the port and the files by name."""
     import http.server
     import threading
 
@@ -168,18 +167,18 @@ def _served(bind: str, port: int | None) -> Iterator[tuple[int, dict[str, bytes]
             self.end_headers()
 
         def _allow(self) -> None:
-            # Browser is a page of another address, and asks whether it may read this.
+            # Browser is a page of another origin.
             self.send_header("Access-Control-Allow-Origin", "*")
 
         def log_message(self, *_: object) -> None:
-            """Nobody wants to read of each request."""
+            """Print nothing for a request."""
 
     try:
         server = http.server.ThreadingHTTPServer((bind, port or 0), Handler)
     except OSError as error:
         raise KgprobeError(
-            f"The files cannot be served on {bind}, port {port or 'any'}: {error.strerror}. --bind and --port name"
-            " others."
+            f"The files cannot be served on {bind}, port {port or 'any'}: {error.strerror}. Choose others with --bind"
+            " and --port."
         ) from error
     with server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

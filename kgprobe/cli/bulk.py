@@ -1,4 +1,4 @@
-"""Loading in bulk on the command line: its bars, and ``kgprobe graph finish-import``."""
+"""Bulk loading on the command line: progress bars, and ``kgprobe graph finish-import``."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -23,7 +23,7 @@ def load_in_bulk(
     strict: bool,
     on_problem: Callable[[str], None],
 ) -> "LoadReport":
-    """Load a source by an import, or write the files of one."""
+    """Load a source by an import, or only write the files of the import."""
     from kgprobe.api.bulk_loading import load_bulk_source, write_bulk_source
 
     with _bars(source.name) as on_progress:
@@ -36,12 +36,12 @@ def load_in_bulk(
 
 @contextmanager
 def _bars(name: str) -> Iterator[Callable[["LoadProgress"], None]]:
-    """A bar for what is read, one for the import, one for what is left to do then."""
+    """Yield a function that shows progress: one bar each for reading, importing and completing."""
     from kgprobe.progress import Bar, progress_bar
 
     titles = {"importing": ("Importing", "%"), "indexing": ("Completing", "entities")}
     titles["completing"] = titles["indexing"]
-    at_work: dict[str, Bar] = {}
+    current: dict[str, Bar] = {}
     with ExitStack() as opened:
 
         def on_progress(now: "LoadProgress") -> None:
@@ -49,12 +49,12 @@ def _bars(name: str) -> Iterator[Callable[["LoadProgress"], None]]:
                 opened.close()
                 return
             title, unit = titles.get(now.stage, ("Converting", "records"))
-            if title not in at_work:
+            if title not in current:
                 opened.close()
-                at_work[title] = opened.enter_context(
+                current[title] = opened.enter_context(
                     progress_bar(f"{title} {name}", now.total, unit, counted=unit != "records")
                 )
-            bar = at_work[title]
+            bar = current[title]
             bar.move_to(now.done, bar.things + now.records if unit == "records" else now.done, now.stage)
 
         yield on_progress
@@ -65,11 +65,11 @@ def _bars(name: str) -> Iterator[Callable[["LoadProgress"], None]]:
 @graph_option
 @debug_option
 def finish_import(files: Path, graph: str | None) -> None:
-    """Make a graph whole that was imported from FILES.
+    """Complete a graph that was imported from FILES.
 
-    FILES is a folder that `kgprobe load NAME --bulk-files` has written. It gets indexes, and what an import cannot say.
-    That is needed on servers elsewhere alone: `kgprobe load NAME --bulk` does it by itself. Doing it again changes
-    nothing.
+    FILES is a folder written by `kgprobe load NAME --bulk-files`. Creates indexes and the data that the import tool
+    cannot. Use it after importing on another server; `kgprobe load NAME --bulk` completes the graph itself. Repeating
+    it changes nothing.
 
     \b
     kgprobe graph finish-import ./files --graph bolt://host:7687
@@ -79,4 +79,4 @@ def finish_import(files: Path, graph: str | None) -> None:
 
     with open_graph(graph, ask_password=ask_password) as connection, _bars(files.name) as on_progress:
         finish_bulk(connection, files, on_progress=on_progress)
-    click.echo(f"The graph that was imported from {files} is whole.")
+    click.echo(f"The graph imported from {files} is complete.")

@@ -1,9 +1,9 @@
-"""``kgprobe compare``: models side by side, from answers that are kept."""
+"""``kgprobe compare``: compare models on their stored answers."""
 
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,8 +11,7 @@ import cloup
 import msgspec
 
 from kgprobe.api.measuring import find_measurement, is_path
-from kgprobe.cli.looks import show_notes
-from kgprobe.cli.main import until_nobody_reads
+from kgprobe.cli.main import until_reader_leaves
 from kgprobe.cli.options import (
     ask_password,
     debug_option,
@@ -22,6 +21,7 @@ from kgprobe.cli.options import (
     json_option,
     seed_option,
 )
+from kgprobe.cli.rendering import show_notes
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.progress import waiting
 
@@ -29,14 +29,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kgprobe.api.comparing import Stored
+    from kgprobe.graph.client import Graph
     from kgprobe.results.comparison import Comparison
     from kgprobe.results.forgetting import Forgetting
     from kgprobe.results.knowledge_gap import KnowledgeGap
 
-# By verdict.
+# Exit codes by verdict.
 _CODES = {"kept": 0, "lost": 1, "undecided": 3}
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
-# Of a comparison's tables, those that a summary is made of.
+# Keys of the tables that a summary prints.
 _SUMMARY = ("models", "pairs", "directions", "forwards_alone")
 
 
@@ -44,21 +45,21 @@ class _Points(click.ParamType[float]):
     name = "percent"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = _PERCENT.fullmatch(str(value).strip())
-        if found is None or float(found[1]) >= 100:
-            self.fail(f"{value!r} is no number of points below 100 with a percent sign, such as 2%.", param, ctx)
-        return float(found[1]) / 100
+        match = _PERCENT.fullmatch(str(value).strip())
+        if match is None or float(match[1]) >= 100:
+            self.fail(f"{value!r} is not a number below 100 with a percent sign, such as 2%.", param, ctx)
+        return float(match[1]) / 100
 
 
 class _CheckFailedError(click.ClickException):
-    """A check without a verdict; exits with 2, since 1 means that accuracy is lost."""
+    """Failure of a check without a verdict; exits with 2, because 1 means that accuracy is lost."""
 
     exit_code = 2
 
 
 @contextmanager
 def _failing_with_2() -> Iterator[None]:
-    """Exit with 2 where something fails."""
+    """Turn errors into exit code 2."""
     try:
         yield
     except (click.exceptions.Exit, click.UsageError):
@@ -78,13 +79,13 @@ def _failing_with_2() -> Iterator[None]:
     "margin",
     type=_Points(),
     metavar="POINTS%",
-    help="Has the second lost more accuracy on the first than so many points? Exits with 1 if so, with 0 if not, with 3"
-    " if these facts cannot tell, with 2 if the check failed.",
+    help="Test if RESULT 2 lost more accuracy than this many points against RESULT 1. Exit code: 0 not lost, 1 lost, 2"
+    " check failed, 3 undecided.",
 )
 @cloup.option(
     "--gap",
     is_flag=True,
-    help="The two are one model, by two probes: which facts that it knows by the first does it miss by the second?",
+    help="Compare two probes of one model: facts known by the first probe and missed by the second.",
 )
 @full_option
 @seed_option
@@ -100,53 +101,70 @@ def compare(
     graph: str | None,
     as_json: bool,
 ) -> None:
-    """Set models side by side on the facts that all of them have answered.
+    """Compare models on the facts that all of them have answered.
 
-    RESULT is a measurement, by its name or its folder, or a run by its name. No model is asked; the graph is opened
-    for runs alone, or with --graph for the names of relations. Accuracies by relation, their correlation, who knows
-    what others know, differences with tests and intervals: a summary here, all of it with --full and on a page.
+    RESULT is a measurement, by name or folder, or a run by name. No model is asked; the graph is only opened for runs,
+    or with --graph for the names of relations. Prints a summary: accuracies, their correlation, shared knowledge,
+    differences with tests and intervals. --full and the page have all tables.
 
-    With --fail-if-lost the first is a model and the second what became of it: what was forgotten and gained, and
-    whether accuracy is lost. Exit codes then: 0 kept, 1 lost, 2 failed or wrong usage, 3 undecided.
+    With --fail-if-lost, the first is a model and the second its changed version: forgotten and gained facts, and a test
+    for lost accuracy. Exit codes: 0 kept, 1 lost, 2 failed or wrong usage, 3 undecided.
 
-    Two results of which one was asked with --inverse are two directions: what is known forwards and not backwards, and
-    the other way, by relation and fact by fact.
+    If one of two results was asked with --inverse, their directions are compared, by relation and by fact.
 
     \b
     kgprobe compare gpt2-capitals llama-capitals
     kgprobe compare base tuned --fail-if-lost 2%
     kgprobe compare --gap by-distractors by-questions
     """  # noqa: D301
-    from kgprobe.api.comparing import check_forgetting, find_gap, open_result
-    from kgprobe.api.comparing import compare as set_beside
+    from kgprobe.api.comparing import open_result
     from kgprobe.results.forgetting import Forgetting
-    from kgprobe.servers.opening import open_graph
 
+    _check_usage(results, margin, gap)
+    failing = nullcontext() if margin is None else _failing_with_2()
+    with failing, _graph_of(results, graph) as connection:
+        with waiting("Reading the answers"):
+            stored = [open_result(name, connection) for name in results]
+        with _second_named(results[-1]):
+            result = _compare(stored, margin, gap, seed)
+        with suppress(click.exceptions.Exit), until_reader_leaves():
+            _show(result, result.page(), as_json, full)
+            sys.stdout.flush()
+    if isinstance(result, Forgetting):
+        click.get_current_context().exit(_CODES[result.verdict.value])
+
+
+def _check_usage(results: tuple[str, ...], margin: float | None, gap: bool) -> None:
+    """Raise UsageError if options and results do not fit together."""
     if gap and margin is not None:
-        raise click.UsageError("--gap and --fail-if-lost ask different things; give one of them.")
+        raise click.UsageError("--gap and --fail-if-lost exclude each other; give one of them.")
     if (gap or margin is not None) and len(results) != 2:
         flag = "--gap" if gap else "--fail-if-lost"
-        raise click.UsageError(f"{flag} is about two results; there are {len(results)}.")
-    needed = graph is not None or any(find_measurement(name) is None and not is_path(name) for name in results)
-    opening = open_graph(graph, ask_password=ask_password) if needed else nullcontext()
-    with nullcontext() if margin is None else _failing_with_2(), opening as connection:
-        with waiting("Reading the answers"):
-            opened: list[Stored] = [open_result(name, connection) for name in results]
-        with _second_named(results[-1]):
-            if margin is not None:
-                found: Comparison | Forgetting | KnowledgeGap = check_forgetting(*opened, margin=margin)
-            else:
-                found = find_gap(*opened) if gap else set_beside(opened, seed=seed)
-        with suppress(click.exceptions.Exit), until_nobody_reads():
-            _show(found, found.page(), as_json, full)
-            sys.stdout.flush()
-    if isinstance(found, Forgetting):
-        click.get_current_context().exit(_CODES[found.verdict.value])
+        raise click.UsageError(f"{flag} needs two results, not {len(results)}.")
+
+
+def _graph_of(results: tuple[str, ...], graph: str | None) -> "AbstractContextManager[Graph | None]":
+    """Open the graph if a result is a run, or with ``--graph``."""
+    from kgprobe.servers.opening import open_graph
+
+    if graph is None and all(find_measurement(name) is not None or is_path(name) for name in results):
+        return nullcontext()
+    return open_graph(graph, ask_password=ask_password)
+
+
+def _compare(
+    stored: "list[Stored]", margin: float | None, gap: bool, seed: int
+) -> "Comparison | Forgetting | KnowledgeGap":
+    from kgprobe.api.comparing import check_forgetting, compare, find_gap
+
+    if margin is not None:
+        return check_forgetting(*stored, margin=margin)
+    return find_gap(*stored) if gap else compare(stored, seed=seed)
 
 
 @contextmanager
 def _second_named(second: str) -> Iterator[None]:
-    """Errors name the second result as the user does, where the library names its argument."""
+    """Name the second result in errors as the user does, not by the library's argument."""
     try:
         yield
     except ArgumentError as error:
@@ -155,23 +173,23 @@ def _second_named(second: str) -> Iterator[None]:
         raise click.UsageError(f"{second} {str(error).removeprefix(f'`{error.argument}` ')}") from error
 
 
-def _show(found: "Comparison | Forgetting | KnowledgeGap", page: "Path", as_json: bool, full: bool) -> None:
-    """Print what was found: tables, a sentence, and where the rest is; or one JSON object."""
-    show_notes(found)
+def _show(result: "Comparison | Forgetting | KnowledgeGap", page: "Path", as_json: bool, full: bool) -> None:
+    """Print tables, a summary and the files; or one JSON object."""
+    show_notes(result.notes)
     if as_json:
-        files = sorted(str(path) for path in found.folder.iterdir())
-        click.echo(msgspec.json.encode({**found.to_dict(), "page": str(page), "files": files}))
+        files = sorted(str(path) for path in result.folder.iterdir())
+        click.echo(msgspec.json.encode({**result.to_dict(), "page": str(page), "files": files}))
         return
     from rich.console import Console
 
     from kgprobe.report.tables import notes_of, rich_table
 
-    tables = found.tables()
-    for table in tables if full else [one for one in tables if one.key in _SUMMARY] or tables:
+    tables = result.tables()
+    for table in tables if full else [table for table in tables if table.key in _SUMMARY] or tables:
         Console().print(rich_table(table))
-    (verdict,) = notes_of([found.summary()])
+    (verdict,) = notes_of([result.summary()])
     verdict.stylize("bold")
     Console().print(verdict)
-    for path in sorted(found.folder.glob("*.csv")):
+    for path in sorted(result.folder.glob("*.csv")):
         click.echo(f"Data: {path}")
     click.echo(f"Page: {page.as_uri()}")

@@ -1,4 +1,4 @@
-"""``kgprobe graph copy``: a graph into another folder or server, of whatever engine."""
+"""``kgprobe graph copy``: copy a graph into another folder or server, of any engine."""
 
 import json
 from typing import TYPE_CHECKING
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--to", required=True, metavar="FOLDER|ADDRESS", help="Where the copy will be; it is empty at first.")
+@click.option("--to", required=True, metavar="FOLDER|ADDRESS", help="Folder or server of the copy; must be empty.")
 @click.option(
     "--engine",
     type=click.Choice(list(ENGINES)),
-    help="Of the copy, where it is a folder.  [default: neo4j for a graph of arcadedb, and the other way round]",
+    help="Engine of the copy, for a folder.  [default: the other engine than the source's]",
 )
 @graph_option
 @json_option
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 def copy(to: str, engine: str | None, graph: str | None, as_json: bool) -> None:
     """Copy the graph with its beliefs into another folder or server.
 
-    Entities, relations, facts, runs with their beliefs, judged graphs, and what is painted. Both graphs are compared
-    in the end, by counts and digests. What kgprobe does not know, such as beliefs of an older version, is left out and
-    counted. A copy that was interrupted goes on when the same command is given again; one
-    that is there already is compared only. Runs and measurements lie beside the graphs, and stay where they are. User
-    and password of another server are KGPROBE_TO_USER and KGPROBE_TO_PASSWORD, its database KGPROBE_TO_DATABASE.
+    Copies entities, relations, facts, runs with their beliefs, judged graphs and painted relationships, then compares
+    both graphs by counts and digests. Unknown kinds, such as beliefs of an older version, are left out and counted.
+    Repeat the command to continue an interrupted copy; a finished copy is only compared. Folders of runs and
+    measurements are not copied. User, password and database of the target server come from KGPROBE_TO_USER,
+    KGPROBE_TO_PASSWORD and KGPROBE_TO_DATABASE.
 
     \b
     kgprobe graph copy --to ./neo4j
@@ -44,7 +44,7 @@ def copy(to: str, engine: str | None, graph: str | None, as_json: bool) -> None:
 
     with open_graph(graph, ask_password=ask_password) as source, _target(to, engine, source) as target:
         if source.endpoint.address == target.endpoint.address and source.endpoint.database == target.endpoint.database:
-            raise ArgumentError("to", "is the graph itself; name another place.")
+            raise ArgumentError("to", "is the graph itself; name another folder or server.")
         counts = source.read("copy/counts")[0]
         size = counts["nodes"] + counts["relationships"]
         with progress_bar("Copying", 3 * size, "nodes and relationships", counted=False) as bar:
@@ -64,11 +64,11 @@ def _target(to: str, engine: str | None, source: "Graph") -> "Graph":
 
     if is_address(to):
         if engine is not None:
-            raise ArgumentError("engine", f"is for a folder; {to} is a server that somebody else runs.")
+            raise ArgumentError("engine", f"is for folders only; {to} is a running server.")
         return Graph(endpoint_of(to, ask_password, "KGPROBE_TO", "to"))
     folder = folder_of(to)
     if folder.path == source.endpoint.folder:
-        raise ArgumentError("to", "is the graph itself; name another place.")
+        raise ArgumentError("to", "is the graph itself; name another folder or server.")
     if folder.engine is None and engine is None:
         engine = "neo4j" if "ArcadeDB" in source.server else "arcadedb"
     return open_graph(folder.path, engine=engine)
@@ -77,14 +77,14 @@ def _target(to: str, engine: str | None, source: "Graph") -> "Graph":
 def _show(copied: "Copied", to: str, as_json: bool) -> None:
     kinds = copied.digest.kinds
     if as_json:
-        rows = {kind: {"count": its.count, "digest": f"{its.total:032x}"} for kind, its in kinds.items()}
-        told = {"to": to, "resumed": copied.resumed, "was_there": copied.was_there, "kinds": rows}
-        click.echo(json.dumps({**told, "left_out": copied.digest.left_out}))
+        rows = {kind: {"count": digest.count, "digest": f"{digest.total:032x}"} for kind, digest in kinds.items()}
+        content = {"to": to, "resumed": copied.resumed, "was_there": copied.was_there, "kinds": rows}
+        click.echo(json.dumps({**content, "left_out": copied.digest.left_out}))
         return
-    nodes = sum(its.count for kind, its in kinds.items() if kind.startswith(":"))
-    relationships = sum(its.count for kind, its in kinds.items() if kind.startswith("-"))
-    done = "Was there already" if copied.was_there else "Copied"
-    click.echo(f"{done}: {nodes:,} nodes and {relationships:,} relationships, the same in both graphs: {to}")
+    nodes = sum(digest.count for kind, digest in kinds.items() if kind.startswith(":"))
+    relationships = sum(digest.count for kind, digest in kinds.items() if kind.startswith("-"))
+    verb = "Was there already" if copied.was_there else "Copied"
+    click.echo(f"{verb}: {nodes:,} nodes and {relationships:,} relationships, the same in both graphs: {to}")
     if copied.digest.left_out:
         left_out = ", ".join(f"{count:,} {kind}" for kind, count in copied.digest.left_out.items())
-        click.echo(visible(f"Left out, since kgprobe does not know these kinds: {left_out}."))
+        click.echo(visible(f"Left out, unknown to kgprobe: {left_out}."))

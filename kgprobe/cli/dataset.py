@@ -10,7 +10,6 @@ import cloup
 
 from kgprobe.cli.from_options import OptionsFirst, given_options
 from kgprobe.cli.groups import Group
-from kgprobe.cli.looks import show_notes, show_tables
 from kgprobe.cli.options import (
     Common,
     ask_password,
@@ -18,52 +17,52 @@ from kgprobe.cli.options import (
     debug_option,
     explain_option,
     full_option,
-    in_flags,
     json_option,
     local_options,
     model_option,
     relations_option,
     seed_option,
 )
+from kgprobe.cli.rendering import render, show_notes, show_tables
 from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.watching import counting_bar
 from kgprobe.datasets import DatasetOptions
 from kgprobe.probes.examples import ExampleOptions
 
-# Which examples stand before a fact is the data set's to say; the choices are its own.
+# The data set determines the examples and has its own choices.
 _NOT_OF_DATASETS = ("choices", "packed", "prompt")
 
-_folder_argument = cloup.argument("folder", type=click.Path(path_type=Path), help="The data set.")
+_folder_argument = cloup.argument("folder", type=click.Path(path_type=Path), help="Folder of the data set.")
 _examples_options = given_options((None, ExampleOptions), left_out=_NOT_OF_DATASETS)
 _per_relation_option = cloup.option(
     "--per-relation",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Ask at most N facts of each relation, the first ones.  [default: all]",
+    help="Maximum number of facts per relation, from the first on.  [default: all]",
 )
 
 
 @click.group(cls=Group)
 def dataset() -> None:
-    """Multiple-choice data sets: build one from the graph, look at it, ask it, hand it on.
+    """Build, show, ask and export multiple-choice data sets.
 
-    The rules are those of T-REx-MC: relations with at least 500 facts and 100 objects, 100 facts to take examples from
-    and 400 to ask of each, and 99 other objects of the relation beside the right one.
+    The defaults are those of T-REx-MC: relations with at least 500 facts and 100 objects; per relation 100 facts for
+    few-shot examples and 400 test facts; per question the right object and 99 others of the relation.
     """
 
 
 @dataset.command(cls=OptionsFirst)
-@cloup.argument("folder", type=click.Path(path_type=Path), help="The data set, which is made.")
+@cloup.argument("folder", type=click.Path(path_type=Path), help="Folder of the new data set.")
 @relations_option("Facts of this relation only, by its id or a name; repeatable.")
 @given_options((None, DatasetOptions))
 @full_option
 @common_options
 def build(folder: Path, relations: tuple[str, ...], given: dict[str, Any], full: bool, common: Common) -> None:
-    """Build a data set from the graph: a folder that `datasets.load_dataset` reads, with a card.
+    """Build a data set from the graph: a folder for `datasets.load_dataset`, with a card.
 
-    A fact's wrong choices are other objects of its relation that are not right for its subject; beside a year or a day
-    stand others. No subject has facts of one relation in both splits. The card tells how it was made, and which
-    relations did not qualify, and why; --full prints them. The same graph and settings give the same rows.
+    Wrong choices are other objects of the relation that are not right for the subject; for a year or a day, other years
+    or days. No subject has facts of one relation in both splits. The card lists the settings, and the relations left
+    out with the reason; --full prints them. The same graph and settings give the same rows.
 
     \b
     kgprobe dataset build trex-mc --licence cc-by-sa-4.0
@@ -88,7 +87,7 @@ def build(folder: Path, relations: tuple[str, ...], given: dict[str, Any], full:
     if common.as_json:
         click.echo(json.dumps({"folder": str(result.folder), "relations": result.rows()}, ensure_ascii=False))
     else:
-        show_tables(result, None if full else ("relations",))
+        show_tables(result.tables(), None if full else ("relations",))
         click.echo(result.summary() if full or len(result.tables()) == 1 else f"{result.summary()} --full lists them.")
 
 
@@ -97,10 +96,10 @@ def build(folder: Path, relations: tuple[str, ...], given: dict[str, Any], full:
 @json_option
 @debug_option
 def show(folder: Path, as_json: bool) -> None:
-    """Show what is in a data set, and check every row of it.
+    """Show the relations of a data set, and validate every row.
 
-    Parquet and JSON lines are read. What cannot be used is an error that names the file and the row: a choice that
-    stands twice, an answer that is not among the choices, a missing column, a relation with one object.
+    Reads Parquet and JSON lines. Errors name file and row: a duplicate choice, an answer that is not among the
+    choices, a missing column, a relation with one object.
 
     \b
     kgprobe dataset show trex-mc
@@ -108,11 +107,11 @@ def show(folder: Path, as_json: bool) -> None:
     from kgprobe.api.datasets import open_dataset
 
     result = open_dataset(folder)
-    show_notes(result)
+    show_notes(result.notes)
     if as_json:
         click.echo(json.dumps({"folder": str(result.folder), "relations": result.rows()}, ensure_ascii=False))
     else:
-        show_tables(result)
+        show_tables(result.tables())
         click.echo(result.summary())
 
 
@@ -125,13 +124,13 @@ def show(folder: Path, as_json: bool) -> None:
     "--limit",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Ask at most N facts of those, drawn at random by --seed.  [default: all]",
+    help="Maximum number of facts, drawn at random by --seed.  [default: all]",
 )
 @cloup.option(
     "--output",
     "-o",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A file for the answer to each fact, one JSON object a line.",
+    help="File for the answers, one JSON object per fact.",
 )
 @seed_option
 @json_option
@@ -146,10 +145,10 @@ def probe(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Ask a model the facts of a data set, each after examples of its relation; no graph is needed.
+    """Ask a model the facts of a data set, each after few-shot examples of its relation, without a graph.
 
-    Gives accuracy, and how sure the model was, as `kgprobe probe examples` does. --seed decides which facts of the
-    split train are the examples, and which facts --limit draws.
+    Reports accuracy and the model's confidence, as `kgprobe probe examples` does. --seed selects the examples from the
+    train split, and the facts of --limit.
 
     \b
     kgprobe dataset probe trex-mc --model demo --limit 200
@@ -159,7 +158,7 @@ def probe(
 
     with ExitStack() as stack:
         opened = open_asked(stack.enter_context(open_models({})), model)
-        # Now, because loading says on its own what it does.
+        # Load now: loading prints its own progress.
         opened.scorer()
         result = probe_dataset(
             folder,
@@ -171,21 +170,17 @@ def probe(
             on_progress=counting_bar(f"Probing {model}", "facts", stack),
             **given,
         )
-    if as_json:
-        click.echo(json.dumps(result.to_dict(), ensure_ascii=False))
-    else:
-        _print_accuracy(result.tables())
-        click.echo(result.summary())
+    render(result, as_json, lined=False)
 
 
 @dataset.command(cls=OptionsFirst)
 @_folder_argument
-@cloup.argument("tasks", type=click.Path(path_type=Path), help="A folder of tasks, in which it gets one of its own.")
-@cloup.option("--name", metavar="NAME", help="What the task is called.  [default: the data set's folder]")
+@cloup.argument("tasks", type=click.Path(path_type=Path), help="Folder of tasks; a sub-folder is created.")
+@cloup.option("--name", metavar="NAME", help="Name of the task.  [default: the data set's folder]")
 @cloup.option(
     "--model",
     metavar="SPEC",
-    help="Fit the prompts to this model's context, and compare where it cuts them with the harness: demo, hf:NAME, or"
+    help="Fit the prompts to this model's context, and check that the harness truncates alike: demo, hf:NAME, or"
     " hf:./folder with a model in it.",
 )
 @explain_option
@@ -205,9 +200,9 @@ def export(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Hand a data set on to lm-evaluation-harness, with the very prompts of `kgprobe dataset probe`.
+    """Export a data set as a task of lm-evaluation-harness, with the prompts of `kgprobe dataset probe`.
 
-    The same options give the same accuracy there, to the fact; docs/methods/data-sets.md tells the exceptions.
+    The same options give the same accuracy there, for every fact; docs/methods/data-sets.md lists the exceptions.
 
     \b
     kgprobe dataset export trex-mc tasks --examples 20
@@ -231,15 +226,5 @@ def export(
             on_progress=counting_bar("Exporting", "facts", stack),
             **given,
         )
-    for note in task.notes:
-        click.echo(in_flags(note), err=True)
+    show_notes(task.notes)
     click.echo(json.dumps(task.to_dict(), ensure_ascii=False) if as_json else task.summary())
-
-
-def _print_accuracy(tables: Any) -> None:
-    from rich.console import Console
-
-    from kgprobe.report.tables import rich_table
-
-    for table in tables:
-        Console().print(rich_table(table))

@@ -1,4 +1,4 @@
-"""``kgprobe demo``: the whole way on the example graph and the demo model."""
+"""``kgprobe demo``: load the example graph, run rounds with the demo model, write a page."""
 
 import click
 import cloup
@@ -7,17 +7,17 @@ from kgprobe.cli.options import ask_password, debug_option, full_option, in_flag
 
 
 @cloup.command()
-@cloup.option("--rounds", type=click.IntRange(min=1), default=8, show_default=True, help="Rounds to run.")
+@cloup.option("--rounds", type=click.IntRange(min=1), default=8, show_default=True, help="Number of rounds.")
 @cloup.option(
-    "--facts-per-round", type=click.IntRange(min=1), default=32, show_default=True, help="Facts asked a round."
+    "--facts-per-round", type=click.IntRange(min=1), default=32, show_default=True, help="Facts asked in each round."
 )
 @cloup.option(
     "--graph",
     metavar="ADDRESS|FOLDER",
-    help="Ask in this graph, which is empty or has the example alone: a server's address, or a folder. KGPROBE_GRAPH"
-    " has no say here.  [default: a folder of the demo's own]",
+    help="Use this graph, empty or with the example alone: a server's address or a folder. Ignores KGPROBE_GRAPH."
+    "  [default: the demo's own folder]",
 )
-@cloup.option("--again", is_flag=True, help="Ask anew, where it was done before.")
+@cloup.option("--again", is_flag=True, help="Ask again, even if the demo is finished.")
 @seed_option
 @full_option
 @json_option
@@ -25,12 +25,12 @@ from kgprobe.cli.options import ask_password, debug_option, full_option, in_flag
 def demo(
     rounds: int, facts_per_round: int, graph: str | None, again: bool, seed: int, full: bool, as_json: bool
 ) -> None:
-    """The whole way: example graph, small model, rounds, finding.
+    """Show all steps: example graph, small model, rounds, results page.
 
     Loads a graph of countries into an embedded graph database, asks Gemma 3 270M about it in adaptive rounds, and shows
-    which facts the model knows and which it does not. The first time, the model is converted, which takes a minute
-    or so. Done before, it shows what was found; interrupted, it goes on. The graph stays in a folder of its own;
-    `kgprobe graph shell --graph FOLDER` looks at it.
+    the known and the unknown facts. The first time, the model is converted, which takes about a minute. A finished demo
+    shows its results again; an interrupted one continues. The graph stays in its folder: query it with `kgprobe graph
+    shell --graph FOLDER`.
 
     \b
     kgprobe demo

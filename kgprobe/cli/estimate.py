@@ -1,6 +1,5 @@
-"""``kgprobe estimate``: how much of the whole graph a model knows."""
+"""``kgprobe estimate``: the share of the whole graph that a model knows."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,6 @@ import cloup
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.cli.from_options import OptionsFirst, given_options
-from kgprobe.cli.looks import show_notes, show_tables
 from kgprobe.cli.options import (
     ask_password,
     debug_option,
@@ -19,8 +17,9 @@ from kgprobe.cli.options import (
     json_option,
     year_relation_option,
 )
+from kgprobe.cli.rendering import render
 from kgprobe.cli.running import open_models
-from kgprobe.cli.watching import running, tell_end
+from kgprobe.cli.watching import report_end, running
 from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
@@ -29,19 +28,19 @@ if TYPE_CHECKING:
 
 
 @cloup.command(cls=OptionsFirst)
-@cloup.argument("run", required=False, help="The run's name.  [default: the one begun last]")
+@cloup.argument("run", required=False, help="Name of the run.  [default: the latest run]")
 @cloup.option(
     "--from",
     "predictors",
     multiple=True,
     metavar="RUN",
-    help="Expect facts to be hard that were hard in this run, of another model, say; repeatable.",
+    help="Predict hard facts by another run, for example of another model; repeatable.",
 )
 @cloup.option(
     "--precision",
     type=click.FloatRange(min=0, max=0.5, min_open=True, max_open=True),
     metavar="P",
-    help="Ask until the 95% interval is at most ±P, such as 0.02 for 2 points.  [default: ask nothing]",
+    help="Ask until the 95% interval is at most ±P, for example 0.02 for 2 points.  [default: ask nothing]",
 )
 @cloup.option(
     "--rounds", type=click.IntRange(min=1), help="With --precision: maximum number of rounds.  [default: no limit]"
@@ -64,9 +63,9 @@ def estimate(
 ) -> None:
     """Estimate how much of the whole graph a model knows from the answers of RUN.
 
-    For all facts, and by relation, type, popularity and year: how often the model is right, with 95% intervals that
-    hold for every choice of questions and every prediction of the other facts. A run that is begun with --aim estimate
-    asks the facts that are most informative about that.
+    Estimates the accuracy over all facts, and by relation, type, popularity and year. Its 95% intervals are valid for
+    every choice of questions and every prediction of the other facts. Runs begun with --aim estimate need fewest
+    questions. With --precision, continues the run, whose probe and model are known.
 
     \b
     kgprobe rounds run distractors --model demo --aim estimate --name of-all
@@ -83,7 +82,7 @@ def estimate(
             _forecast(estimate_rates(connection, run, predictors=predictors), precision)
         asking = running(run) if precision is not None else _estimating()
         with asking as callbacks:
-            found = estimate_rates(
+            estimated = estimate_rates(
                 connection,
                 run,
                 predictors=predictors,
@@ -93,30 +92,25 @@ def estimate(
                 models=models,
                 callbacks=callbacks,
             )
-    show_notes(found)
-    if as_json:
-        click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
-    else:
-        show_tables(found)
-        click.echo(found.summary())
-    _tell_end(found, precision)
+    render(estimated, as_json)
+    _report_end(estimated, precision)
 
 
 @contextmanager
 def _estimating() -> Iterator["Callbacks"]:
-    """A sign of life where nothing is asked."""
+    """Show progress while no questions are asked."""
     from kgprobe.running.callbacks import NO_CALLBACKS
 
     with waiting("Estimating"):
         yield NO_CALLBACKS
 
 
-def _forecast(found: "EstimatedRates", precision: float) -> None:
-    """Print on stderr how many questions a precision probably takes, and which way takes fewest."""
-    more, fresh = found.questions_for(precision)
+def _forecast(estimated: "EstimatedRates", precision: float) -> None:
+    """Print on stderr the expected number of questions for a precision, in this run and in a new one."""
+    more, fresh = estimated.questions_for(precision)
     if not more:
         return
-    run = found.rates.run
+    run = estimated.rates.run
     click.echo(f"±{precision:g} probably takes about {more:,} more questions of this run.", err=True)
     if fresh < more and run["sampling"] != "uniform":
         click.echo(
@@ -126,19 +120,19 @@ def _forecast(found: "EstimatedRates", precision: float) -> None:
         )
 
 
-def _tell_end(found: "EstimatedRates", precision: float | None) -> None:
-    """Print on stderr why asking ended, and how to go on."""
+def _report_end(estimated: "EstimatedRates", precision: float | None) -> None:
+    """Print on stderr why asking ended, and how to continue."""
     from kgprobe.running.callbacks import Stop
 
-    if found.stopped is None:
+    if estimated.stopped is None:
         return
-    where = f"round {found.rates.run['round']}"
-    if found.stopped is Stop.DONE:
-        click.echo(str(found.reason), err=True)
+    where = f"round {estimated.rates.run['round']}"
+    if estimated.stopped is Stop.DONE:
+        click.echo(str(estimated.reason), err=True)
     else:
-        tell_end(
-            found.stopped,
-            found.reason,
+        report_end(
+            estimated.stopped,
+            estimated.reason,
             where,
-            f"Go on with: kgprobe estimate {found.rates.run['id']} --precision {precision}",
+            f"Go on with: kgprobe estimate {estimated.rates.run['id']} --precision {precision}",
         )

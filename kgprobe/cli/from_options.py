@@ -1,13 +1,13 @@
-"""Command-line options made of the fields of options (:mod:`kgprobe.options`): name, type, range, help, default.
+"""Command-line options made from dataclasses of options (:mod:`kgprobe.options`): name, type, range, help, default.
 
-A command gets what the user gave, by the fields' names; what was not given is left to the options' own defaults. Fields
-of several kinds of options that share a name share an option.
+A command gets the given values by field name; missing ones keep the dataclass defaults. Fields with the same name in
+several dataclasses share one option.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import click
 import cloup
@@ -17,13 +17,13 @@ from kgprobe.options import Option, options_of
 
 Command: TypeAlias = Callable[..., Any]
 
-# Longer lists of choices stand in the help of an option, not in place of its value.
+# Characters; longer lists of choices are written in the help text instead of the metavar.
 _LISTED = 40
 _METAVARS: Mapping[type, str] = {int: "N", float: "X"}
 
 
 class OptionsFirst(cloup.Command):
-    """A command whose help lists the options of no section first."""
+    """A command whose help lists the options without a section first."""
 
     def format_params(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections; called by cloup."""
@@ -35,7 +35,7 @@ class OptionsFirst(cloup.Command):
 
 
 class _OrNone(click.ParamType[Any]):
-    """A value of another type, or a word for None."""
+    """A click type that accepts another type's values, or a word for None."""
 
     def __init__(self, inner: click.ParamType[Any], word: str) -> None:
         self.name = f"{inner.name}|{word}"
@@ -43,12 +43,12 @@ class _OrNone(click.ParamType[Any]):
         self._word = word
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The value; None for the word."""
+        """Return the value; None for the word."""
         return None if value in (None, self._word) else self._inner.convert(value, param, ctx)
 
 
 def flag_of(option: Option) -> str:
-    """What an option is called on the command line: ``--max-degree``."""
+    """Return the flag of an option, such as ``--max-degree``."""
     return f"--{option.about.flag or option.name.replace('_', '-')}"
 
 
@@ -58,27 +58,27 @@ def given_options(
     defaults: Mapping[str, Any] | None = None,
     left_out: Sequence[str] = (),
 ) -> Callable[[Command], Command]:
-    """The options of these kinds; the command gets what was given of them as ``argument``, by name.
+    """Return a decorator that adds the options of dataclasses; the command gets the given values as ``argument``.
 
     Args:
-        kinds: each with the title of its section in the help; None for the common one.
-        defaults: what the help shows in place of the options' own defaults, by name.
-        left_out: names of options that the command has otherwise.
+        kinds: dataclasses, each with the title of its help section; None for the common section.
+        defaults: defaults shown in the help instead of the dataclass defaults, by name.
+        left_out: names of options to omit.
     """
-    shown: dict[str, Option] = {}
+    options: dict[str, Option] = {}
     sections: dict[str | None, list[Callable[[Command], Command]]] = {}
     for title, kind in kinds:
-        for one in options_of(kind):
-            if one.name not in shown and one.name not in left_out:
-                shown[one.name] = one
-                sections.setdefault(title, []).append(_decorator(one, defaults or {}))
+        for option in options_of(kind):
+            if option.name not in options and option.name not in left_out:
+                options[option.name] = option
+                sections.setdefault(title, []).append(_decorator(option, defaults or {}))
 
     def decorate(command: Command) -> Command:
         @wraps(command)
         def gathered(**values: Any) -> Any:
             context = click.get_current_context()
             given = {}
-            for name in shown:
+            for name in options:
                 value = values.pop(name)
                 if context.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP):
                     given[name] = value
@@ -97,6 +97,7 @@ def given_options(
 
 
 def _decorator(option: Option, defaults: Mapping[str, Any]) -> Callable[[Command], Command]:
+    """Return the click decorator of an option."""
     about = option.about
     if about.positional:
         return cloup.argument(
@@ -107,52 +108,82 @@ def _decorator(option: Option, defaults: Mapping[str, Any]) -> Callable[[Command
             metavar=about.metavar,
             help=about.help,
         )
-    choices = option.choices()
     default = defaults.get(option.name, None if option.required else option.default)
-    flag = flag_of(option)
-    names = [flag, option.name]
-    listed = ""
-    if choices is not None and len("|".join(choices)) > _LISTED:
-        listed = f" One of {', '.join(choices)}."
-    told = about.help + listed + (f"  [default: {about.shown_default}]" if about.shown_default else "")
     if option.type is bool:
-        if default is True:
-            names[-2] = f"{flag}/--no-{flag[2:]}"
-        return cloup.option(*names, is_flag=True, default=default, show_default=default is True, help=told)
+        return _bool_flag(option, default)
     if default is None and about.none and not option.required:
         default = about.none
+    if default == ():
+        default = None
     return cloup.option(
-        *names,
+        flag_of(option),
+        option.name,
         type=_type_of(option),
         required=option.required,
         multiple=option.several,
-        default=None if default == () else default,
-        show_default=about.shown_default is None and default not in (None, (), ""),
-        metavar=about.metavar or ("NAME" if listed else _METAVARS.get(option.type if choices is None else str)),
+        default=default,
+        show_default=about.shown_default is None and default not in (None, ""),
+        metavar=_metavar(option),
         envvar=about.variable,
         show_envvar=about.variable is not None,
-        help=told,
+        help=_help(option),
     )
 
 
-def _type_of(option: Option) -> click.ParamType[Any]:
-    about = option.about
+def _bool_flag(option: Option, default: bool) -> Callable[[Command], Command]:
+    """Return the decorator of a flag without a value; ``--x/--no-x`` if its default is True."""
+    flag = flag_of(option)
+    names = f"{flag}/--no-{flag[2:]}" if default is True else flag
+    return cloup.option(
+        names, option.name, is_flag=True, default=default, show_default=default is True, help=_help(option)
+    )
+
+
+def _long_choices(option: Option) -> str | None:
+    """Return the choices of an option if they are too long for its metavar."""
     choices = option.choices()
+    return ", ".join(choices) if choices is not None and len("|".join(choices)) > _LISTED else None
+
+
+def _help(option: Option) -> str:
+    about, choices = option.about, _long_choices(option)
+    parts = [about.help]
+    if choices is not None:
+        parts.append(f" One of {choices}.")
+    if about.shown_default:
+        parts.append(f"  [default: {about.shown_default}]")
+    return "".join(parts)
+
+
+def _metavar(option: Option) -> str | None:
+    if option.about.metavar or _long_choices(option):
+        return option.about.metavar or "NAME"
+    return None if option.choices() is not None else _METAVARS.get(option.type)
+
+
+def _type_of(option: Option) -> click.ParamType[Any]:
+    about, choices = option.about, option.choices()
     inner: click.ParamType[Any]
     if choices is not None:
         inner = click.Choice(list(choices))
     elif option.type is Path:
         inner = click.Path(path_type=Path)
     elif option.type in (int, float):
-        low, high = (
-            (about.minimum if about.minimum is not None else about.above),
-            (about.maximum if about.maximum is not None else about.below),
-        )
-        opened = {"min_open": about.above is not None, "max_open": about.below is not None}
-        ranged: Any = click.IntRange if option.type is int else click.FloatRange
-        if option.type is int:
-            low, high = (None if bound is None else int(bound) for bound in (low, high))
-        inner = ranged(low, high, **opened)
+        inner = _range_of(option)
     else:
         inner = click.types.convert_type(option.type)
     return _OrNone(inner, about.none) if about.none else inner
+
+
+def _range_of(option: Option) -> click.ParamType[Any]:
+    """Return the range of a number; open at a bound that the option excludes."""
+    about = option.about
+    low = about.above if about.minimum is None else about.minimum
+    high = about.below if about.maximum is None else about.maximum
+    kind: Any = click.FloatRange
+    if option.type is int:
+        kind = click.IntRange
+        low, high = (None if bound is None else int(bound) for bound in (low, high))
+    return cast(
+        "click.ParamType[Any]", kind(low, high, min_open=about.above is not None, max_open=about.below is not None)
+    )

@@ -1,4 +1,4 @@
-"""``kgprobe graph``: the server, and Cypher."""
+"""``kgprobe graph``: the graph server, and Cypher."""
 
 import itertools
 import re
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from kgprobe.graph.queries import Query
     from kgprobe.servers.status import Status
 
-# What has no blank, bracket or quotation mark, or the ending of a file, is a name; no statement is either.
+# A name of a query or file: no blanks, brackets or quotation marks, or ending in .cypher. Statements never match.
 _NO_STATEMENT = re.compile(r"[^\s()\[\]{}'\"]+|[^\n]*\.cypher")
 
-# A table is for reading.
+# Maximum number of rows of a table.
 _TABLE_ROWS = 100
 
 
@@ -41,10 +41,10 @@ class _Memory(click.ParamType[int]):
             return value
         amount = re.fullmatch(r"(\d+)([mg])", value.strip().lower())
         if amount is None:
-            self.fail(f"{value!r} is no amount of memory; write 2g or 512m.", param, ctx)
+            self.fail(f"{value!r} is not an amount of memory; write 2g or 512m.", param, ctx)
         mebibytes = int(amount[1]) * (1024 if amount[2] == "g" else 1)
         if mebibytes < LEAST_MEMORY:
-            self.fail(f"a graph server needs {LEAST_MEMORY}m at least, not {value}.", param, ctx)
+            self.fail(f"a graph server needs at least {LEAST_MEMORY}m, not {value}.", param, ctx)
         return mebibytes
 
 
@@ -52,8 +52,8 @@ class _Memory(click.ParamType[int]):
 def graph() -> None:
     """Start, stop and query the graph server.
 
-    Commands that need the graph start its server when none runs, and stop it again. `kgprobe graph start` lets one
-    run, which saves those seconds and lets other programs connect.
+    Commands that need the graph start its server if necessary, and stop it again. `kgprobe graph start` keeps a server
+    running, which saves those seconds and lets other programs connect.
     """
 
 
@@ -68,22 +68,22 @@ def graph() -> None:
     "--memory",
     type=_Memory(),
     metavar="AMOUNT",
-    help="What the server may use, such as 2g.  [default: a quarter of the machine's memory, 4g at most]",
+    help="Memory of the server, such as 2g.  [default: a quarter of the machine's memory, at most 4g]",
 )
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
-    help="Where it answers by Bolt.  [default: where it did before; a free port at first]",
+    help="Port for Bolt.  [default: the previous port; a free port at first]",
 )
 @click.option(
     "--http-port",
     type=click.IntRange(1, 65535),
-    help="Where its page for people is, Neo4j Browser.  [default: where it was before; a free port at first]",
+    help="Port for Neo4j Browser.  [default: the previous port; a free port at first]",
 )
 @graph_option
 @debug_option
 def start(engine: str | None, memory: int | None, port: int | None, http_port: int | None, graph: str | None) -> None:
-    """Start the graph server and let it run.
+    """Start the graph server and keep it running.
 
     \b
     kgprobe graph start
@@ -99,19 +99,19 @@ def start(engine: str | None, memory: int | None, port: int | None, http_port: i
     if not new:
         click.echo("A server was running already; it stays until `kgprobe graph stop`.", err=True)
         if memory not in (None, running.memory):
-            click.echo(f"It may use {running.memory} MiB; --memory counts when a server is started.", err=True)
+            click.echo(f"It uses up to {running.memory} MiB; --memory applies when a server is started.", err=True)
         if port not in (None, running.bolt_port) or http_port not in (None, running.http_port):
-            told = f"It answers on {running.bolt_port}, and on {running.http_port} by HTTP"
-            click.echo(f"{told}; --port and --http-port count when a server is started.", err=True)
+            ports = f"It listens on {running.bolt_port} (Bolt) and {running.http_port} (HTTP)"
+            click.echo(f"{ports}; --port and --http-port apply when a server is started.", err=True)
     _show_status(status_of(folder))
 
 
 @graph.command()
-@click.option("--force", is_flag=True, help="Stop the server even while other commands use it.")
+@click.option("--force", is_flag=True, help="Stop the server even if other commands use it.")
 @graph_option
 @debug_option
 def stop(force: bool, graph: str | None) -> None:
-    """Stop the graph server, and wait until it is gone."""
+    """Stop the graph server, and wait for its end."""
     from kgprobe.servers import leases
     from kgprobe.servers.opening import folder_of
 
@@ -125,32 +125,34 @@ def stop(force: bool, graph: str | None) -> None:
 @json_option
 @debug_option
 def status(graph: str | None, as_json: bool) -> None:
-    """Show where the graph server runs, since when, and who uses it."""
+    """Show the address, uptime and users of the graph server."""
     from kgprobe.servers.opening import folder_of
     from kgprobe.servers.status import status_of
 
-    found = status_of(folder_of(graph))
+    server = status_of(folder_of(graph))
     if as_json:
         import msgspec
 
-        click.echo(msgspec.json.encode(found))
+        click.echo(msgspec.json.encode(server))
     else:
-        _show_status(found)
+        _show_status(server)
 
 
 @graph.command()
 @click.argument("statement", metavar="[CYPHER|NAME|FILE|-]", required=False)
-@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter; VALUE is JSON or text.")
+@click.option(
+    "--param", "params", multiple=True, metavar="NAME=VALUE", help="Parameter of the query; VALUE is JSON or text."
+)
 @click.option(
     "--format",
     "form",
     type=click.Choice(["table", "jsonl", "csv"]),
-    help="How rows are printed: jsonl is one JSON object a row, --json one list of all.  [default: table]",
+    help="Output format: jsonl is one JSON object per row, --json one list.  [default: table]",
 )
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
-    help="Rows printed at most.  [default: 100 in a table, all otherwise]",
+    help="Maximum number of printed rows.  [default: 100 in a table, otherwise all]",
 )
 @graph_option
 @json_option
@@ -165,10 +167,9 @@ def query(
 ) -> None:
     """Run one Cypher query and print its rows.
 
-    The query is a statement; or one of kgprobe's own, named as this command
-    lists them when it is given none; or a file; or stdin (-). A statement may
-    write: it is done as a whole or not at all, and a mistake is shown with its
-    line and column.
+    The argument is a statement, the name of one of kgprobe's queries (listed
+    without an argument), a file, or - for stdin. A statement may write: it runs
+    as one transaction. Errors show line and column.
 
     \b
     kgprobe graph query 'MATCH (n) RETURN count(n) AS n'
@@ -189,23 +190,23 @@ def query(
         raise click.UsageError(f"--json and --format {form} exclude each other; name one of them.")
     form = "json" if as_json else form or "table"
     if statement is None:
-        listed = [get_query(each) for each in explore_names()]
-        rows = [
-            {"query": each.name, "parameters": parameters_in(each.text), "question": each.question} for each in listed
+        queries = [
+            {"query": name, "parameters": parameters_in(get_query(name).text), "question": get_query(name).question}
+            for name in explore_names()
         ]
-        _show_rows(["query", "parameters", "question"], rows, form, limit)
+        _show_rows(["query", "parameters", "question"], queries, form, limit)
         return
     try:
-        wanted = _find_query(statement)
-        parameters = complete_parameters(wanted, parse_parameters(params))
+        named_query = _find_query(statement)
+        parameters = complete_parameters(named_query, parse_parameters(params))
     except QueryError as error:
         raise click.UsageError(str(error)) from error
     with open_graph(graph, ask_password=ask_password) as connection:
         with waiting("Running the query"):
-            parameters = resolve_parameters(connection, wanted, parameters)
-            columns, found = connection.run_text(wanted.text, parameters)
-        count = _show_rows(columns, found, form, limit)
-        if not count and (reason := why_empty(connection, wanted, parameters)):
+            parameters = resolve_parameters(connection, named_query, parameters)
+            columns, rows = connection.run_text(named_query.text, parameters)
+        count = _show_rows(columns, rows, form, limit)
+        if not count and (reason := why_empty(connection, named_query, parameters)):
             click.echo(reason, err=True)
 
 
@@ -213,9 +214,9 @@ def query(
 @graph_option
 @debug_option
 def shell(graph: str | None) -> None:
-    """Type Cypher, see tables. :help explains; statements may also come from a pipe.
+    """Open a Cypher prompt, or read statements from a pipe. :help lists its commands.
 
-    Each statement is one transaction: it is done as a whole or not at all.
+    Each statement is one transaction.
     """
     from kgprobe.cli.shell import run_shell
     from kgprobe.servers.opening import open_graph
@@ -246,9 +247,9 @@ def _find_query(statement: str) -> "Query":
         try:
             return query_of_text(Path(statement).read_text(encoding="utf-8"), statement)
         except UnicodeDecodeError as error:
-            raise KgprobeError(f"{statement} is not UTF-8 ({error.reason}); a file of Cypher is text.") from error
+            raise KgprobeError(f"{statement} is not UTF-8 ({error.reason}); a Cypher file is text in UTF-8.") from error
     if _NO_STATEMENT.fullmatch(statement):
-        raise UnknownNameError(f"There is no query and no file {statement!r}{suggestion(statement)}")
+        raise UnknownNameError(f"There is no query or file {statement!r}{suggestion(statement)}")
     return query_of_text(statement, "The statement")
 
 
@@ -258,12 +259,12 @@ def _is_file(path: str) -> bool:
     try:
         return Path(path).is_file()
     except OSError:
-        # A statement is longer than names of files may be.
+        # Statements can be longer than file names may be.
         return False
 
 
 def _show_rows(columns: list[str], rows: "Iterable[Row]", form: str, limit: int | None) -> int:
-    """Print rows, and return how many there are, printed or not."""
+    """Print rows, and return their number, including those not printed."""
     from rich.console import Console
 
     from kgprobe.report import rows as report
@@ -271,7 +272,7 @@ def _show_rows(columns: list[str], rows: "Iterable[Row]", form: str, limit: int 
     out = sys.stdout
     if limit is None and form == "table":
         limit = _TABLE_ROWS
-    # Numbers are taken with the rows, so that the next one is their count.
+    # Counts the rows as they are read; the next number is their count.
     counted = itertools.count()
     remaining = (row for row, _ in zip(rows, counted, strict=False))
     printed = islice(remaining, limit)
@@ -285,7 +286,7 @@ def _show_rows(columns: list[str], rows: "Iterable[Row]", form: str, limit: int 
     else:
         console = Console(file=out)
         console.print(report.table(columns, printed, limit, console.width)[0])
-    # They are read to the end, or nothing of the statement would be kept.
+    # Read to the end: otherwise the statement would be rolled back.
     left_out = sum(1 for _ in remaining)
     count = next(counted)
     if limit is not None and left_out:
@@ -296,8 +297,8 @@ def _show_rows(columns: list[str], rows: "Iterable[Row]", form: str, limit: int 
 
 def _show_status(status: "Status") -> None:
     if not status.running:
-        made = f"It holds a graph of {status.engine}." if status.engine else "There is no graph yet."
-        click.echo(f"No server runs on {status.folder}. {made}")
+        content = f"It holds a graph of {status.engine}." if status.engine else "It holds no graph yet."
+        click.echo(f"No server runs on {status.folder}. {content}")
         return
     lines = {
         "address": status.address,
@@ -306,9 +307,9 @@ def _show_status(status: "Status") -> None:
         "user": f"{status.user}, password in {status.password_file}",
         "database": status.database,
         "folder": status.folder,
-        "process": f"{status.pid}, may use {status.memory_mib} MiB, up for {_duration(status.uptime_seconds or 0.0)}",
+        "process": f"{status.pid}, up to {status.memory_mib} MiB, up for {_duration(status.uptime_seconds or 0.0)}",
         "stays": "until `kgprobe graph stop`" if status.kept else "until its last user leaves",
-        "used by": "\n".join(f"{user.command} (process {user.process.pid})" for user in status.users) or "nobody",
+        "used by": "\n".join(f"{user.command} (process {user.process.pid})" for user in status.users) or "no command",
     }
     width = max(map(len, lines))
     for key, value in lines.items():

@@ -1,4 +1,4 @@
-"""``kgprobe judge``: what a model would say of statements that it was never asked, told from its hidden states."""
+"""``kgprobe judge``: predict a model's answers to all statements of a graph from its hidden states."""
 
 import json
 from contextlib import ExitStack
@@ -10,7 +10,6 @@ import cloup
 
 from kgprobe.cli.from_options import OptionsFirst, given_options
 from kgprobe.cli.groups import Group
-from kgprobe.cli.looks import show_notes, show_tables
 from kgprobe.cli.options import (
     as_of_or,
     ask_password,
@@ -23,26 +22,26 @@ from kgprobe.cli.options import (
     seed_option,
 )
 from kgprobe.cli.probe import probe_command
+from kgprobe.cli.rendering import render
 from kgprobe.cli.running import open_asked, open_models
-from kgprobe.cli.watching import counting_bar, sweeping, tell_end
+from kgprobe.cli.watching import counting_bar, report_end, sweeping
 from kgprobe.judge import JudgeOptions, SweepOptions
 from kgprobe.models.spec_forms import is_api
 from kgprobe.probes.register import PROBES
 
 if TYPE_CHECKING:
     from kgprobe.results.judge import JudgeQuality, TrainedJudge
-    from kgprobe.results.judged_graph import JudgedGraph
 
-# Facts that are labelled, as many as in the paper.
+# Default number of facts to label, as in the paper.
 _LABELLED = 2000
 
 
 @click.group(cls=Group)
 def judge() -> None:
-    """A whole graph by a few thousand answers: label, train, evaluate, show.
+    """Judge a whole graph from a few thousand answers: label, train, evaluate, predict, show.
 
-    A judge reads a model's hidden states and tells what the model would say of a statement: that it is true, that it is
-    false, or that it does not know.
+    A judge is a classifier on a model's hidden states. It predicts the model's answer to a statement: true, false or
+    unknown.
 
     \b
     kgprobe judge label --model demo --name capitals --relation capital
@@ -52,12 +51,12 @@ def judge() -> None:
 
 judge.add_command(probe_command(PROBES.get("labels"), name="label", limit=_LABELLED))
 
-_labels_argument = cloup.argument("labels", help="What `kgprobe judge label` has kept: its folder, or its name.")
+_labels_argument = cloup.argument("labels", help="Result of `kgprobe judge label`: its folder or its name.")
 _reader_option = cloup.option(
     "--model",
     metavar="SPEC",
-    help="The model whose hidden states are read: demo, hf:NAME, or hf:./folder with a model in it; a smaller one of"
-    " the family may do.  [default: the one that was asked]",
+    help="Model whose hidden states are read: demo, hf:NAME, or hf:./folder with a model in it; for example a smaller"
+    " one of the same family.  [default: the labelled model]",
 )
 
 _page_option = cloup.option(
@@ -65,7 +64,7 @@ _page_option = cloup.option(
     "page",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="PAGE.html",
-    help="Write a page with plots and tables, and the script that draws them beside it.",
+    help="Write a page with plots and tables, and the plot library next to it.",
 )
 
 
@@ -73,7 +72,7 @@ _page_option = cloup.option(
 @_labels_argument
 @_reader_option
 @given_options((None, JudgeOptions))
-@cloup.option("--name", metavar="NAME", help="The judge's folder.  [default: made from the settings]")
+@cloup.option("--name", metavar="NAME", help="Folder name of the judge.  [default: made from the settings]")
 @_page_option
 @explain_option
 @local_options
@@ -89,11 +88,11 @@ def train(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Make a judge of labels: choose the layer that says most, and learn from it.
+    """Train a judge on labels: select the best layer and classifier by cross-validation.
 
-    Linear probes of all layers are compared, fold by fold, and at the best one with the network of the paper. How good
-    they are, beside the probabilities of the words True, False and Unknown, is told for statements of other entities
-    and of other relations, and for facts that no judge has seen.
+    Compares linear probes of all layers, and at the best layer also the paper's network. Reports the quality on
+    held-out entities, held-out relations and test facts, compared with the probabilities of the words True, False and
+    Unknown.
 
     \b
     kgprobe judge train LABELS
@@ -107,7 +106,7 @@ def train(
         measured = open_measurement(labels)
         models = stack.enter_context(open_models({}))
         if model is not None or not is_api(measured.model):
-            # In the revision that was asked for; it is loaded once all else is known to be right.
+            # With --revision; the model is loaded after all arguments are validated.
             open_asked(models, measured.model if model is None else model)
         result = train_judge(
             measured,
@@ -124,7 +123,7 @@ def train(
 
 
 @judge.command(cls=OptionsFirst)
-@cloup.argument("judge_name", metavar="JUDGE", help="What `kgprobe judge train` has made: its folder, or its name.")
+@cloup.argument("judge_name", metavar="JUDGE", help="Result of `kgprobe judge train`: its folder or its name.")
 @_labels_argument
 @_reader_option
 @cloup.option(
@@ -132,11 +131,9 @@ def train(
     default="True/False/Unknown",
     show_default=True,
     metavar="T/F/U",
-    help="The words whose probabilities the judge is compared with.",
+    help="Words whose probabilities are the baseline.",
 )
-@cloup.option(
-    "--everything", is_flag=True, help="The labels are others than the judge's own, and all of their facts count."
-)
+@cloup.option("--everything", is_flag=True, help="Use all facts: LABELS are not the judge's own.")
 @_page_option
 @explain_option
 @local_options
@@ -151,9 +148,9 @@ def evaluate(
     page: Path | None,
     as_json: bool,
 ) -> None:
-    """How well a judge tells the model's answers: by answer, beside the words' probabilities, and how sure it is.
+    """Evaluate a judge on labels: by answer, against the words' probabilities, and its calibration.
 
-    Of the labels that the judge was made of, the facts set aside count.
+    For the labels that the judge was trained on, only the test facts are used.
 
     \b
     kgprobe judge evaluate JUDGE LABELS
@@ -162,18 +159,18 @@ def evaluate(
     from kgprobe.api.measuring import open_measurement
 
     with ExitStack() as stack:
-        made, measured = open_judge(judge_name), open_measurement(labels)
-        opened = open_asked(stack.enter_context(open_models({})), made.reader["name"] if model is None else model)
-        result = evaluate_judge(made, measured, model=opened, words=words, everything=everything)
+        trained, measured = open_judge(judge_name), open_measurement(labels)
+        opened = open_asked(stack.enter_context(open_models({})), trained.reader["name"] if model is None else model)
+        result = evaluate_judge(trained, measured, model=opened, words=words, everything=everything)
     _show(result, page, as_json)
 
 
 @judge.command(cls=OptionsFirst)
-@cloup.argument("judge_name", metavar="JUDGE", help="What `kgprobe judge train` has made: its folder, or its name.")
+@cloup.argument("judge_name", metavar="JUDGE", help="Result of `kgprobe judge train`: its folder or its name.")
 @_reader_option
 @given_options((None, SweepOptions))
 @relations_option("Judge facts of this relation only, by its id or a name; repeatable.")
-@cloup.option("--name", metavar="NAME", help="The sweep's folder.  [default: made from the settings]")
+@cloup.option("--name", metavar="NAME", help="Folder name of the judged graph.  [default: made from the settings]")
 @explain_option
 @local_options
 @seed_option
@@ -192,12 +189,11 @@ def predict(
     graph: str | None,
     as_json: bool,
 ) -> None:
-    """Judge every fact of the graph, and false statements made of it.
+    """Predict the model's answers to every fact of the graph, and to false statements made from it.
 
-    How correct, truthful and informative would the model be? The graph is read once, into columns. Facts are judged in
-    shards, each a Parquet file that is there whole or not at all; the same command goes on with those that are missing,
-    also in several processes at once, each with its share. Ends in what `kgprobe judge show` shows; the graph keeps a
-    summary for `kgprobe graph query explore/judged`.
+    Estimates how correct, truthful and informative the model is. Facts are judged in shards, one Parquet file each.
+    Repeat the command to continue an interrupted one; several processes can each judge a share (--shard). Prints the
+    figures of `kgprobe judge show`, and stores a summary for `kgprobe graph query explore/judged`.
 
     \b
     kgprobe judge predict JUDGE
@@ -208,13 +204,13 @@ def predict(
     from kgprobe.api.sweeps import judge_graph
     from kgprobe.servers.opening import open_graph
 
-    made = open_judge(judge_name)
+    trained = open_judge(judge_name)
     with open_models({}) as models, open_graph(graph, ask_password=ask_password) as opened_graph:
-        opened = open_asked(models, made.reader["name"] if model is None else model)
+        opened = open_asked(models, trained.reader["name"] if model is None else model)
         with sweeping(f"Judging with {judge_name}") as callbacks:
             sweep = judge_graph(
                 opened_graph,
-                made,
+                trained,
                 model=opened,
                 relations=relations,
                 seed=seed,
@@ -227,35 +223,35 @@ def predict(
     swept = sweep.swept
     if sweep.judged is None:
         where = f"{swept.done:,} of {swept.facts:,} facts"
-        tell_end(swept.stopped, None, where, "The same command goes on.")
-        told = {"folder": str(sweep.folder), "facts": swept.facts, "done": swept.done, "complete": False}
-        click.echo(json.dumps(told) if as_json else f"{where} are judged. They lie in {sweep.folder}.")
+        report_end(swept.stopped, None, where, "Repeat the command to continue.")
+        content = {"folder": str(sweep.folder), "facts": swept.facts, "done": swept.done, "complete": False}
+        click.echo(json.dumps(content) if as_json else f"{where} are judged, in {sweep.folder}.")
     else:
-        _show_figures(sweep.judged, as_json)
+        render(sweep.judged, as_json)
 
 
 @judge.command(cls=OptionsFirst)
-@cloup.argument("sweep", help="The folder of a judged graph, or its name.")
+@cloup.argument("sweep", help="Folder or name of a judged graph.")
 @cloup.option(
     "--labels",
     metavar="LABELS",
-    help="What `kgprobe judge label` has kept: figures are corrected by it.  [default: the judge's own]",
+    help="Labels of `kgprobe judge label` that correct the figures.  [default: the judge's own]",
 )
-@cloup.option("--raw", is_flag=True, help="The judge's figures alone, not corrected.")
+@cloup.option("--raw", is_flag=True, help="Show the judge's figures without correction.")
 @cloup.option(
     "--types",
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
     metavar="N",
-    help="How many types of subjects, and of objects, are shown; --json has all.",
+    help="Maximum number of types of subjects, and of objects; --json has all.",
 )
 @json_option
 @debug_option
 def show(sweep: str, labels: str | None, raw: bool, types: int, as_json: bool) -> None:
-    """The figures of a whole judged graph: correct, truthful and informative, by relation, type and popularity.
+    """Show the figures of a judged graph: correct, truthful and informative, by relation, type and popularity.
 
-    The judge's own figures are as biased as it is; beside them stand those that labels correct, with intervals.
+    The judge's own figures have its bias. The estimates next to them are corrected by labels, with intervals.
 
     \b
     kgprobe judge show SWEEP
@@ -263,29 +259,11 @@ def show(sweep: str, labels: str | None, raw: bool, types: int, as_json: bool) -
     """  # noqa: D301
     from kgprobe.api.judged_graphs import judged_graph
 
-    _show_figures(judged_graph(sweep, labels, raw=raw, types=types), as_json)
+    render(judged_graph(sweep, labels, raw=raw, types=types), as_json)
 
 
-def _show_figures(judged: "JudgedGraph", as_json: bool) -> None:
-    show_notes(judged)
-    if as_json:
-        click.echo(json.dumps(judged.to_dict(), ensure_ascii=False))
-        return
-    show_tables(judged)
-    click.echo(judged.summary())
-
-
-def _show(result: "JudgeQuality | TrainedJudge", page: Path | None, as_json: bool) -> None:
-    written = None if page is None else result.page(page).resolve()
-    # Before tables of figures that then mean little.
+def _show(result: "JudgeQuality | TrainedJudge", path: Path | None, as_json: bool) -> None:
+    page = None if path is None else result.page(path).resolve()
     for warning in result.warnings():
         click.echo(f"Warning: {warning}", err=True)
-    show_notes(result)
-    if as_json:
-        told = result.to_dict()
-        click.echo(json.dumps(told if written is None else {**told, "page": str(written)}, ensure_ascii=False))
-        return
-    show_tables(result)
-    click.echo(result.summary())
-    if written is not None:
-        click.echo(f"Page: {written.as_uri()}")
+    render(result, as_json, page)

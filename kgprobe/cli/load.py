@@ -1,4 +1,4 @@
-"""``kgprobe load NAME``: one sub-command for each installed loader, made from what the loader declares."""
+"""``kgprobe load NAME``: one sub-command for each installed loader."""
 
 import json
 import shlex
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgprobe.api.loading import LoadProgress
     from kgprobe.results.loading import LoadReport
 
-# On the terminal; --rejected keeps them all.
+# Maximum number of messages on the terminal; --rejected writes all.
 SHOWN_PROBLEMS = 20
 
 
@@ -36,8 +36,8 @@ class _Loaders(Group):
 def load() -> None:
     """Load entities, relations and facts into the graph.
 
-    Loading the same input twice changes nothing. A load that was interrupted goes on where it stood when the same
-    command is given again. Records that cannot be used are counted, reported with their line, and skipped.
+    Loading the same input twice changes nothing. Repeat a command to continue an interrupted load. Invalid records are
+    counted, reported with their line, and skipped.
     """
 
 
@@ -48,23 +48,23 @@ def _command(name: str) -> click.Command:
     @_show_options(loader.shows)
     @_propose_option(loader)
     @graph_option
-    @click.option("--strict", is_flag=True, help="Stop at the first record that cannot be used.")
+    @click.option("--strict", is_flag=True, help="Stop at the first invalid record.")
     @click.option(
         "--rejected",
         type=click.Path(dir_okay=False, writable=True, path_type=Path),
-        help=f"Write all messages about skipped records to this file; the terminal shows {SHOWN_PROBLEMS}.",
+        help=f"File for all messages about skipped records; the terminal shows {SHOWN_PROBLEMS}.",
     )
     @click.option(
         "--bulk",
         is_flag=True,
-        help="Load a new or empty Neo4j by its own import: for millions of facts.",
+        help="Use neo4j-admin import into a new or empty Neo4j, for millions of facts.",
     )
     @click.option(
         "--bulk-files",
         type=click.Path(file_okay=False, path_type=Path),
         metavar="FOLDER",
-        help="Write the files of such an import here. Alone, nothing is imported, and the command is told that does it"
-        " on a server elsewhere; with --bulk, they are kept.",
+        help="Folder for the import files. Without --bulk, nothing is imported; prints the import command for another"
+        " server. With --bulk, the files are kept.",
     )
     @json_option
     @debug_option
@@ -93,7 +93,7 @@ def _command(name: str) -> click.Command:
                 report = load_in_bulk(source, graph if bulk else None, bulk, bulk_files, strict, on_problem)
             _show(report, as_json)
             if bulk_files is not None and not bulk:
-                _tell_how_to_import(bulk_files)
+                _print_import_steps(bulk_files)
             report.check()
             return
         with (
@@ -119,7 +119,7 @@ def _command(name: str) -> click.Command:
 
 
 def _propose_option(loader: Loader[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """``--propose``, for a loader that can write a file to begin with."""
+    """Return a decorator that adds ``--propose``, for loaders that can write a mapping file."""
     if loader.proposes is None:
         return lambda command: command
     return click.option("--propose", is_flag=True, help=f"{loader.proposes.help} Nothing is loaded.")
@@ -132,17 +132,19 @@ def _propose(name: str, given: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"proposed": str(path)}))
     else:
-        click.echo(visible_lines(f"{path} is proposed. Look through it; the same command without --propose loads it."))
+        click.echo(
+            visible_lines(f"Wrote a proposal to {path}. Review it, then repeat the command without --propose to load.")
+        )
 
 
 def _show_options(shows: Mapping[str, ShownText]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """``--show-NAME`` for each text that a loader has."""
+    """Return a decorator that adds ``--show-NAME`` for each text of a loader."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         for name, shown in shows.items():
 
-            def show(context: click.Context, _: click.Parameter, wanted: bool, shown: ShownText = shown) -> None:
-                if wanted:
+            def show(context: click.Context, _: click.Parameter, flag: bool, shown: ShownText = shown) -> None:
+                if flag:
                     click.echo(shown.read(), nl=False)
                     context.exit()
 
@@ -161,7 +163,7 @@ def _show_options(shows: Mapping[str, ShownText]) -> Callable[[Callable[..., Non
 
 @contextmanager
 def _problems(rejected: Path | None) -> Iterator[Callable[[str], None]]:
-    """Takes messages about skipped records: shows the first ones, and keeps all in a file if there is one."""
+    """Yield a function that prints the first messages about skipped records, and writes all into a file."""
     shown = 0
 
     def take(message: str) -> None:
@@ -190,14 +192,14 @@ def _show(report: "LoadReport", as_json: bool) -> None:
     click.echo(_json(report) if as_json else visible_lines(str(report)))
 
 
-def _tell_how_to_import(files: Path) -> None:
+def _print_import_steps(files: Path) -> None:
     from kgprobe.api.bulk_loading import import_command
 
     place = shlex.quote(str(files))
     click.echo(
-        "On the machine of a Neo4j 5 that is stopped, and whose database is to be replaced:\n"
+        "On the machine of a stopped Neo4j 5, whose database will be replaced, run:\n"
         f"  {import_command(files)}\n"
-        "Then start it, and make the graph whole, from any machine with the files:\n"
+        "Then start Neo4j, and complete the graph from any machine with the files:\n"
         f"  kgprobe graph finish-import {place} --graph bolt://HOST:7687",
         err=True,
     )

@@ -1,14 +1,13 @@
-"""``kgprobe probe``: one method over a sample of facts; a command for each probe, made from what it declares."""
+"""``kgprobe probe``: ask a sample of facts once each; one command per registered probe."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.found import print_found
 from kgprobe.cli.from_options import OptionsFirst, given_options
 from kgprobe.cli.groups import Group
 from kgprobe.cli.options import (
@@ -19,9 +18,10 @@ from kgprobe.cli.options import (
     full_option,
     model_option,
 )
+from kgprobe.cli.rendering import show_finding
 from kgprobe.cli.reversing import Direction, direction_options, open_directed
 from kgprobe.cli.running import open_asked, open_models
-from kgprobe.cli.watching import measuring, tell_end
+from kgprobe.cli.watching import measuring, report_end
 from kgprobe.probes.register import PROBES, ProbeKind
 from kgprobe.progress import waiting
 from kgprobe.sanitize import counted
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kgprobe.results.measurement import Measurement
+    from kgprobe.running.measurement import Progress
 
-# On the terminal; the count is in the summary.
+# Maximum number of messages on the terminal; the summary has the count.
 SHOWN_PROBLEMS = 20
 
 
@@ -58,11 +59,11 @@ class ProbeGroup(Group):
 
 
 def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None = None) -> click.Command:
-    """The command of a probe.
+    """Return the command of a probe.
 
     Args:
-        name: what it is called; None for the probe's own name.
-        limit: how many facts it asks where nobody says; None for all.
+        name: name of the command; None for the probe's name.
+        limit: default number of facts; None for all.
     """
 
     @given_options((f"Options of {kind.name}", kind.options), defaults=kind.measured)
@@ -77,7 +78,7 @@ def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None
         show_default=True,
         help="Batch size: facts asked together.",
     )
-    @cloup.option("--name", metavar="NAME", help="The results' folder.  [default: made from the settings]")
+    @cloup.option("--name", metavar="NAME", help="Folder name of the results.  [default: made from the settings]")
     @full_option
     @common_options
     def ask(
@@ -119,63 +120,74 @@ def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None
 
 @click.group(cls=ProbeGroup, command_of=probe_command)
 def probe() -> None:
-    """Ask a model about a sample of facts by one method, and keep every number.
+    """Ask a model a sample of facts once each, by one probe.
 
-    The same command goes on with what an interrupted one began, and shows what a finished one found.
+    All answers are stored. Repeat a command to continue it after an interruption, or to show its results again.
     """
 
 
 def show(result: "Measurement", as_json: bool, full: bool) -> None:
-    """Print what a measurement came to, a summary or one JSON object, and on stderr what one has to know of it.
+    """Print a measurement, a summary or one JSON object, and its problems on stderr.
 
     Args:
-        full: whether all tables are printed.
+        full: True to print all tables.
     """
     from kgprobe.probes.outcome import Verdict
-    from kgprobe.report.tables import reasons_note
 
-    tell_missing(result.missing)
+    report_missing(result.missing)
     unaskable, unanswered = (result.reasons(verdict) for verdict in (Verdict.UNASKABLE, Verdict.UNANSWERED))
-    progress = result.progress
-    with waiting("Putting together what was found"):
+    with waiting("Preparing results"):
         files = result.export() if result.complete else []
-        finding = result.finding() if progress.done > sum(unaskable.values()) + sum(unanswered.values()) else None
+        has_answers = result.progress.done > sum(unaskable.values()) + sum(unanswered.values())
+        finding = result.finding() if has_answers else None
         page = result.page(finding) if finding else None
     if as_json:
-        tables = result.tables()
-        shown = {
+        content = {
             "model": result.model,
             "probe": result.kind.name,
             "reversed": result.reversed,
-            "facts": progress.facts,
-            "done": progress.done,
-            "stopped": progress.stopped.value,
+            "facts": result.progress.facts,
+            "done": result.progress.done,
+            "stopped": result.progress.stopped.value,
             "unaskable": unaskable,
             "unanswered": unanswered,
             "not_in_graph": len(result.missing),
             **(finding.to_dict() if finding else {}),
-            "tables": {table.key: table.to_dict() for table in tables},
+            "tables": {table.key: table.to_dict() for table in result.tables()},
             "outcomes": str(result.outcomes.path),
             "files": [str(file) for file in files],
             "page": str(page) if page else None,
         }
-        click.echo(json.dumps(shown, ensure_ascii=False))
+        click.echo(json.dumps(content, ensure_ascii=False))
     else:
-        for reasons, said in ((unaskable, "Not askable"), (unanswered, "No answer came")):
-            if reasons and finding is None:
-                click.echo(reasons_note(reasons, said))
+        if finding is None:
+            _print_reasons(unaskable, unanswered)
         if result.missing:
-            click.echo(f"Of the list, {counted(len(result.missing), 'line')} could not be used.")
+            click.echo(f"{counted(len(result.missing), 'line')} of the list could not be used.")
         if finding is not None and page is not None:
-            print_found(finding, page, full)
+            show_finding(finding, page, full)
+    _report_end(result.progress)
+
+
+def _print_reasons(unaskable: Mapping[str, int], unanswered: Mapping[str, int]) -> None:
+    """Print why no fact has an answer."""
+    from kgprobe.report.tables import reasons_note
+
+    for reasons, title in ((unaskable, "Not askable"), (unanswered, "No answer came")):
+        if reasons:
+            click.echo(reasons_note(reasons, title))
+
+
+def _report_end(progress: "Progress") -> None:
+    """Print on stderr why asking ended, and how to continue."""
     where = f"{progress.done - progress.unanswered:,} of {progress.facts:,} facts"
-    tell_end(progress.stopped, progress.reason, where, "The same command goes on.")
+    report_end(progress.stopped, progress.reason, where, "Repeat the command to continue.")
     if progress.unanswered and not progress.stopped.can_go_on:
-        click.echo(f"{progress.unanswered:,} questions got no answer; the same command asks them again.", err=True)
+        click.echo(f"{progress.unanswered:,} questions got no answer; repeat the command to ask them again.", err=True)
 
 
-def tell_missing(missing: "Sequence[str]") -> None:
-    """Say on stderr which facts of a list are not in the graph."""
+def report_missing(missing: "Sequence[str]") -> None:
+    """Print on stderr the messages about listed facts that are not in the graph."""
     for message in missing[:SHOWN_PROBLEMS]:
         click.echo(message, err=True)
     if len(missing) > SHOWN_PROBLEMS:

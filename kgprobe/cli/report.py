@@ -1,4 +1,4 @@
-"""``kgprobe report``: what stored results say, on a page that needs nothing beside it."""
+"""``kgprobe report``: a page of stored results, in one file."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -7,7 +7,6 @@ import click
 import cloup
 import msgspec
 
-from kgprobe.cli.found import open_in_browser
 from kgprobe.cli.groups import DefaultGroup
 from kgprobe.cli.options import (
     as_of_or,
@@ -19,13 +18,14 @@ from kgprobe.cli.options import (
     relations_option,
     seed_option,
 )
+from kgprobe.cli.rendering import open_in_browser
 from kgprobe.progress import waiting
 from kgprobe.sanitize import visible
 
 
 @click.group(cls=DefaultGroup, default="page")
 def report() -> None:
-    """What stored results say: on one page, or as a picture.
+    """Show stored results on one page, or as a picture.
 
     `kgprobe report RESULT...` is `kgprobe report page RESULT...`. No model is asked.
 
@@ -38,8 +38,8 @@ def report() -> None:
 
 @report.command()
 @cloup.argument("results", nargs=-1, metavar="[RESULT...]")
-@cloup.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The page's file.")
-@cloup.option("--open", "in_browser", is_flag=True, help="Show it in the web browser.")
+@cloup.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File of the page.")
+@cloup.option("--open", "in_browser", is_flag=True, help="Open it in the web browser.")
 @seed_option
 @graph_option
 @json_option
@@ -47,15 +47,15 @@ def report() -> None:
 def page(
     results: tuple[str, ...], out: Path | None, in_browser: bool, seed: int, graph: str | None, as_json: bool
 ) -> None:
-    """Write one page of results: what is unknown, how much is known, and every asked fact.
+    """Write one page of results: unknown facts, the share known, and every asked fact.
 
-    RESULT is a run, a measurement or a judged graph, by its name or its folder; without one it is what was asked last
-    of the graph. Several are set side by side on the facts that they share: models, ways of asking, directions.
+    RESULT is a run, a measurement or a judged graph, by name or folder; default: the latest of the graph. Several
+    results (models, probes, directions) are compared on the facts that they share.
 
-    The page is one file that loads nothing: headline figures with intervals, tables by relation, entity, type,
+    The page is one file without external resources: headline figures with intervals, tables by relation, entity, type,
     popularity and year, errors with examples, outdated answers, facts that several models deny, a picture of the graph
-    around what is unknown, and every asked fact to search, with its prompt and what stood beside the answer. With
-    --json all of its figures are printed as rows.
+    around unknown facts, and a searchable list of asked facts with prompts and distractors. --json prints all figures
+    as rows.
 
     \b
     kgprobe report --open
@@ -64,18 +64,18 @@ def page(
     from kgprobe.api.reports import judged_folder, latest_result, make_report, open_any
     from kgprobe.servers.opening import open_graph
 
-    asked = not results or any(judged_folder(name) is None for name in results)
-    opening = open_graph(graph, ask_password=ask_password) if asked else nullcontext()
+    needs_graph = not results or any(judged_folder(name) is None for name in results)
+    opening = open_graph(graph, ask_password=ask_password) if needs_graph else nullcontext()
     with opening as connection, waiting("Reading the answers"):
         opened = [open_any(name, connection) for name in results]
         if connection is not None and not results:
             opened = [latest_result(connection)]
-        made = make_report(opened, seed=seed)
-        written = made.page(out)
+        result = make_report(opened, seed=seed)
+        written = result.page(out)
     if as_json:
-        click.echo(msgspec.json.encode({**made.to_dict(), "page": str(written)}))
+        click.echo(msgspec.json.encode({**result.to_dict(), "page": str(written)}))
     else:
-        for line in made.lead:
+        for line in result.lead:
             click.echo(visible(line))
         click.echo(f"Page: {written.absolute().as_uri()}")
     if in_browser:
@@ -84,13 +84,19 @@ def page(
 
 @report.command("graph")
 @cloup.argument("entity", required=False)
-@cloup.option("--run", metavar="NAME", help="Whose beliefs.  [default: the run begun last]")
-@cloup.option("--steps", type=click.IntRange(min=1), default=1, show_default=True, help="How far from the entity.")
+@cloup.option("--run", metavar="NAME", help="Name of the run.  [default: the latest run]")
+@cloup.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Maximum distance from the entity, in steps.",
+)
 @relations_option("Draw facts of this relation only, by its id or a name; repeatable.")
 @as_of_or(None, "facts of any time")
-@cloup.option("--limit", type=click.IntRange(min=1), default=200, show_default=True, help="Facts at most.")
-@cloup.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The picture's file.")
-@cloup.option("--open", "in_browser", is_flag=True, help="Show it in the web browser.")
+@cloup.option("--limit", type=click.IntRange(min=1), default=200, show_default=True, help="Maximum number of facts.")
+@cloup.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File of the picture.")
+@cloup.option("--open", "in_browser", is_flag=True, help="Open it in the web browser.")
 @graph_option
 @json_option
 @debug_option
@@ -106,12 +112,11 @@ def graph_picture(
     graph: str | None,
     as_json: bool,
 ) -> None:
-    """Draw the facts around an entity, coloured by how probably the model fails on them.
+    """Draw the facts around an entity, coloured by the probability that the model fails on them.
 
-    ENTITY is an id or a name; without one it is the entity at which most facts are surely unknown. Blue is what the
-    model knows, orange what it does not, grey what the run never came near; what is sure is drawn wider. The picture
-    is one file, by neo4j-viz (the extra `explore`): nodes can be moved, found and clicked. With --json its
-    facts are printed as rows.
+    ENTITY is an id or a name; default: the entity with most surely unknown facts. Known facts are blue, unknown ones
+    orange, facts without evidence grey; sure beliefs are wider. The picture is one interactive file, drawn by neo4j-viz
+    (the extra `explore`). --json prints its facts as rows.
 
     \b
     kgprobe report graph --open
@@ -125,8 +130,8 @@ def graph_picture(
         written = drawn.page(out)
     if as_json:
         facts = drawn.subgraph.to_frame().to_dict("records")
-        told = {"around": drawn.around, "run": drawn.run, "complete": drawn.subgraph.complete, "facts": facts}
-        click.echo(msgspec.json.encode({**told, "page": str(written)}))
+        content = {"around": drawn.around, "run": drawn.run, "complete": drawn.subgraph.complete, "facts": facts}
+        click.echo(msgspec.json.encode({**content, "page": str(written)}))
     else:
         click.echo(in_flags(drawn.summary()))
         click.echo(f"Page: {written.absolute().as_uri()}")

@@ -1,4 +1,4 @@
-"""``--inverse``: the other direction of a graph, made when it is needed; and ``kgprobe graph reverse``."""
+"""``--inverse``: ask about inverse relations, in a reversed graph; and ``kgprobe graph reverse``."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """In which direction a graph is asked.
+    """Direction of the questions.
 
     Attributes:
-        inverse: whether from object to subject.
-        given: what was given of :class:`~kgprobe.api.options.ReversingOptions`, by name.
+        inverse: True if from object to subject.
+        given: options of :class:`~kgprobe.api.options.ReversingOptions`, by name.
     """
 
     inverse: bool
@@ -35,7 +35,7 @@ class Direction:
 
 
 def direction_options(command: Callable[..., None]) -> Callable[..., None]:
-    """``--inverse`` and ``--max-subjects``, as ``direction``."""
+    """Add ``--inverse`` and ``--max-subjects``, as ``direction``."""
 
     @wraps(command)
     def gathered(*, inverse: bool, _reversing: Mapping[str, Any], **values: Any) -> None:
@@ -47,17 +47,17 @@ def direction_options(command: Callable[..., None]) -> Callable[..., None]:
     return cloup.option(
         "--inverse",
         is_flag=True,
-        help="Ask from object to subject, where a relation's objects have few subjects. The reversed graph is made when"
-        " it is first needed, and made anew when the graph has changed.",
+        help="Ask about inverse relations, from object to subject, if objects have few subjects. Makes the reversed"
+        " graph at first use, and again when the graph has changed.",
     )(decorated)
 
 
 @contextmanager
 def open_directed(graph: str | None, direction: Direction) -> Iterator["Graph"]:
-    """The graph that ``--graph`` names, or its reversal.
+    """Open the graph of ``--graph``, or its reversed graph.
 
     Args:
-        graph: None for the user's own.
+        graph: address or folder; None is the user's default graph.
     """
     from kgprobe.servers.opening import open_graph
 
@@ -71,10 +71,10 @@ def open_directed(graph: str | None, direction: Direction) -> Iterator["Graph"]:
 
 @contextmanager
 def reversed_graph(graph: str | None, folder: Path | None, given: Mapping[str, Any]) -> Iterator["Graph"]:
-    """The reversal of a graph, with a bar and notes on stderr while it is made.
+    """Open the reversed graph of a graph; print progress and notes on stderr.
 
     Args:
-        graph, folder, given: as :func:`kgprobe.reverse_graph` takes them.
+        graph, folder, given: see :func:`kgprobe.reverse_graph`.
     """
     from kgprobe.api.reversing import reverse_graph
     from kgprobe.progress import waiting
@@ -101,16 +101,16 @@ def reversed_graph(graph: str | None, folder: Path | None, given: Mapping[str, A
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the reversed graph lies.  [default: a folder of your own, for each graph]",
+    help="Folder of the reversed graph.  [default: one per graph, in KGPROBE_HOME]",
 )
 @graph_option
 @json_option
 @debug_option
 def reverse(given: dict[str, Any], folder: Path | None, graph: str | None, as_json: bool) -> None:
-    """Make the graph from object to subject, and show which relations it has.
+    """Make the reversed graph, from object to subject, and show its relations.
 
-    `kgprobe probe … --inverse` makes it by itself; made here, it can lie in a folder of your choice. It is a graph as
-    any other: --graph FOLDER asks it.
+    `kgprobe probe … --inverse` makes it when needed. Use this command to choose its folder. It is a normal graph: pass
+    it to other commands as --graph FOLDER.
 
     \b
     kgprobe graph reverse
@@ -126,19 +126,20 @@ def reverse(given: dict[str, Any], folder: Path | None, graph: str | None, as_js
 
 
 def _show(reversal: "Reversal", place: str, as_json: bool) -> None:
+    kept = sorted(reversal.kept, key=lambda relation: -relation.facts)
     rows = [
         {
-            "relation": one.id,
-            "label": one.label,
-            "facts": one.facts,
-            "subjects_an_object": round(one.subjects_an_object, 3),
-            "kept": one.kept,
+            "relation": relation.id,
+            "label": relation.label,
+            "facts": relation.facts,
+            "subjects_an_object": round(relation.subjects_an_object, 3),
+            "kept": relation.kept,
         }
-        for one in (*sorted(reversal.kept, key=lambda one: -one.facts), *reversal.left_out)
+        for relation in (*kept, *reversal.left_out)
     ]
     if as_json:
-        shown = {"folder": place, "most_subjects": reversal.most_subjects, "relations": rows}
-        click.echo(json.dumps(shown, ensure_ascii=False))
+        content = {"folder": place, "most_subjects": reversal.most_subjects, "relations": rows}
+        click.echo(json.dumps(content, ensure_ascii=False))
         return
     from rich.console import Console
 

@@ -8,7 +8,6 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits, RoundsOptions
-from kgprobe.cli.found import open_in_browser, print_found
 from kgprobe.cli.from_options import OptionsFirst, given_options
 from kgprobe.cli.groups import Group
 from kgprobe.cli.options import (
@@ -25,9 +24,10 @@ from kgprobe.cli.options import (
     year_relation_option,
 )
 from kgprobe.cli.probe import ProbeGroup
+from kgprobe.cli.rendering import open_in_browser, show_finding
 from kgprobe.cli.reversing import Direction, direction_options, open_directed
 from kgprobe.cli.running import open_asked, open_models
-from kgprobe.cli.watching import running, tell_end
+from kgprobe.cli.watching import report_end, running
 from kgprobe.probes.register import ProbeKind
 from kgprobe.progress import waiting
 
@@ -119,7 +119,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
             if left:
                 click.echo(f"Not begun: {', '.join(left)}.", err=True)
             if len(finished) > 1 and not common.as_json:
-                print_beside([result for result in finished if result.report.asked])
+                compare_runs([result for result in finished if result.report.asked])
 
     help_ = f"{kind.summary}\n\n{_RUN_HELP.format(name=kind.name)}"
     return cloup.command(kind.name, cls=OptionsFirst, help=help_, short_help=kind.summary)(run)
@@ -141,7 +141,7 @@ def run_probe() -> None:
 
 @rounds.command(cls=OptionsFirst)
 @click.argument("run")
-@cloup.option("--rounds", type=click.IntRange(min=1), help="Rounds to come to in all.  [default: as begun]")
+@cloup.option("--rounds", type=click.IntRange(min=1), help="Total number of rounds.  [default: as begun]")
 @year_relation_option
 @explain_option
 @given_options(("Models behind an API", ApiLimits), argument="api")
@@ -158,9 +158,9 @@ def resume(
     graph: str | None,
     as_json: bool,
 ) -> None:
-    """Go on with RUN where it stands, with the options it was begun with.
+    """Continue RUN with the options it was begun with.
 
-    A run that has done its rounds shows its finding again; --rounds lets it do more.
+    A finished run shows its results again; --rounds adds rounds.
     """
     from kgprobe.api.rounds import resume_rounds
     from kgprobe.servers.opening import open_graph
@@ -175,7 +175,7 @@ def resume(
 
 @rounds.command("show", cls=cloup.Command)
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
-@cloup.option("--open", "in_browser", is_flag=True, help="Open the page in a browser.")
+@cloup.option("--open", "in_browser", is_flag=True, help="Open the page in the web browser.")
 @year_relation_option
 @full_option
 @graph_option
@@ -184,10 +184,10 @@ def resume(
 def show_runs(
     runs: tuple[str, ...], in_browser: bool, year_relation: str | None, full: bool, graph: str | None, as_json: bool
 ) -> None:
-    """What RUN found, again; several stand side by side.
+    """Show the results of RUN again; compare several runs.
 
-    Without RUN, the run that was begun last. No model is loaded. What is told is written beside the run's answers: a
-    page, results.json, and facts.csv with every asked fact, its answers and how sure they make one.
+    Default: the latest run. No model is loaded. Writes into the run's folder: a page, results.json, and facts.csv with
+    every asked fact, its answers and its belief.
 
     \b
     kgprobe rounds show --open
@@ -197,14 +197,14 @@ def show_runs(
     from kgprobe.servers.opening import open_graph
 
     with open_graph(graph, ask_password=ask_password) as connection:
-        with waiting("Reading what was found"):
+        with waiting("Reading results"):
             opened = [open_run(connection, run, year_relation=year_relation) for run in dict.fromkeys(runs or [None])]
         for run in opened:
             page = print_run(run, as_json, graph, full)
             if in_browser and page is not None:
                 open_in_browser(page)
         if len(opened) > 1 and not as_json:
-            print_beside([run for run in opened if run.report.asked])
+            compare_runs([run for run in opened if run.report.asked])
 
 
 @rounds.command(cls=cloup.Command)
@@ -213,17 +213,17 @@ def show_runs(
 @json_option
 @debug_option
 def status(run: str | None, graph: str | None, as_json: bool) -> None:
-    """Where the graph's runs stand, or RUN alone."""
+    """List the runs of the graph with their progress, or RUN alone."""
     from kgprobe.api.rounds import runs_of
     from kgprobe.servers.opening import open_graph
 
     with open_graph(graph, ask_password=ask_password) as connection:
-        standing = runs_of(connection, run)
+        runs = runs_of(connection, run)
     if as_json:
-        for one in standing:
-            click.echo(json.dumps(one, ensure_ascii=False))
+        for properties in runs:
+            click.echo(json.dumps(properties, ensure_ascii=False))
         return
-    if not standing:
+    if not runs:
         click.echo("No run in this graph yet; `kgprobe rounds run distractors --model demo` begins one.", err=True)
         return
     from rich.console import Console
@@ -232,14 +232,14 @@ def status(run: str | None, graph: str | None, as_json: bool) -> None:
 
     rows = [
         {
-            "run": one["id"],
-            "model": one["model"],
-            "probe": one["probe"],
-            "rounds": f"{one['round']} of {one['rounds']}",
-            "asked": one["asked"],
-            "begun": (one["started"] or "")[:16].replace("T", " "),
+            "run": properties["id"],
+            "model": properties["model"],
+            "probe": properties["probe"],
+            "rounds": f"{properties['round']} of {properties['rounds']}",
+            "asked": properties["asked"],
+            "begun": (properties["started"] or "")[:16].replace("T", " "),
         }
-        for one in standing
+        for properties in runs
     ]
     Console().print(table(list(rows[0]), rows, len(rows))[0])
 
@@ -259,25 +259,25 @@ def forget(run: str, graph: str | None) -> None:
 
 
 def print_run(result: "Run", as_json: bool, graph: str | None, full: bool) -> "Path | None":
-    """Print what a run came to: a summary and the page's address, or one JSON object.
+    """Print a run: a summary and the page's address, or one JSON object.
 
     Args:
-        graph: what ``--graph`` has to be for the run to be found again; None if nothing.
-        full: whether all tables are printed.
+        graph: value of ``--graph`` for the command that continues the run; None for the default graph.
+        full: True to print all tables.
 
     Returns:
-        the page's path; None where nothing was answered.
+        the page's path; None if there are no answers.
     """
     report = result.report
     if report.hubs:
-        named = ", ".join(list(report.hubs.values())[:5])
+        hubs = ", ".join(list(report.hubs.values())[:5])
         more = f" and {len(report.hubs) - 5} more" if len(report.hubs) > 5 else ""
-        click.echo(f"Too many facts to propagate through: {named}{more}. --max-degree moves the limit.", err=True)
-    with waiting("Putting together what was found"):
+        click.echo(f"Too many facts to propagate through: {hubs}{more}. --max-degree changes the limit.", err=True)
+    with waiting("Preparing results"):
         finding = result.finding() if report.asked else None
         page = result.page(finding) if finding else None
     if as_json:
-        shown = {
+        content = {
             "run": result.name,
             "model": result.model,
             "probe": result.kind.name,
@@ -294,19 +294,19 @@ def print_run(result: "Run", as_json: bool, graph: str | None, full: bool) -> "P
             "page": str(page) if page else None,
             "outcomes": str(result.outcomes.path),
         }
-        click.echo(json.dumps(shown, ensure_ascii=False))
+        click.echo(json.dumps(content, ensure_ascii=False))
     elif finding is None or page is None:
-        click.echo(f"Nothing was asked: {report.unaskable:,} facts turned out not to be askable.")
+        click.echo(f"Nothing was asked: {report.unaskable:,} facts are not askable.")
     else:
-        print_found(finding, page, full)
+        show_finding(finding, page, full)
     where = f" --graph {shlex.quote(graph)}" if graph else ""
-    how = f"Go on with: kgprobe rounds resume {report.run}{where}"
-    tell_end(report.stopped, report.reason, f"round {report.rounds}", how)
+    command = f"Go on with: kgprobe rounds resume {report.run}{where}"
+    report_end(report.stopped, report.reason, f"round {report.rounds}", command)
     return page
 
 
-def print_beside(done: "Sequence[Run]") -> None:
-    """Print what several models did on the facts that all of them were asked, in one table."""
+def compare_runs(runs: "Sequence[Run]") -> None:
+    """Print one table of several runs, on the facts that all of them asked."""
     from rich.console import Console
 
     from kgprobe.analysis.side_by_side import set_side_by_side
@@ -314,5 +314,5 @@ def print_beside(done: "Sequence[Run]") -> None:
     from kgprobe.report.tables import rich_table
     from kgprobe.results.comparison import models_table
 
-    if done:
-        Console().print(rich_table(models_table(set_side_by_side([answers_of(run) for run in done]))))
+    if runs:
+        Console().print(rich_table(models_table(set_side_by_side([answers_of(run) for run in runs]))))

@@ -1,4 +1,4 @@
-"""The models of a command: a word on stderr while one loads, and what those behind APIs were asked."""
+"""The models of a command, with their loading and their API usage on stderr."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_models(api: Mapping[str, Any] | None = None) -> Iterator["Models"]:
-    """The models of a command, each loaded when it is first needed; what an API was asked is told at the end.
+    """Yield the models of a command, each loaded at first use; print the API usage at the end.
 
     Args:
-        api: what was given of :class:`~kgprobe.api.options.ApiLimits`, by name; nothing by default.
+        api: options of :class:`~kgprobe.api.options.ApiLimits`, by name.
     """
     from kgprobe.api.models import models_within
 
@@ -32,30 +32,30 @@ def open_models(api: Mapping[str, Any] | None = None) -> Iterator["Models"]:
             yield models
         finally:
             for name, usage in models.spending.usage.items():
-                click.echo(_used(name, usage), err=True)
+                click.echo(_usage_line(name, usage), err=True)
 
 
 def open_asked(models: "Models", spec: str) -> "Model":
-    """The model of ``--model``, in the revision that was asked for: others that a command needs have their own."""
+    """Return the model of ``--model`` with the options for local models; they do not apply to other models."""
     return models.open(spec, local_given())
 
 
-def _load(spec: str, **how: Any) -> "TextScorer":
+def _load(spec: str, **options: Any) -> "TextScorer":
     from kgprobe.progress import waiting
 
     with waiting(f"Loading {spec}", remembered=True):
         from kgprobe.models.spec import load_scoring_model
 
-        scorer = load_scoring_model(spec, **how)
+        scorer = load_scoring_model(spec, **options)
     if is_explained():
-        explained = scorer.explain()
-        width = max(len(name) for name, _ in explained)
-        for name, text in explained:
+        lines = scorer.explain()
+        width = max(len(name) for name, _ in lines)
+        for name, text in lines:
             click.echo(f"{name:{width}}  {text}", err=True)
     return scorer
 
 
-def _used(name: str, usage: "Usage") -> str:
+def _usage_line(name: str, usage: "Usage") -> str:
     cost = "" if usage.cost is None else f", {usage.cost:.4f} in money"
     sent = f"{usage.requests:,} requests ({usage.retries:,} of them repeated)"
     return f"{name}: {sent}, {usage.cached:,} answers from before, {usage.tokens:,} tokens{cost}."

@@ -1,4 +1,4 @@
-"""``kgprobe sample``: a look at what would be asked, and why."""
+"""``kgprobe sample``: show facts, distractors, negatives and questions before asking them."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +7,6 @@ import cloup
 
 from kgprobe.cli.from_options import OptionsFirst, given_options
 from kgprobe.cli.groups import Group
-from kgprobe.cli.looks import show_look
 from kgprobe.cli.options import (
     Common,
     ask_password,
@@ -17,6 +16,7 @@ from kgprobe.cli.options import (
     local_options,
     relations_option,
 )
+from kgprobe.cli.rendering import render_rows
 from kgprobe.cli.running import open_asked, open_models
 from kgprobe.options import options_of
 from kgprobe.probes.distractors import DistractorOptions
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from kgprobe.results.samples import NamedQuestion
 
-# How a question is made; how it is asked, and who reads the answers, is the probe's to know.
+# Options of making a question; the probe has the options of asking and grading it.
 _OF_QUESTIONS = ("difficulty", "with_alias")
 
 
@@ -39,7 +39,7 @@ def _limit_option(help_: str) -> "Callable[[click.decorators.FC], click.decorato
 
 @click.group(cls=Group)
 def sample() -> None:
-    """Look at what would be asked, and why."""
+    """Show facts, distractors, negatives and questions as a probe draws them."""
 
 
 @sample.command(cls=OptionsFirst)
@@ -47,16 +47,16 @@ def sample() -> None:
 @cloup.option(
     "--model",
     metavar="SPEC",
-    help="The model of optimal distractors: demo, hf:NAME, or hf:./folder with a model in it.",
+    help="Model for optimal distractors: demo, hf:NAME, or hf:./folder with a model in it.",
 )
 @explain_option
 @local_options
 @given_options((None, DistractorOptions))
 @common_options
 def distractors(facts: tuple[str, ...], model: str | None, given: dict[str, Any], common: Common) -> None:
-    """Wrong objects that would stand beside the right one, best first, and why each qualifies.
+    """Show the distractors of a fact, best first, with the reason for each.
 
-    Optimal ones depend on the model, and differ from sentence to sentence.
+    Optimal distractors depend on the model and on the sentence.
 
     \b
     kgprobe sample distractors --fact "Q142 P36 Q90"
@@ -70,25 +70,25 @@ def distractors(facts: tuple[str, ...], model: str | None, given: dict[str, Any]
     with open_models({}) as models, open_graph(common.graph, ask_password=ask_password) as graph:
         opened = open_asked(models, model) if model else None
         if opened is not None:
-            # Now, because loading says on its own what it does.
+            # Load now: loading prints its own progress.
             opened.scorer()
         with waiting("Choosing distractors"):
             result = sample_distractors(graph, facts, model=opened, seed=common.seed, as_of=common.as_of, **given)
-    show_look(result, common.as_json)
+    render_rows(result, common.as_json)
 
 
 @sample.command(cls=OptionsFirst)
 @facts_named
-@_limit_option("How many to draw.")
+@_limit_option("Number of negatives.")
 @given_options(("Negatives of statements", NegativeOptions))
 @common_options
 def negatives(facts: tuple[str, ...], limit: int, given: dict[str, Any], common: Common) -> None:
-    """What may stand in the fact's place in a yes/no question to which no is right, drawn at random.
+    """Show false objects for yes/no questions about a fact, drawn at random.
 
-    Each is an object of the same relation elsewhere, so that its kind does not give it away. Where it was right
-    before, it is said until when.
+    Each is the object of another fact of the relation, so that its type does not give it away. A former object is shown
+    with its end.
 
-    With --replace or --any-type: the false statements that would be judged beside the fact's own.
+    With --replace or --any-type, shows the false statements that a statement probe would ask.
 
     \b
     kgprobe sample negatives --fact "France capital Paris"
@@ -102,17 +102,18 @@ def negatives(facts: tuple[str, ...], limit: int, given: dict[str, Any], common:
     draw = sample_statements if given else sample_negatives
     with open_graph(common.graph, ask_password=ask_password) as graph, waiting("Choosing negatives"):
         result = draw(graph, facts, limit, seed=common.seed, as_of=common.as_of, **given)
-    show_look(result, common.as_json)
+    render_rows(result, common.as_json)
 
 
 @sample.command(cls=OptionsFirst)
 @facts_named
 @given_options(
-    (None, QuestionOptions), left_out=[one.name for one in options_of(QuestionOptions) if one.name not in _OF_QUESTIONS]
+    (None, QuestionOptions),
+    left_out=[option.name for option in options_of(QuestionOptions) if option.name not in _OF_QUESTIONS],
 )
 @common_options
 def questions(facts: tuple[str, ...], given: dict[str, Any], common: Common) -> None:
-    """Which question would be asked about the fact with this --seed, in which prompt, and what is right.
+    """Show the question about a fact for this --seed, its prompt and the right answer.
 
     \b
     kgprobe sample questions --fact "France capital Paris" --difficulty easy
@@ -123,32 +124,32 @@ def questions(facts: tuple[str, ...], given: dict[str, Any], common: Common) -> 
     with open_graph(common.graph, ask_password=ask_password) as graph, waiting("Choosing questions"):
         result = sample_questions(graph, facts, seed=common.seed, as_of=common.as_of, **given)
     if common.as_json:
-        show_look(result, as_json=True)
+        render_rows(result, as_json=True)
     else:
-        for asked in result.questions:
-            _print_question(asked)
+        for question in result.questions:
+            _print_question(question)
 
 
-def _print_question(asked: "NamedQuestion") -> None:
+def _print_question(question: "NamedQuestion") -> None:
     from rich.console import Console
     from rich.text import Text
 
     from kgprobe.sanitize import visible
 
     console = Console()
-    console.print(Text(visible(asked.title), style="bold"))
-    if asked.prompt is not None:
-        for line in asked.prompt.splitlines():
+    console.print(Text(visible(question.title), style="bold"))
+    if question.prompt is not None:
+        for line in question.prompt.splitlines():
             console.print(Text(f"  {visible(line)}"))
-        console.print(Text(visible(f"Right: {asked.right}")))
+        console.print(Text(visible(f"Right: {question.right}")))
 
 
 @sample.command(cls=OptionsFirst)
 @relations_option("Facts of this relation only; repeatable.")
-@_limit_option("How many facts to draw.")
+@_limit_option("Number of facts.")
 @common_options
 def facts(relations: tuple[str, ...], limit: int, common: Common) -> None:
-    """Facts that can be asked, drawn at random: of active relations, current, with a name at both ends.
+    """Show askable facts, drawn at random: current, of active relations, with a name at both ends.
 
     \b
     kgprobe sample facts --relation P36 --limit 20
@@ -158,4 +159,4 @@ def facts(relations: tuple[str, ...], limit: int, common: Common) -> None:
 
     with open_graph(common.graph, ask_password=ask_password) as graph, waiting("Choosing facts"):
         result = sample_facts(graph, limit, relations=relations, seed=common.seed, as_of=common.as_of)
-    show_look(result, common.as_json)
+    render_rows(result, common.as_json)

@@ -1,4 +1,4 @@
-"""The Cypher prompt: statements over several lines, tables, plans, timing, and a few words that begin with a colon."""
+"""The Cypher prompt: statements over several lines, tables, plans, timing, and commands with a colon."""
 
 import re
 import shlex
@@ -25,40 +25,40 @@ from kgprobe.progress import waiting
 from kgprobe.report.plans import plan_shown
 from kgprobe.report.rows import table
 
-# A table is for reading; programs take `kgprobe graph query --json`.
+# Maximum number of rows of a table; for programs there is `kgprobe graph query --json`.
 ROWS_SHOWN = 200
 
 HELP = """\
-Cypher, ended by a semicolon; it may span lines. A statement is done as a
-whole or not at all. EXPLAIN before it shows its plan and does not run it,
-PROFILE runs it and shows what that took.
+Cypher, ended by a semicolon; it may span lines. Each statement is one
+transaction. EXPLAIN shows the plan without running it, PROFILE runs it and
+shows the costs.
 
-:queries                  list kgprobe's own queries
+:queries                  list kgprobe's queries
 :run NAME name=value …    run one of them; a value is JSON or text
-:param name => value      set a parameter for what follows: :param id => 'Q142'
+:param name => value      set a parameter: :param id => 'Q142'
 :params {name: value, …}  set several, as Cypher or JSON writes them
-:params                   list those that are set
-:help                     this
+:params                   list the parameters
+:help                     show this help
 :exit, exit, quit         leave, as Ctrl-D does
 
 Tab completes keywords, labels, relationship types, properties, and names of
-queries. Ctrl-C drops what is typed or running."""
+queries. Ctrl-C cancels the current input or statement."""
 
 _LEAVING = re.compile(r"\s*(?:exit|quit)\s*;?\s*", re.IGNORECASE)
 
 
 class _LeaveError(Exception):
-    """The user wants to go."""
+    """Request of the user to leave."""
 
 
 @dataclass
 class Shell:
-    """What lasts from one statement to the next.
+    """State of a session.
 
     Attributes:
-        graph: where statements run.
+        graph: graph of the statements.
         parameters: set by ``:param``.
-        failures: how many statements and commands failed.
+        failures: number of failed statements and commands.
     """
 
     graph: Graph
@@ -69,10 +69,10 @@ class Shell:
 
 
 def run_shell(graph: Graph) -> int:
-    """Read and run statements until the input ends, from a terminal with editing and history, or from a pipe.
+    """Run statements until the input ends, from a terminal with editing and history, or from a pipe.
 
     Returns:
-        how many statements failed, if nobody sat there to see it; 0 at a terminal.
+        number of failed statements of a pipe; 0 at a terminal.
     """
     shell = Shell(graph, Console(), Console(stderr=True, highlight=False))
     try:
@@ -88,21 +88,21 @@ def run_shell(graph: Graph) -> int:
 
 
 def pieces(lines: Iterable[str]) -> Iterator[str]:
-    """What can be executed, from lines: commands (one line each) and statements (to their semicolon, or the end)."""
-    typed = ""
+    """Yield commands (one line each) and statements (to their semicolon, or the end) from lines."""
+    rest = ""
     for line in lines:
-        if not typed and _is_command(line):
+        if not rest and _is_command(line):
             yield line.strip()
             continue
-        ended, typed = split_statements(typed + line)
-        typed = f"{typed}\n" if typed else ""
-        yield from ended
-    if typed.strip():
-        yield typed.strip()
+        statements, rest = split_statements(rest + line)
+        rest = f"{rest}\n" if rest else ""
+        yield from statements
+    if rest.strip():
+        yield rest.strip()
 
 
 def is_complete(typed: str) -> bool:
-    """Whether Enter should run what is typed, rather than begin another line."""
+    """Return True if Enter should run the input instead of starting another line."""
     return _is_command(typed) or not split_statements(typed)[1]
 
 
@@ -140,32 +140,35 @@ def _converse(shell: Shell) -> None:
         try:
             for piece in pieces(session.prompt().splitlines(keepends=True)):
                 execute(shell, piece)
-        except KeyboardInterrupt:  # noqa: PERF203  (it is a person who sets the pace here)
+        except KeyboardInterrupt:  # noqa: PERF203  (interactive input)
             continue
         except EOFError:
             return
 
 
 def execute(shell: Shell, piece: str) -> None:
-    """Run one command or statement; an error is a message, and the shell goes on."""
+    """Run one command or statement; print errors as messages."""
     try:
         if _LEAVING.fullmatch(piece):
             raise _LeaveError
         if piece.startswith(":"):
             word, _, rest = piece.partition(" ")
             if word not in _COMMANDS:
-                raise KgprobeError(f"There is no command {word}; :help lists them.")
+                raise KgprobeError(f"Unknown command {word}; :help lists all.")
             _COMMANDS[word](shell, rest.strip())
         else:
-            taken = parameters_in(piece)
-            given = {name: value for name, value in shell.parameters.items() if name in taken}
-            _run(shell, Query("The statement", piece, ":param name => value sets one."), given)
+            _run(shell, Query("The statement", piece, ":param name => value sets one."), _parameters_for(shell, piece))
     except KgprobeError as error:
         shell.failures += 1
         _say(shell, f"Error: {error}", style="red")
     except KeyboardInterrupt:
         shell.failures += 1
-        _say(shell, "Stopped; nothing of this statement was kept.")
+        _say(shell, "Stopped; the statement was rolled back.")
+
+
+def _parameters_for(shell: Shell, statement: str) -> dict[str, Any]:
+    names = parameters_in(statement)
+    return {name: value for name, value in shell.parameters.items() if name in names}
 
 
 def _run(shell: Shell, query: Query, parameters: Mapping[str, Any]) -> None:
@@ -177,13 +180,13 @@ def _run(shell: Shell, query: Query, parameters: Mapping[str, Any]) -> None:
         shown, count = table(columns, rows, ROWS_SHOWN, shell.out.width)
     milliseconds = (time.perf_counter() - began) * 1000
     plan = plans[0] if plans else None
-    # What was only explained has columns, but was not run.
+    # An explained statement has columns, but was not run.
     if columns and (count or plan is None):
         shell.out.print(shown)
     if plan is not None:
         shell.out.print(plan_shown(plan))
     elif asks_for_plan(query.text):
-        _say(shell, f"{shell.graph.server} tells no plan of this statement.")
+        _say(shell, f"{shell.graph.server} returns no plan for this statement.")
     left_out = f", {count - ROWS_SHOWN} of them not shown" if count > ROWS_SHOWN else ""
     _say(shell, f"{count} {'row' if count == 1 else 'rows'}{left_out}, {milliseconds:.0f} ms")
     if not count and (reason := why_empty(shell.graph, query, complete)):
@@ -191,13 +194,12 @@ def _run(shell: Shell, query: Query, parameters: Mapping[str, Any]) -> None:
 
 
 def _say(shell: Shell, message: str, style: str | None = None) -> None:
-    # Not markup: a message may quote data, and data may hold brackets.
+    # No markup: messages may quote data with brackets.
     shell.messages.print(message, markup=False, style=style)
 
 
 def _queries(shell: Shell, _: str) -> None:
-    listed = [get_query(name) for name in explore_names()]
-    rows = [{"query": query.name, "question": query.question} for query in listed]
+    rows = [{"query": name, "question": get_query(name).question} for name in explore_names()]
     shell.out.print(table(["query", "question"], rows, len(rows))[0])
 
 
@@ -207,11 +209,9 @@ def _run_named(shell: Shell, typed: str) -> None:
     except ValueError as error:
         raise KgprobeError(f":run {typed}: {error}.") from error
     if not words:
-        raise KgprobeError(":run needs the name of a query; :queries lists them.")
+        raise KgprobeError(":run needs the name of a query; :queries lists all.")
     query = get_query(words[0])
-    taken = parameters_in(query.text)
-    given = {name: value for name, value in shell.parameters.items() if name in taken}
-    _run(shell, query, given | parse_parameters(words[1:]))
+    _run(shell, query, _parameters_for(shell, query.text) | parse_parameters(words[1:]))
 
 
 def _set_parameter(shell: Shell, typed: str) -> None:

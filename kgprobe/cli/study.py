@@ -1,4 +1,4 @@
-"""``kgprobe study``: the papers' analyses, each a table, plots and the data behind both."""
+"""``kgprobe study``: the papers' analyses, each with a table, plots and their data."""
 
 from contextlib import nullcontext
 from dataclasses import replace
@@ -38,7 +38,7 @@ from kgprobe.cli.options import (
     relations_option,
     seed_option,
 )
-from kgprobe.cli.probe import tell_missing
+from kgprobe.cli.probe import report_missing
 from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.watching import counting, measuring
 from kgprobe.probes.distractors import DistractorOptions
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group)
 def study() -> None:
-    """Analyses of the measures and of the rounds: each a table, plots and the data behind both.
+    """Analyse measures and sampling rules: each study is a table, plots and their data.
 
-    What a study asks of a model is kept: the same command goes on with what an interrupted one began.
+    Answers are stored: repeat a command to continue an interrupted study.
     """
 
 
@@ -71,7 +71,7 @@ def study() -> None:
     multiple=True,
     default=STRATEGIES.names(),
     metavar="NAME",
-    help=f"Compare this one; repeatable. One of {', '.join(STRATEGIES.names())}.  [default: all]",
+    help=f"Strategy to compare; repeatable. One of {', '.join(STRATEGIES.names())}.  [default: all]",
 )
 @given_options((None, DistractorOptions), defaults=STRATEGIES_DEFAULTS, left_out=("strategy",))
 @full_option
@@ -79,7 +79,7 @@ def study() -> None:
 def strategies(
     model: str, asked: FactsAsked, strategies: tuple[str, ...], given: dict[str, Any], common: Common, full: bool
 ) -> None:
-    """Which strategy retrieves the hardest distractors: mean Min@n for n up to --distractors."""
+    """Compare strategies of distractors: mean Min@n for n up to --distractors."""
     from kgprobe.api.studies import study_strategies
 
     _study_facts(study_strategies, model, asked, common, {**given, "strategies": strategies}, full)
@@ -92,7 +92,7 @@ def strategies(
 @full_option
 @common_options
 def distractor_count(model: str, asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
-    """How many distractors are enough: means, and whether the order of the facts has settled."""
+    """Find the number of distractors that is enough: means, and stability of the ranking of facts."""
     from kgprobe.api.studies import study_distractor_count
 
     _study_facts(study_distractor_count, model, asked, common, given, full)
@@ -105,7 +105,7 @@ def distractor_count(model: str, asked: FactsAsked, given: dict[str, Any], commo
 @full_option
 @common_options
 def sentences(model: str, asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
-    """How many cloze sentences are enough: the measure over subsets of each fact's sentences."""
+    """Find the number of cloze sentences that is enough: the measure over subsets of sentences."""
     from kgprobe.api.studies import study_sentences
 
     _study_facts(study_sentences, model, asked, common, given, full)
@@ -118,17 +118,19 @@ def sentences(model: str, asked: FactsAsked, given: dict[str, Any], common: Comm
 @full_option
 @common_options
 def scaling(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
-    """Does a larger model know more: Avg@n of several models against their numbers of parameters."""
+    """Compare model sizes: Avg@n of several models against their numbers of parameters."""
     from kgprobe.api.studies import study_scaling
     from kgprobe.servers.opening import open_graph
 
-    def opened(spec: str) -> "Model":
-        # Each by itself, so that none is held in memory while another is asked.
-        with open_models({}) as one:
-            return open_asked(one, spec)
+    def open_model(spec: str) -> "Model":
+        # One at a time, so that only one model is in memory.
+        with open_models({}) as models_of_one:
+            return open_asked(models_of_one, spec)
 
     with open_graph(common.graph, ask_password=ask_password) as graph, measuring("Measuring") as callbacks:
-        result = study_scaling(graph, models, open_model=opened, callbacks=callbacks, **_about(asked, common), **given)
+        result = study_scaling(
+            graph, models, open_model=open_model, callbacks=callbacks, **_selection(asked, common), **given
+        )
     show(result, common.as_json, full)
 
 
@@ -139,10 +141,10 @@ def scaling(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], c
 @full_option
 @common_options
 def examples(model: str, asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
-    """How many examples are enough for `kgprobe probe examples`: accuracy by their number.
+    """Find the number of examples that is enough for `kgprobe probe examples`: accuracy by their number.
 
-    Facts and choices stay the same; the examples are drawn several times. Tells the least number that reaches 95% of
-    the accuracy after the most.
+    Facts and choices stay the same; the examples are drawn several times. Reports the smallest number that reaches 95%
+    of the accuracy with the largest number.
     """
     from kgprobe.api.example_studies import study_examples
 
@@ -156,9 +158,9 @@ def examples(model: str, asked: FactsAsked, given: dict[str, Any], common: Commo
 @full_option
 @common_options
 def prompting(model: str, asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
-    """Does it matter how one asks: examples with other separators, packed, in sentences, or sentences alone.
+    """Compare prompts: examples with other separators, packed, in sentences, or sentences alone.
 
-    The same facts are asked with the same choices in each way; relations need a cloze sentence.
+    All prompts ask the same facts with the same choices; relations need a cloze sentence.
     """
     from kgprobe.api.example_studies import study_prompting
 
@@ -172,10 +174,10 @@ def prompting(model: str, asked: FactsAsked, given: dict[str, Any], common: Comm
 @full_option
 @common_options
 def noisy_examples(model: str, relations: tuple[str, ...], given: dict[str, Any], common: Common, full: bool) -> None:
-    """What unknown and incorrect examples do to those that follow: the objects' probability by position.
+    """Measure the effect of unknown and incorrect examples on later ones: objects' probability by position.
 
-    Sequences of examples are given to the model as they are, and with some of them replaced: by facts of invented
-    subjects, or by wrong objects; spread, or in one block.
+    The model sees sequences of examples as they are, and with some replaced by facts of invented subjects or by wrong
+    objects, spread or in one block.
     """
     from kgprobe.api.example_studies import study_noisy_examples
     from kgprobe.servers.opening import open_graph
@@ -203,10 +205,10 @@ def noisy_examples(model: str, relations: tuple[str, ...], given: dict[str, Any]
 @full_option
 @common_options
 def robustness(table: Path, model: str, given: dict[str, Any], common: Common, full: bool) -> None:
-    """How much measures mind flawed sentences: τ between flawed and corrected verbalizations.
+    """Measure the robustness of measures: τ between flawed and corrected sentences.
 
-    TABLE is a CSV file, one sentence a line with its correction; ids and labels of the triple, and when it held. The
-    object has to stand last in both sentences; context is present or past, errors are yours to name. For example:
+    TABLE is a CSV file with one sentence per line and its correction, ids and labels of the triple, and its interval.
+    Both sentences end with the object; context is present or past, and errors are free text. For example:
 
     \b
     triples_raw,triples,context,verbalization,errors,correction
@@ -224,10 +226,10 @@ def robustness(table: Path, model: str, given: dict[str, Any], common: Common, f
 @full_option
 @common_options
 def calibration(scores: Path, model: str, given: dict[str, Any], common: Common, full: bool) -> None:
-    """How well measures agree with people: cross-validated Kendall's τ with human scores.
+    """Measure the agreement of measures with people: cross-validated Kendall's τ with human scores.
 
-    SCORES is a CSV file with a header, or a JSON list of objects, with the subject, relation and object of facts (ids)
-    and the share of people who found that the model knows them, from 0 to 1. For example:
+    SCORES is a CSV file with a header, or a JSON list of objects: subject, relation and object of a fact (ids), and the
+    share of people who judged that the model knows it, from 0 to 1. For example:
 
     \b
     subject,relation,object,human_score
@@ -243,13 +245,13 @@ def calibration(scores: Path, model: str, given: dict[str, Any], common: Common,
 @cloup.option(
     "--run",
     metavar="NAME",
-    help="Take a run for the truth: θ of a fact is the share of its own answers that were wrong. Best is one made by"
-    " `kgprobe rounds run PROBE --sampling sequential`, with 20 answers a fact.  [default: made-up facts]",
+    help="Run as ground truth: θ of a fact is the share of its wrong answers. Best made by `kgprobe rounds run PROBE"
+    " --sampling sequential`, with 20 answers per fact.  [default: synthetic facts]",
 )
 @cloup.option(
     "--reference",
     type=click.Choice(["demo"]),
-    help="Take what comes with kgprobe: the 2,554 facts of the example graph, the demo model asked 8 times each.",
+    help="Ground truth that comes with kgprobe: 2,554 facts of the example graph, 8 answers of the demo model each.",
 )
 @given_options((None, SyntheticOptions), (None, ReplayOptions))
 @seed_option
@@ -266,11 +268,11 @@ def sampling(
     graph: str | None,
     as_json: bool,
 ) -> None:
-    """Which strategy of sampling learns most from as many requests: replays, no model is asked.
+    """Compare sampling rules on the same number of requests, by replays without a model.
 
-    Thompson and uniform sampling, each with propagation and without, sequential, and those of the learner
-    hierarchical are replayed against facts of which it is known how hard they are: those of a run, those of the
-    example graph for the demo model, or made-up ones, new ones for each repetition.
+    Replays Thompson and uniform sampling, each with and without propagation, sequential sampling, and the rules of the
+    hierarchical learner. The difficulty of each fact is known: from a run, from the demo model on the example graph, or
+    synthetic, drawn again for each repetition.
     """
     from kgprobe.api.sampling_study import study_sampling
     from kgprobe.servers.opening import open_graph
@@ -282,44 +284,44 @@ def sampling(
 
 
 def _study_facts(
-    made: "Callable[..., StudyResult]",
+    study_call: "Callable[..., StudyResult]",
     model: str,
     asked: FactsAsked,
     common: Common,
     given: dict[str, Any],
     full: bool,
 ) -> None:
-    """Make a study of what a model says of facts, and print it."""
+    """Run a study that asks a model facts, and print it."""
     from kgprobe.servers.opening import open_graph
 
     with open_models({}) as models, open_graph(common.graph, ask_password=ask_password) as graph:
         opened = open_asked(models, model)
         with measuring(f"Measuring {model}") as callbacks:
-            result = made(graph, opened, models=models, callbacks=callbacks, **_about(asked, common), **given)
+            result = study_call(graph, opened, models=models, callbacks=callbacks, **_selection(asked, common), **given)
     show(result, common.as_json, full)
 
 
 def _study_measures(
-    made: "Callable[..., StudyResult]",
+    study_call: "Callable[..., StudyResult]",
     model: str,
     file: Path,
     common: Common,
     given: dict[str, Any],
     full: bool,
 ) -> None:
-    """Make a study that sets measures side by side, and print it."""
+    """Run a study that compares measures, and print it."""
     from kgprobe.servers.opening import open_graph
 
     with open_models({}) as models, open_graph(common.graph, ask_password=ask_password) as graph:
         opened = open_asked(models, model)
         with counting(f"Measuring {model}", "facts") as callbacks:
-            result = made(
+            result = study_call(
                 graph, opened, file, seed=common.seed, as_of=common.as_of, models=models, callbacks=callbacks, **given
             )
     show(result, common.as_json, full)
 
 
-def _about(asked: FactsAsked, common: Common) -> dict[str, Any]:
+def _selection(asked: FactsAsked, common: Common) -> dict[str, Any]:
     return {
         "limit": asked.limit,
         "facts": asked.facts,
@@ -330,16 +332,16 @@ def _about(asked: FactsAsked, common: Common) -> dict[str, Any]:
 
 
 def show(result: "StudyResult", as_json: bool, full: bool) -> None:
-    """Print what a study found, and in the end its verdict and its page; or the same as JSON.
+    """Print a study, its verdict and its page; or one JSON object.
 
     Args:
-        full: whether the table and all notes are printed, however long they are.
+        full: True to print the whole table and all notes.
     """
-    tell_missing(result.missing)
+    report_missing(result.missing)
     with waiting("Writing the study's page"):
         page, table = result.page(), result.table()
     if as_json:
-        shown = {
+        content = {
             "study": result.study.name,
             "title": table.title,
             "verdict": result.study.verdict,
@@ -348,7 +350,7 @@ def show(result: "StudyResult", as_json: bool, full: bool) -> None:
             "data": str(result.data),
             "page": str(page),
         }
-        click.echo(msgspec.json.encode(shown))
+        click.echo(msgspec.json.encode(content))
         return
     from rich.console import Console, Group
 

@@ -1,4 +1,4 @@
-"""``kgprobe templates``: the sentences and questions that facts are put in."""
+"""``kgprobe templates``: list, check and write the templates of relations."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,6 @@ import cloup
 
 from kgprobe.cli.from_options import OptionsFirst
 from kgprobe.cli.groups import Group
-from kgprobe.cli.looks import show_look, show_notes, show_tables
 from kgprobe.cli.options import (
     Common,
     as_of_option,
@@ -24,7 +23,9 @@ from kgprobe.cli.options import (
     local_options,
     relations_option,
 )
+from kgprobe.cli.rendering import render, render_rows, show_notes
 from kgprobe.cli.running import open_asked, open_models
+from kgprobe.cli.watching import counting_bar
 from kgprobe.errors import KgprobeError
 
 if TYPE_CHECKING:
@@ -48,10 +49,10 @@ def _output_option(help_: str) -> Callable[[F], F]:
 
 @click.group(cls=Group)
 def templates() -> None:
-    """Look at, check and write the sentences that facts are put in.
+    """List, check and write templates: sentences with [X] for the subject and [Y] for the object.
 
-    A relation's templates have [X] for the subject and [Y] for the object; a cloze ends in [Y], and a model is asked
-    how probably it would go on with a name. They are loaded with the relations: `kgprobe load table --relations FILE`.
+    A cloze ends in [Y]; a model scores names as its continuation. Templates are loaded with the relations: `kgprobe
+    load table --relations FILE`.
     """
 
 
@@ -62,13 +63,13 @@ def templates() -> None:
 @json_option
 @debug_option
 def list_(relations: tuple[str, ...], as_of: int, graph: str | None, as_json: bool) -> None:
-    """Show each relation's templates, filled with a fact of the graph."""
+    """List each relation's templates, filled with a fact of the graph."""
     from kgprobe.api.templates import list_templates
     from kgprobe.servers.opening import open_graph
 
     with open_graph(graph, ask_password=ask_password) as connection:
         result = list_templates(connection, relations, as_of=as_of)
-    show_look(result, as_json)
+    render_rows(result, as_json)
 
 
 @templates.command(cls=OptionsFirst)
@@ -81,51 +82,44 @@ def list_(relations: tuple[str, ...], as_of: int, graph: str | None, as_json: bo
 def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], graph: str | None, as_json: bool) -> None:
     """Check the templates of the graph, or of FILE before it is loaded.
 
-    FILE has relations as `kgprobe load table --relations` reads them. Errors make a template unusable or ask
-    something wrong; warnings are for a person to judge. Exits with 1 where there are errors.
+    FILE has relations in the format of `kgprobe load table --relations`. Errors are unusable or misleading templates;
+    warnings need your judgement. Exits with 1 if there are errors.
     """
     from kgprobe.api.templates import check_templates
     from kgprobe.servers.opening import open_graph
 
     with ExitStack() as stack:
         checked = file or stack.enter_context(open_graph(graph, ask_password=ask_password))
-        result = check_templates(checked, relations, on_progress=_bar("Checking", stack))
-    if as_json:
-        click.echo(json.dumps(result.to_dict(), ensure_ascii=False))
-    else:
-        show_tables(result)
-        click.echo(result.summary())
+        result = check_templates(checked, relations, on_progress=counting_bar("Checking", "relations", stack))
+    render(result, as_json)
     if result.errors:
         ctx.exit(1)
 
 
 @templates.command(cls=OptionsFirst)
-@cloup.option(
-    "--model", metavar="SPEC", help="The model that writes: demo, hf:NAME, or hf:./folder with a model in it."
-)
-@cloup.option(
-    "--from-label", is_flag=True, help="Make a plain sentence of each relation's label instead, without a model."
-)
-@_output_option("The file for the relations with their templates; those that it has already are left as they are.")
-@cloup.option("--force", is_flag=True, help="Write the file anew.")
+@cloup.option("--model", metavar="SPEC", help="Model that writes: demo, hf:NAME, or hf:./folder with a model in it.")
+@cloup.option("--from-label", is_flag=True, help="Make a plain sentence from each relation's label, without a model.")
+@_output_option("File for the relations with their templates; existing ones are kept.")
+@cloup.option("--force", is_flag=True, help="Overwrite the file.")
 @_relations_option
 @cloup.option(
-    "--proposals", type=click.IntRange(min=1), default=8, show_default=True, help="Answers of the model for a relation."
+    "--proposals", type=click.IntRange(min=1), default=8, show_default=True, help="Answers of the model per relation."
 )
-@cloup.option("--keep", type=click.IntRange(min=1), default=3, show_default=True, help="Clozes kept, at most.")
-@cloup.option("--load", is_flag=True, help="Load the file into the graph at once, without a look at it.")
+@cloup.option(
+    "--keep", type=click.IntRange(min=1), default=3, show_default=True, help="Maximum number of clozes per relation."
+)
+@cloup.option("--load", is_flag=True, help="Load the file into the graph without review.")
 @explain_option
 @local_options
 @common_options
 def write(model: str | None, common: Common, **options: Any) -> None:
-    """Write clozes for the active relations that have none, into a file for a person to look through.
+    """Write clozes for the active relations without any, into a file for review.
 
-    A model is shown some relations of the graph with facts and a cloze, and facts of the one to write for. What it
-    proposes has to pass all of `kgprobe templates check`, warnings included, must not say another relation, and has to
-    share a word with its relation or tell its facts from swapped ones; the rest is ranked by how probable the model
-    finds the objects of real facts. Small models write badly, and this finds what is malformed, not all that is wrong:
-    look for sentences the wrong way round ("[X] is the founder of [Y]" where [Y] founded it), of which it knows the
-    simplest alone. The command goes on with a file that it began.
+    The model sees relations of the graph with facts and a cloze, and facts of the new relation. Proposals must pass
+    `kgprobe templates check` without warnings, must not express another relation, and must share a word with their
+    relation or separate its facts from swapped ones. The rest is ranked by the probability of the right objects. Small
+    models write badly, and the checks do not find everything: look for reversed sentences ("[X] is the founder of [Y]"
+    although [Y] founded it). Repeat the command to continue a file.
 
     \b
     kgprobe templates write --model hf:Qwen/Qwen2.5-7B-Instruct -o templates.jsonl
@@ -143,36 +137,19 @@ def write(model: str | None, common: Common, **options: Any) -> None:
             model=open_asked(models, model) if model else None,
             seed=common.seed,
             as_of=common.as_of,
-            on_progress=_bar(f"Writing with {model}" if model else "Writing", stack),
-            on_written=_tell_failed,
+            on_progress=counting_bar(f"Writing with {model}" if model else "Writing", "relations", stack),
+            on_written=_report_failure,
             **options,
         )
-    show_notes(result)
-    if common.as_json:
-        click.echo(json.dumps(result.to_dict(), ensure_ascii=False))
-    elif result.written or result.loaded:
-        show_tables(result)
-        click.echo(result.summary())
+    if common.as_json or result.written or result.loaded:
+        render(result, common.as_json)
+    else:
+        show_notes(result.notes)
     if result.failed and not result.written and not result.kept:
         raise KgprobeError("No template could be written.")
 
 
-def _bar(title: str, stack: ExitStack) -> Callable[[int, int], None]:
-    """Shows on stderr how many relations are done, from the first time that it is called on."""
-    from kgprobe.progress import Bar, progress_bar
-
-    bar: Bar | None = None
-
-    def show(done: int, total: int) -> None:
-        nonlocal bar
-        if bar is None:
-            bar = stack.enter_context(progress_bar(title, total, "relations"))
-        bar.move_to(done, done)
-
-    return show
-
-
-def _tell_failed(written: "WrittenRelation") -> None:
+def _report_failure(written: "WrittenRelation") -> None:
     if written.reason is not None:
         relation = written.relation
         click.echo(f"{relation.label or relation.id} ({relation.id}): {written.reason}.", err=True)
@@ -180,26 +157,25 @@ def _tell_failed(written: "WrittenRelation") -> None:
 
 @templates.command(cls=OptionsFirst)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@_output_option("The file for the relations with their templates.")
-@cloup.option("--force", is_flag=True, help="Overwrite the file where it exists.")
+@_output_option("File for the relations with their templates.")
+@cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
 @cloup.option(
     "--mined",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="A file of patterns that were mined from a corpus; repeatable. They become mined_clozes.",
+    help="File of patterns mined from a corpus; repeatable. They become mined_clozes.",
 )
 @json_option
 @debug_option
 def convert(files: tuple[Path, ...], output: Path, force: bool, mined: tuple[Path, ...], as_json: bool) -> None:
-    """Turn FILES of public patterns into one file of relations with templates.
+    """Convert FILES of public patterns into one file of relations with templates.
 
-    FILES are BEAR's (its folder, or metadata_relations.json in it), LAMA's (a line has `relation` and `template`),
-    ParaRel's (a line has `pattern`; the file is named after its relation), or tables of relations with
-    `bear_templates` and `pararel_patterns`. Patterns that end in [Y] become
-    clozes, others statements; lines and patterns that cannot be used are reported and left out. Files of
-    --mined are such as LPAQ's (a line has `template`, and maybe `weight`; or `relation` and `templates` with their
-    weights); what ends in [Y] becomes a mined cloze, which probes ask with --clozes mined. Loading a file replaces
-    the templates of its relations, so both go into one.
+    FILES are BEAR's (its folder, or metadata_relations.json), LAMA's (lines with `relation` and `template`), ParaRel's
+    (lines with `pattern`; the file is named after its relation), or tables of relations with `bear_templates` and
+    `pararel_patterns`. Patterns that end in [Y] become clozes, others statements; unusable lines and patterns are
+    reported and left out. Files of --mined are LPAQ's (lines with `template` and optionally `weight`; or `relation` and
+    `templates` with weights): patterns that end in [Y] become mined clozes, for probes with --clozes mined. Put both
+    kinds into one file, because loading replaces the templates of a relation.
 
     \b
     kgprobe templates convert BEAR -o templates.jsonl
@@ -211,5 +187,5 @@ def convert(files: tuple[Path, ...], output: Path, force: bool, mined: tuple[Pat
     from kgprobe.api.templates import convert_patterns
 
     result = convert_patterns(files, output, force=force, mined=mined)
-    show_notes(result)
+    show_notes(result.notes)
     click.echo(json.dumps(result.to_dict()) if as_json else result.summary())

@@ -3,20 +3,19 @@
 import click
 import cloup
 
-from kgprobe.cli.found import open_in_browser
-from kgprobe.cli.looks import show_look
 from kgprobe.cli.options import debug_option, json_option
+from kgprobe.cli.rendering import open_in_browser, render_rows
 
 
 @cloup.command()
-@cloup.option("--open", "in_browser", is_flag=True, help="Show it in the web browser.")
+@cloup.option("--open", "in_browser", is_flag=True, help="Open it in the web browser.")
 @json_option
 @debug_option
 def view(in_browser: bool, as_json: bool) -> None:
-    """List all results on this machine, and write a page that leads to theirs.
+    """List all results on this machine, and write a page with links to their pages.
 
-    Runs, measurements, comparisons, studies, judges, judged graphs and reports, those that were written last first.
-    The page is a file: it can be searched, and needs no server.
+    Runs, measurements, comparisons, studies, judges, judged graphs and reports, newest first. The page is a file that
+    can be searched without a server.
 
     \b
     kgprobe view --open
@@ -25,7 +24,7 @@ def view(in_browser: bool, as_json: bool) -> None:
 
     kept = kept_results()
     page = kept.page()
-    show_look(kept, as_json)
+    render_rows(kept, as_json)
     if not as_json:
         if not kept.results:
             click.echo(kept.summary())

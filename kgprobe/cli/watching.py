@@ -1,4 +1,4 @@
-"""How asking is followed on the terminal: a bar with a rate and an end, and Ctrl-C that loses nothing."""
+"""Progress of asking on the terminal: a bar with rate and total, and Ctrl-C that keeps all answers."""
 
 import math
 import signal
@@ -15,20 +15,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_CHANGED = "The graph was loaded into since the run began; it goes on with what is there now."
+_CHANGED = "The graph has changed since the run began; the run continues with the current facts."
 
 
 @contextmanager
 def watched(title: str, began: Callable[["Start"], str], unit: str, things: str) -> Iterator["Callbacks"]:
-    """Show on stderr how asking gets on, and let Ctrl-C end it after the batch at work.
+    """Show progress on stderr; Ctrl-C stops after the current batch.
 
-    What begins after something else, by the same watch, gets a bar of its own. What comes before the first bar, and
-    after the last, has a sign of life, too.
+    Consecutive measurements get one bar each; before the first and after the last bar, a spinner is shown.
 
     Args:
-        began: what is said when it begins.
-        unit: what is finished first when Ctrl-C is pressed.
-        things: what is counted beside the bar.
+        began: returns the message at the start.
+        unit: unit that Ctrl-C finishes first.
+        things: unit of the count next to the bar.
     """
     from kgprobe.running.callbacks import Callbacks
 
@@ -44,7 +43,7 @@ def watched(title: str, began: Callable[["Start"], str], unit: str, things: str)
             if start.changed:
                 click.echo(_CHANGED, err=True)
             bars.begin(start)
-            # Not before: Ctrl-C ends the conversion of a model at once.
+            # Only now: Ctrl-C stops the conversion of a model at once.
             interrupted = bars.enter(interruptible(unit))
 
         def on_batch(batch: "Batch") -> None:
@@ -59,7 +58,7 @@ def watched(title: str, began: Callable[["Start"], str], unit: str, things: str)
 
 
 def counting_bar(title: str, unit: str, stack: ExitStack) -> Callable[[int, int], None]:
-    """Shows on stderr how much is done, from the first time that it is called on."""
+    """Return a function that shows progress on stderr, with a bar from its first call on."""
     bar: Bar | None = None
 
     def move(done: int, total: int) -> None:
@@ -72,7 +71,7 @@ def counting_bar(title: str, unit: str, stack: ExitStack) -> Callable[[int, int]
 
 
 class _Bars:
-    """The bars of one watch, one after the other; between them, a wait."""
+    """Consecutive progress bars with spinners between them."""
 
     def __init__(self, title: str, things: str) -> None:
         self._title, self._unit = title, things
@@ -89,7 +88,7 @@ class _Bars:
         self.end()
 
     def enter(self, context: AbstractContextManager[T]) -> T:
-        """Enter what lasts as long as the present bar."""
+        """Enter a context that ends with the current bar."""
         return self._stack.enter_context(context)
 
     def begin(self, start: "Start") -> None:
@@ -104,7 +103,7 @@ class _Bars:
             self._bar.move_to(self._done * self._start.batch + facts, self._things + facts, self._bar.note)
 
     def end_batch(self, done: int, things: int, note: str = "") -> None:
-        """A batch is over: where it all stands now, of the total, and how many things it was of."""
+        """Move the bar after a batch: total done, and things of this batch."""
         if self._bar is None or self._start is None:
             return
         self._done, self._things = done, self._things + things
@@ -112,7 +111,7 @@ class _Bars:
         self._bar.move_to(done * self._start.batch, self._things, ", ".join(filter(None, (rounds, note))))
         if done >= self._start.total:
             self.end()
-            self._stack.enter_context(waiting(f"{self._title}: putting results together"))
+            self._stack.enter_context(waiting(f"{self._title}: preparing results"))
 
     def end(self) -> None:
         self._stack.close()
@@ -121,7 +120,7 @@ class _Bars:
 
 @contextmanager
 def measuring(title: str) -> Iterator["Callbacks"]:
-    """:func:`watched` for facts that are each asked once."""
+    """Show the progress of a measurement; see :func:`watched`."""
 
     def began(start: "Start") -> str:
         return f"{_titled(title, start)}: {start.total:,} facts, {start.done:,} of them measured before."
@@ -132,10 +131,10 @@ def measuring(title: str) -> Iterator["Callbacks"]:
 
 @contextmanager
 def counting(title: str, things: str) -> Iterator["Callbacks"]:
-    """Show on stderr how something gets on of which nothing is kept before its end; Ctrl-C ends it at once.
+    """Show progress on stderr for work without intermediate results; Ctrl-C stops at once.
 
     Args:
-        things: what is counted.
+        things: unit of the count.
     """
     from kgprobe.running.callbacks import Callbacks
 
@@ -157,7 +156,7 @@ def counting(title: str, things: str) -> Iterator["Callbacks"]:
 
 @contextmanager
 def sweeping(title: str) -> Iterator["Callbacks"]:
-    """:func:`watched` for a whole graph, of which a shard at a time is kept."""
+    """Show the progress of judging a graph, shard by shard; see :func:`watched`."""
 
     def began(start: "Start") -> str:
         own = "" if start.total == start.facts else f" {start.total:,} of them in this share,"
@@ -169,17 +168,17 @@ def sweeping(title: str) -> Iterator["Callbacks"]:
 
 @contextmanager
 def running(run: str) -> Iterator["Callbacks"]:
-    """:func:`watched` for the rounds of a run."""
+    """Show the progress of a run's rounds; see :func:`watched`."""
 
     def began(start: "Start") -> str:
-        told = f"{start.facts:,} facts can be asked; {start.done} of {start.total} rounds are done."
+        message = f"{start.facts:,} facts can be asked; {start.done} of {start.total} rounds are done."
         questions = start.total * start.batch
         if questions > start.facts > 0:
-            told += (
+            message += (
                 f" {start.total:,} rounds of {start.batch:,} are {questions:,} questions, more than one per fact;"
                 f" --rounds {math.ceil(start.facts / start.batch):,} asks about one per fact."
             )
-        return told
+        return message
 
     with watched(f"Run {run}", began, "round", "questions") as callbacks:
         yield callbacks
@@ -189,34 +188,34 @@ def _titled(title: str, start: "Start") -> str:
     return f"{title} · {start.title}" if start.title else title
 
 
-def tell_end(stopped: "Stop", reason: str | None, where: str, how: str) -> None:
-    """Say on stderr why asking ended before its end, and how to go on.
+def report_end(stopped: "Stop", reason: str | None, position: str, advice: str) -> None:
+    """Print on stderr why asking stopped early, and how to continue.
 
     Args:
-        reason: more on why, in a sentence.
-        where: it stands.
-        how: to go on, in a sentence.
+        reason: details, in a sentence.
+        position: last finished unit, for example "round 3".
+        advice: how to continue, in a sentence.
     """
     from kgprobe.running.callbacks import Stop
 
     ends = {
-        Stop.ASKED_TO: f"Stopped after {where}.",
-        Stop.BUDGET_SPENT: f"The budget does not last for more than {where}.",
-        Stop.NO_ANSWERS: f"Ended after {where}: no answers come.",
-        Stop.SURE_ENOUGH: f"Sure enough after {where}: the intervals are no broader than asked for.",
-        Stop.NOTHING_LEFT: f"Nothing is left to ask after {where}.",
+        Stop.ASKED_TO: f"Stopped after {position}.",
+        Stop.BUDGET_SPENT: f"Stopped after {position}: the budget is spent.",
+        Stop.NO_ANSWERS: f"Stopped after {position}: the server returns no answers.",
+        Stop.SURE_ENOUGH: f"Stopped after {position}: the intervals are narrow enough.",
+        Stop.NOTHING_LEFT: f"Stopped after {position}: no facts are left to ask.",
     }
     if stopped in ends:
-        parts = [ends[stopped], *([reason] if reason else []), *([how] if stopped.can_go_on else [])]
+        parts = [ends[stopped], *([reason] if reason else []), *([advice] if stopped.can_go_on else [])]
         click.echo(" ".join(parts), err=True)
 
 
 @contextmanager
 def interruptible(unit: str) -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed; pressed twice, it stops at once.
+    """Yield a function that returns True after Ctrl-C; a second Ctrl-C stops at once.
 
     Args:
-        unit: what is finished first.
+        unit: unit that is finished first.
     """
     pressed = False
 

@@ -52,7 +52,7 @@ def served(graph: Path, home: Path) -> Iterator[dict[str, str]]:
             raise
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=60)[1]
-        assert (process.returncode, said.strip()) == (0, "Ctrl-C ends this; the graph server stays.")
+        assert (process.returncode, said.strip()) == (0, "Ctrl-C stops serving; the graph server keeps running.")
 
 
 def test_neo4j_browser_draws_what_is_believed(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_graph_that_has_no_browser_is_refused(
     assert "kgprobe graph copy" in done.stderr
     empty = typed("graph", "browser", "--no-open", "--graph", str(tmp_path / "nothing"), **home)
     assert (empty.returncode, empty.stdout) == (1, "")
-    assert "There is no graph in" in empty.stderr
+    assert "has no graph. Make one with" in empty.stderr
     assert not (tmp_path / "nothing").exists()
 
 

@@ -35,7 +35,7 @@ def test_copy_that_left_kinds_out_says_how_many(capsys: pytest.CaptureFixture[st
     if as_json:
         assert json.loads(shown)["left_out"] == digest.left_out
     else:
-        assert "Left out, since kgprobe does not know these kinds: 1,024 -BELIEF->, 1 :Person." in shown
+        assert "Left out, unknown to kgprobe: 1,024 -BELIEF->, 1 :Person." in shown
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ def at(endpoint: Endpoint) -> dict[str, str]:
 def test_start_status_stop(tmp_path: Path) -> None:
     folder = tmp_path / "graph"
     home = {"KGPROBE_HOME": str(tmp_path)}
-    assert "There is no graph yet" in kgprobe("graph", "status", **home).stdout
+    assert "It holds no graph yet" in kgprobe("graph", "status", **home).stdout
     assert not folder.exists()
     started = kgprobe("graph", "start", "--memory", "512m", **home)
     assert started.returncode == 0, started.stderr
@@ -142,7 +142,7 @@ def test_an_unknown_query_is_wrong_usage() -> None:
 def test_what_can_only_be_a_name_is_no_statement(name: str) -> None:
     done = kgprobe("graph", "query", name)
     assert done.returncode == 2
-    assert f"There is no query and no file '{name}'" in done.stderr
+    assert f"There is no query or file '{name}'" in done.stderr
 
 
 def test_a_statement_on_the_command_line(at: dict[str, str]) -> None:

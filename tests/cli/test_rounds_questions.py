@@ -182,7 +182,7 @@ def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home:
         found = json.loads(sure.stdout)
         assert found["stopped"] == "sure enough"
         assert 0 < found["rounds"] < 99
-        assert f"Sure enough after round {found['rounds']}" in sure.stderr
+        assert f"Stopped after round {found['rounds']}: the intervals are narrow enough" in sure.stderr
 
 
 def test_a_budget_ends_a_run_and_it_goes_on(home: dict[str, str]) -> None:
@@ -204,7 +204,7 @@ def test_a_budget_ends_a_run_and_it_goes_on(home: dict[str, str]) -> None:
         limits = ["--concurrency", "1", "--max-tokens", "1500"]
         poor = kgprobe("rounds", "run", "questions", *model, *options, *limits, **home)
         assert poor.returncode == 0, poor.stderr
-        assert "The budget does not last for more than round" in poor.stderr
+        assert "the budget is spent" in poor.stderr
         assert "Go on with: kgprobe rounds resume poor" in poor.stderr
         found = json.loads(poor.stdout)
         assert found["stopped"] == "budget spent"

@@ -1,0 +1,101 @@
+"""Rendering of results on the terminal: tables or JSON on stdout, notes on stderr."""
+
+import json
+import webbrowser
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import click
+
+from kgprobe.cli.options import in_flags
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kgprobe.analysis.finding import Finding
+    from kgprobe.results.result import Result
+    from kgprobe.tables import Table
+
+# Maximum number of notes on the terminal.
+SHOWN_NOTES = 20
+
+
+class DictResult(Protocol):
+    """A result with a dictionary for programs."""
+
+    @property
+    def notes(self) -> "Sequence[str]":
+        """Unusual findings, in sentences."""
+
+    def tables(self) -> "Sequence[Table]":
+        """Return tables for people."""
+
+    def summary(self) -> str:
+        """Return one or two sentences."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON-compatible values."""
+
+
+def render(result: DictResult, as_json: bool, page: Path | None = None, *, lined: bool = True) -> None:
+    """Print a result: one JSON object, or its tables, its summary and the address of its page."""
+    show_notes(result.notes)
+    if as_json:
+        content = result.to_dict() if page is None else {**result.to_dict(), "page": str(page)}
+        click.echo(json.dumps(content, ensure_ascii=False))
+        return
+    show_tables(result.tables(), lined=lined)
+    click.echo(result.summary())
+    if page is not None:
+        click.echo(f"Page: {page.as_uri()}")
+
+
+def render_rows(result: "Result", as_json: bool) -> None:
+    """Print a result: one JSON object per row, or its tables."""
+    show_notes(result.notes)
+    if as_json:
+        for row in result.rows():
+            click.echo(json.dumps(row, ensure_ascii=False))
+    else:
+        show_tables(result.tables())
+
+
+def show_notes(notes: "Sequence[str]") -> None:
+    """Print notes on stderr, the first :data:`SHOWN_NOTES` of them."""
+    from kgprobe.sanitize import visible
+
+    for note in notes[:SHOWN_NOTES]:
+        click.echo(visible(in_flags(note)), err=True)
+    if len(notes) > SHOWN_NOTES:
+        click.echo(f"… and {len(notes) - SHOWN_NOTES:,} more.", err=True)
+
+
+def show_tables(tables: "Sequence[Table]", keys: Collection[str] | None = None, *, lined: bool = True) -> None:
+    """Print tables, all or those with one of these keys, with lines around their rows or without."""
+    from rich.console import Console
+
+    from kgprobe.report.tables import lined_table, rich_table
+
+    for table in tables:
+        if keys is None or table.key in keys:
+            Console().print(lined_table(table) if lined else rich_table(table))
+
+
+def show_finding(finding: "Finding", page: Path, full: bool) -> None:
+    """Print a finding in ten lines, the last of them its page; with ``full``, all tables before."""
+    from rich.console import Console
+
+    from kgprobe.results.finding import print_finding, print_summary
+
+    console = Console()
+    if full:
+        print_finding(finding, console)
+    print_summary(finding, console)
+    click.echo(f"Page: {page.as_uri()}")
+
+
+def open_in_browser(page: Path) -> None:
+    """Open a page in the web browser, or report that there is none."""
+    if not webbrowser.open(page.as_uri()):
+        click.echo(f"No browser could be opened; the page is {page}.", err=True)
