@@ -1,6 +1,6 @@
 """``kgprobe.train_judge`` and other calls about judges: train, open, evaluate."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from kgprobe.judge.prompt_encoder import VirtualPrompt, check_peft, learn_virtua
 from kgprobe.judge.prompts import StatePrompt, prompt_for, read_statements, word_probabilities
 from kgprobe.judge.quality import Integers, Quality, QualityComparison, compare_quality, quality_of
 from kgprobe.judge.splits import Splits, split_statements
-from kgprobe.judge.training import choose_folds
+from kgprobe.judge.training import Trained, choose_folds
 from kgprobe.judge.training import train_judge as choose_judge
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
@@ -76,19 +76,14 @@ def train_judge(
         KgprobeError: too few labels, the name belongs to another judge, the weights of the labels' model have changed,
             its hidden states are not readable, or the prompt encoder cannot be trained.
     """
-    chosen = make_options(JudgeOptions, options, "train_judge")
-    for share in ("test_size", "holdout"):
-        if not 0 < getattr(chosen, share) < 1:
-            raise ArgumentError(share, f"is {getattr(chosen, share)}; expected a share between 0 and 1.")
-    words = _answer_words(chosen.words)
+    chosen, words = _checked_options(options)
     seed = whole_number("seed", seed, 0)
     name = None if name is None else folder_name("name", name)
     measured = labels if isinstance(labels, Measurement) else open_measurement(labels)
     statements = _statements(measured)
     check_reader(model if model is None or isinstance(model, str) else model.name, measured)
     settings = {"labels": measured.config, "labelled": len(statements.texts), "options": asdict(chosen), "seed": seed}
-    if name is not None:
-        check_name(home() / "judges" / name, settings)
+    _check_name(name, settings)
     is_test = set_aside(statements.facts, chosen.test_size, seed)
     learned = statements.part(np.flatnonzero(~is_test))
     # Reject unusable labels before loading the model.
@@ -102,9 +97,7 @@ def train_judge(
     described = scorer.describe()
     if model is None:
         check_weights(described, measured)
-    if name is not None:
-        check_name(home() / "judges" / name, {"reader": {key: described[key] for key in ("weights", "dtype")}})
-    layers = chosen.layers or tuple(range(1, layer_count(scorer.model) + 1))
+    _check_name(name, {"reader": {key: described[key] for key in ("weights", "dtype")}})
     prompt = prompt_for(measured.config["described"], scorer)
     encoded = None
     if chosen.prompt_encoder:
@@ -114,15 +107,17 @@ def train_judge(
             scorer, prompt, own.texts, own.answers, words, chosen, seed=seed, on_progress=on_encoder
         )
     virtual = None if encoded is None else encoded.virtual
+    layers = chosen.layers or tuple(range(1, layer_count(scorer.model) + 1))
     states, kept = _states(scorer, prompt, learned, layers, on_states, virtual)
     learned, splits = learned.part(kept), splits.kept(kept)
+    network = NetworkOptions(chosen.units, chosen.epochs, chosen.learning_rate, chosen.batch_size)
     trained = choose_judge(
         states,
         learned.answers,
         learned.heads,
         splits,
         sorted(set(layers)),
-        NetworkOptions(chosen.units, chosen.epochs, chosen.learning_rate, chosen.batch_size),
+        network,
         seed=seed,
         on_progress=on_training,
     )
@@ -131,16 +126,9 @@ def train_judge(
         "labels": measured.folder.name,
         "options": asdict(chosen),
         "seed": seed,
-        "statements": {field: len(getattr(splits, field)) for field in Splits.__dataclass_fields__},
         "labelled": len(statements.texts),
         "unlabelled": statements.unlabelled,
-        "entities": sorted({*learned.heads, *learned.tails}),
-        "layers": [asdict(candidate) for candidate in trained.layers],
-        "kinds": [asdict(candidate) for candidate in trained.kinds],
-        "baseline": {kind: None if quality is None else asdict(quality) for kind, quality in baseline.items()},
-        "prompt_encoder": None
-        if encoded is None
-        else {name: getattr(encoded, name) for name in VirtualPrompt.__dataclass_fields__ if name != "virtual"},
+        **_training_record(learned, splits, trained, baseline, encoded),
         "versions": versions(),
     }
     judge = Judge(trained.classifier, trained.layer, prompt, described, dict(measured.config), training, virtual)
@@ -150,6 +138,46 @@ def train_judge(
     rest = statements.part(np.flatnonzero(is_test))
     quality = _quality(judge, scorer, rest, words) if len(rest.texts) else None
     return TrainedJudge(judge=judge, folder=folder, trained=trained, splits=splits, baseline=baseline, aside=quality)
+
+
+def _checked_options(options: Mapping[str, Any]) -> tuple[JudgeOptions, list[str]]:
+    """Return the options of a judge, and its answer words.
+
+    Raises:
+        ArgumentError: no such option, or a value is out of range.
+    """
+    chosen = make_options(JudgeOptions, options, "train_judge")
+    for share in ("test_size", "holdout"):
+        if not 0 < getattr(chosen, share) < 1:
+            raise ArgumentError(share, f"is {getattr(chosen, share)}; expected a share between 0 and 1.")
+    return chosen, _answer_words(chosen.words)
+
+
+def _check_name(name: str | None, settings: Mapping[str, Any]) -> None:
+    if name is not None:
+        check_name(home() / "judges" / name, settings)
+
+
+def _training_record(
+    learned: LabelledStatements,
+    splits: Splits,
+    trained: Trained,
+    baseline: Mapping[str, Quality | None],
+    encoded: VirtualPrompt | None,
+) -> dict[str, Any]:
+    """Return the training set and the qualities of all candidates, for the judge's file."""
+    prompt_encoder = None
+    if encoded is not None:
+        fields = [name for name in VirtualPrompt.__dataclass_fields__ if name != "virtual"]
+        prompt_encoder = {name: getattr(encoded, name) for name in fields}
+    return {
+        "statements": {field: len(getattr(splits, field)) for field in Splits.__dataclass_fields__},
+        "entities": sorted({*learned.heads, *learned.tails}),
+        "layers": [asdict(candidate) for candidate in trained.layers],
+        "kinds": [asdict(candidate) for candidate in trained.kinds],
+        "baseline": {split: None if quality is None else asdict(quality) for split, quality in baseline.items()},
+        "prompt_encoder": prompt_encoder,
+    }
 
 
 def open_judge(name: str | Path) -> Judge:

@@ -1,7 +1,7 @@
 """``kgprobe.make_report``: stored runs, measurements and judged graphs on one page."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -78,23 +78,21 @@ def make_report(results: Sequence[Reported], *, seed: int = 0) -> "Report":
         examine(result.graph, label, result.finding(), result.outcomes, result.kind.alternatives)
         for result, label in zip(probed, labels, strict=True)
     ]
-    sections: list[Section] = []
-    lead: list[str] = []
-    extra: dict[str, Any] = {}
     if len(examined) == 1:
-        sections, lead = result_sections(examined[0]), finding_lead(examined[0].finding)
-    elif examined:
-        sections, lead, extra = _side_by_side(probed, examined, seed)
-    sections += [section for result in judged for section in _judged_sections(result)]
-    lead += [result.summary() for result in judged]
+        parts = _Parts(result_sections(examined[0]), finding_lead(examined[0].finding))
+    else:
+        parts = _side_by_side(probed, examined, seed) if examined else _Parts()
+    for graph in judged:
+        parts.sections += _judged_sections(graph)
+        parts.lead.append(graph.summary())
     config = {"results": [str(result.folder) for result in results], "seed": seed}
     return Report(
         title=_title(examined, judged) if len(examined) != 1 else finding_title(examined[0].finding),
-        lead=lead,
-        sections=sections,
+        lead=parts.lead,
+        sections=parts.sections,
         examined=examined,
         judged=judged,
-        extra=extra,
+        extra=parts.extra,
         config=config,
         folder=home() / "reports" / f"{_called(results)}-{digest_of(config)}",
     )
@@ -180,74 +178,101 @@ def _title(examined: "Sequence[Examined]", judged: Sequence[JudgedGraph]) -> str
     return f"Judged answers of {' and '.join(models)} on a whole graph"
 
 
-def _side_by_side(
-    asked: Sequence[Stored], examined: "Sequence[Examined]", seed: int
-) -> "tuple[list[Section], list[str], dict[str, Any]]":
-    """Return sections, first sentences, and extra figures for programs, of at least two results."""
-    from kgprobe.report.sections import Section, table_section
-    from kgprobe.results.finding_page import result_sections
+@dataclass(slots=True)
+class _Parts:
+    """Parts of a report on several results.
+
+    Attributes:
+        sections, lead, notes: sections, first sentences, and notes.
+        extra: figures for programs, by name.
+    """
+
+    sections: "list[Section]" = field(default_factory=list)
+    lead: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def _side_by_side(asked: Sequence[Stored], examined: "Sequence[Examined]", seed: int) -> _Parts:
+    """Return the parts of a report on at least two results."""
+    from kgprobe.report.sections import Section
+    from kgprobe.results.side_by_side import results_lead, suspects_section
+
+    parts = _Parts(lead=results_lead(examined))
+    compared = _compared(asked, seed, parts.notes)
+    _add_comparison(parts, examined, compared)
+    _add_gaps(parts, _gaps(asked, parts.notes))
+    _add_directions(parts, [] if compared is not None and compared.directions else _directions(asked, seed))
+    suspects = _suspects(asked)
+    if suspects is not None:
+        parts.sections.append(suspects_section(suspects, len({result.model for result in asked})))
+    parts.extra["suspects"] = suspects or []
+    if parts.notes:
+        parts.sections.append(Section("text", "Notes", {"paragraphs": list(dict.fromkeys(parts.notes))}))
+    for result in examined:
+        parts.sections += _result_sections(result)
+    return parts
+
+
+def _add_comparison(parts: _Parts, examined: "Sequence[Examined]", compared: "Comparison | None") -> None:
+    """Add unknown facts, the comparison on shared facts, and disagreements."""
     from kgprobe.results.side_by_side import (
         comparison_sections,
         disagreement_section,
         disagreements,
-        results_lead,
-        suspects_section,
         unknown_section,
         unknown_to_all,
     )
 
-    lead, notes = results_lead(examined), list[str]()
     unknown = unknown_to_all(examined)
-    compared = _compared(asked, seed, notes)
     shared = 0 if compared is None else len(compared.figures.beside.facts)
-    sections = [unknown_section(unknown, shared)]
-    extra: dict[str, Any] = {"unknown_to_all": unknown}
+    parts.sections.append(unknown_section(unknown, shared))
+    parts.extra["unknown_to_all"] = unknown
     if compared is None:
-        lead.insert(0, notes.pop())
-    else:
-        lead[:0] = filter(None, [compared.unshared])
-        labels = compared.figures.labels
-        apart = disagreements(compared.facts_frame(), labels)
-        lead.append(compared.summary())
-        notes += compared.notes
-        sections += comparison_sections(compared.figures.beside, compared.tables())
-        sections.append(disagreement_section(apart, labels, shared))
-        extra |= {"comparison": compared.to_dict(), "disagreements": apart}
-    gaps = _gaps(asked, notes)
+        parts.lead.insert(0, parts.notes.pop())
+        return
+    parts.lead[:0] = filter(None, [compared.unshared])
+    parts.lead.append(compared.summary())
+    parts.notes += compared.notes
+    labels = compared.figures.labels
+    apart = disagreements(compared.facts_frame(), labels)
+    parts.sections += comparison_sections(compared.figures.beside, compared.tables())
+    parts.sections.append(disagreement_section(apart, labels, shared))
+    parts.extra |= {"comparison": compared.to_dict(), "disagreements": apart}
+
+
+def _add_gaps(parts: _Parts, gaps: "Sequence[KnowledgeGap]") -> None:
+    """Add knowledge gaps; if there are several, each names its results."""
+    from kgprobe.report.sections import table_section
+
     for gap in gaps:
-        # With two gaps, name the results of each.
         which = "" if len(gaps) == 1 else f"{Path(gap.config['stored']).name} and {Path(gap.config['said']).name}: "
-        lead.append(f"{which}{gap.summary()}")
-        sections += [
-            replace(table_section(replace(table, title=f"{which}{table.title}")), short="Known and missed")
-            for table in gap.tables()
-        ]
-    directions = [] if compared is not None and compared.directions else _directions(asked, seed)
+        parts.lead.append(f"{which}{gap.summary()}")
+        for table in gap.tables():
+            section = table_section(replace(table, title=f"{which}{table.title}"))
+            parts.sections.append(replace(section, short="Known and missed"))
+    parts.extra["gaps"] = [gap.to_dict() for gap in gaps]
+
+
+def _add_directions(parts: _Parts, directions: "Sequence[Comparison]") -> None:
+    """Add comparisons of forward and backward results."""
+    from kgprobe.report.sections import table_section
+
     for pair in directions:
-        sections += [table_section(table) for table in pair.tables() if table.key in _OF_DIRECTIONS]
-    suspects = _suspects(asked)
-    if suspects is not None:
-        sections.append(suspects_section(suspects, len({result.model for result in asked})))
-    if notes:
-        sections.append(Section("text", "Notes", {"paragraphs": list(dict.fromkeys(notes))}))
-    for result in examined:
-        parts = result_sections(result)
-        # The table of contents names each result once.
-        sections += [
-            replace(
-                section,
-                title=section.title and f"{result.label}: {section.title}",
-                short=result.label,
-                listed=not place,
-            )
-            for place, section in enumerate(parts)
-        ]
-    extra |= {
-        "gaps": [gap.to_dict() for gap in gaps],
-        "directions": [pair.to_dict()["directions"] for pair in directions],
-        "suspects": suspects or [],
-    }
-    return sections, lead, extra
+        parts.sections += [table_section(table) for table in pair.tables() if table.key in _OF_DIRECTIONS]
+    parts.extra["directions"] = [pair.to_dict()["directions"] for pair in directions]
+
+
+def _result_sections(result: "Examined") -> "list[Section]":
+    """Return the sections of one result among several; the table of contents names it once."""
+    from kgprobe.results.finding_page import result_sections
+
+    return [
+        replace(
+            section, title=section.title and f"{result.label}: {section.title}", short=result.label, listed=not place
+        )
+        for place, section in enumerate(result_sections(result))
+    ]
 
 
 _OF_DIRECTIONS = ("directions", "forwards_alone", "backwards_alone")

@@ -140,37 +140,38 @@ def sample_distractors(
         StrategyOptions(day, options.weighting, options.max_prefixes),
     )
     notes: list[str] = []
-    sentences_: list[Sentences]
     if kind.asks_model:
-        items = ClozeItems(graph, day, sentences=options.sentences).of(keys, [seed])
-        silent = [item for item in items if item.reason]
-        unwritten = named_facts(graph, [item.fact for item in silent])
-        notes += [
-            f"{fact.title} has no cloze sentence: {item.reason}." for fact, item in zip(unwritten, silent, strict=True)
-        ]
-        if len(notes) == len(items):
-            raise KgprobeError("None of the facts has a cloze sentence for the model. " + " ".join(notes[:1]))
-        sentences_ = [(item.fact, item.clozes) for item in items]
+        pairs = _with_sentences(graph, keys, ClozeItems(graph, day, sentences=options.sentences), seed, notes)
     else:
         # Strategies without a model ignore the sentence; one placeholder is enough.
-        sentences_ = [(fact, [Cloze(f"It is {OBJECT}", fact.subject_label)]) for fact in describe_facts(graph, keys)]
-    rivals = chooser.rivals(sentences_, options.distractors, [seed])
-    chosen = [
-        FactDistractors(
-            fact,
-            distractors_.distractors,
-            cloze.prompt if kind.asks_model else None,
-            distractors_.certified,
-            distractors_.reason,
-        )
-        for fact, (_, clozes), lists in zip(
-            named_facts(graph, [fact for fact, _ in sentences_]), sentences_, rivals, strict=True
-        )
-        for cloze, distractors_ in zip(clozes, lists, strict=True)
-    ]
-    notes += [note for each in chosen for note in _unusual(graph, each, options.distractors)]
+        pairs = [(fact, [Cloze(f"It is {OBJECT}", fact.subject_label)]) for fact in describe_facts(graph, keys)]
+    rivals = chooser.rivals(pairs, options.distractors, [seed])
+    chosen = []
+    for fact, (_, clozes), lists in zip(named_facts(graph, [fact for fact, _ in pairs]), pairs, rivals, strict=True):
+        for cloze, rival in zip(clozes, lists, strict=True):
+            sentence = cloze.prompt if kind.asks_model else None
+            chosen.append(FactDistractors(fact, rival.distractors, sentence, rival.certified, rival.reason))
+    for each in chosen:
+        notes += _unusual(graph, each, options.distractors)
     described = chooser.describe() | ({"model": opened.name} if kind.asks_model and opened is not None else {})
     return DistractorSample(described, chosen, notes=list(dict.fromkeys(notes)))
+
+
+def _with_sentences(
+    graph: Graph, keys: Sequence[FactKey], items: ClozeItems, seed: int, notes: list[str]
+) -> list[Sentences]:
+    """Return facts with their cloze sentences; add a note on each fact without one.
+
+    Raises:
+        KgprobeError: no fact has a cloze sentence.
+    """
+    described = items.of(keys, [seed])
+    silent = [item for item in described if item.reason]
+    for fact, item in zip(named_facts(graph, [item.fact for item in silent]), silent, strict=True):
+        notes.append(f"{fact.title} has no cloze sentence: {item.reason}.")
+    if len(silent) == len(described):
+        raise KgprobeError("None of the facts has a cloze sentence for the model. " + " ".join(notes[:1]))
+    return [(item.fact, item.clozes) for item in described]
 
 
 def _unusual(graph: Graph, chosen: FactDistractors, requested: int) -> Iterator[str]:

@@ -214,31 +214,42 @@ def outcomes_frame(outcomes: "Outcomes") -> "pd.DataFrame":
 
 
 def summary_of(title: str, kind: ProbeKind, outcomes: "Outcomes", tables: Sequence[Table], stopped: Stop) -> str:
-    """Sum up outcomes in a few lines."""
-    from kgprobe.report.cells import shown
-    from kgprobe.stats.proportions import share
-
+    """Return a summary of outcomes in a few lines."""
     verdicts: Counter[Verdict] = Counter()
-    chances = []
+    chances: list[float] = []
     for outcome in outcomes:
         verdicts[outcome.verdict] += 1
-        if outcome.evidence is not None and outcome.evidence.chance is not None and outcome.verdict.counts:
+        if outcome.verdict.counts and outcome.evidence is not None and outcome.evidence.chance is not None:
             chances.append(outcome.evidence.chance)
-    heard = sum(count for verdict, count in verdicts.items() if verdict.counts)
-    lines = [f"{title}: {verdicts.total():,} asked"]
+    first = f"{title}: {verdicts.total():,} asked"
     headline = kind.headline(outcomes)
-    if headline is not None:
-        lines = [f"{lines[0]}, {headline}", headline.details]
-    elif heard:
-        lines[0] += f", {share(verdicts[Verdict.RIGHT], heard)} right"
-        lines[0] += f", by chance {sum(chances) / len(chances):.0%}" if chances else ""
-    for verdict, word in ((Verdict.UNASKABLE, "could not be asked"), (Verdict.UNANSWERED, "got no answer")):
+    lines = (
+        [f"{first}{_share_right(verdicts, chances)}"]
+        if headline is None
+        else [f"{first}, {headline}", headline.details]
+    )
+    for verdict, words in ((Verdict.UNASKABLE, "could not be asked"), (Verdict.UNANSWERED, "got no answer")):
         if verdicts[verdict]:
-            lines.append(f"{verdicts[verdict]:,} {word}")
+            lines.append(f"{verdicts[verdict]:,} {words}")
     if headline is None and tables and tables[0].rows:
-        lines.append(
-            "; ".join(f"{name} {shown(value)}" for name, value in tables[0].rows[-1].items() if value is not None)
-        )
+        lines.append(_last_row(tables[0]))
     if stopped.can_go_on:
         lines.append(f"stopped early: {stopped.value}; repeat the call to resume")
     return "\n".join(lines)
+
+
+def _share_right(verdicts: Mapping[Verdict, int], chances: Sequence[float]) -> str:
+    """Return the share of right answers and the chance level, as the end of a sentence; empty without answers."""
+    from kgprobe.stats.proportions import share
+
+    answered = sum(count for verdict, count in verdicts.items() if verdict.counts)
+    if not answered:
+        return ""
+    chance = f", by chance {sum(chances) / len(chances):.0%}" if chances else ""
+    return f", {share(verdicts[Verdict.RIGHT], answered)} right{chance}"
+
+
+def _last_row(table: Table) -> str:
+    from kgprobe.report.cells import shown
+
+    return "; ".join(f"{name} {shown(value)}" for name, value in table.rows[-1].items() if value is not None)
