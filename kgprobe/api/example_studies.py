@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 # A sequence with replaced examples may have up to a fifth more tokens than the original.
 _MARGIN = 5
+_NO_WRONG_OBJECT = "an example has no wrong object"
 
 
 def study_examples(
@@ -256,15 +257,11 @@ def study_noisy_examples(
         if repetition > seed and number % len(drawn) == 0:
             drawn = draw_demonstrations(graph, sorted(drawn), length, repetition, day)
         sequence = make_noisy(graph, relation, drawn[relation][:length], replaced, [repetition, number], day)
-        measured = "an example has no wrong object" if sequence is None else None
-        if sequence is not None:
-            measured_sequence = measure_noise(scorer, sequence, layout)
-            if isinstance(measured_sequence, str):
-                measured = measured_sequence
-            else:
-                probabilities.append(measured_sequence)
-        if measured is not None:
+        measured = _NO_WRONG_OBJECT if sequence is None else measure_noise(scorer, sequence, layout)
+        if isinstance(measured, str):
             refused[relation] = measured
+        else:
+            probabilities.append(measured)
         callbacks.on_batch(Batch((), number + 1))
         if number + 1 < chosen.sequences and callbacks.should_stop():
             raise KgprobeError(f"Stopped after {number + 1:,} of {chosen.sequences:,} sequences; nothing is stored.")

@@ -76,23 +76,27 @@ def estimate_rates(
     estimate = _estimate(graph, run, others, years, groups=precision is None)
     if precision is None:
         return estimate
-    width = 2 * precision
-    while estimate.width > width:
-        done, growth = estimate.rates.run["round"], (estimate.width / width) ** 2
+    stopped, reason = Stop.SURE_ENOUGH, None
+    while estimate.width > 2 * precision:
+        done = estimate.rates.run["round"]
         if done >= most:
+            stopped = Stop.DONE
             reason = f"The interval is ±{estimate.width / 2:.3f} after all {done:,} rounds; --rounds allows more."
-            estimate = dataclasses.replace(estimate, stopped=Stop.DONE, reason=reason)
             break
-        total = min(most, max(done + 1, math.ceil(done * min(_GROWTH, max(_LEAST_GROWTH, growth)))))
-        report = resume_rounds(graph, run, model, rounds=int(total), models=models, callbacks=callbacks).report
+        total = int(min(most, _next_rounds(done, estimate.width / (2 * precision))))
+        report = resume_rounds(graph, run, model, rounds=total, models=models, callbacks=callbacks).report
         estimate = _estimate(graph, run, others, years, groups=False)
         if report.stopped is not Stop.DONE:
-            estimate = dataclasses.replace(estimate, stopped=report.stopped, reason=report.reason)
+            stopped, reason = report.stopped, report.reason
             break
-    else:
-        estimate = dataclasses.replace(estimate, stopped=Stop.SURE_ENOUGH)
     whole = _estimate(graph, run, others, years, groups=True)
-    return dataclasses.replace(whole, stopped=estimate.stopped, reason=estimate.reason)
+    return dataclasses.replace(whole, stopped=stopped, reason=reason)
+
+
+def _next_rounds(done: int, times_too_wide: float) -> int:
+    """Return the number of rounds after which to check the precision again."""
+    growth = min(_GROWTH, max(_LEAST_GROWTH, times_too_wide**2))
+    return max(done + 1, math.ceil(done * growth))
 
 
 def _estimate(

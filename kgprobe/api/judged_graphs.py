@@ -1,9 +1,10 @@
 """``kgprobe.judged_graph``: figures of a judged graph, corrected by labels."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from kgprobe.analysis.label_correction import LabelledMetrics, correct_by_labels, labelled_metrics
-from kgprobe.analysis.whole_graph import COLUMNS, whole_graph
+from kgprobe.analysis.label_correction import Correction, LabelledMetrics, correct_by_labels, labelled_metrics
+from kgprobe.analysis.whole_graph import COLUMNS, WholeGraph, whole_graph
 from kgprobe.api.measuring import open_measurement
 from kgprobe.arguments import whole_number
 from kgprobe.errors import ArgumentError, KgprobeError
@@ -53,29 +54,20 @@ def judged_graph(
     own = home() / "probes" / config.judge.labels
     notes: list[str] = []
     measured, why = (None, "`raw` omits the correction") if raw else _labels_or_why(config, labels, own)
-    facts: list[LabelledMetrics] = []
     if missing:
+        measured = None
         notes.append(
             f"{len(missing):,} of {config.shards:,} shards are missing: figures are of the others only, and estimates"
             " for the graph are not possible."
         )
     elif measured is None:
         notes.append(f"{_UNCORRECTED}: {why}")
-    else:
-        facts = labelled_metrics(measured.outcomes)
+    facts = [] if measured is None else labelled_metrics(measured.outcomes)
     present = sorted(set(range(config.shards)) - set(missing))
     figures = whole_graph(stream_judged_facts(folder, present, COLUMNS), [fact.fact for fact in facts])
     if not missing and figures.facts != config.facts:
         raise KgprobeError(f"{folder} has {figures.facts:,} facts; expected {config.facts:,}. Judge them again.")
-    correction = None
-    if measured is not None and not missing:
-        learned = _learned(config, measured, own)
-        if learned is None:
-            notes.append(
-                f"The judge's own labels, {own}, are missing: facts of {measured.folder.name} in its training set, if"
-                " any, count too, and make its figures too good."
-            )
-        correction = correct_by_labels(figures, measured.folder.name, facts, learned or frozenset())
+    correction = None if measured is None else _correct(config, figures, measured, facts, own, notes)
     return JudgedGraph(
         folder=folder,
         config=config,
@@ -86,6 +78,24 @@ def judged_graph(
         names=read_names(folder),
         notes=notes,
     )
+
+
+def _correct(
+    config: SweepConfig,
+    figures: WholeGraph,
+    measured: Measurement,
+    facts: Sequence[LabelledMetrics],
+    own: Path,
+    notes: list[str],
+) -> Correction:
+    """Return the figures corrected by labels, without facts in the judge's training set; add a note if unknown."""
+    learned = _learned(config, measured, own)
+    if learned is None:
+        notes.append(
+            f"The judge's own labels, {own}, are missing: facts of {measured.folder.name} in its training set, if"
+            " any, count too, and make its figures too good."
+        )
+    return correct_by_labels(figures, measured.folder.name, facts, learned or frozenset())
 
 
 def _labels_or_why(

@@ -1,12 +1,12 @@
 """``kgprobe.study_sampling``: compare sampling rules and learners in replays."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from kgprobe.api.options import ReplayOptions, SyntheticOptions
 from kgprobe.arguments import whole_number
-from kgprobe.beliefs.reference import Synthetic, synthetic
+from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
 from kgprobe.beliefs.simulation import SAMPLING_STRATEGIES, checkpoint_rounds, replay_all, shown_rounds
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, make_folder
@@ -63,30 +63,17 @@ def study_sampling(
     }
     seed = whole_number("seed", seed, 0)
     chosen = make_options(ReplayOptions, options, "a study of sampling")
-    about: list[str] = []
     if synthetic_options and (run is not None or reference is not None):
         which = "run" if reference is None else "reference"
         raise ArgumentError(next(iter(synthetic_options)), f"is about synthetic facts; `{which}` has its own facts.")
+    seeds = [[seed, repetition] for repetition in range(chosen.repetitions)]
     if reference is not None:
-        if run is not None:
-            raise ArgumentError("reference", "and `run` exclude each other; give one of them.")
-        if reference != DEMO:
-            raise ArgumentError("reference", f"is {reference!r}; expected {DEMO!r}.")
-        references = [demo_reference([seed, repetition]) for repetition in range(chosen.repetitions)]
-        origin = "the example graph, demo"
-        about = [ABOUT_DEMO]
-        settings: dict[str, Any] = {"reference": reference}
+        truth = _of_demo(reference, run, seeds)
     elif run is None:
-        described, origin = _synthetic_facts(synthetic_options), "synthetic facts"
-        references = [synthetic(described, [seed, repetition]) for repetition in range(chosen.repetitions)]
-        settings = asdict(described)
+        truth = _of_synthetic_facts(synthetic_options, seeds)
     else:
-        if graph is None:
-            raise ArgumentError("graph", "is missing: the run needs its graph.")
-        answered = reference_of_run(graph, run)
-        references, origin = [answered.reference] * chosen.repetitions, f"{run}, {answered.run['model']}"
-        about = about_run(answered)
-        settings = {"run": run, "uid": answered.run["uid"], "round": answered.run["round"]}
+        truth = _of_run(graph, run, chosen.repetitions)
+    references = truth.references
     count = len(references[0].theta)
     requests = 8 * count if chosen.requests is None else chosen.requests
     checkpoints = checkpoint_rounds(count, requests, chosen.facts_per_round)
@@ -102,14 +89,50 @@ def study_sampling(
         on_replay=_after_replay(callbacks, count, chosen.repetitions * len(SAMPLING_STRATEGIES)),
     )
     shown = [checkpoints.index(number) for number in shown_rounds(count, checkpoints[-1], chosen.facts_per_round)]
-    config = {**asdict(chosen), "requests": requests, "seed": seed, **settings}
+    config = {**asdict(chosen), "requests": requests, "seed": seed, **truth.settings}
     replays = Replays.of(standings, shown)
-    return kept(sampling_study(replays, references, origin, config, hardest=chosen.hardest, about=about))
+    return kept(sampling_study(replays, references, truth.origin, config, hardest=chosen.hardest, about=truth.about))
 
 
-def _synthetic_facts(given: Mapping[str, Any]) -> Synthetic:
+@dataclass(frozen=True, slots=True)
+class _Truth:
+    """Facts with known θ.
+
+    Attributes:
+        references: the facts of each repetition.
+        origin: origin of the facts, for titles.
+        settings: settings of the origin.
+        about: notes.
+    """
+
+    references: Sequence[Reference]
+    origin: str
+    settings: Mapping[str, Any]
+    about: Sequence[str] = ()
+
+
+def _of_demo(reference: str, run: str | None, seeds: Sequence[list[int]]) -> _Truth:
+    if run is not None:
+        raise ArgumentError("reference", "and `run` exclude each other; give one of them.")
+    if reference != DEMO:
+        raise ArgumentError("reference", f"is {reference!r}; expected {DEMO!r}.")
+    references = [demo_reference(seed) for seed in seeds]
+    return _Truth(references, "the example graph, demo", {"reference": reference}, [ABOUT_DEMO])
+
+
+def _of_synthetic_facts(given: Mapping[str, Any], seeds: Sequence[list[int]]) -> _Truth:
     options = make_options(SyntheticOptions, given, "a study of sampling")
-    return Synthetic(options.size, options.hard, options.spread, options.likeness, options.distribution)
+    described = Synthetic(options.size, options.hard, options.spread, options.likeness, options.distribution)
+    return _Truth([synthetic(described, seed) for seed in seeds], "synthetic facts", asdict(described))
+
+
+def _of_run(graph: Graph | None, run: str, repetitions: int) -> _Truth:
+    if graph is None:
+        raise ArgumentError("graph", "is missing: the run needs its graph.")
+    answered = reference_of_run(graph, run)
+    settings = {"run": run, "uid": answered.run["uid"], "round": answered.run["round"]}
+    origin = f"{run}, {answered.run['model']}"
+    return _Truth([answered.reference] * repetitions, origin, settings, about_run(answered))
 
 
 def _after_replay(callbacks: Callbacks, facts: int, replays: int) -> Callable[[], None]:

@@ -103,20 +103,15 @@ def judge_graph(
     opened_judge = judge if isinstance(judge, Judge) else open_judge(judge)
     labels = opened_judge.labels
     state = graph_state(graph)
-    chosen_relations = relation_ids(graph, several("relations", relations))
-    if not chosen_relations and not chosen.all_relations and labels["graph"] == state:
-        chosen_relations = labels["relations"]
+    words = StatementWords.of(graph)
     settings = SweepSettings(
-        relations=tuple(statement_relations(graph, chosen_relations)),
+        relations=_relations(graph, relations, words, labels, use_labels=not chosen.all_relations),
         as_of=labels["as_of"] if as_of is None else as_of_day(as_of),
         negatives=chosen.negatives,
         replace=chosen.replace or labels["options"]["replace"],
         any_type=chosen.any_type or (chosen.replace is None and labels["options"]["any_type"]),
         seed=whole_number("seed", seed, 0),
     )
-    words = StatementWords.of(graph)
-    with_templates = tuple(relation for relation in settings.relations if words.templates(relation, False))
-    settings = msgspec.structs.replace(settings, relations=with_templates)
     opened = (models or Models()).open(opened_judge.reader["name"] if model is None else model)
     scorer = opened.local_scorer()
     opened.refresh()
@@ -144,6 +139,21 @@ def judge_graph(
     judged = judged_graph(folder)
     _keep_in_graph(graph, judged)
     return Sweep(folder, swept, judged)
+
+
+def _relations(
+    graph: Graph, relations: Sequence[str], words: StatementWords, labels: Mapping[str, Any], *, use_labels: bool
+) -> tuple[str, ...]:
+    """Return the relations to judge that have templates.
+
+    Args:
+        relations: ids or names of relations; if empty, those of the labels, or all.
+        use_labels: True to take the labels' relations by default, if these are of the same graph.
+    """
+    chosen: Sequence[str] = relation_ids(graph, several("relations", relations))
+    if not chosen and use_labels and labels["graph"] == graph_state(graph):
+        chosen = labels["relations"]
+    return tuple(relation for relation in statement_relations(graph, chosen) if words.templates(relation, False))
 
 
 def _keep_names(folder: Path, columns: GraphColumns, words: StatementWords) -> None:

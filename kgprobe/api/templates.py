@@ -143,35 +143,43 @@ def write_templates(
     existing = [] if force else relations_in(path)
     known = relations_of(graph)
     chosen = relation_ids(graph, relations)
-    without = [
-        relation
-        for relation in known
-        if relation.active and not relation.clozes and (not chosen or relation.id in chosen)
-    ]
+    without = _without_clozes(known, chosen)
     pending = [relation for relation in without if relation.id not in existing]
     results: list[WrittenRelation] = []
     if pending:
         writing = _written(graph, model, pending, known, proposals, keep, seed, day)
         on_progress(0, len(pending))
-        with open_for_relations(path, overwrite=force) as file:
-            for done, relation in enumerate(writing, start=1):
-                if relation.reason is None:
-                    # Flush each relation, so that an interrupted call loses nothing.
-                    file.write(relation_line(relation.relation, relation.remarks()))
-                    file.flush()
-                results.append(relation)
-                on_written(relation)
-                on_progress(done, len(pending))
+        for relation in _write_each(writing, path, overwrite=force):
+            results.append(relation)
+            on_written(relation)
+            on_progress(len(results), len(pending))
     written = [relation for relation in results if relation.reason is None]
+    failed = [relation for relation in results if relation.reason is not None]
     loaded = load and bool(written or existing)
     if loaded:
         from kgprobe.api.loading import load as load_into
 
         load_into(graph, "table", relations=path)
-    failed = [relation for relation in results if relation.reason is not None]
     notes = _passed_over(chosen, without, pending, path)
     notes += [f"{counted(len(failed), 'relation')} still without a template."] if failed else []
     return WrittenTemplates(path, written, failed, len(existing), loaded, notes=notes)
+
+
+def _without_clozes(relations: Sequence[Relation], chosen: Sequence[str]) -> list[Relation]:
+    """Return the active relations without clozes; only chosen ones, if any are."""
+    without = [relation for relation in relations if relation.active and not relation.clozes]
+    return [relation for relation in without if relation.id in chosen] if chosen else without
+
+
+def _write_each(writing: "Iterator[WrittenRelation]", path: Path, *, overwrite: bool) -> "Iterator[WrittenRelation]":
+    """Write each relation that has clozes to a file, and yield it."""
+    with open_for_relations(path, overwrite=overwrite) as file:
+        for relation in writing:
+            if relation.reason is None:
+                # Flush each relation, so that an interrupted call loses nothing.
+                file.write(relation_line(relation.relation, relation.remarks()))
+                file.flush()
+            yield relation
 
 
 def _written(
