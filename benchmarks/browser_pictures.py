@@ -1,6 +1,6 @@
-"""The pictures of docs/guides/browser.md: Neo4j Browser as a person sees it, in headless Chromium.
+"""Pictures of docs/guides/browser.md: Neo4j Browser in headless Chromium.
 
-The graph is in a folder of Neo4j whose server runs, with what a run believes painted in it.
+The graph is a folder of Neo4j with a running server and painted beliefs.
 """
 
 from pathlib import Path
@@ -18,11 +18,11 @@ _AROUND = "MATCH path = (:Entity {label: $entity})-[:KNOWN|UNSURE|UNKNOWN]-() RE
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.option("--graph", required=True, help="The folder; its server runs.")
-@click.option("--entity", default="North America", show_default=True, help="In the middle of the picture.")
+@click.option("--graph", required=True, help="Folder of the graph; its server runs.")
+@click.option("--entity", default="North America", show_default=True, help="Entity in the middle of the picture.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("docs/browser.png"), show_default=True)
 def main(graph: str, entity: str, out: Path) -> None:
-    """Draw what is believed around an entity, in Neo4j Browser."""
+    """Draw the painted beliefs around an entity in Neo4j Browser."""
     status = status_of(folder_of(graph))
     style = browser_files("")["kgprobe.grass"].decode()
     with chromium() as browser:
@@ -34,7 +34,7 @@ def main(graph: str, entity: str, out: Path) -> None:
         frame = run(page, _AROUND)
         frame.locator("g.relationship").first.wait_for(timeout=WAIT)
         frame.get_by_title("Fullscreen").first.click()
-        # It spreads for a while.
+        # Wait for the layout.
         page.wait_for_timeout(6_000)
         page.screenshot(path=out)
     click.echo(f"Wrote {out}.")

@@ -1,9 +1,8 @@
-"""How fast a dump becomes a graph by Neo4j's own import: reader, conversion, import, and in which memory.
+"""Speed and memory of a bulk load by Neo4j's import: reader, conversion, import.
 
-The dump is of Wikidata's form, packed by gzip, made up: entities with labels in ten languages, a type, site links, and
-ten statements with items as their values; a third of these with qualifiers, half of them with a reference. A fact in a
-hundred has an object that the dump lacks. Each part is timed by the clock, in a process of its own whose peak memory is
-told.
+The dump is synthetic, in Wikidata's format and gzipped: entities with labels in ten languages, a type, site links, and
+ten statements with items as values; a third of these have qualifiers, half of them a reference. 1% of the facts have an
+object outside of the dump. Each part runs in a separate process; wall-clock time and peak memory are reported.
 """
 
 import gzip
@@ -37,12 +36,12 @@ _AT_ONCE = 1_000
 
 
 def dump_lines(facts: int, seed: int) -> Iterator[str]:
-    """The lines of a dump, without its brackets: an entity each."""
+    """Yield the lines of a dump without its brackets, one entity each."""
     count = max(2, facts // FACTS_AT_ENTITY)
     generator = np.random.default_rng(seed)
     for first in range(0, count, _AT_ONCE):
         size = min(_AT_ONCE, count - first)
-        # Popular entities are objects more often; one in a hundred is of those that the dump lacks.
+        # Popular entities are objects more often; 1% are outside of the dump.
         objects = (count * 1.01 * generator.random((size, FACTS_AT_ENTITY)) ** 1.5).astype(np.int64).tolist()
         relations = generator.integers(RELATIONS, size=(size, FACTS_AT_ENTITY)).tolist()
         years = generator.integers(1800, 2000, size=(size, FACTS_AT_ENTITY)).tolist()
@@ -56,8 +55,7 @@ def _entity(number: int, objects: list[int], relations: list[int], years: list[i
         f'"{code}":{{"language":"{code}","value":"entity number {number} in {code}"}}' for code in LANGUAGES
     )
     described = ",".join(
-        f'"{code}":{{"language":"{code}","value":"one of many made-up things, number {number}"}}'
-        for code in LANGUAGES[:5]
+        f'"{code}":{{"language":"{code}","value":"synthetic entity, number {number}"}}' for code in LANGUAGES[:5]
     )
     aliases = f'"en":[{{"language":"en","value":"alias of {number}"}}]' if number % 3 == 0 else ""
     by_relation: dict[int, list[str]] = {}
@@ -101,7 +99,7 @@ def _snak(relation: str, item: int) -> str:
 
 
 def write_dump(path: Path, facts: int, seed: int) -> None:
-    """Write a dump of about so many facts, packed as Wikidata's are."""
+    """Write a gzipped dump of about this many facts."""
     with gzip.open(path, "wt", compresslevel=1, encoding="utf-8") as file:
         file.write("[")
         for number, line in enumerate(dump_lines(facts, seed)):
@@ -110,7 +108,7 @@ def write_dump(path: Path, facts: int, seed: int) -> None:
 
 
 def read(dump: Path) -> int:
-    """Go through all streams of a dump; how many facts it has."""
+    """Read all streams of a dump and return its number of facts."""
     source = open_source("wikidata", dump=dump)
     for stream in ("relations", "entities"):
         for _ in getattr(source, stream)():
@@ -119,12 +117,12 @@ def read(dump: Path) -> int:
 
 
 def convert(dump: Path, folder: Path) -> int:
-    """Write a dump as import files; how many facts they have."""
+    """Write a dump as import files and return their number of facts."""
     return write_bulk_source(folder, open_source("wikidata", dump=dump)).facts
 
 
 def load(dump: Path, files: Path, graph: Path) -> dict[str, float]:
-    """Import files and make the graph whole; when which stage began, in seconds."""
+    """Import files, complete the graph, and return the start of each stage in seconds."""
     begun: dict[str, float] = {}
     started = time.perf_counter()
 
@@ -137,7 +135,7 @@ def load(dump: Path, files: Path, graph: Path) -> dict[str, float]:
 
 
 class Timed(NamedTuple):
-    """What a piece of work gave, its seconds by the clock and of the processor, and its peak memory in MiB."""
+    """Result of a task, with wall-clock and processor seconds and peak memory in MiB."""
 
     result: Any
     clock: float
@@ -146,7 +144,7 @@ class Timed(NamedTuple):
 
 
 def timed(work: Callable[[], Any]) -> Timed:
-    """Do a piece of work in a process of its own."""
+    """Run a task in a separate process."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_timed, (work,))
 
@@ -161,7 +159,7 @@ def _timed(work: Callable[[], Any]) -> Timed:
 
 
 def compared(case: str, converting: Timed, reading: Timed | None) -> list[Row]:
-    """How fast the conversion is, beside the reader alone: by the clock, and by the processor's time of all threads."""
+    """Yield the rate of the conversion and of the reader alone, by wall clock and by processor time."""
     rows = []
     for measure, name in (("rate", "clock"), ("rate by processor time", "processor")):
         facts = converting.result
@@ -171,7 +169,7 @@ def compared(case: str, converting: Timed, reading: Timed | None) -> list[Row]:
 
 
 def measure(folder: Path, size: int, seed: int, with_reader: bool) -> tuple[list[Row], str]:
-    """All rows, and the server that it ran on."""
+    """Return all rows and the server's version."""
     dump, files, graph = folder / "dump.json.gz", folder / "files", folder / "graph"
     _say(f"writing a dump of {size:,} facts")
     write_dump(dump, size, seed)
@@ -206,13 +204,13 @@ def _say(text: str) -> None:
     "--size", "sizes", type=int, multiple=True, default=(100_000, 1_000_000), show_default=True, help="Facts."
 )
 @click.option(
-    "--folder", type=click.Path(file_okay=False, path_type=Path), help="For the files.  [default: a temporary one]"
+    "--folder", type=click.Path(file_okay=False, path_type=Path), help="Folder of the files.  [default: temporary]"
 )
-@click.option("--reader/--no-reader", default=True, show_default=True, help="Time the reader alone as well.")
+@click.option("--reader/--no-reader", default=True, show_default=True, help="Also time the reader alone.")
 @seed_option
 @json_option
 def main(sizes: tuple[int, ...], folder: Path | None, reader: bool, seed: int, as_json: bool) -> None:
-    """How fast a dump of Wikidata's form becomes a graph by Neo4j's own import."""
+    """Measure the bulk load of a dump in Wikidata's format by Neo4j's import."""
     rows: list[Row] = []
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="kgprobe-", dir=folder) as temporary:

@@ -1,7 +1,7 @@
-"""``python -m benchmarks.check_example``: the example graph against collected Wikidata facts, wherever those cover it.
+"""``python -m benchmarks.check_example``: compare the example graph with collected Wikidata facts.
 
-The example graph was written from general knowledge. Here every id, label, fact and date of it that the collection in
-``../shared/data/wikidata`` also has is compared, and what differs is listed.
+The example graph was written from general knowledge. This script compares its ids, labels, facts and dates with the
+collection in ``../shared/data/wikidata`` and lists the differences.
 """
 
 import csv
@@ -21,15 +21,15 @@ from kgprobe.sources.contract import open_source
 
 COLLECTION = Path(__file__).resolve().parents[2] / "shared" / "data" / "wikidata"
 
-# Of these a subject has one object at a time, so that another object is a contradiction.
+# Relations with one object at a time: another object is a contradiction.
 _ONE_OBJECT = frozenset({"P17", "P19", "P36", "P38", "P403", "P610"})
-# Of these the example means to have all objects that it has for any subject.
+# Relations whose objects the example lists completely for a subject.
 _ALL_OBJECTS = frozenset({"P30", "P37", "P47", "P463"})
 
-# The collection has these under the name of their inverse.
+# Relations that the collection has under their inverse.
 _INVERSE = {"P1376": "P36"}
 
-# What differs, and why the example is to stay as it is: keys as :func:`differences` gives them.
+# Accepted differences with their reasons; keys as in :func:`differences`.
 _REASONS = {
     "a border at sea; the example has those on land": (
         "Q145 P47 Q35, Q29 P47 Q1025, Q30 P47 Q717, Q34 P47 Q35, Q717 P47 Q786"
@@ -60,7 +60,7 @@ EXPLAINED = {key: reason for reason, keys in _REASONS.items() for key in keys.sp
 
 
 class Triple(NamedTuple):
-    """A fact without its id and interval."""
+    """Fact without id and interval."""
 
     subject: str
     relation: str
@@ -69,11 +69,11 @@ class Triple(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """What others have collected.
+    """Collected Wikidata facts.
 
     Attributes:
-        labels: for each id the label and the aliases.
-        facts: for each triple its bounds, empty texts where it has none.
+        labels: label and aliases by id.
+        facts: bounds by triple; empty texts for missing bounds.
     """
 
     labels: dict[str, tuple[str, ...]]
@@ -82,14 +82,14 @@ class Collection:
 
 @dataclass(slots=True)
 class Comparison:
-    """What agrees and what does not.
+    """Agreement and differences of the example and the collection.
 
     Attributes:
-        ids, labels: example entities that the collection has, and those of them whose label or an alias agrees.
-        facts, dates: example facts that the collection has, and bounds that agree where both have one.
-        other_labels: (id, ours, theirs) where no name agrees.
+        ids, labels: number of example entities in the collection, and of those with an equal label or alias.
+        facts, dates: number of example facts in the collection, and of equal bounds.
+        other_labels: (id, our name, their name) without an equal name.
         other_objects: triples of the collection that contradict the example.
-        other_dates: triples of both whose bounds have no day in common, ours and theirs.
+        other_dates: common triples with disjoint bounds, ours and theirs.
     """
 
     ids: int = 0
@@ -105,7 +105,7 @@ def read_collection(folder: Path) -> Collection:
     """Read the collection's entities and facts.
 
     Raises:
-        FileNotFoundError: it is not there.
+        FileNotFoundError: the collection does not exist.
     """
     labels: dict[str, tuple[str, ...]] = {}
     with gzip.open(folder / "entities.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -123,7 +123,7 @@ def read_collection(folder: Path) -> Collection:
 
 
 def read_example() -> tuple[list[Entity], list[Fact]]:
-    """The example graph's entities and facts."""
+    """Return the example graph's entities and facts."""
     source = open_source("example")
     entities = [placed.record for placed in source.entities() if isinstance(placed.record, Entity)]
     facts = [placed.record for placed in source.facts() if isinstance(placed.record, Fact)]
@@ -177,22 +177,22 @@ def _compare_dates(triple: Triple, terms: list[Fact], theirs: tuple[str, str], r
 
 
 def _plain(name: str) -> str:
-    """A name without case, accents and punctuation."""
+    """Return a name without case, accents and punctuation."""
     decomposed = unicodedata.normalize("NFKD", name.casefold())
     return "".join(character for character in decomposed if character.isalnum())
 
 
 def differences(result: Comparison) -> list[str]:
-    """What differs: an entity's id where no name agrees, else subject, relation and object with spaces between."""
+    """Return all differences by key: an entity's id, or subject, relation and object separated by spaces."""
     found = [identifier for identifier, _, _ in result.other_labels]
     found += [" ".join(triple) for triple in result.other_objects]
     return found + [" ".join(triple) for triple, _, _ in result.other_dates]
 
 
 def main() -> None:
-    """Print what agrees, and list what does not."""
+    """Print the agreement and list the differences."""
     if not COLLECTION.is_dir():
-        sys.exit(f"{COLLECTION} does not exist; there is nothing to compare with.")
+        sys.exit(f"{COLLECTION} does not exist; nothing to compare with.")
     entities, facts = read_example()
     collection = read_collection(COLLECTION)
     result = compare(entities, facts, collection)

@@ -1,12 +1,12 @@
-"""How often the interval of a whole graph's rate holds where rounds followed from one another, and how wide it is.
+"""Coverage and width of the interval of a whole graph's rate from dependent rounds.
 
-The made-up graphs of :mod:`benchmarks.coverage`, whose figure is known, asked in rounds: before each there are
-predictions of all facts, which follow what was answered so far, and facts are drawn by what is predicted. Answers are
-random: a model is right on a known fact nineteen times in twenty, say. It is counted how often the interval holds the
-mean over all facts, and that over the facts of one hub, if it has enough draws to have a figure.
+The synthetic graphs of :mod:`benchmarks.coverage`, asked in rounds. Before each round, predictions of all facts follow
+from the answers so far, and facts are drawn by their predictions. Answers are random: a model is right on a known fact
+nineteen times in twenty, say. Reported is the coverage of the mean over all facts, and over the facts of one hub if it
+has enough draws.
 
-Besides, designs that an adversary would choose: some facts are predicted with confidence, and wrongly, and are drawn by
-the uniform share of each round alone, so that most runs see few of these errors or none. Of these, 95% intervals.
+Adversarial designs in addition, with 95% intervals: some facts have confident and wrong predictions and are drawn only
+by the uniform share of each round, so most runs see few of these errors or none.
 """
 
 import itertools
@@ -27,31 +27,31 @@ from kgprobe.cli.options import json_option, seed_option
 
 Floats = NDArray[np.float64]
 
-# Adversarial designs: facts, questions a round, confidence of the interval, and the confidence of hidden predictions.
+# Adversarial designs: facts, questions per round, confidence of the interval, confidence of hidden predictions.
 ADVERSARY_FACTS, ADVERSARY_BATCH, ADVERSARY_CONFIDENCE, _HIDDEN = 2_500, 32, 0.95, 0.98
 ADVERSARY_FLOORS = (1 / 16, 1 / 4)
 ADVERSARY_SHARES = (0.02, 0.05)
 ADVERSARY_ROUNDS = (8, 32)
-# What the adversary does beside hiding errors: nothing; prefer facts that have been answered, whose predictions are
-# exact by then; draw its last round with a tenth of the uniform share; hide right answers instead of wrong ones.
+# Variants of the adversary: only hide errors; prefer answered facts with exact predictions; draw the last round with a
+# tenth of the uniform share; hide right answers instead of wrong ones.
 ADVERSARIES = ("steady", "again", "last", "right")
 
-# Answers, and in how many rounds.
+# Numbers of answers and rounds.
 SIZES = {50: 5, 200: 8, 2000: 10}
-# By what facts are drawn: all alike; as often as answers are uncertain; or mostly those that seem known, as a learner
-# would that is wrong on purpose. The share of a round that is drawn from all alike.
+# Designs with their uniform share of a round: uniform; proportional to the uncertainty of answers; mostly facts that
+# seem known, as by a learner that is wrong on purpose.
 DESIGNS = {"uniform": 1.0, "uncertain": 1 / 8, "surest": 1 / 16}
-# Facts that seem known are drawn so often.
+# Relative frequency of facts that seem known.
 _SUREST = 9.0
-# How much of a prediction is the predictor's; the rest is the mean of the answers so far.
+# Weight of the predictor in a prediction; the rest is the mean of the answers so far.
 _PREDICTED = 0.8
-# An answer about a known fact is right with 0.9 and a tenth of the rate, one about another with the latter.
+# Probability of a right answer: 0.9 plus a tenth of the rate if known, else a tenth of the rate.
 _CERTAIN = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is repeated: answers, the true rate, the predictor, and by what facts are drawn."""
+    """Simulated case: number of answers, true rate, predictor and design."""
 
     answers: int
     rate: float
@@ -61,7 +61,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Of many repetitions: how often the interval held, its mean width, the mean error; of the hub, None without."""
+    """Coverage, mean width and mean error over the repetitions; None for a hub without enough draws."""
 
     case: Case
     share: float
@@ -72,7 +72,7 @@ class Coverage:
 
 
 def measure(case: Case, repetitions: int, seed: int) -> Coverage:
-    """Repeat a case; the same seed gives the same twice.
+    """Return coverage, width and error of a case; reproducible by seed.
 
     Cost: about a millisecond for each round of each repetition.
     """
@@ -94,13 +94,13 @@ def measure(case: Case, repetitions: int, seed: int) -> Coverage:
             if its is not None and its.labelled >= ENOUGH:
                 hubs.append((its.low <= of_hub <= its.high, its.high - its.low))
     held, width, error = np.mean(rows, axis=0).tolist()
-    # Those with enough draws are few where the mean is just below that.
+    # Few repetitions have enough draws if the mean is just below.
     of_hubs = np.mean(hubs, axis=0).tolist() if len(hubs) > repetitions / 2 else (None, None)
     return Coverage(case, held, width, error, *of_hubs)
 
 
 def ask(graph: MadeUpGraph, theta: Floats, case: Case, random: np.random.Generator) -> CorrectedRates:
-    """The rounds of a repetition."""
+    """Return the rounds of a repetition."""
     rounds, rates = SIZES[case.answers], CorrectedRates(FACTS)
     batch, floor = case.answers // rounds, DESIGNS[case.design]
     right = asked = 0
@@ -125,7 +125,7 @@ def ask(graph: MadeUpGraph, theta: Floats, case: Case, random: np.random.Generat
 
 @dataclass(frozen=True, slots=True)
 class Adversary:
-    """An adversarial design.
+    """Adversarial design.
 
     Attributes:
         kind: one of ``ADVERSARIES``.
@@ -196,7 +196,7 @@ def adversary_rows(design: Adversary, covered: float, width: float, error: float
 
 
 def rows_of(coverage: Coverage) -> Iterator[Row]:
-    """What is shown of a case."""
+    """Yield the rows of a case."""
     case = coverage.case
     name = f"{case.design}; {case.predictor}, {100 * case.rate:g}%, {case.answers:,} answers"
     yield Row(name, "covered", 100 * coverage.share, "%")
@@ -209,21 +209,21 @@ def rows_of(coverage: Coverage) -> Iterator[Row]:
 
 
 @click.command()
-@click.option("--repetitions", default=10_000, show_default=True, help="Of each case.")
-@click.option("--processes", default=2, show_default=True, help="Cases at once.")
+@click.option("--repetitions", default=10_000, show_default=True, help="Repetitions of each case.")
+@click.option("--processes", default=2, show_default=True, help="Cases in parallel.")
 @click.option(
     "--design",
     "designs",
     type=click.Choice([*DESIGNS, *ADVERSARIES]),
     multiple=True,
-    help="Only facts drawn by this, or by this adversary.",
+    help="Only this design or adversary; repeatable.",
 )
 @seed_option
 @json_option
 def main(repetitions: int, processes: int, designs: tuple[str, ...], seed: int, as_json: bool) -> None:
-    """Count how often 90% intervals of rounds hold, and how wide they are; about an hour on 2 idle cores.
+    """Simulate coverage and width of 90% intervals of rounds; about an hour on 2 idle cores.
 
-    Of adversarial designs (steady, again, last, right): 95% intervals.
+    Adversarial designs (steady, again, last, right) have 95% intervals.
     """
     wanted = designs or (*DESIGNS, *ADVERSARIES)
     cases = itertools.product([design for design in wanted if design in DESIGNS], PREDICTORS, RATES, SIZES)

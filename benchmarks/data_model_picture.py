@@ -1,6 +1,6 @@
-"""The picture of docs/guides/data-model.md: nodes and relationships of the graph, as an SVG for light and dark pages.
+"""Picture of docs/guides/data-model.md: nodes and relationships of the graph, as an SVG for light and dark pages.
 
-``python -m benchmarks.data_model_picture`` writes it. A test sees that it shows what queries write.
+``python -m benchmarks.data_model_picture`` writes it. A test compares it with the queries.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ _STYLE = """
 
 @dataclass(frozen=True)
 class Node:
-    """A kind of nodes: its labels, what it is, where its box stands, and who writes it."""
+    """Kind of nodes: labels, properties, position of the box, and origin."""
 
     label: str
     about: tuple[str, ...]
@@ -49,17 +49,17 @@ class Node:
 
     @property
     def height(self) -> int:
-        """Of the box."""
+        """Height of the box."""
         return 32 + _LINE * len(self.about)
 
 
 @dataclass(frozen=True)
 class Edge:
-    """A type of relationships: its name, the path of its line, and where its name stands.
+    """Type of relationships: name, path of the line, and position of the name.
 
     Attributes:
-        kind: ``line`` is a relationship; ``named`` an id that a node has of another; ``painted`` one that is drawn
-            for people.
+        kind: ``line`` is a relationship, ``named`` an id of another node as a property, ``painted`` a painted
+            relationship.
     """
 
     name: str
@@ -120,7 +120,7 @@ _LEGEND = (
 
 
 def picture() -> str:
-    """The picture, as SVG."""
+    """Return the picture as SVG."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         'aria-label="Nodes and relationships of kgprobe\'s graph">',
@@ -150,7 +150,7 @@ def _edge(edge: Edge) -> str:
     line = f'<path class="line {edge.kind}" d="{edge.path}"{arrow}/>'
     if not edge.name:
         return line
-    # Letters of 7 points, on a ground of the page's colour.
+    # Letters are 7 points wide, on the page's background.
     width = 7 * len(edge.name) + 8
     ground = f'<rect class="behind" x="{edge.x - width // 2}" y="{edge.y - 12}" width="{width}" height="17"/>'
     about = _text(edge.about, edge.x, edge.y + 25, "small", middle=True) if edge.about else ""

@@ -1,8 +1,8 @@
-"""How fast the DBpedia reader goes: triples a second on one core, of the parser alone and of a whole load's streams.
+"""Speed of the DBpedia reader: triples per second on one core, for the parser and for all streams of a load.
 
-The input is made up in the shares and sizes of DBpedia's own dumps: facts between things, values, labels, types,
-redirects, in files of their own. The peer of the parser is a regular expression for lines, which looks at less: neither
-at escapes nor at what an IRI may hold. Seconds are the processor's; each figure is the best of several runs.
+The input is synthetic, with the shares and sizes of DBpedia's dumps: facts between resources, values, labels, types and
+redirects, in separate files. The parser's peer is a regular expression for lines, without checks of escapes and IRIs.
+Seconds are processor time; each figure is the best of several runs.
 """
 
 import bz2
@@ -50,7 +50,7 @@ _LINE = re.compile(
 
 
 def usual_files(folder: Path, count: int, seed: int, kind: str) -> list[Path]:
-    """Files of ``count`` triples: of ten, four facts between things, two values, two labels, a type, a redirect."""
+    """Write files of ``count`` triples: 40% facts, 20% values, 20% labels, 10% types, 10% redirects."""
     choices = random.Random(seed)
     names = [_name(number, choices) for number in range(max(2, count // 5))]
     texts = {
@@ -81,7 +81,7 @@ def _name(number: int, choices: random.Random) -> str:
 
 
 def _facts(names: list[str], count: int, choices: random.Random) -> Iterator[str]:
-    """Sorted by subject as dumps are, few objects of much, many of little."""
+    """Yield facts sorted by subject, as in dumps, with few frequent and many rare objects."""
     for number in range(count):
         subject = names[number * len(names) // count]
         object_ = names[int(len(names) * choices.random() ** 3)]
@@ -105,7 +105,7 @@ def _values(names: list[str], count: int, choices: random.Random) -> Iterator[st
 
 
 def parse(paths: Collection[Path]) -> None:
-    """Read all triples, and their terms as texts."""
+    """Read all triples with their terms as texts."""
     for path in paths:
         for _, quad in read_triples(open_input(path)):
             if not isinstance(quad, Rejected):
@@ -113,7 +113,7 @@ def parse(paths: Collection[Path]) -> None:
 
 
 def match(paths: Collection[Path], kind: str) -> None:
-    """Take all lines apart by the regular expression."""
+    """Parse all lines by the regular expression."""
     for path in paths:
         with OPEN[kind](path) as lines:
             for line in lines:
@@ -123,7 +123,7 @@ def match(paths: Collection[Path], kind: str) -> None:
 
 
 def measure(folder: Path, count: int, repeats: int, seed: int, kinds: Collection[str]) -> list[Row]:
-    """For each compression: the parser alone, each stream of a whole load, and all of them."""
+    """Return, for each compression, the rates of the parser, of each stream, and of all streams."""
     rows = []
     for kind in kinds:
         paths = usual_files(folder, count, seed, kind)
@@ -139,19 +139,23 @@ def measure(folder: Path, count: int, repeats: int, seed: int, kinds: Collection
 
 
 def _streams(source: Source) -> dict[str, float]:
-    """The processor's seconds of each stream; the first of them reads all files."""
+    """Return the processor seconds of each stream; the first one reads all files."""
     return {stream: seconds_of(lambda: exhaust(getattr(source, stream)()), 1) for stream in STREAMS}  # noqa: B023
 
 
 @click.command()
-@click.option("--triples", "count", default=300_000, show_default=True, type=click.IntRange(10), help="In the files.")
-@click.option("--repeats", default=3, show_default=True, type=click.IntRange(1), help="Runs, of which the best counts.")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(list(PACK)), help="Of packing.  [default: all]")
+@click.option(
+    "--triples", "count", default=300_000, show_default=True, type=click.IntRange(10), help="Triples in the files."
+)
+@click.option("--repeats", default=3, show_default=True, type=click.IntRange(1), help="Runs; the best counts.")
+@click.option(
+    "--kind", "kinds", multiple=True, type=click.Choice(list(PACK)), help="Compression; repeatable.  [default: all]"
+)
 @seed_option
 @json_option
 def main(count: int, repeats: int, kinds: tuple[str, ...], seed: int, as_json: bool) -> None:
-    """How fast the DBpedia reader goes, on one core: its parser, and the streams of a whole load."""
-    # As a load has it: records are many objects, none of them in a cycle.
+    """Measure the DBpedia reader on one core: its parser, and the streams of a load."""
+    # As in a load: many records, no reference cycles.
     gc.set_threshold(100_000)
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(Path(folder), count, repeats, seed, kinds or list(PACK))

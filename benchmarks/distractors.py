@@ -1,8 +1,8 @@
-"""What distractors cost a fact, by strategy and by how many members the object's type has.
+"""Cost of distractors for each fact, by strategy and by size of the object's type.
 
-One graph with a type of each size. Members have facts as people have them in Wikidata: some of a gender, a citizenship,
-an occupation, a place of birth, from lists whose first entries are common and whose last are rare. Organizations are
-led by members, now and before; these are the facts asked.
+One graph with a type of each size. Members have facts like people in Wikidata: gender, citizenship, occupation, place
+of birth, from lists with common first and rare last values. The asked facts are organizations with their current
+leader.
 """
 
 import os
@@ -34,24 +34,24 @@ from kgprobe.servers.signals import ending_in_order
 AS_OF = 20260101
 WANTED = (10, 200)
 FORMER = 3
-# Entities of which the graph tells whether they are distractors.
+# Candidate entities that the graph checks.
 TRIED = 200
 
-# From a type's size, facts and a seed to what was found for each fact.
+# Function from a type's size, facts and a seed to distractors for each fact.
 Task = Callable[[int, Sequence[FactKey], int], Sequence[Sized]]
 
-# What members have: how many values there are, and which share of the members have one.
+# Members' properties: number of values, and share of members with one.
 PROPERTIES = {"gender": (2, 0.8), "citizenship": (200, 0.7), "occupation": (1_000, 0.6), "birthplace": (10_000, 0.4)}
 
 
 @dataclass
 class MembersSource:
-    """Types of given sizes, their members' properties, and organizations that members lead.
+    """Source of types of given sizes, their members' properties, and organizations that members lead.
 
     Attributes:
         members: the sizes of the types.
-        asked: organizations, and facts that are asked, for each type.
-        seed: what the choices follow from.
+        asked: number of organizations, and of asked facts, for each type.
+        seed: seed of all random choices.
     """
 
     members: Sequence[int]
@@ -64,20 +64,20 @@ class MembersSource:
 
     @property
     def fingerprint(self) -> str:
-        """One for each graph that can come of the attributes."""
+        """Identifier of the graph, from the attributes."""
         return f"members {self.members} {self.asked} {self.seed}"
 
     def relations(self) -> Iterator[Placed]:
-        """The properties, and who leads."""
+        """Yield the properties and the leadership relation."""
         for line, name in enumerate([*PROPERTIES, "led by"], start=1):
             yield Placed(line, Relation(name, name, clozes=("[X] has to do with [Y]",)))
 
     def entities(self) -> Iterator[Placed]:
-        """Values, organizations and members."""
+        """Yield values, organizations and members."""
         return (Placed(line, entity) for line, entity in enumerate(self._entities(), start=1))
 
     def facts(self) -> Iterator[Placed]:
-        """Properties of members, and who leads the organizations."""
+        """Yield properties of members and leaders of organizations."""
         return (Placed(line, fact) for line, fact in enumerate(self._facts(), start=1))
 
     def _entities(self) -> Iterator[Entity]:
@@ -113,13 +113,13 @@ class MembersSource:
 
 
 def measure(graph: Graph, retrievers: Sequence[Retriever], sizes: Sequence[int], asked: int, batch: int) -> list[Row]:
-    """The median time that a fact takes, over batches of facts; the types take turns, so that all share a bad moment.
+    """Return the median time for each fact, over batches; types alternate, so that load affects all alike.
 
     Args:
         retrievers: the strategies.
-        sizes: of the types of the facts' objects.
-        asked: how many facts of each.
-        batch: how many at once.
+        sizes: sizes of the types of the facts' objects.
+        asked: number of facts for each.
+        batch: facts in a batch.
     """
     keys = {
         size: [
@@ -154,7 +154,7 @@ def measure(graph: Graph, retrievers: Sequence[Retriever], sizes: Sequence[int],
 
 
 def _tried(graph: Graph, keys: Mapping[int, Sequence[FactKey]]) -> dict[int, list[int]]:
-    """Numbers of entities, half of them of the type; values have the first numbers, as they are loaded first."""
+    """Return random entity numbers, half of them of the type; values have the first numbers."""
     drawn = {size: RandomDistractors(graph).retrieve(its[:1], TRIED // 2, [0])[0] for size, its in keys.items()}
     return {size: [*range(TRIED // 2), *(member.number for member in members)] for size, members in drawn.items()}
 
@@ -187,14 +187,14 @@ def _retrieve(
     multiple=True,
     default=(1_000, 10_000, 100_000, 1_000_000),
     show_default=True,
-    help="Members of a type; all types are in one graph.",
+    help="Members of a type; repeatable; all types are in one graph.",
 )
-@click.option("--facts", default=192, show_default=True, help="Facts asked of each type.")
-@click.option("--batch", default=32, show_default=True, help="Facts asked at once.")
+@click.option("--facts", default=192, show_default=True, help="Facts for each type.")
+@click.option("--batch", default=32, show_default=True, help="Facts in a batch.")
 @click.option(
     "--keep",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Keep the graph and the features in this folder; what is there already is not loaded again.",
+    help="Keep graph and features in this folder, and reuse them.",
 )
 @click.option("--engine", default="arcadedb", show_default=True, help="arcadedb or neo4j.")
 @seed_option
@@ -202,12 +202,12 @@ def _retrieve(
 def main(
     sizes: tuple[int, ...], facts: int, batch: int, keep: Path | None, engine: str, seed: int, as_json: bool
 ) -> None:
-    """What distractors cost a fact, whose object is of a small type or of a large one.
+    """Measure the cost of distractors by size of the object's type.
 
-    A million members take some 13 minutes to load on two cores; --keep spares that the next time.
+    A million members take some 13 minutes to load on two cores; --keep reuses them.
     """
     if facts <= batch:
-        raise click.UsageError("The first batch only warms up, so there have to be more facts than --batch.")
+        raise click.UsageError("The first batch is warm-up: --facts must exceed --batch.")
     with ExitStack() as stack:
         folder = keep or Path(stack.enter_context(TemporaryDirectory(prefix="kgprobe-")))
         os.environ["KGPROBE_HOME"] = str(folder)
@@ -231,7 +231,7 @@ def main(
 
 
 def _load(graph: Graph, source: MembersSource) -> list[Row]:
-    """Load what is not there yet."""
+    """Load the graph if it is not there."""
     loads = {row["id"]: row["finished"] for row in graph.read("load/loads")}
     if set(loads) - {source.fingerprint}:
         raise click.UsageError("The kept graph was made with other options; name another folder.")

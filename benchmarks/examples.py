@@ -1,8 +1,8 @@
-"""What in-context estimation costs, sampling included, beside one pass for each choice.
+"""Cost of in-context estimation including sampling, compared with one pass for each choice.
 
-What is timed is what ``kgprobe probe examples`` does but for its files, on facts of a graph of one's own. The peer
-computes each sequence by itself, one choice at a time, as the latent-knowledge paper has it (appendix C); it computes a
-part of the choices, in turns with ours, and is scaled.
+Times ``kgprobe probe examples`` without its files, on facts of your graph. The peer computes each sequence separately,
+one choice at a time, as in the latent-knowledge paper (appendix C); it computes a part of the choices, alternating with
+ours, and is scaled.
 """
 
 import time
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
 
 AS_OF = 20260101
-# Of a batch's choices, those of every so manieth are the peer's, too.
+# The peer computes the choices of every n-th fact of a batch.
 _PEER_EVERY = 200
 
 
 def one_pass(scorer: "Scorer", prompt: str, choice: str) -> float:
-    """The log-probability of a choice behind its prompt, by a pass over the whole sequence."""
+    """Return the log-probability of a choice after its prompt, by a pass over the whole sequence."""
     (tokenized,) = scorer.tokenize([prompt], [[choice]])
     before, tail = tokenized.context[: tokenized.starts[0]], tokenized.tails[0]
     tokens = torch.tensor([[*before, *tail[:-1]]], device=scorer.model.device)
@@ -43,9 +43,9 @@ def one_pass(scorer: "Scorer", prompt: str, choice: str) -> float:
 
 
 def measure(graph: Graph, scorer: "Scorer", probe: ExampleProbe, facts: int, batch: int, seed: int) -> list[Row]:
-    """Facts a second by us and by the peer, and the greatest difference between the log-probabilities.
+    """Return facts per second for us and the peer, and the greatest difference of log-probabilities.
 
-    The first batch warms up, and draws the examples; what that takes is told by itself.
+    The first batch is warm-up and draws the examples; its time is reported separately.
     """
     chosen = choose_facts(graph, probe.relations, as_of=AS_OF, limit=facts + batch, seed=seed)
     keys = [chosen.keys[place] for place in range(len(chosen.keys))]
@@ -94,10 +94,10 @@ def measure(graph: Graph, scorer: "Scorer", probe: ExampleProbe, facts: int, bat
 
 @click.command(context_settings={"max_content_width": 100})
 @click.option("--model", default="demo", show_default=True, help="A model on this machine, by its spec.")
-@click.option("--relation", "relations", multiple=True, help="Relations to ask; all that are active otherwise.")
-@click.option("--facts", default=128, show_default=True, help="Facts that are timed.")
-@click.option("--batch", default=PROBE.batch_size, show_default=True, help="Facts asked at once.")
-@click.option("--examples", default=50, show_default=True, help="Examples before each.")
+@click.option("--relation", "relations", multiple=True, help="Relation to ask; repeatable.  [default: all active]")
+@click.option("--facts", default=128, show_default=True, help="Timed facts.")
+@click.option("--batch", default=PROBE.batch_size, show_default=True, help="Facts in a batch.")
+@click.option("--examples", default=50, show_default=True, help="Examples before each fact.")
 @graph_option
 @seed_option
 @json_option
@@ -111,7 +111,7 @@ def main(
     seed: int,
     as_json: bool,
 ) -> None:
-    """What in-context estimation of facts costs, sampling included."""
+    """Measure in-context estimation including sampling."""
     with ending_in_order(), open_graph(graph) as opened:
         scorer = load_scorer(model)
         options = PROBE.options_from({"examples": examples})

@@ -2,8 +2,8 @@
 
 The sampling rule ``hardest`` draws most of a round where the model probably fails, and a share of it uniformly among
 all facts. A small share makes the interval of the rate over the whole graph wide, a large one finds hard facts later.
-Each way asks the same references: the demo model's answers about the example graph, or the 45 made-up kinds of
-:mod:`benchmarks.learner`. Compared with: facts drawn uniformly, with the learner's predictions and without.
+Each variant asks the same references: the demo model's answers about the example graph, or the 45 synthetic kinds of
+:mod:`benchmarks.learner`. Compared with facts drawn uniformly, with and without the learner's predictions.
 """
 
 import multiprocessing

@@ -1,9 +1,9 @@
-"""How often the verdicts of `kgprobe compare --fail-if-lost` are wrong, and whether what is detectable is detected.
+"""Error rates of the verdicts of `kgprobe compare --fail-if-lost`, and power at the detectable difference.
 
-Pairs of models are made up: of so many facts, each is lost, gained or neither, independently. At a true loss that is
-just the margin, *lost* and *kept* are both false; at the stated detectable effects, four of five have to be found. Each
-case is the worst of several shares of discordant facts: drawn, and beside it computed as a sum over all outcomes. Of
-10,000 pairs, a drawn 5% is within 0.4 points of what is computed, and a drawn 80% within 0.8.
+Synthetic pairs of models: each fact is independently lost, gained or neither. If the true loss equals the margin,
+*lost* and *kept* are both false; the stated detectable effects must be found with 80% power. Each case is the worst
+of several shares of discordant facts, simulated and computed as a sum over all outcomes. With 10,000 pairs, a
+simulated 5% is within 0.4 points of the computed value, and 80% within 0.8.
 """
 
 import itertools
@@ -39,7 +39,7 @@ DISCORDANT = (0.01, 0.02, 0.03, 0.05, 0.1, 0.3)
 def draw(
     generator: np.random.Generator, total: int, loss: float, discordant: float, times: int
 ) -> tuple[Integers, Integers]:
-    """Numbers of lost and of gained facts; as many are discordant as the loss needs at least."""
+    """Return numbers of lost and gained facts; at least as many discordant ones as the loss needs."""
     discordant = max(discordant, abs(loss))
     shares = [(discordant + loss) / 2, (discordant - loss) / 2, 1 - discordant]
     lost, gained, _ = generator.multinomial(total, np.maximum(shares, 0), size=times).T
@@ -47,13 +47,13 @@ def draw(
 
 
 def false_rates(lost: Integers, gained: Integers, total: Counts, margin: "float | Floats") -> tuple[float, float]:
-    """How often facts are called lost, and how often kept."""
+    """Return the rates of the verdicts lost and kept."""
     low, high = loss_bounds(lost, gained, total)
     return float((low > margin).mean()), float((high <= margin).mean())
 
 
 def at_the_margin(generator: np.random.Generator, total: int, margin: float, times: int) -> Iterator[Row]:
-    """False verdicts where the true loss is the margin."""
+    """Yield rates of false verdicts at a true loss equal to the margin."""
     case = f"margin {100 * margin:g}%, {total:,} facts"
     shares = [share for share in DISCORDANT if share >= margin]
     drawn = [false_rates(*draw(generator, total, margin, share, times), total, margin) for share in shares]
@@ -63,7 +63,7 @@ def at_the_margin(generator: np.random.Generator, total: int, margin: float, tim
 
 
 def at_what_is_detectable(generator: np.random.Generator, total: int, margin: float, times: int) -> Iterator[Row]:
-    """How often a loss is found that is just detectable, and how often as many facts as are needed show no loss."""
+    """Yield the power at the detectable loss, and at the number of facts needed to show no loss."""
     found, computed = [], []
     for share in DISCORDANT:
         loss = detectable_loss(share, total, margin)
@@ -74,7 +74,7 @@ def at_what_is_detectable(generator: np.random.Generator, total: int, margin: fl
 
 
 def with_the_facts_needed(generator: np.random.Generator, margin: float, times: int) -> Iterator[Row]:
-    """How often as many facts as are needed show that the margin is kept, where nothing is lost."""
+    """Yield the power to show *kept* at the number of facts needed, if nothing is lost."""
     shares = [share for share in DISCORDANT if share >= margin > 0]
     enough = [(share, facts_needed(0.0, share, margin)) for share in shares]
     if enough:
@@ -88,7 +88,7 @@ def with_the_facts_needed(generator: np.random.Generator, margin: float, times: 
 
 
 def by_mcnemar(generator: np.random.Generator, total: int, times: int) -> Iterator[Row]:
-    """McNemar's exact test: how often it errs where there is no difference, and finds what is detectable."""
+    """Yield level and power of McNemar's exact test."""
     errs, sizes, finds, powers = [], [], [], []
     for share in DISCORDANT:
         errs.append(float((mcnemar(*draw(generator, total, 0.0, share, times)) <= SIGNIFICANCE).mean()))
@@ -107,7 +107,7 @@ def _worst(case: str, measure: str, drawn: float, computed: float, *, less_is_be
 
 
 def anywhere(generator: np.random.Generator, times: int) -> Iterator[Row]:
-    """False verdicts over facts, margins and shares of discordant facts that are drawn, too."""
+    """Yield rates of false verdicts over random facts, margins and shares of discordant facts."""
     total = np.exp(generator.uniform(np.log(FACTS[0]), np.log(FACTS[-1]), times)).astype(np.int64)
     discordant = generator.uniform(DISCORDANT[0], DISCORDANT[-1], times)
     margin = np.minimum(generator.choice(MARGINS, times), discordant)
@@ -119,7 +119,7 @@ def anywhere(generator: np.random.Generator, times: int) -> Iterator[Row]:
 
 
 def measure(facts: Sequence[int], times: int, seed: int) -> list[Row]:
-    """All cases, each drawn so many times."""
+    """Return all cases, each simulated this many times."""
     generator = np.random.default_rng(seed)
     rows = list(anywhere(generator, times))
     for margin, total in itertools.product(MARGINS, facts):
@@ -133,11 +133,11 @@ def measure(facts: Sequence[int], times: int, seed: int) -> list[Row]:
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.option("--pairs", default=10_000, show_default=True, help="Pairs of models drawn in each case.")
+@click.option("--pairs", default=10_000, show_default=True, help="Simulated pairs of models in each case.")
 @seed_option
 @json_option
 def main(pairs: int, seed: int, as_json: bool) -> None:
-    """How often verdicts on forgetting are wrong, and whether what is detectable is detected."""
+    """Measure error rates and power of verdicts on forgetting."""
     show(Report("forgetting", measure(FACTS, pairs, seed), seed, versions_of("numpy", "scipy")), as_json=as_json)
 
 

@@ -1,7 +1,7 @@
-"""``python -m benchmarks.judging``: what it costs to read the hidden states of statements, a fact's negative beside it.
+"""``python -m benchmarks.judging``: cost of reading the hidden states of statements, with a negative for each fact.
 
-Beside it stand the matrix products that nobody can do without, given the tokens; `transformers`' own hidden states, a
-batch of whole prompts at a time, sorted by length; and answers in words, which a judge does without.
+Compared with the necessary matrix products for these tokens; with the hidden states of `transformers`, in batches of
+whole prompts sorted by length; and with answers in words, which a judge replaces.
 """
 
 import os
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 REPEATS = 3
 BEFORE, AFTER = INSTRUCTION.split(STATEMENT)
-# Of the model's depth, where the answer can mostly be read.
+# Share of the model's depth at which answers are usually readable.
 DEPTH = 0.6
-# What one peer gets of the statements.
+# Number of statements for a peer.
 THEIRS, SPOKEN = 256, 64
 BATCH = 32
 
 
 def statements(example: Example, seed: int) -> Iterator[str]:
-    """The example's facts in the order of their subjects, each in words, and with another object behind it."""
+    """Return the example's facts in the order of their subjects, each as a statement and with another object."""
     random = np.random.default_rng(seed)
     objects: dict[str, list[str]] = {}
     for fact in example.facts:
@@ -53,7 +53,7 @@ def statements(example: Example, seed: int) -> Iterator[str]:
 
 
 def measure(scorer: "Scorer", texts: Sequence[str], layer: int, peers: bool) -> list[Row]:
-    """Reading one layer of all texts, its limit, and what others take."""
+    """Return the rows of reading one layer of all texts, with the limit and the peers."""
     reader = scorer.states([layer])
     reader.read(texts[:64], beginning=BEFORE)
     before = time_products(scorer.model, REPEATS)
@@ -70,7 +70,7 @@ def measure(scorer: "Scorer", texts: Sequence[str], layer: int, peers: bool) -> 
     leading = scorer.leading
     chains = [TokenizedPrompt((*leading, *its), (len(leading) + len(its),), ((0,),)) for its in tokens]
     work = work_of(scorer.model, chains)
-    # No vocabulary, and no layer above the one that is read.
+    # Neither the vocabulary nor the layers above.
     limit = (work.nodes * products.node + work.attention / products.rate) * layer / layer_count(scorer.model)
     case = f"layer {layer} of {layer_count(scorer.model)}"
     rows = [
@@ -154,17 +154,17 @@ def _words(scorer: "Scorer", texts: Sequence[str], case: str, ours: float) -> Ro
 
 @click.command(context_settings={"max_content_width": 100})
 @click.option("--statements", "count", type=click.IntRange(min=256), default=2048, show_default=True)
-@click.option("--layer", type=click.IntRange(min=1), help="Read this one.  [default: that at 60% of the depth]")
-@click.option("--shape", type=click.Choice(tuple(SHAPES)), help="Random weights of this shape.")
+@click.option("--layer", type=click.IntRange(min=1), help="Layer to read.  [default: at 60% of the depth]")
+@click.option("--shape", type=click.Choice(tuple(SHAPES)), help="Use random weights of this shape.")
 @click.option("--alone", is_flag=True, help="Without peers.")
-@click.option("--device", default="cpu", show_default=True, help="As torch names it.")
-@click.option("--dtype", default="float32", show_default=True, help="float32, bfloat16 or float16.")
+@click.option("--device", default="cpu", show_default=True, help="Torch device.")
+@click.option("--dtype", default="float32", show_default=True, help="Precision: float32, bfloat16 or float16.")
 @seed_option
 @json_option
 def main(
     count: int, layer: int | None, shape: str | None, alone: bool, device: str, dtype: str, seed: int, as_json: bool
 ) -> None:
-    """What reading the hidden states of statements costs."""
+    """Measure reading the hidden states of statements."""
     from kgprobe.models.spec import load_scorer
 
     example = read_example()

@@ -1,9 +1,8 @@
-"""What a trie of a million labels costs: to make, to keep and to open.
+"""Cost of a trie of a million labels: build, size, open.
 
-Labels are made of the example graph's names: a word that begins one, and another whole name behind it, as in "Lake
-Victoria" or "Saint John of the Cross"; all are distinct, and an entity has one to three of them. They are tokenized
-with the demo model's tokenizer. Memory is the peak of a process that does nothing else. Beside the time stands that of
-the processor, on all cores together: where others use the machine too, it tells more.
+Labels combine names of the example graph: the first word of one and another whole name, as in "Lake Victoria"; all are
+distinct, and an entity has one to three. They are tokenized with the demo model's tokenizer. Memory is the peak of a
+process that only builds. Processor time on all cores is reported too; it is more reliable on a busy machine.
 """
 
 import multiprocessing
@@ -35,10 +34,10 @@ MOST_NAMES = 3
 
 
 def labels(count: int, seed: int) -> Iterator[tuple[int, list[str]]]:
-    """Entities by their numbers with their labels, ``count`` labels in all, every one distinct.
+    """Return entities by number with their labels: ``count`` distinct labels in total.
 
     Raises:
-        ValueError: so many cannot be made.
+        ValueError: the example graph has too few names.
     """
     known: dict[str, None] = {}
     for placed in open_source("example").entities():
@@ -47,7 +46,7 @@ def labels(count: int, seed: int) -> Iterator[tuple[int, list[str]]]:
     names = list(known)
     words = list(dict.fromkeys(name.split()[0] for name in names))
     generator = np.random.default_rng(seed)
-    # A label falls into its word and its name in one way only, so distinct pairs are distinct labels.
+    # A label splits into word and name in one way only, so distinct pairs are distinct labels.
     pairs = generator.choice(len(words) * len(names), count, replace=False)
     begin = number = 0
     while begin < count:
@@ -65,10 +64,10 @@ def _tokenizer() -> "PreTrainedTokenizerBase":
 
 
 def build(path: Path, count: int, seed: int) -> tuple[float, float, float]:
-    """Make a trie in a process of its own.
+    """Build a trie in a separate process.
 
     Returns:
-        seconds; seconds of the processor; and how many MiB the process had at its peak beyond what it began with.
+        seconds; processor seconds; peak memory in MiB beyond the start of the process.
     """
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_build, (path, count, seed))
@@ -76,9 +75,9 @@ def build(path: Path, count: int, seed: int) -> tuple[float, float, float]:
 
 def _build(path: Path, count: int, seed: int) -> tuple[float, float, float]:
     tokenizer = _tokenizer()
-    # The tokenizer's first texts cost more, and imports are no part of it.
+    # Warm up the tokenizer and the imports.
     build_label_trie(path, "", tokenizer, labels(1_000, seed))
-    # What it costs to make the labels up is taken off.
+    # Subtract the cost of making the labels.
     clock, processor = time.perf_counter(), time.process_time()
     for _ in labels(count, seed):
         pass
@@ -94,7 +93,7 @@ def _peak() -> float:
 
 
 def follow(trie: LabelTrie, depth: int, width: int, seed: int) -> float:
-    """Seconds to follow ``width`` random prefixes of ``depth`` tokens, going down from the root."""
+    """Return the seconds to follow ``width`` random prefixes of ``depth`` tokens from the root."""
     generator = np.random.default_rng(seed)
     low, high = np.zeros(1, dtype=np.int64), np.array([len(trie)])
     seconds = 0.0
@@ -109,19 +108,19 @@ def follow(trie: LabelTrie, depth: int, width: int, seed: int) -> float:
 
 @click.command(context_settings={"max_content_width": 100})
 @click.option("--labels", "count", default=1_000_000, show_default=True, help="Labels in the trie.")
-@click.option("--repeat", default=3, show_default=True, help="How often it is made; medians are shown.")
+@click.option("--repeat", default=3, show_default=True, help="Number of builds; medians are shown.")
 @seed_option
 @json_option
 def main(count: int, repeat: int, seed: int, as_json: bool) -> None:
-    """What a trie of many labels costs: to make, to keep and to open."""
-    # Before it is measured, since it may have to be converted first.
+    """Measure a trie of many labels: build, size, open."""
+    # Load the model first, since it may need conversion.
     demo_model_folder()
     case = f"{count:,} labels"
     with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
         path = Path(temporary) / "one.trie"
         built = []
         for turn in range(1, repeat + 1):
-            print(f"making it, turn {turn} of {repeat}", file=sys.stderr)
+            print(f"build {turn} of {repeat}", file=sys.stderr)
             built.append(build(path, count, seed))
         seconds, processor, memory = (statistics.median(values) for values in zip(*built, strict=True))
         opening = []

@@ -1,18 +1,18 @@
-"""The learner beside the paper's strategies on made-up references, and what learning a round costs.
+"""Comparison of the learner with the paper's strategies on synthetic references, and cost of learning a round.
 
 `references` counts on how many of 45 kinds of references (hard 10 to 90%, spread 1, 3, 6, likeness 0, 0.5, 0.9) the
 learner is better than the best of the paper's five: in the error over all facts, in finding the hardest ones, and in
-whether its intervals hold. Means are over the repetitions; each of these has a reference of its own.
+coverage. Means are over repetitions with a new reference each.
 
-`demo` does the same on one reference, which is none of the kinds that the learner assumes: the demo model's answers
-about the example graph. `references --distribution` has made-up ones of other kinds.
+`demo` does the same on a real reference, the demo model's answers about the example graph. `references --distribution`
+uses other synthetic distributions.
 
-`worth` asks that reference in rounds and estimates how much of it is known: so many times the answers, drawn uniformly
-and without predictions, would have told as much. `--predictor` names the outcomes of a run on the same graph, of
-another model, say: what its answers make one expect is a predictor.
+`worth` estimates how much of that reference is known, and reports the number of uniformly drawn answers without
+predictions that one answer is worth. `--predictor` adds a run's outcomes on the same graph as a predictor, of another
+model, say.
 
-`rounds` takes the time of learning a round of 64 answers, between the rounds in which variances are learned, in graphs
-in which as many facts have been asked before.
+`rounds` measures learning a round of 64 answers, between the rounds that learn variances, in graphs with a fifth of the
+facts asked before.
 """
 
 import dataclasses
@@ -54,7 +54,7 @@ Standings: TypeAlias = dict[str, dict[str, list[float]]]
 
 
 def standings_of(references: Sequence[Reference], seed: int) -> Standings:
-    """By strategy, the mean of each field of its standings over the references, at 1/4, 1/2, ... 8 requests a fact."""
+    """Return for each strategy the mean of its standings over the references, at 1/4, 1/2, ... 8 requests a fact."""
     facts = len(references[0].theta)
     rounds = shown_rounds(facts, -(-REQUESTS * facts // BATCH), BATCH)
     replays = replay_all(references, seed, checkpoints=rounds, batch=BATCH)
@@ -68,7 +68,7 @@ def standings_of(references: Sequence[Reference], seed: int) -> Standings:
 
 
 def counts(found: list[Standings]) -> Iterator[Row]:
-    """On how many kinds the learner is better, and its intervals hold."""
+    """Yield the numbers of kinds on which the learner is better and its intervals are valid."""
 
     def values(name: str, field: str) -> Floats:
         return np.array([kind[name][field] for kind in found])
@@ -76,7 +76,7 @@ def counts(found: list[Standings]) -> Iterator[Row]:
     paper = [strategy.name for strategy in PAPER_STRATEGIES]
     least = np.min([values(name, "mse_all") for name in paper], axis=0)
     most = np.max([values(name, "hardest_found") for name in paper], axis=0)
-    # Uniform draws, and answers that count for their own fact alone.
+    # Uniform draws with independent facts.
     own = values("uniform", "mse_all")
     of = f"of {len(found)}"
     for strategy in LEARNED_STRATEGIES:
@@ -94,7 +94,7 @@ def counts(found: list[Standings]) -> Iterator[Row]:
 
 
 def figures(standings: Standings) -> Iterator[Row]:
-    """Of one reference, what each strategy comes to."""
+    """Yield the rows of one reference, by strategy."""
     shown = {"mse_all": "error over all", "coverage": "covered", "mean_error": "error of the mean"}
     for field, what in {**shown, "hardest_found": "hardest found"}.items():
         for name, values in standings.items():
@@ -103,7 +103,7 @@ def figures(standings: Standings) -> Iterator[Row]:
 
 
 def worths(reference: Reference, sampling: str, predictors: Sequence[Floats], seed: Sequence[int]) -> list[float]:
-    """Answers that each answer is worth, at 1/4, 1/2, 1, 2 requests a fact."""
+    """Return the worth of an answer in uniform answers, at 1/4, 1/2, 1, 2 requests a fact."""
     facts = np.arange(len(reference.theta))
     learner = HierarchicalModel.of(_effects(reference, predictors))
     rates, answers, looked_at, found = CorrectedRates(len(facts)), 0, 0.0, []
@@ -125,7 +125,7 @@ def worths(reference: Reference, sampling: str, predictors: Sequence[Floats], se
 
 
 def expected_by(reference: Reference, places: Mapping[str, int], outcomes: Path) -> Floats:
-    """How hard a run's outcomes make each fact, standardised, shape (facts,)."""
+    """Return the standardized difficulty of each fact from a run's outcomes, shape (facts,)."""
     learner = HierarchicalModel.of(_effects(reference, ()))
     for draws in read_rounds(outcomes):
         heard = [draw for draw in draws if draw.verdict.counts and draw.fact in places]
@@ -141,7 +141,7 @@ def _effects(reference: Reference, predictors: Sequence[Floats]) -> Effects:
 
 
 def learning(facts: int, seed: int) -> Row:
-    """Milliseconds of learning a round, the median of 40, behind as many answers as a fifth of the facts."""
+    """Return the median time of learning a round over 40 rounds, after answers about a fifth of the facts."""
     generator = np.random.default_rng(seed)
     ends = generator.integers(facts // 2, size=(2, facts))
     learner = HierarchicalModel.of(effects_of(*ends))
@@ -160,20 +160,26 @@ def learning(facts: int, seed: int) -> Row:
 
 @click.group(context_settings={"max_content_width": 100})
 def main() -> None:
-    """The learner on made-up references, and what it costs."""
+    """Compare the learner on references, and measure its cost."""
 
 
 @main.command()
 @click.option("--repetitions", default=5, show_default=True, help="References of each kind.")
-@click.option("--keep", type=click.Path(path_type=Path, file_okay=False), help="Folder of the means, one file a kind.")
 @click.option(
-    "--distribution", type=click.Choice(DISTRIBUTIONS), default="normal", show_default=True, help="Of logit θ."
+    "--keep", type=click.Path(path_type=Path, file_okay=False), help="Folder of the means, one file for each kind."
 )
-@click.option("--part", default=0, help="Of two processes at once, the second begins at the other end.")
+@click.option(
+    "--distribution",
+    type=click.Choice(DISTRIBUTIONS),
+    default="normal",
+    show_default=True,
+    help="Distribution of logit θ.",
+)
+@click.option("--part", default=0, help="0 or 1: a second process begins at the other end.")
 @seed_option
 @json_option
 def references(repetitions: int, keep: Path | None, distribution: str, part: int, seed: int, as_json: bool) -> None:
-    """On how many of 45 kinds of references the learner is better."""
+    """Count on how many of 45 kinds of references the learner is better."""
     found = []
     for kind in KINDS[:: -1 if part else 1]:
         file = keep / f"{'-'.join(map(str, kind))}-{distribution}-{seed}-{repetitions}.json" if keep else None
@@ -190,23 +196,23 @@ def references(repetitions: int, keep: Path | None, distribution: str, part: int
 
 
 @main.command()
-@click.option("--repetitions", default=5, show_default=True, help="Of each strategy.")
+@click.option("--repetitions", default=5, show_default=True, help="Repetitions for each strategy.")
 @seed_option
 @json_option
 def demo(repetitions: int, seed: int, as_json: bool) -> None:
-    """What each strategy comes to on the demo model's answers about the example graph."""
+    """Compare strategies on the demo model's answers about the example graph."""
     made = [demo_reference([seed, repetition]) for repetition in range(repetitions)]
     rows = list(figures(standings_of(made, seed)))
     show(Report("learner", rows, seed, versions_of("numpy", "scipy")), as_json=as_json)
 
 
 @main.command()
-@click.option("--repetitions", default=20, show_default=True, help="Of each way.")
-@click.option("--predictor", type=click.Path(path_type=Path, exists=True), help="A run's outcomes.jsonl.")
+@click.option("--repetitions", default=20, show_default=True, help="Repetitions for each variant.")
+@click.option("--predictor", type=click.Path(path_type=Path, exists=True), help="outcomes.jsonl of a run.")
 @seed_option
 @json_option
 def worth(repetitions: int, predictor: Path | None, seed: int, as_json: bool) -> None:
-    """What an answer is worth to an estimate of how much of the demo model's reference is known."""
+    """Measure the worth of an answer for the estimate of the demo model's reference."""
     references = [demo_reference([seed, repetition]) for repetition in range(repetitions)]
     places = {fact: place for place, fact in enumerate(facts_of_demo())}
     expected = [] if predictor is None else [expected_by(references[0], places, predictor)]
@@ -219,11 +225,17 @@ def worth(repetitions: int, predictor: Path | None, seed: int, as_json: bool) ->
 
 
 @main.command()
-@click.option("--facts", multiple=True, default=(10_000, 100_000, 1_000_000), show_default=True, help="In the graph.")
+@click.option(
+    "--facts",
+    multiple=True,
+    default=(10_000, 100_000, 1_000_000),
+    show_default=True,
+    help="Facts in the graph; repeatable.",
+)
 @seed_option
 @json_option
 def rounds(facts: tuple[int, ...], seed: int, as_json: bool) -> None:
-    """What learning a round costs, by the size of the graph."""
+    """Measure learning a round by the size of the graph."""
     rows = [learning(count, seed) for count in facts]
     show(Report("learner", rows, seed, versions_of("numpy", "scipy")), as_json=as_json)
 

@@ -1,15 +1,15 @@
-"""``--model kgprobe`` beside lm-evaluation-harness's own ``hf``: the same requests, on the same model in memory.
+"""``--model kgprobe`` compared with lm-evaluation-harness's ``hf``: the same requests on the same model in memory.
 
-Two cases, made of collected Wikidata facts, as lm-evaluation-harness asks its tasks:
+Two cases from collected Wikidata facts, in the form of the harness's tasks:
 
-- ``endings``: as hellaswag, a paragraph about a subject and four ways to go on, a sentence or two each;
-- ``letters``: as MMLU, five examples that all questions share, a question with four options, and a letter to answer.
+- ``endings``: like hellaswag, a paragraph about a subject and four continuations of a sentence or two;
+- ``letters``: like MMLU, five common examples, a question with four options, and a letter as answer.
 
-What is timed is ``loglikelihood`` of all requests in one call, tokenization included. ``hf`` computes a part of the
-questions in batches of each size of ``BATCHES``, and its fastest is scaled to all of them; with the size ``auto`` it
-would begin with the longest text that the model takes in, which no CPU has the memory for. Its cache of logits is on,
-as by default. In fp32, its softmax over a large vocabulary is off by some 0.00003 a token; so differences are also told
-from what it gives with ``softmax_dtype=float64``.
+Times ``loglikelihood`` of all requests in one call, including tokenization. ``hf`` computes a part of the questions in
+batches of each size of ``BATCHES``, and its fastest is scaled; with the size ``auto`` it would begin with the longest
+text that the model accepts, too large for a CPU's memory. Its cache of logits is on, as by default. In fp32, its
+softmax over a large vocabulary is off by some 0.00003 for each token, so differences to ``softmax_dtype=float64`` are
+reported too.
 """
 
 import csv
@@ -42,7 +42,7 @@ _SENTENCES = 6
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A context, the texts that may follow it, and which of them is right."""
+    """Context, its possible continuations, and the right one."""
 
     context: str
     choices: Sequence[str]
@@ -51,13 +51,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """What is known of subjects.
+    """Collected facts of subjects.
 
     Attributes:
-        labels, descriptions: by an entity's id.
-        facts: by subject, pairs of a relation and an object.
-        sentences: a relation's first, by its id, with ``[X]`` and ``[Y]``.
-        objects: of a relation, sorted.
+        labels, descriptions: by entity id.
+        facts: pairs of relation and object, by subject.
+        sentences: first sentence with ``[X]`` and ``[Y]``, by relation.
+        objects: sorted objects, by relation.
     """
 
     labels: dict[str, str]
@@ -67,12 +67,12 @@ class Collection:
     objects: dict[str, list[str]]
 
     def sentence(self, subject: str, relation: str, object_: str) -> str:
-        """A fact as a sentence."""
+        """Return a fact as a sentence."""
         return self.sentences[relation].replace("[X]", self.labels[subject]).replace("[Y]", self.labels[object_])
 
 
 def read_collection(folder: Path) -> Collection:
-    """The collection of Wikidata facts, those whose relations have a sentence."""
+    """Return the collected Wikidata facts whose relations have a sentence."""
     with gzip.open(folder / "entities.jsonl.gz", "rt", encoding="utf-8") as lines:
         entities = [json.loads(line) for line in lines]
     labels = {one["id"]: one["label"] for one in entities if one.get("label")}
@@ -94,7 +94,7 @@ def read_collection(folder: Path) -> Collection:
 
 
 def endings_case(collection: Collection, count: int, random: "Generator") -> list[Question]:
-    """Paragraphs of a few facts about a subject; endings are what is said of it, and of three others."""
+    """Return paragraphs about subjects; endings are facts of the subject and of three others."""
     rich = sorted(
         subject
         for subject, its in collection.facts.items()
@@ -109,7 +109,7 @@ def endings_case(collection: Collection, count: int, random: "Generator") -> lis
         told = [its[place] for place in random.permutation(len(its))]
         context = " ".join(collection.sentence(subject, *one) for one in told[:_SENTENCES])
         choices = [
-            f"{collection.labels[subject]} is {collection.descriptions[one]}, and what is known best is this: "
+            f"{collection.labels[subject]} is {collection.descriptions[one]}. The best known facts: "
             + collection.sentence(one, *collection.facts[one][0]).replace(
                 collection.labels[one], collection.labels[subject]
             )
@@ -120,7 +120,7 @@ def endings_case(collection: Collection, count: int, random: "Generator") -> lis
 
 
 def letters_case(collection: Collection, count: int, random: "Generator") -> list[Question]:
-    """Questions with four options, behind the same five examples."""
+    """Return questions with four options after five common examples."""
     letters = "ABCD"[:CHOICES]
     subjects = sorted(collection.facts)
     told: list[tuple[str, int]] = []
@@ -141,7 +141,7 @@ def letters_case(collection: Collection, count: int, random: "Generator") -> lis
 
 
 def ask(model: Any, questions: Sequence[Question]) -> tuple[float, NDArray[np.float64]]:
-    """How long a model takes, in seconds, and its log-probabilities, shape (questions, choices)."""
+    """Return a model's time in seconds and its log-probabilities, shape (questions, choices)."""
     from lm_eval.api.instance import Instance
 
     requests = [
@@ -156,15 +156,15 @@ def ask(model: Any, questions: Sequence[Question]) -> tuple[float, NDArray[np.fl
 
 
 def accuracies(questions: Sequence[Question], values: NDArray[np.float64]) -> tuple[float, float]:
-    """lm-evaluation-harness's ``acc`` and ``acc_norm``."""
+    """Return lm-evaluation-harness's ``acc`` and ``acc_norm``."""
     right = np.array([one.right for one in questions])
     lengths = np.array([[len(text) for text in one.choices] for one in questions])
     return float((values.argmax(1) == right).mean()), float(((values / lengths).argmax(1) == right).mean())
 
 
 def measure(name: str, ours: Any, theirs: Any, questions: Sequence[Question], part: int) -> list[Row]:
-    """A case by both."""
-    # The first time, memory is got and caches are filled.
+    """Return the rows of a case for both."""
+    # Warm up memory and caches.
     ask(ours, questions[:2])
     ask(theirs, questions[:2])
     seconds, values = ask(ours, questions)
@@ -204,14 +204,14 @@ def measure(name: str, ours: Any, theirs: Any, questions: Sequence[Question], pa
 
 @click.command(context_settings={"max_content_width": 100})
 @click.option("--model", default="demo", show_default=True, help="demo, a repository of the hub, or a folder.")
-@click.option("--questions", default=200, show_default=True, help="Questions of a case.")
-@click.option("--part", default=24, show_default=True, help="How many of them the peer gets.")
-@click.option("--device", default="cpu", show_default=True, help="As torch names it.")
-@click.option("--data", default=COLLECTION, type=click.Path(path_type=Path), help="The collection's folder.")
+@click.option("--questions", default=200, show_default=True, help="Questions in each case.")
+@click.option("--part", default=24, show_default=True, help="Questions for the peer.")
+@click.option("--device", default="cpu", show_default=True, help="Torch device.")
+@click.option("--data", default=COLLECTION, type=click.Path(path_type=Path), help="Folder of the collection.")
 @seed_option
 @json_option
 def main(model: str, questions: int, part: int, device: str, data: Path, seed: int, as_json: bool) -> None:
-    """What tasks of lm-evaluation-harness cost with our model and with its own."""
+    """Measure the harness's tasks with kgprobe's model and with hf."""
     from copy import deepcopy
 
     from lm_eval.models.huggingface import HFLM

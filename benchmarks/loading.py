@@ -1,9 +1,9 @@
-"""How fast facts get into the graph, beside a bare driver loop over the same rows and statements, and in which memory.
+"""Speed and memory of loading, compared with a bare driver loop over the same rows and statements.
 
-The peer sends the statements of our batches, recorded beforehand, one transaction a batch, with nothing else to do: no
-reading, no checking, no rows to build. Each runs against a fresh server of its own, in turns. Memory is the peak of a
-process that does nothing but load, for a tenth of the facts and for all of them. The time of a fact is also that of one
-among many of one subject, which must not grow with their number.
+The peer sends the recorded statements of our batches, one transaction for each, without reading, checking or building
+rows. Both use a new server each, alternating. Memory is the peak of a process that only loads, for a tenth of the facts
+and for all. The time for a fact is also measured for many facts of one subject, where it must not grow with their
+number.
 """
 
 import multiprocessing
@@ -40,11 +40,11 @@ FACTS_OF_ONE_SUBJECT = (1_250, 5_000, 20_000)
 
 @dataclass
 class OneSubject:
-    """Facts of one subject, each with an object of its own.
+    """Source of facts of one subject, each with its own object.
 
     Attributes:
         size: number of facts.
-        subject: its id, which the other ids begin with.
+        subject: its id, the prefix of the other ids.
     """
 
     size: int
@@ -55,33 +55,33 @@ class OneSubject:
 
     @property
     def fingerprint(self) -> str:
-        """One for each graph that can come of the attributes."""
+        """Identifier of the graph, from the attributes."""
         return f"one subject {self.subject} {self.size}"
 
     @property
     def total(self) -> int:
-        """Records in all three streams."""
+        """Number of records in all three streams."""
         return 2 * self.size + 1
 
     def relations(self) -> Iterator[Placed]:
-        """None: they are made when a fact names them."""
+        """Yield no relations: facts create them."""
         return iter(())
 
     def entities(self) -> Iterator[Placed]:
-        """The subject and its objects."""
+        """Yield the subject and its objects."""
         yield Placed(1, Entity(self.subject))
         for number in range(self.size):
             yield Placed(number + 2, Entity(f"{self.subject}-{number}"))
 
     def facts(self) -> Iterator[Placed]:
-        """One to each object, of five relations in turn."""
+        """Yield one fact for each object, of five relations in turn."""
         for number in range(self.size):
             object_ = f"{self.subject}-{number}"
             yield Placed(number + 1, Fact(f"F{object_}", self.subject, f"P{number % 5}", object_))
 
 
 def record(graph: Graph, source: SyntheticSource) -> list[Statements]:
-    """What a load sends, batch by batch, while it loads."""
+    """Return the batches that a load sends, recorded during the load."""
     batches: list[Statements] = []
     run, transaction = Transaction.run, Graph.transaction
 
@@ -105,7 +105,7 @@ def record(graph: Graph, source: SyntheticSource) -> list[Statements]:
 
 
 def replay(endpoint: Endpoint, batches: list[Statements]) -> float:
-    """Seconds that a bare driver needs for the recorded statements."""
+    """Return the seconds of a bare driver for the recorded statements."""
     auth = (endpoint.user, endpoint.password)
     with (
         neo4j.GraphDatabase.driver(endpoint.address, auth=auth) as driver,
@@ -123,7 +123,7 @@ def replay(endpoint: Endpoint, batches: list[Statements]) -> float:
 
 
 def subject_times(engine: str, repeat: int) -> dict[int, float]:
-    """Milliseconds that a fact of one subject takes, by how many the subject has: medians, on a warm server."""
+    """Return the median milliseconds for each fact of one subject, by their number, on a warm server."""
     times: dict[int, list[float]] = {size: [] for size in FACTS_OF_ONE_SUBJECT}
     with (
         tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary,
@@ -150,7 +150,7 @@ def _seconds_of_facts(graph: Graph, source: OneSubject) -> float:
 
 
 def peak_memory(size: int, engine: str, seed: int) -> float:
-    """Peak resident memory, in MiB, of a process that loads a synthetic graph."""
+    """Return the peak resident memory in MiB of a process that loads a synthetic graph."""
     with (
         tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary,
         ending_in_order(),
@@ -169,14 +169,14 @@ def _load_and_look(endpoint: Endpoint, size: int, seed: int) -> float:
 
 @click.command(context_settings={"max_content_width": 100})
 @click.option("--size", default=200_000, show_default=True, help="Facts.")
-@click.option("--repeat", default=3, show_default=True, help="How often each is measured; medians are compared.")
+@click.option("--repeat", default=3, show_default=True, help="Repetitions; medians are compared.")
 @click.option("--engine", default="arcadedb", show_default=True, help="arcadedb or neo4j.")
 @seed_option
 @json_option
 def main(size: int, repeat: int, engine: str, seed: int, as_json: bool) -> None:
-    """How fast facts get into the graph, beside a bare driver loop over the same rows and statements."""
+    """Measure loading, compared with a bare driver loop over the same rows and statements."""
     source = SyntheticSource(size, seed=seed)
-    # First, since a process's peak is at least what its parent had at its start.
+    # First, since a process's peak is at least its parent's memory at its start.
     rows: list[Row] = []
     for part in (size // 10, size):
         print(f"memory for {part:,} facts", file=sys.stderr)

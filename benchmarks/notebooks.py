@@ -1,7 +1,7 @@
-"""The notebooks of docs/notebooks, run anew from beginning to end, with what their cells show.
+"""Run the notebooks of docs/notebooks from beginning to end, and store their outputs.
 
-Each runs in a folder of its own and with graphs and results of its own; the demo model is the user's. A test runs them
-the same way, and holds what comes out against what stands there.
+Each runs in a separate folder with separate graphs and results; the demo model is the user's. A test runs them the same
+way and compares the outputs.
 """
 
 import os
@@ -21,14 +21,14 @@ FOLDER = Path(__file__).parent.parent / "docs" / "notebooks"
 # A cell may measure for a minute on an idle machine.
 _CELL_SECONDS = 900
 
-# What differs from run to run, or from machine to machine.
+# Texts that differ between runs or machines.
 _NUMBERS = re.compile(r"\d[\d,.:]*(?:e-?\d+)?")
 _PLACES = re.compile(r"(?:/[\w.@~+-]+)+/?")
 _COLUMN = re.compile(r"<th>([^<]+)</th>")
 
 
 def execute(path: Path) -> nbformat.NotebookNode:
-    """The notebook as it stands after all of its cells have run.
+    """Return the notebook after running all its cells.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell failed.
@@ -41,17 +41,17 @@ def execute(path: Path) -> nbformat.NotebookNode:
         client.execute()
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            # What libraries say on the way is of the machine; markup is the same in other words.
+            # Messages of libraries depend on the machine; markup repeats the text.
             cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
     notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"], "language_info": {"name": "python"}}
     return notebook
 
 
 def shown(notebook: nbformat.NotebookNode) -> list[list[str]]:
-    """What each cell of code shows, as far as it is the same on every machine.
+    """Return the machine-independent output of each code cell.
 
-    Of a table its columns; of a text its words, without numbers and places. Of a cell that is tagged ``answers``, whose
-    text follows from what the model answered, that it is a text: on another processor, a close call may go otherwise.
+    For a table its columns; for a text its words without numbers and paths. For a cell tagged ``answers``, whose text
+    depends on the model's answers, only that it is a text: close decisions can differ between processors.
     """
     return [
         [_shown(output, "answers" in cell.metadata.get("tags", ())) for output in cell.outputs]
@@ -72,7 +72,7 @@ def _shown(output: nbformat.NotebookNode, of_answers: bool) -> str:
 
 @contextmanager
 def _home(folder: Path) -> Iterator[None]:
-    """A folder as kgprobe's own, with nothing but the demo model in it."""
+    """Provide a folder as kgprobe's home, with only the demo model in it."""
     models = demo_model_folder().parent
     folder.mkdir()
     (folder / "models").symlink_to(models)
@@ -88,7 +88,7 @@ def _home(folder: Path) -> Iterator[None]:
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("names", nargs=-1)
 def main(names: tuple[str, ...]) -> None:
-    """Run the notebooks anew, or those of these names, and keep what they show."""
+    """Run the notebooks, or those with these names, and store their outputs."""
     for path in sorted(FOLDER.glob("*.ipynb")):
         if not names or path.stem in names:
             nbformat.write(execute(path), path)

@@ -1,8 +1,7 @@
-"""How far a beam's distractors are from the most plausible ones, and what either search costs.
+"""Quality of beam search relative to exact search, and the cost of both.
 
-Facts of the example graph, or of one of yours, in one of their cloze sentences, the demo model, beam search with
-several numbers of beams, and exact search. What is found by a beam is compared with what exact search has found: where
-it proves all of it, that is the truth.
+Facts of the example graph, or of yours, in one cloze sentence each, with the demo model: beam search with several
+numbers of beams is compared with exact search, which is the truth where all distractors are proved.
 """
 
 import os
@@ -41,11 +40,11 @@ Questions = Sequence[tuple[AskedFact, Cloze]]
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What one search found of all sentences, and what it cost.
+    """Result and cost of one search over all sentences.
 
     Attributes:
-        seconds: a sentence.
-        processor: seconds of it, on all cores together, a sentence.
+        seconds: wall-clock seconds for each sentence.
+        processor: processor seconds on all cores for each sentence.
     """
 
     case: str
@@ -64,7 +63,7 @@ def search(case: str, strategy: OptimalDistractors, questions: Questions, wanted
 
 
 def costs(searched: Searched) -> list[Row]:
-    """What a search cost, and how much it proved."""
+    """Return the rows of a search: cost and proved distractors."""
     found = [one for one in searched.found if one.distractors]
     proved = sum(one.certified or 0 for one in found) / sum(len(one.distractors) for one in found)
     complete = np.mean([one.certified == len(one.distractors) for one in found])
@@ -73,13 +72,13 @@ def costs(searched: Searched) -> list[Row]:
         Row(case, "prefixes expanded", float(np.mean([one.expanded for one in found])), "a sentence"),
         Row(case, "time", searched.seconds, "s a sentence", less_is_better=True),
         Row(case, "time of the processor", searched.processor, "s a sentence", less_is_better=True),
-        Row(case, "distractors proved to stand in their place", 100 * proved, "%"),
+        Row(case, "distractors proved to be in their place", 100 * proved, "%"),
         Row(case, "sentences with all of them proved", 100 * float(complete), "%"),
     ]
 
 
 def distance(beam: Searched, exact: Searched) -> list[Row]:
-    """How far a beam's distractors are from those of exact search."""
+    """Return the rows of a beam compared with exact search."""
     pairs = [(one, best) for one, best in zip(beam.found, exact.found, strict=True) if best.distractors]
     same_first, same_ten, shared, lost = [], [], [], []
     for one, best in pairs:
@@ -107,12 +106,12 @@ def measure(
     max_prefixes: int,
     seed: int,
 ) -> list[Row]:
-    """Search for all facts in every way, and compare."""
+    """Search for all facts by every method, and compare."""
     asked = ClozeItems(graph, AS_OF, relations=relations, sentences=1)
     sampled = sample_facts(askable_facts(graph, asked.relations, AS_OF), facts, seed)
     keys = [sampled[place] for place in range(len(sampled))]
     questions = [(question.fact, cloze) for question in asked.of(keys, [seed]) for cloze in question.clozes]
-    # So that the tries are there, as they are in every run but the first.
+    # Build the tries first, as in every run but the first.
     OptimalDistractors(graph, scorer, exact=True, max_prefixes=1).retrieve(questions, 1)
     strategy = OptimalDistractors(graph, scorer, exact=True, max_prefixes=max_prefixes)
     exact = search(f"exact, max_prefixes {max_prefixes:,}", strategy, questions, wanted)
@@ -135,18 +134,18 @@ def measure(
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="A graph that was loaded before.  [default: the example graph]",
 )
-@click.option("--relation", "relations", multiple=True, help="Only its facts; repeatable.  [default: all]")
-@click.option("--facts", default=50, show_default=True, help="Facts, each in one sentence.")
-@click.option("--distractors", "wanted", default=10, show_default=True, help="Distractors of each.")
+@click.option("--relation", "relations", multiple=True, help="Relation of the facts; repeatable.  [default: all]")
+@click.option("--facts", default=50, show_default=True, help="Number of facts, each in one sentence.")
+@click.option("--distractors", "wanted", default=10, show_default=True, help="Distractors for each fact.")
 @click.option(
     "--beams",
     type=click.IntRange(min=1),
     multiple=True,
     default=(10, 30, 100),
     show_default=True,
-    help="Slots that are kept, at least the number of distractors; repeatable.",
+    help="Number of beams, at least the number of distractors; repeatable.",
 )
-@click.option("--exact-only", is_flag=True, help="Leave the beams out.")
+@click.option("--exact-only", is_flag=True, help="Omit beam search.")
 @click.option("--max-prefixes", default=100_000, show_default=True, help="Prefixes that exact search may expand.")
 @seed_option
 @json_option
@@ -161,8 +160,8 @@ def main(
     seed: int,
     as_json: bool,
 ) -> None:
-    """How far a beam's distractors are from the most plausible ones, and what either search costs."""
-    # Before another home is set, since it is kept there.
+    """Compare beam search with exact search: quality and cost."""
+    # Load it before the home changes, since it is stored there.
     scorer = load_scorer(f"hf:{demo_model_folder()}")
     with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
         os.environ["KGPROBE_HOME"] = temporary

@@ -1,7 +1,7 @@
-"""A report on many facts: how long it takes to write, how large it is, how soon it opens and is searched in Chromium.
+"""Report on many facts: time to write, size, and time to open and search in Chromium.
 
-The facts are of a graph that is loaded, with its names; the answers are made up, each with ten rivals of the same
-relation, as the distractor probe leaves them. Needs Chromium and playwright.
+Facts and names come from a loaded graph; the answers are synthetic, each with ten rivals of the same relation, as from
+the distractor probe. Needs Chromium and playwright.
 """
 
 import shutil
@@ -30,7 +30,7 @@ from kgprobe.sampling.keys import FactKey
 
 RIVALS = 10
 AS_OF = 20240101
-# Words that many rows have, that some have, and that none has.
+# Words in many rows, in some, in few, and in none.
 WORDS = ("a", "france", "born in paris", "xyzzy")
 _FACTS = """
 MATCH (s:Entity)-[f:FACT]->(o:Entity) WHERE s.label <> '' AND o.label <> ''
@@ -42,7 +42,7 @@ ORDER BY fact LIMIT toInteger($limit)
 
 
 def outcomes(graph: Graph, facts: int, seed: int) -> Iterator[Outcome]:
-    """Made-up answers to facts of a graph: as many as there are, at most."""
+    """Return synthetic answers to at most this many facts of a graph."""
     generator = np.random.default_rng(seed)
     rows = list(graph.run_text(_FACTS, {"limit": facts})[1])
     by_relation: dict[str, list[Any]] = {}
@@ -52,7 +52,7 @@ def outcomes(graph: Graph, facts: int, seed: int) -> Iterator[Outcome]:
         pool = by_relation[row["relation"]]
         rivals = [pool[place] for place in generator.integers(len(pool), size=RIVALS)]
         logs = np.sort(generator.normal(-12, 5, size=RIVALS + 1))[::-1]
-        # The right answer is the most plausible one of every second fact.
+        # For every second fact, the right answer is the most plausible one.
         mine = 0 if generator.random() < 0.5 else int(generator.integers(RIVALS + 1))
         logs = np.concatenate([logs[mine : mine + 1], np.delete(logs, mine)])
         prompt = f"{row['subject_label']} has as its {row['relation_label']}"
@@ -70,7 +70,7 @@ def outcomes(graph: Graph, facts: int, seed: int) -> Iterator[Outcome]:
 
 
 def measured(graph: Graph, folder: Path, facts: int, seed: int) -> Measurement:
-    """A measurement as it lies on disk, of made-up answers."""
+    """Write a measurement of synthetic answers."""
     config = {
         "probe": "distractors",
         "options": {"distractors": RIVALS},
@@ -92,7 +92,7 @@ def measured(graph: Graph, folder: Path, facts: int, seed: int) -> Measurement:
 
 
 def in_browser(path: Path) -> Iterator[Row]:
-    """How soon a page is there, and how soon its search answers."""
+    """Return the times to open a page and to answer searches."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as started:
@@ -125,7 +125,7 @@ def in_browser(path: Path) -> Iterator[Row]:
 
 
 def measure(graph: Graph, facts: int, seed: int) -> Iterator[Row]:
-    """All rows for one graph."""
+    """Return all rows for one graph."""
     with tempfile.TemporaryDirectory() as folder:
         result = measured(graph, Path(folder), facts, seed)
         begun = time.perf_counter()
@@ -138,7 +138,7 @@ def measure(graph: Graph, facts: int, seed: int) -> Iterator[Row]:
 
 
 @click.command()
-@click.option("--facts", default=100_000, show_default=True, help="Facts that were asked.")
+@click.option("--facts", default=100_000, show_default=True, help="Number of asked facts.")
 @click.option("--graph", required=True, help="A loaded graph: its folder or its address.")
 @seed_option
 @json_option

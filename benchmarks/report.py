@@ -1,4 +1,4 @@
-"""The shape that every benchmark reports in: rows of measurements, as a table or one JSON object."""
+"""Report of a benchmark: rows of measurements, as a table or one JSON object."""
 
 import json
 import math
@@ -16,16 +16,15 @@ from rich.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measurement, and beside it the same measurement of a peer where there is one.
+    """Measurement, optionally with the same measurement of a peer.
 
     Attributes:
-        case: what was measured: an input, a size, a strategy.
-        measure: what of it: ``rate``, ``time``, ``memory``, …
-        unit: of ``value`` and ``peer_value``.
-        peer: whose value ``peer_value`` is; None where nothing is compared.
-        less_is_better: for times and sizes; decides which way ``ratio`` is taken.
-        max_difference: the greatest absolute difference between our results and the peer's, where both compute
-            the same thing.
+        case: measured input, size or strategy.
+        measure: ``rate``, ``time``, ``memory``, …
+        unit: unit of ``value`` and ``peer_value``.
+        peer: name of the peer; None without comparison.
+        less_is_better: True for times and sizes; decides the direction of ``ratio``.
+        max_difference: greatest absolute difference between our results and the peer's, if both compute the same.
     """
 
     case: str
@@ -39,7 +38,7 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """How many times better than the peer, above 1 where we are better; None without a peer or over a zero."""
+        """Ratio to the peer, above 1 if we are better; None without a peer or for a zero."""
         if self.peer_value is None:
             return None
         better, worse = (self.peer_value, self.value) if self.less_is_better else (self.value, self.peer_value)
@@ -48,14 +47,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that one run of a benchmark says.
+    """Result of one run of a benchmark.
 
     Attributes:
         benchmark: its name, as in ``python -m benchmarks.NAME``.
-        rows: the measurements, in the order they are shown.
-        seed: what its random choices followed from.
-        versions: of the libraries that matter here; see :func:`versions_of`.
-        machine: what it ran on; see :func:`describe_machine`.
+        rows: the measurements, in order.
+        seed: seed of its random choices.
+        versions: versions of the relevant libraries; see :func:`versions_of`.
+        machine: the machine; see :func:`describe_machine`.
     """
 
     benchmark: str
@@ -66,7 +65,7 @@ class Report:
 
 
 def versions_of(*distributions: str) -> dict[str, str]:
-    """The versions of Python, of kgprobe and of other installed distributions, by name.
+    """Return the versions of Python, kgprobe and other installed distributions, by name.
 
     Raises:
         importlib.metadata.PackageNotFoundError: one of them is not installed.
@@ -75,7 +74,7 @@ def versions_of(*distributions: str) -> dict[str, str]:
 
 
 def describe_machine() -> dict[str, str | int | float]:
-    """The processor's name, the cores this process may use, and the memory in GiB; nothing that names the machine."""
+    """Return the processor's name, usable cores and memory in GiB, without the machine's name."""
     affinity = getattr(os, "sched_getaffinity", None)
     return {
         "processor": _processor(),
@@ -98,7 +97,7 @@ def show(report: Report, *, as_json: bool) -> None:
         numbers = (_number(row.peer_value), _number(row.ratio), _number(row.max_difference))
         cells = (row.case, row.measure, _number(row.value), row.unit, row.peer or "", *numbers)
         table.add_row(*cells[:used])
-    # A pipe has no width: what is read there is not to be folded.
+    # A pipe has no width: do not fold.
     console = (
         Console(highlight=False, markup=False) if os.isatty(1) else Console(width=160, highlight=False, markup=False)
     )
@@ -107,7 +106,7 @@ def show(report: Report, *, as_json: bool) -> None:
 
 
 def to_json(report: Report) -> dict[str, object]:
-    """The report as plain values; a row without a peer has none of its keys."""
+    """Return the report as plain values; a row without a peer lacks the peer's keys."""
     rows = []
     for row in report.rows:
         plain = {key: value for key, value in asdict(row).items() if key != "less_is_better"}
@@ -123,7 +122,7 @@ def to_json(report: Report) -> dict[str, object]:
 
 
 def _finite(value: object) -> object:
-    # JSON knows neither infinity nor "not a number".
+    # JSON has neither infinity nor NaN.
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

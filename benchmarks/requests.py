@@ -1,8 +1,7 @@
-"""How close to the ideal time many questions to an API come, a limited number of them at once.
+"""Time of many questions to an API with limited concurrency, relative to the ideal.
 
-The server is a process of its own and answers every question after the same time. The ideal is questions / concurrency
-times that; nothing can be faster. Beside it stands the official client by itself with a semaphore, without retries'
-bookkeeping, budget or answers on disk.
+The server is a separate process and answers every question after the same latency. The ideal is questions / concurrency
+times the latency. Compared with the official client with a semaphore, without retries, budget or stored answers.
 """
 
 import asyncio
@@ -33,11 +32,11 @@ MAX_TOKENS = 32
 
 @contextmanager
 def server(latency: float) -> Iterator[str]:
-    """A server in a process of its own that answers every question after so many seconds; gives its URL."""
+    """Run a server in a separate process that answers after this many seconds; yield its URL."""
     here, there = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=_serve, args=(there, latency), daemon=True)
     process.start()
-    # Now that the process has its end, nobody waits for it if it dies.
+    # The process has this end now; close ours, so that a dead process is noticed.
     there.close()
     try:
         yield f"http://127.0.0.1:{here.recv()}/v1"
@@ -69,10 +68,10 @@ def _serve(connection: Connection, latency: float) -> None:
 
 
 def ask(url: str, requests: list[Request], concurrency: int, path: Path | None) -> tuple[float, float]:
-    """Ask all of them, with answers kept in a file or not.
+    """Ask all questions, with or without stored answers.
 
     Returns:
-        seconds, and seconds of this process's processor time.
+        wall-clock seconds and processor seconds of this process.
     """
     cache = AnswerCache(path) if path else None
     made = load_generator(
@@ -88,7 +87,7 @@ def ask(url: str, requests: list[Request], concurrency: int, path: Path | None) 
 
 
 def ask_bare(url: str, requests: list[Request], concurrency: int) -> tuple[float, float]:
-    """The same by the official client alone; returns the same."""
+    """Ask all questions by the official client; return the same."""
 
     async def run() -> None:
         turn = asyncio.Semaphore(concurrency)
@@ -110,14 +109,14 @@ def ask_bare(url: str, requests: list[Request], concurrency: int) -> tuple[float
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.option("--questions", "count", default=1000, show_default=True, help="How many are asked.")
-@click.option("--concurrency", default=32, show_default=True, help="How many at once.")
-@click.option("--latency", default=200.0, show_default=True, help="Milliseconds until the server answers.")
-@click.option("--repeat", default=3, show_default=True, help="How often; medians are shown.")
+@click.option("--questions", "count", default=1000, show_default=True, help="Number of questions.")
+@click.option("--concurrency", default=32, show_default=True, help="Requests in parallel.")
+@click.option("--latency", default=200.0, show_default=True, help="Latency of the server in milliseconds.")
+@click.option("--repeat", default=3, show_default=True, help="Repetitions; medians are shown.")
 @seed_option
 @json_option
 def main(count: int, concurrency: int, latency: float, repeat: int, seed: int, as_json: bool) -> None:
-    """How close to the ideal time many questions to an API come."""
+    """Measure many questions to an API relative to the ideal time."""
     ideal = count / concurrency * latency / 1000
     requests = [Request(f"Is {number} a number? Answer with Yes or No.", MAX_TOKENS) for number in range(count)]
     case = f"{count:,} questions, {concurrency} at once, {latency:g} ms each"

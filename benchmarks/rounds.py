@@ -1,9 +1,8 @@
-"""What a round costs apart from the model, and that it does not grow with the graph.
+"""Cost of a round without the model, which must not grow with the graph.
 
-Graphs of 10⁴, 10⁵ and 10⁶ facts at equal degree; the parts of a round: drawing the facts, sampling their distractors,
-learning, applying the answers, propagating them or writing what relations and entities have learned, writing what
-people read of the beliefs. In the model's place stands a coin; the distractors are drawn from the graph as the
-distractor probe draws them.
+Graphs of 10⁴, 10⁵ and 10⁶ facts at equal degree. The parts of a round: drawing facts, sampling distractors, learning,
+applying answers, propagating them or writing effects, and writing summaries of beliefs. A coin replaces the model;
+distractors are drawn as by the distractor probe.
 """
 
 import os
@@ -37,12 +36,12 @@ AS_OF = 20260101
 # The first rounds of a run warm up the engine's caches and compiler.
 WARM_UP = 4
 DISTRACTORS = 10
-# What each learner writes beside own answers.
+# Steps of each learner besides own answers.
 FOLLOWS = {"hierarchical": "write effects", "propagation": "propagate"}
 
 
 class Coin:
-    """Reads and draws what the distractor probe would, then tosses a coin."""
+    """Probe that reads and draws like the distractor probe, then tosses a coin."""
 
     def __init__(self, graph: Graph) -> None:
         self.relations: Sequence[str] = [row["id"] for row in graph.read("sample/relations")]
@@ -50,11 +49,11 @@ class Coin:
         self._distractors = RandomDistractors(graph)
 
     def describe(self) -> dict[str, Any]:
-        """Nothing to trace."""
+        """Return no settings."""
         return {"model": "coin"}
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
-        """A toss a fact."""
+        """Return a coin toss for each fact."""
         describe_facts(self._graph, facts)
         drawn = self._distractors.retrieve(facts, DISTRACTORS, seed)
         if any(len(rivals) < DISTRACTORS for rivals in drawn):
@@ -67,7 +66,7 @@ class Coin:
 
 
 def measure(graph: Graph, size: int, learner: str, rounds: int, batch: int, seed: int) -> list[Row]:
-    """Run rounds on a graph, and take the medians of their parts."""
+    """Run rounds on a graph and return the medians of their parts."""
     done: list[Round] = []
 
     def on_batch(done_now: Batch) -> None:
@@ -102,9 +101,9 @@ def measure(graph: Graph, size: int, learner: str, rounds: int, batch: int, seed
 )
 @click.option("--degree", default=50, show_default=True, help="Facts at an entity, on average.")
 @click.option("--rounds", default=16, show_default=True, help=f"Rounds to measure, after {WARM_UP} to warm up.")
-@click.option("--batch", default=64, show_default=True, help="Facts asked a round.")
+@click.option("--batch", default=64, show_default=True, help="Facts in a round.")
 @click.option(
-    "--learner", "learners", multiple=True, default=tuple(FOLLOWS), show_default=True, help="What is made of answers."
+    "--learner", "learners", multiple=True, default=tuple(FOLLOWS), show_default=True, help="Learner; repeatable."
 )
 @click.option("--engine", default="arcadedb", show_default=True, help="arcadedb or neo4j.")
 @click.option("--bulk", is_flag=True, help="Load by Neo4j's import; for 10⁷ facts.")
@@ -121,12 +120,12 @@ def main(
     seed: int,
     as_json: bool,
 ) -> None:
-    """What a round costs apart from the model, on graphs of growing size and equal degree."""
+    """Measure a round without the model, on graphs of growing size and equal degree."""
     rows: list[Row] = []
     for size in sizes:
         print(f"{size:,} facts on {'neo4j' if bulk else engine}", file=sys.stderr)
         with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
-            # The answers are of no use afterwards.
+            # The answers are not needed afterwards.
             os.environ["KGPROBE_HOME"] = temporary
             folder, source = Path(temporary) / "graph", SyntheticSource(size, degree, seed)
             if bulk:

@@ -1,4 +1,4 @@
-"""Order of explore/suspects: planted mistakes against facts that made-up models do not know.
+"""Order of explore/suspects: planted mistakes compared with facts that synthetic models do not know.
 
 Three models answer each fact of the example graph four times. The difficulty of a fact (of its entities and its own) is
 the same for all models to some share. On 75 facts, as if the graph were wrong there, every answer is wrong with
@@ -68,7 +68,7 @@ def answer(facts: Sequence[dict[str, Any]], share: float, planted: set[str], ran
 
 
 def measure(graph: Graph, facts: Sequence[dict[str, Any]], share: float, random: np.random.Generator) -> Quality:
-    """Return the quality of the list for one set of made-up models."""
+    """Return the quality of the list for one set of synthetic models."""
     planted = {facts[place]["fact"] for place in random.choice(len(facts), PLANTED, replace=False)}
     wrong = answer(facts, share, planted, random)
     for model in range(MODELS):
@@ -108,7 +108,7 @@ def _before(scores: NDArray[Any], is_planted: NDArray[np.bool_]) -> float:
 
 
 @click.command()
-@click.option("--repetitions", default=5, show_default=True, help="Sets of made-up models for each share.")
+@click.option("--repetitions", default=5, show_default=True, help="Sets of synthetic models for each share.")
 @seed_option
 @json_option
 def main(repetitions: int, seed: int, as_json: bool) -> None:

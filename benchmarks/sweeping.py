@@ -1,7 +1,7 @@
-"""``python -m benchmarks.sweeping``: a whole made-up graph is judged, killed on the way, and comes to the same.
+"""``python -m benchmarks.sweeping``: judge a whole synthetic graph with kills, and compare the results.
 
-A tiny model with random weights and a judge that knows nothing: what is measured is everything but the model. The
-sweep is `kgprobe judge predict` in a process of its own, as a user would begin it.
+A tiny model and a judge with random weights: everything but the model is measured. The sweep is `kgprobe judge predict`
+in a separate process.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ _SECONDS = 0.2
 
 
 def random_judge(graph: Graph, scorer: "Scorer", relations: list[str], prompt: StatePrompt, as_of: int) -> Judge:
-    """A judge with random weights that tells all three answers about alike often."""
+    """Return a judge with random weights that gives all three answers about equally often."""
     random = np.random.default_rng(1)
     texts = [f"{prompt.before}Entity {number} is related to entity {number + 1}.{prompt.after}" for number in range(20)]
     states = scorer.states([1]).read(texts).values[:, 0]
@@ -64,7 +64,7 @@ def random_judge(graph: Graph, scorer: "Scorer", relations: list[str], prompt: S
 
 
 def write_tiny_model(folder: Path) -> str:
-    """A Llama of two layers with random weights, and a tokenizer that knows the words of made-up graphs; its spec."""
+    """Write a Llama of two layers with random weights and a tokenizer for synthetic graphs; return its spec."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -93,18 +93,18 @@ def write_tiny_model(folder: Path) -> str:
 
 @dataclass
 class Peak:
-    """The most memory that a process had, in bytes.
+    """Peak memory of a process, in bytes.
 
     Attributes:
-        own: what it wrote itself.
-        whole: with the files that are mapped into it, as far as they were in memory.
+        own: private memory.
+        whole: including the resident part of mapped files.
     """
 
     own: int = 0
     whole: int = 0
 
     def look(self, process: psutil.Process) -> None:
-        """See how much it has now."""
+        """Update the peaks."""
         with suppress(psutil.Error):
             memory = process.memory_info()
             self.own = max(self.own, memory.rss - memory.shared)
@@ -112,7 +112,7 @@ class Peak:
 
 
 def run_sweep(place: Path, name: str, kill_at: float | None, peak: Peak) -> float:
-    """Judge the graph in a process of its own; seconds. It is killed once that share of the shards is there."""
+    """Judge the graph in a separate process and return seconds; kill it after that share of the shards."""
     command = [sys.executable, "-m", "kgprobe", "judge", "predict", str(place / "judge"), "--name", name]
     began = time.monotonic()
     process = subprocess.Popen([*command, "--graph", str(place / "graph")], stdout=subprocess.DEVNULL)
@@ -134,7 +134,7 @@ def run_sweep(place: Path, name: str, kill_at: float | None, peak: Peak) -> floa
 
 
 def digest_of(shards: Path) -> str:
-    """A text that is the same for the same rows."""
+    """Return a digest of the rows."""
     digest = hashlib.sha256()
     for path in sorted(shards.glob("*.parquet")):
         for batch in pq.ParquetFile(path).iter_batches():
@@ -161,7 +161,7 @@ def measure(place: Path, facts: int, degree: int, kills: int, seed: int) -> list
         for number in range(kills):
             run_sweep(place, "killed", (number + 1) / (kills + 1), peak)
         run_sweep(place, "killed", None, peak)
-        # The columns are there by now.
+        # The columns exist by now.
         seconds = run_sweep(place, "whole", None, peak)
     sweeps = place / "home" / "sweeps"
     same = digest_of(sweeps / "killed" / "shards") == digest_of(sweeps / "whole" / "shards")
@@ -181,11 +181,11 @@ def measure(place: Path, facts: int, degree: int, kills: int, seed: int) -> list
 @click.command(context_settings={"max_content_width": 100})
 @click.option("--facts", "sizes", type=int, multiple=True, default=(2_000_000,), show_default=True, help="Facts.")
 @click.option("--degree", default=8, show_default=True, help="Facts at an entity, on average.")
-@click.option("--kills", default=2, show_default=True, help="How often the sweep is killed.")
+@click.option("--kills", default=2, show_default=True, help="Number of kills.")
 @seed_option
 @json_option
 def main(sizes: tuple[int, ...], degree: int, kills: int, seed: int, as_json: bool) -> None:
-    """What judging a whole graph costs apart from the model, and whether being killed changes anything."""
+    """Measure judging a whole graph without the model, and compare results after kills."""
     rows: list[Row] = []
     for facts in sizes:
         print(f"{facts:,} facts", file=sys.stderr)

@@ -12,12 +12,12 @@ _DRAWN = 10_000
 
 @dataclass
 class SyntheticSource:
-    """Facts between random entities: every entity has about ``degree`` facts and one of ten types.
+    """Source of facts between random entities, with about ``degree`` facts and one of ten types each.
 
     Attributes:
         size: number of facts.
         degree: facts at an entity, on average.
-        seed: what the choices follow from.
+        seed: seed of all random choices.
     """
 
     size: int
@@ -29,12 +29,12 @@ class SyntheticSource:
 
     @property
     def fingerprint(self) -> str:
-        """One for each graph that can come of the attributes."""
+        """Identifier of the graph, from the attributes."""
         return f"synthetic {self.size} {self.degree} {self.seed}"
 
     @property
     def total(self) -> int:
-        """Records in all three streams."""
+        """Number of records in all three streams."""
         return self.size + self._entities() + 5
 
     def relations(self) -> Iterator[Placed]:
@@ -43,17 +43,17 @@ class SyntheticSource:
             yield Placed(number + 1, Relation(f"P{number}", f"relation {number}", clozes=("[X] is related to [Y]",)))
 
     def entities(self) -> Iterator[Placed]:
-        """Entities with a label, an alias and a type."""
+        """Yield entities with a label, an alias and a type."""
         for number in range(self._entities()):
             label = f"entity number {number}"
             yield Placed(number + 1, Entity(f"Q{number}", label, (f"alias {number}",), types=(f"T{number % 10}",)))
 
     def facts(self) -> Iterator[Placed]:
-        """Facts between random entities."""
+        """Yield facts between random entities."""
         generator = np.random.default_rng(self.seed)
         count = self._entities()
         for first in range(0, self.size, _DRAWN):
-            # At once, so that little of what a benchmark measures is this.
+            # Vectorized, so that benchmarks measure little of this.
             ends = generator.integers(count, size=(min(_DRAWN, self.size - first), 2)).tolist()
             for number, (subject, object_) in enumerate(ends, start=first):
                 yield Placed(number + 1, Fact(f"F{number}", f"Q{subject}", f"P{number % 5}", f"Q{object_}"))

@@ -1,8 +1,8 @@
-"""How fast the Wikidata reader goes: entities a second of the usual 13 KB on one core, by compression and by stream.
+"""Speed of the Wikidata reader: entities of 13 KB per second on one core, by compression and by stream.
 
-The peer is the straightforward reader: the same file, each line a Python object by ``json`` (or ``orjson``, where it is
-installed), the same records picked out of it. Seconds are the processor's, of one thread, so that others who
-use the machine count for little; each figure is the best of several runs.
+The peer is a straightforward reader of the same file: each line is parsed by ``json`` (or ``orjson``, if installed),
+and the same records are taken from it. Seconds are processor time of one thread; each figure is the best of several
+runs.
 """
 
 import bz2
@@ -26,7 +26,7 @@ from kgprobe.cli.options import json_option, seed_option
 from kgprobe.records import Entity, Fact
 from kgprobe.sources.contract import Source, open_source
 
-# One whole entity as Wikidata gave it; where it is absent, one made up in the same shape stands in for it.
+# A complete entity of Wikidata; without the file, a synthetic one of the same shape.
 REAL = Path(__file__).parents[2] / "shared" / "data" / "wikidata" / "Q22.json"
 
 PACK: Mapping[str, Callable[[bytes], bytes]] = {"plain": bytes, "gz": gzip.compress, "bz2": bz2.compress}
@@ -35,7 +35,7 @@ STREAMS = ("relations", "entities", "facts")
 
 
 def base_entity() -> dict[str, Any]:
-    """A rich entity in Wikidata's JSON form, from which smaller ones are cut."""
+    """Return a rich entity in Wikidata's JSON format, from which smaller ones are cut."""
     if REAL.exists():
         entity: dict[str, Any] = json.loads(REAL.read_text(encoding="utf-8"))
         return entity
@@ -55,10 +55,10 @@ def base_entity() -> dict[str, Any]:
 
 
 def usual_entities(count: int, seed: int) -> Iterator[bytes]:
-    """Lines of a dump, without brackets and commas: entities of 13 KB on average, with qualifiers and references.
+    """Yield lines of a dump without brackets and commas: entities of 13 KB on average, with qualifiers and references.
 
     The shares of labels, statements and site links are those of the rich entity; ids, hashes and references are
-    made anew for each, as they are what compresses least.
+    new for each, since they compress least.
     """
     base, choices = base_entity(), random.Random(seed)
     for number in range(1, count + 1):
@@ -133,7 +133,7 @@ def _time_snak(relation: str, choices: random.Random) -> dict[str, Any]:
 
 
 def plain_records(kind: str, path: Path, stream: str, loads: Callable[[bytes], Any]) -> Iterator[tuple[Any, ...]]:
-    """What the straightforward reader makes of a dump: as many of the records' fields as are compared."""
+    """Return the compared fields of a dump by the straightforward reader."""
     with OPEN[kind](path) as lines:
         for line in lines:
             text = line.strip().rstrip(b",")
@@ -165,7 +165,7 @@ _PICK = {"entities": _pick_entity, "facts": _pick_facts}
 
 
 def own_records(source: Source, stream: str) -> Iterator[tuple[Any, ...]]:
-    """The same fields of our own records."""
+    """Return the same fields of our records."""
     for placed in getattr(source, stream)():
         record = placed.record
         if isinstance(record, Entity):
@@ -175,7 +175,7 @@ def own_records(source: Source, stream: str) -> Iterator[tuple[Any, ...]]:
 
 
 def seconds_of(work: Callable[[], object], repeats: int) -> float:
-    """The processor's seconds that a piece of work takes, at best."""
+    """Return the least processor seconds of a task."""
     taken = []
     for _ in range(repeats):
         before = time.process_time()
@@ -185,13 +185,13 @@ def seconds_of(work: Callable[[], object], repeats: int) -> float:
 
 
 def exhaust(records: Iterator[object]) -> None:
-    """Go through all of a stream."""
+    """Read all of a stream."""
     for _ in records:
         pass
 
 
 def measure(folder: Path, count: int, repeats: int, seed: int, kinds: Collection[str]) -> list[Row]:
-    """All rows: each stream in each compression, and the three streams that make a whole load."""
+    """Return all rows: each stream in each compression, and the three streams of a load."""
     peers = {"json": json.loads}
     with suppress(ImportError):
         peers["orjson"] = importlib.import_module("orjson").loads
@@ -220,13 +220,17 @@ def measure(folder: Path, count: int, repeats: int, seed: int, kinds: Collection
 
 
 @click.command()
-@click.option("--entities", "count", default=5000, show_default=True, type=click.IntRange(1), help="In the dump.")
-@click.option("--repeats", default=3, show_default=True, type=click.IntRange(1), help="Runs, of which the best counts.")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(list(PACK)), help="Of packing.  [default: all]")
+@click.option(
+    "--entities", "count", default=5000, show_default=True, type=click.IntRange(1), help="Entities in the dump."
+)
+@click.option("--repeats", default=3, show_default=True, type=click.IntRange(1), help="Runs; the best counts.")
+@click.option(
+    "--kind", "kinds", multiple=True, type=click.Choice(list(PACK)), help="Compression; repeatable.  [default: all]"
+)
 @seed_option
 @json_option
 def main(count: int, repeats: int, kinds: tuple[str, ...], seed: int, as_json: bool) -> None:
-    """How fast the Wikidata reader goes, on one core, beside a straightforward reader."""
+    """Measure the Wikidata reader on one core, compared with a straightforward reader."""
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(Path(folder), count, repeats, seed, kinds or list(PACK))
     unpacker = ["isal"] if importlib.util.find_spec("isal") else []

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.scoring``: the measurements, and the table of them."""
+"""``python -m benchmarks.scoring``: measurements and their table."""
 
 import os
 import sys
@@ -24,10 +24,10 @@ REPEATS = 3
 
 
 def measure(scorer: "Scorer", case: Case, peers: Sequence[str], questions: int | None) -> list[Row]:
-    """A case by us, beside its arithmetic limit, and by the peers."""
+    """Return the rows of a case: ours, the arithmetic limit, and the peers."""
     tokenized = scorer.tokenize(case.prompts, case.continuations, eos=case.eos)
     work = work_of(scorer.model, tokenized)
-    # The first time, memory is got and caches are filled.
+    # Warm up memory and caches.
     warm = case.part(2, 20)
     scorer.score(warm.prompts, warm.continuations, eos=case.eos)
     before = time_products(scorer.model, REPEATS)
@@ -84,12 +84,12 @@ def measure(scorer: "Scorer", case: Case, peers: Sequence[str], questions: int |
     multiple=True,
     default=tuple(PARTS),
     show_default=True,
-    help="Measure this one; repeatable.",
+    help="Case to measure; repeatable.",
 )
 @click.option(
     "--questions",
     type=click.IntRange(min=1),
-    help="How many questions of a case a peer gets, whole.  [default: 6, a part of one, a part of one]",
+    help="Complete questions of a case for a peer.  [default: 6, a part of one, a part of one]",
 )
 @click.option(
     "--peer",
@@ -98,12 +98,12 @@ def measure(scorer: "Scorer", case: Case, peers: Sequence[str], questions: int |
     multiple=True,
     default=tuple(PEERS),
     show_default=True,
-    help="Compare with this one; repeatable.",
+    help="Peer to compare with; repeatable.",
 )
-@click.option("--profile", "profiled", is_flag=True, help="Also where the time goes, by kind of operation.")
-@click.option("--shape", type=click.Choice(tuple(SHAPES)), help="Random weights of this shape; no peers.")
-@click.option("--device", default="cpu", show_default=True, help="As torch names it.")
-@click.option("--dtype", default="float32", show_default=True, help="float32, bfloat16 or float16.")
+@click.option("--profile", "profiled", is_flag=True, help="Also report time by kind of operation.")
+@click.option("--shape", type=click.Choice(tuple(SHAPES)), help="Use random weights of this shape, without peers.")
+@click.option("--device", default="cpu", show_default=True, help="Torch device.")
+@click.option("--dtype", default="float32", show_default=True, help="Precision: float32, bfloat16 or float16.")
 @seed_option
 @json_option
 def main(
@@ -117,7 +117,7 @@ def main(
     seed: int,
     as_json: bool,
 ) -> None:
-    """What scoring costs, beside the peers and beside what the matrix products alone would take."""
+    """Measure scoring, compared with peers and with the necessary matrix products."""
     from kgprobe.models.spec import load_scorer
 
     example = read_example()

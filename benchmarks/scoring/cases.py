@@ -1,4 +1,4 @@
-"""What is scored: cases made of the names and sentences of the example graph."""
+"""Scored cases, from the names and sentences of the example graph."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,8 +17,8 @@ class Case:
     Attributes:
         name: ``options``, ``examples`` or ``distractors``.
         prompts: the questions.
-        continuations: for each of them its options.
-        eos: whether EOS is scored behind each.
+        continuations: the options of each question.
+        eos: True if EOS is scored after each.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Case:
     eos: bool = False
 
     def part(self, questions: int, continuations: int | None = None) -> "Case":
-        """The first questions, with their first continuations or with all."""
+        """Return the first questions, with their first or all continuations."""
         return Case(
             self.name,
             self.prompts[:questions],
@@ -37,29 +37,29 @@ class Case:
 
     @property
     def size(self) -> int:
-        """How many continuations there are."""
+        """Number of continuations."""
         return sum(map(len, self.continuations))
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """The example graph's records, by id."""
+    """Records of the example graph, by id."""
 
     entities: Mapping[str, Entity]
     relations: Mapping[str, Relation]
     facts: Sequence[Fact]
 
     def cloze(self, fact: Fact, generator: random.Random) -> Cloze:
-        """One of the fact's sentences."""
+        """Return one of the fact's sentences."""
         return Cloze(generator.choice(self.relations[fact.relation].clozes), self.label(fact.subject))
 
     def label(self, entity: str) -> str:
-        """An entity's name."""
+        """Return an entity's name."""
         return self.entities[entity].label or entity
 
 
 def read_example() -> Example:
-    """The records of the example that kgprobe brings along."""
+    """Return the records of the included example graph."""
     source: Source = open_source("example")
     return Example(
         {one.id: one for one in _records(source.entities(), Entity)},
@@ -78,7 +78,7 @@ def _records(stream: Iterator[Placed], kind: type[R]) -> Iterator[R]:
 
 
 def options_case(example: Example, tokens: Callable[[str], int], seed: int) -> Case:
-    """60 questions, each with the right object and 59 others of its relation, of three tokens at most."""
+    """Return 60 questions with the right object and 59 others of its relation, of at most three tokens."""
     generator = random.Random(seed)
     prompts, continuations = [], []
     for fact in generator.sample(example.facts, len(example.facts)):
@@ -96,7 +96,7 @@ def options_case(example: Example, tokens: Callable[[str], int], seed: int) -> C
 
 
 def examples_case(example: Example, seed: int) -> Case:
-    """20 countries with 100 capitals each, behind 50 countries with theirs."""
+    """Return 20 countries with 100 capitals each, after 50 examples."""
     generator = random.Random(seed)
     current = {fact.subject: fact for fact in example.facts if fact.relation == "P36" and fact.end is None}
     pairs = [(example.label(fact.subject), example.label(fact.object)) for fact in current.values()]
@@ -112,7 +112,7 @@ def examples_case(example: Example, seed: int) -> Case:
 
 
 def distractors_case(example: Example, seed: int) -> Case:
-    """50 facts with 200 distractors each, all names of all of them, and EOS."""
+    """Return 50 facts with 200 distractors each, with all names and EOS."""
     generator = random.Random(seed)
     several = [entity for entity in example.entities.values() if entity.label and entity.aliases]
     prompts, continuations = [], []

@@ -1,4 +1,4 @@
-"""The arithmetic limit: how long the matrix products alone would take that nobody can do without."""
+"""Arithmetic limit: the time of the necessary matrix products."""
 
 import time
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What has to be computed, whatever the way.
+    """Necessary work.
 
     Attributes:
-        nodes: different token sequences that the model has to take in, counted by their last tokens.
-        positions: those of them that something is asked of.
+        nodes: distinct token prefixes, counted by their last tokens.
+        positions: nodes with a requested probability.
         attention: floating-point operations of all layers' attention, each node to itself and all before it.
     """
 
@@ -29,7 +29,7 @@ class Work:
 
 
 def work_of(model: "PreTrainedModel", prompts: Sequence["TokenizedPrompt"]) -> Work:
-    """The tries of all prompts as one, counted."""
+    """Return the work of the tries of all prompts."""
     places: dict[tuple[int, int], int] = {}
     depths: list[int] = []
     asked: set[int] = set()
@@ -56,18 +56,18 @@ def work_of(model: "PreTrainedModel", prompts: Sequence["TokenizedPrompt"]) -> W
     kinds = getattr(config, "layer_types", None) or ["full_attention"] * config.num_hidden_layers
     near = np.minimum(before, config.sliding_window) if "sliding_attention" in kinds else before
     seen = sum(int((near if kind == "sliding_attention" else before).sum()) for kind in kinds)
-    # A product with the keys and one with the values, each of a multiplication and an addition.
+    # A product with the keys and one with the values, each a multiplication and an addition.
     return Work(len(depths), len(asked), 4.0 * width * seen)
 
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """How long the model's matrix products take, at their fastest.
+    """Fastest times of the model's matrix products.
 
     Attributes:
-        node: seconds a token for all linear layers but the vocabulary.
-        position: seconds a token for the vocabulary.
-        rate: floating-point operations a second over the linear layers.
+        node: seconds per token for all linear layers but the vocabulary.
+        position: seconds per token for the vocabulary.
+        rate: floating-point operations per second over the linear layers.
     """
 
     node: float
@@ -75,12 +75,12 @@ class Products:
     rate: float
 
     def seconds(self, work: Work) -> float:
-        """The arithmetic limit: how long nothing but the necessary products would take."""
+        """Return the arithmetic limit in seconds."""
         return work.nodes * self.node + work.positions * self.position + work.attention / self.rate
 
 
 def time_products(model: "PreTrainedModel", repeats: int) -> Products:
-    """The linear layers one after the other with their own weights, and the vocabulary in pieces."""
+    """Time the linear layers in order with their weights, and the vocabulary in pieces."""
     import torch
     from torch.nn.functional import linear
 

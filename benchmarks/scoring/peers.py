@@ -1,4 +1,4 @@
-"""The peers: the log-probabilities of a case, each library's fastest way."""
+"""Peers: log-probabilities of a case, by each library's fastest method."""
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
 
 Floats = NDArray[np.float64]
-# What the peers get by default: so many questions, and so many continuations of each.
+# Default number of questions for the peers, and of continuations of each.
 PARTS = {"options": (6, 60), "examples": (1, 20), "distractors": (1, 256)}
-# Continuations that go through a model together.
+# Batch sizes in continuations.
 BATCHES = {
     "lm-evaluation-harness": {"options": 16, "examples": 4, "distractors": 16},
     "lm-pub-quiz": {"options": 60, "examples": 4, "distractors": 64},
@@ -24,7 +24,7 @@ WITHOUT_EOS = {"lm-pub-quiz"}
 
 
 def harness_scores(scorer: "Scorer", case: Case) -> Floats:
-    """The case by lm-evaluation-harness."""
+    """Score a case by lm-evaluation-harness."""
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
 
@@ -43,10 +43,10 @@ def harness_scores(scorer: "Scorer", case: Case) -> Floats:
 
 
 def quiz_scores(scorer: "Scorer", case: Case) -> Floats:
-    """The case by lm-pub-quiz, without EOS."""
+    """Score a case by lm-pub-quiz, without EOS."""
     from lm_pub_quiz import CausalLMEvaluator
 
-    # It leaves settings of its own in it; and padded on the left, it would miss the BOS token and add another.
+    # It changes the tokenizer's settings; with left padding, it would miss the BOS token and add another.
     tokenizer = deepcopy(scorer.tokenizer)
     tokenizer.padding_side = "right"
     peer = CausalLMEvaluator.from_model(

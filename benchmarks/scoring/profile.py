@@ -1,4 +1,4 @@
-"""Where the time goes that is not the limit's: operations of a run, by kind, as torch counts them."""
+"""Profile of a run: time of operations by kind, as torch counts them."""
 
 import time
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from benchmarks.scoring.cases import Case
     from kgprobe.models.scoring.scorer import Scorer
 
-# Which operations are of a kind, by the beginnings of their names; all others are the model's own, between products.
+# Kinds of operations by prefixes of their names; all others are the model's own, between products.
 KINDS = {
     "matrix products": ("aten::mm", "aten::addmm", "aten::bmm"),
     "attention": ("aten::_scaled_dot_product",),
@@ -20,7 +20,7 @@ OUTSIDE = "outside of all operations: tokens, tries, batches"
 
 
 def profile(scorer: "Scorer", case: "Case") -> list[Row]:
-    """What share of a case's time each kind of operation takes, on a CPU."""
+    """Return the share of a case's time for each kind of operation, on a CPU."""
     import torch
 
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:

@@ -1,4 +1,4 @@
-"""Models of a shape with random weights, where speed alone is asked for."""
+"""Models with random weights of a given shape, to measure speed."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -38,12 +38,12 @@ SHAPES: Mapping[str, Mapping[str, int]] = {
         "max_position_embeddings": 4096,
     },
 }
-# About as many different tokens as give a name four of them.
+# Vocabulary size with about four tokens for each name.
 TOKENS = 2_000
 
 
 def random_scorer(shape: str, example: Example, device: str, dtype: str, seed: int) -> "Scorer":
-    """A Llama of this shape with random weights, and a tokenizer made from the example's names."""
+    """Return a Llama of this shape with random weights, and a tokenizer made from the example's names."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
