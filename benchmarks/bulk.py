@@ -62,7 +62,7 @@ def _entity(number: int, objects: list[int], relations: list[int], years: list[i
     for index, (object_, relation, year) in enumerate(zip(objects, relations, years, strict=True)):
         by_relation.setdefault(relation, []).append(_statement(number, index, f"P{relation + 100}", object_, year))
     statements = [f'"P31":[{_statement(number, 99, "P31", 10**9 + type_, 0)}]']
-    statements += [f'"P{relation + 100}":[{",".join(its)}]' for relation, its in by_relation.items()]
+    statements += [f'"P{relation + 100}":[{",".join(group)}]' for relation, group in by_relation.items()]
     links = ",".join(
         f'"{code}wiki":{{"site":"{code}wiki","title":"Page {number}","badges":[]}}' for code in LANGUAGES[:4]
     )

@@ -184,9 +184,9 @@ def _plain(name: str) -> str:
 
 def differences(result: Comparison) -> list[str]:
     """Return all differences by key: an entity's id, or subject, relation and object separated by spaces."""
-    found = [identifier for identifier, _, _ in result.other_labels]
-    found += [" ".join(triple) for triple in result.other_objects]
-    return found + [" ".join(triple) for triple, _, _ in result.other_dates]
+    keys = [identifier for identifier, _, _ in result.other_labels]
+    keys += [" ".join(triple) for triple in result.other_objects]
+    return keys + [" ".join(triple) for triple, _, _ in result.other_dates]
 
 
 def main() -> None:
@@ -204,13 +204,13 @@ def main() -> None:
     print(f"{result.ids:,} of {len(entities):,} ids are covered; {result.labels:,} of them agree in a name.")
     print(f"{result.facts.total():,} of {len(facts):,} facts are confirmed, {result.dates:,} dates with them:")
     print("  " + ", ".join(f"{relation} {count}" for relation, count in result.facts.most_common()))
-    found = {identifier: f"{ours} here, {theirs} there" for identifier, ours, theirs in result.other_labels}
+    differing = {identifier: f"{ours} here, {theirs} there" for identifier, ours, theirs in result.other_labels}
     for triple in result.other_objects:
-        found[" ".join(triple)] = f"{name(triple.subject)}, {name(triple.object)}: there, not here"
+        differing[" ".join(triple)] = f"{name(triple.subject)}, {name(triple.object)}: there, not here"
     for triple, ours, theirs in result.other_dates:
-        found[" ".join(triple)] = f"{name(triple.subject)}, {name(triple.object)}: {ours} here, {theirs} there"
-    print(f"{len(found)} differences, {len(found.keys() - EXPLAINED.keys())} of them unexplained:")
-    for key, difference in found.items():
+        differing[" ".join(triple)] = f"{name(triple.subject)}, {name(triple.object)}: {ours} here, {theirs} there"
+    print(f"{len(differing)} differences, {len(differing.keys() - EXPLAINED.keys())} of them unexplained:")
+    for key, difference in differing.items():
         print(f"  {key}: {difference} ({EXPLAINED.get(key, 'unexplained')})")
 
 

@@ -134,14 +134,14 @@ def _repeat(graph: MadeUpGraph, sums: PredictionSums, case: Case, random: np.ran
         graph.subjects[drawn] if case.draw.endswith("told") else None,
         graph.objects[drawn] if case.draw.endswith("both told") else None,
     )
-    found = estimate_mean(facts, sums, EstimatorOptions(confidence=CONFIDENCE))
+    estimate = estimate_mean(facts, sums, EstimatorOptions(confidence=CONFIDENCE))
     alone = estimate_mean(facts, sums, EstimatorOptions(confidence=CONFIDENCE, weight=0.0))
     return (
-        found.low <= truth <= found.high,
-        found.high - found.low,
+        estimate.low <= truth <= estimate.high,
+        estimate.high - estimate.low,
         alone.low <= truth <= alone.high,
         alone.high - alone.low,
-        found.value - truth,
+        estimate.value - truth,
     )
 
 

@@ -87,12 +87,12 @@ def measure(case: Case, repetitions: int, seed: int) -> Coverage:
         of_hub = float(theta[hub].mean())
         for _ in range(min(a_graph, repetitions - first)):
             rates = ask(graph, theta, case, random)
-            found, its = rates.rate(confidence=CONFIDENCE), rates.rate(hub, confidence=CONFIDENCE)
-            if found is None:
+            overall, hub_rate = rates.rate(confidence=CONFIDENCE), rates.rate(hub, confidence=CONFIDENCE)
+            if overall is None:
                 raise ValueError(f"{case} has too few draws")
-            rows.append((found.low <= truth <= found.high, found.high - found.low, found.value - truth))
-            if its is not None and its.labelled >= ENOUGH:
-                hubs.append((its.low <= of_hub <= its.high, its.high - its.low))
+            rows.append((overall.low <= truth <= overall.high, overall.high - overall.low, overall.value - truth))
+            if hub_rate is not None and hub_rate.labelled >= ENOUGH:
+                hubs.append((hub_rate.low <= of_hub <= hub_rate.high, hub_rate.high - hub_rate.low))
     held, width, error = np.mean(rows, axis=0).tolist()
     # Few repetitions have enough draws if the mean is just below.
     of_hubs = np.mean(hubs, axis=0).tolist() if len(hubs) > repetitions / 2 else (None, None)
@@ -103,23 +103,23 @@ def ask(graph: MadeUpGraph, theta: Floats, case: Case, random: np.random.Generat
     """Return the rounds of a repetition."""
     rounds, rates = SIZES[case.answers], CorrectedRates(FACTS)
     batch, floor = case.answers // rounds, DESIGNS[case.design]
-    right = asked = 0
+    right = answered = 0
     for _ in range(rounds):
-        level = (1 + right) / (2 + asked)
+        level = (1 + right) / (2 + answered)
         predictions = np.clip(_PREDICTED * graph.predictions + (1 - _PREDICTED) * level, 0.02, 0.98)
         if case.design == "uniform":
             chances = np.full(FACTS, batch / FACTS)
             drawn = random.choice(FACTS, batch, replace=False)
         else:
-            wanted = np.sqrt(predictions * (1 - predictions))
+            weights = np.sqrt(predictions * (1 - predictions))
             if case.design == "surest":
-                wanted = np.where(predictions > 0.5, _SUREST, 1.0)
-            chances = chances_of((1 - floor) * wanted / wanted.sum() + floor / FACTS, batch)
+                weights = np.where(predictions > 0.5, _SUREST, 1.0)
+            chances = chances_of((1 - floor) * weights / weights.sum() + floor / FACTS, batch)
             drawn = draw_by(chances, random)
         answers, yes = random.random(len(drawn)) < theta[drawn], np.ones(len(drawn), np.bool_)
         rates.predict(predictions)
         rates.add(RoundDraws(drawn, chances[drawn], float(chances.min()), answers, yes, yes))
-        right, asked = right + int(answers.sum()), asked + len(drawn)
+        right, answered = right + int(answers.sum()), answered + len(drawn)
     return rates
 
 
@@ -225,10 +225,10 @@ def main(repetitions: int, processes: int, designs: tuple[str, ...], seed: int, 
 
     Adversarial designs (steady, again, last, right) have 95% intervals.
     """
-    wanted = designs or (*DESIGNS, *ADVERSARIES)
-    cases = itertools.product([design for design in wanted if design in DESIGNS], PREDICTORS, RATES, SIZES)
+    selected = designs or (*DESIGNS, *ADVERSARIES)
+    cases = itertools.product([design for design in selected if design in DESIGNS], PREDICTORS, RATES, SIZES)
     work = [(Case(answers, rate, predictor, design), repetitions, seed) for design, predictor, rate, answers in cases]
-    kinds = [design for design in wanted if design in ADVERSARIES]
+    kinds = [design for design in selected if design in ADVERSARIES]
     adversaries = itertools.starmap(
         Adversary, itertools.product(kinds, ADVERSARY_SHARES, ADVERSARY_FLOORS, ADVERSARY_ROUNDS)
     )

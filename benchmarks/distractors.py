@@ -133,8 +133,8 @@ def measure(graph: Graph, retrievers: Sequence[Retriever], sizes: Sequence[int],
         ("former objects", f"{FORMER} distractors", FORMER, partial(_retrieve, former, FORMER)),
     ]
     for retriever in retrievers:
-        for wanted in WANTED:
-            tasks += [(retriever.name, f"{wanted} distractors", wanted, partial(_retrieve, retriever, wanted))]
+        for count in WANTED:
+            tasks += [(retriever.name, f"{count} distractors", count, partial(_retrieve, retriever, count))]
     rows = []
     for name, of, least, task in tasks:
         seconds: dict[int, list[float]] = {size: [] for size in sizes}
@@ -142,9 +142,9 @@ def measure(graph: Graph, retrievers: Sequence[Retriever], sizes: Sequence[int],
             for size in sizes:
                 some = keys[size][start : start + batch]
                 clock = time.perf_counter()
-                found = task(size, some, start)
+                distractors = task(size, some, start)
                 seconds[size].append((time.perf_counter() - clock) / len(some))
-                if any(len(rivals) < least for rivals in found):
+                if any(len(rivals) < least for rivals in distractors):
                     raise RuntimeError("a fact of the synthetic graph lacks distractors")
         for size in sizes:
             # The first batch warms up the engine's caches and reads the members of small types.
@@ -155,7 +155,10 @@ def measure(graph: Graph, retrievers: Sequence[Retriever], sizes: Sequence[int],
 
 def _tried(graph: Graph, keys: Mapping[int, Sequence[FactKey]]) -> dict[int, list[int]]:
     """Return random entity numbers, half of them of the type; values have the first numbers."""
-    drawn = {size: RandomDistractors(graph).retrieve(its[:1], TRIED // 2, [0])[0] for size, its in keys.items()}
+    drawn = {
+        size: RandomDistractors(graph).retrieve(keys_of_size[:1], TRIED // 2, [0])[0]
+        for size, keys_of_size in keys.items()
+    }
     return {size: [*range(TRIED // 2), *(member.number for member in members)] for size, members in drawn.items()}
 
 

@@ -53,13 +53,13 @@ def measure(graph: Graph, scorer: "Scorer", probe: ExampleProbe, facts: int, bat
     probe.ask(keys[:batch], [seed])
     warm = time.perf_counter() - clock
     ours = theirs = 0.0
-    choices = computed = asked = 0
+    choices = computed = facts_done = 0
     differences = [0.0]
     for first in range(batch, len(keys), batch):
         clock = time.perf_counter()
         outcomes = probe.ask(keys[first : first + batch], [seed])
         ours += time.perf_counter() - clock
-        asked += len(outcomes)
+        facts_done += len(outcomes)
         each = [
             (outcome.prompt, label, value)
             for outcome in outcomes
@@ -72,21 +72,21 @@ def measure(graph: Graph, scorer: "Scorer", probe: ExampleProbe, facts: int, bat
         ]
         choices += len(each)
         clock = time.perf_counter()
-        differences += [abs(one_pass(scorer, *its[:2]) - its[2]) for its in each[::_PEER_EVERY]]
+        differences += [abs(one_pass(scorer, *item[:2]) - item[2]) for item in each[::_PEER_EVERY]]
         theirs += time.perf_counter() - clock
         computed += len(each[::_PEER_EVERY])
     if not computed:
         raise click.UsageError("No fact could be asked; name relations with several facts and objects.")
-    case = f"{asked} facts, {choices / asked:.0f} choices each"
+    case = f"{facts_done} facts, {choices / facts_done:.0f} choices each"
     return [
         Row(case, "first batch, the examples drawn", warm, "s", less_is_better=True),
         Row(
             case,
             "facts a second",
-            asked / ours,
+            facts_done / ours,
             "/s",
             peer="one pass a choice",
-            peer_value=asked / (theirs * choices / computed),
+            peer_value=facts_done / (theirs * choices / computed),
             max_difference=float(np.max(differences)),
         ),
     ]

@@ -93,11 +93,11 @@ def ask(reference: Reference, way: Way, seed: Sequence[int], questions: Sequence
         answers += BATCH
         if answers in questions:
             expected = learner.posterior(facts).theta
-            found = float(np.isin(hardest, highest(expected, HARDEST)).mean())
+            share_found = float(np.isin(hardest, highest(expected, HARDEST)).mean())
             estimate = rates.rate()
             if estimate is None:
                 raise ValueError(f"{way.name} has too few draws")
-            checkpoints.append(_checkpoint(estimate, truth, found, answers))
+            checkpoints.append(_checkpoint(estimate, truth, share_found, answers))
     return checkpoints
 
 
@@ -128,12 +128,12 @@ def measure(kind: int | None, way: Way, repetitions: int, questions: tuple[int, 
 
 def rows_of(way: Way, questions: Sequence[int], means: Sequence[Floats]) -> Iterator[Row]:
     """Yield the figures of a way."""
-    for count, (width, covered, found, plain) in zip(questions, means, strict=True):
+    for count, (width, covered, share_found, plain) in zip(questions, means, strict=True):
         name = f"{way.name}, {count:,} questions"
         yield Row(name, "width", float(width), "", less_is_better=True)
         yield Row(name, "times the width of plain uniform draws", float(width / plain), "", less_is_better=True)
         yield Row(name, "covered", 100 * float(covered), "%")
-        yield Row(name, "hardest found", 100 * float(found), "%")
+        yield Row(name, "hardest found", 100 * float(share_found), "%")
 
 
 @click.command()

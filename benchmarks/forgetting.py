@@ -64,13 +64,13 @@ def at_the_margin(generator: np.random.Generator, total: int, margin: float, tim
 
 def at_what_is_detectable(generator: np.random.Generator, total: int, margin: float, times: int) -> Iterator[Row]:
     """Yield the power at the detectable loss, and at the number of facts needed to show no loss."""
-    found, computed = [], []
+    detected, computed = [], []
     for share in DISCORDANT:
         loss = detectable_loss(share, total, margin)
         if loss is not None:
-            found.append(false_rates(*draw(generator, total, loss, share, times), total, margin)[0])
+            detected.append(false_rates(*draw(generator, total, loss, share, times), total, margin)[0])
             computed.append(power_of_lost(loss, share, total, margin))
-    yield _worst(f"margin {100 * margin:g}%, {total:,} facts", "detectable loss found", min(found), min(computed))
+    yield _worst(f"margin {100 * margin:g}%, {total:,} facts", "detectable loss found", min(detected), min(computed))
 
 
 def with_the_facts_needed(generator: np.random.Generator, margin: float, times: int) -> Iterator[Row]:

@@ -68,7 +68,10 @@ def measure(scorer: "Scorer", texts: Sequence[str], layer: int, peers: bool) -> 
         min(before.node, after.node), min(before.position, after.position), max(before.rate, after.rate)
     )
     leading = scorer.leading
-    chains = [TokenizedPrompt((*leading, *its), (len(leading) + len(its),), ((0,),)) for its in tokens]
+    chains = [
+        TokenizedPrompt((*leading, *tokens_of_text), (len(leading) + len(tokens_of_text),), ((0,),))
+        for tokens_of_text in tokens
+    ]
     work = work_of(scorer.model, chains)
     # Neither the vocabulary nor the layers above.
     limit = (work.nodes * products.node + work.attention / products.rate) * layer / layer_count(scorer.model)
@@ -103,7 +106,7 @@ def _hidden_states(
     places = np.random.default_rng(0).permutation(len(texts))[:THEIRS]
     tokens = [[*scorer.leading, *ids] for ids in encode(scorer.tokenizer, [BEFORE + texts[place] for place in places])]
     order = sorted(range(len(tokens)), key=lambda place: len(tokens[place]))
-    found = np.empty((len(tokens), states.shape[2]), dtype=np.float32)
+    read = np.empty((len(tokens), states.shape[2]), dtype=np.float32)
     device = scorer.model.device
     clock = time.perf_counter()
     with torch.inference_mode():
@@ -112,14 +115,14 @@ def _hidden_states(
             longest = len(tokens[batch[-1]])
             ids = torch.tensor([tokens[place] + [0] * (longest - len(tokens[place])) for place in batch])
             mask = torch.tensor([[1] * len(tokens[place]) + [0] * (longest - len(tokens[place])) for place in batch])
-            told = scorer.model.base_model(
+            output = scorer.model.base_model(
                 input_ids=ids.to(device), attention_mask=mask.to(device), output_hidden_states=True, use_cache=False
             ).hidden_states[layer]
             ends = torch.tensor([len(tokens[place]) - 1 for place in batch], device=device)
-            found[batch] = told[torch.arange(len(batch), device=device), ends].float().cpu().numpy()
+            read[batch] = output[torch.arange(len(batch), device=device), ends].float().cpu().numpy()
     seconds = (time.perf_counter() - clock) * len(texts) / len(places)
     own = states[places, 0]
-    difference = np.linalg.norm(own - found, axis=1) / np.linalg.norm(found, axis=1)
+    difference = np.linalg.norm(own - read, axis=1) / np.linalg.norm(read, axis=1)
     return Row(
         case,
         f"time, the peer's scaled from {len(places)} statements; difference relative to a state's length",

@@ -60,7 +60,7 @@ def standings_of(references: Sequence[Reference], seed: int) -> Standings:
     replays = replay_all(references, seed, checkpoints=rounds, batch=BATCH)
     return {
         strategy: {
-            field.name: np.mean([[getattr(one, field.name) for one in run] for run in runs], axis=0).tolist()
+            field.name: np.mean([[getattr(standing, field.name) for standing in run] for run in runs], axis=0).tolist()
             for field in dataclasses.fields(ReplayMetrics)
         }
         for strategy, runs in replays.items()
@@ -106,7 +106,7 @@ def worths(reference: Reference, sampling: str, predictors: Sequence[Floats], se
     """Return the worth of an answer in uniform answers, at 1/4, 1/2, 1, 2 requests a fact."""
     facts = np.arange(len(reference.theta))
     learner = HierarchicalModel.of(_effects(reference, predictors))
-    rates, answers, looked_at, found = CorrectedRates(len(facts)), 0, 0.0, []
+    rates, answers, looked_at, worth = CorrectedRates(len(facts)), 0, 0.0, []
     shown = shown_rounds(len(facts), 2 * len(facts) // BATCH, BATCH)
     for number in range(1, shown[-1] + 1):
         if answers >= looked_at:
@@ -120,8 +120,8 @@ def worths(reference: Reference, sampling: str, predictors: Sequence[Floats], se
         answers += BATCH
         if number in shown:
             rate = rates.rate()
-            found.append(float("nan") if rate is None or rate.labels_worth is None else rate.labels_worth / answers)
-    return found
+            worth.append(float("nan") if rate is None or rate.labels_worth is None else rate.labels_worth / answers)
+    return worth
 
 
 def expected_by(reference: Reference, places: Mapping[str, int], outcomes: Path) -> Floats:
@@ -150,10 +150,10 @@ def learning(facts: int, seed: int) -> Row:
     learner.learn(before, generator.random(len(before)) < theta[before])
     took = []
     for _ in range(40):
-        asked = generator.choice(facts, BATCH, replace=False)
-        failed = generator.random(BATCH) < theta[asked]
+        batch = generator.choice(facts, BATCH, replace=False)
+        failed = generator.random(BATCH) < theta[batch]
         started = time.perf_counter()
-        learner.learn(asked, failed)
+        learner.learn(batch, failed)
         took.append(time.perf_counter() - started)
     return Row(f"{facts:,} facts", "learning a round of 64", 1_000 * float(np.median(took)), "ms", less_is_better=True)
 
@@ -180,19 +180,19 @@ def main() -> None:
 @json_option
 def references(repetitions: int, keep: Path | None, distribution: str, part: int, seed: int, as_json: bool) -> None:
     """Count on how many of 45 kinds of references the learner is better."""
-    found = []
+    means = []
     for kind in KINDS[:: -1 if part else 1]:
         file = keep / f"{'-'.join(map(str, kind))}-{distribution}-{seed}-{repetitions}.json" if keep else None
         if file and file.exists():
-            found.append(json.loads(file.read_text()))
+            means.append(json.loads(file.read_text()))
             continue
-        wanted = Synthetic(FACTS, *kind, distribution)
-        made = [synthetic(wanted, [seed, repetition]) for repetition in range(repetitions)]
-        found.append(standings_of(made, seed))
+        design = Synthetic(FACTS, *kind, distribution)
+        references_of_kind = [synthetic(design, [seed, repetition]) for repetition in range(repetitions)]
+        means.append(standings_of(references_of_kind, seed))
         if file:
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(found[-1]))
-    show(Report("learner", list(counts(found)), seed, versions_of("numpy", "scipy")), as_json=as_json)
+            file.write_text(json.dumps(means[-1]))
+    show(Report("learner", list(counts(means)), seed, versions_of("numpy", "scipy")), as_json=as_json)
 
 
 @main.command()
@@ -201,8 +201,8 @@ def references(repetitions: int, keep: Path | None, distribution: str, part: int
 @json_option
 def demo(repetitions: int, seed: int, as_json: bool) -> None:
     """Compare strategies on the demo model's answers about the example graph."""
-    made = [demo_reference([seed, repetition]) for repetition in range(repetitions)]
-    rows = list(figures(standings_of(made, seed)))
+    references = [demo_reference([seed, repetition]) for repetition in range(repetitions)]
+    rows = list(figures(standings_of(references, seed)))
     show(Report("learner", rows, seed, versions_of("numpy", "scipy")), as_json=as_json)
 
 
@@ -218,8 +218,8 @@ def worth(repetitions: int, predictor: Path | None, seed: int, as_json: bool) ->
     expected = [] if predictor is None else [expected_by(references[0], places, predictor)]
     rows = []
     for sampling in ("uniform", "information"):
-        found = [worths(one, sampling, expected, [seed, number]) for number, one in enumerate(references)]
-        for requests, value in zip(TIMES, np.mean(found, axis=0).tolist(), strict=False):
+        runs = [worths(reference, sampling, expected, [seed, number]) for number, reference in enumerate(references)]
+        for requests, value in zip(TIMES, np.mean(runs, axis=0).tolist(), strict=False):
             rows.append(Row(f"{sampling}, {requests} requests a fact", "an answer is worth", value, "answers"))
     show(Report("learner", rows, seed, versions_of("numpy", "scipy")), as_json=as_json)
 

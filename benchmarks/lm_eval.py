@@ -75,8 +75,8 @@ def read_collection(folder: Path) -> Collection:
     """Return the collected Wikidata facts whose relations have a sentence."""
     with gzip.open(folder / "entities.jsonl.gz", "rt", encoding="utf-8") as lines:
         entities = [json.loads(line) for line in lines]
-    labels = {one["id"]: one["label"] for one in entities if one.get("label")}
-    descriptions = {one["id"]: one["description"] for one in entities if one.get("description")}
+    labels = {entity["id"]: entity["label"] for entity in entities if entity.get("label")}
+    descriptions = {entity["id"]: entity["description"] for entity in entities if entity.get("description")}
     sentences = {}
     for line in (folder / "relations.jsonl").read_text(encoding="utf-8").splitlines():
         relation = json.loads(line)
@@ -90,30 +90,30 @@ def read_collection(folder: Path) -> Collection:
             if relation in sentences and subject in labels and object_ in labels:
                 facts[subject].append((relation, object_))
                 objects[relation].add(object_)
-    return Collection(labels, descriptions, dict(facts), sentences, {key: sorted(its) for key, its in objects.items()})
+    return Collection(labels, descriptions, dict(facts), sentences, {key: sorted(ids) for key, ids in objects.items()})
 
 
 def endings_case(collection: Collection, count: int, random: "Generator") -> list[Question]:
     """Return paragraphs about subjects; endings are facts of the subject and of three others."""
     rich = sorted(
         subject
-        for subject, its in collection.facts.items()
-        if subject in collection.descriptions and len(set(its)) > _SENTENCES + 1
+        for subject, pairs in collection.facts.items()
+        if subject in collection.descriptions and len(set(pairs)) > _SENTENCES + 1
     )
     questions = []
     for _ in range(count):
-        asked = [str(one) for one in random.choice(rich, CHOICES, replace=False)]
+        subjects = [str(entity) for entity in random.choice(rich, CHOICES, replace=False)]
         right = int(random.integers(CHOICES))
-        subject = asked[right]
-        its = collection.facts[subject]
-        told = [its[place] for place in random.permutation(len(its))]
-        context = " ".join(collection.sentence(subject, *one) for one in told[:_SENTENCES])
+        subject = subjects[right]
+        own_facts = collection.facts[subject]
+        shuffled = [own_facts[place] for place in random.permutation(len(own_facts))]
+        context = " ".join(collection.sentence(subject, *fact) for fact in shuffled[:_SENTENCES])
         choices = [
-            f"{collection.labels[subject]} is {collection.descriptions[one]}. The best known facts: "
-            + collection.sentence(one, *collection.facts[one][0]).replace(
-                collection.labels[one], collection.labels[subject]
+            f"{collection.labels[subject]} is {collection.descriptions[entity]}. The best known facts: "
+            + collection.sentence(entity, *collection.facts[entity][0]).replace(
+                collection.labels[entity], collection.labels[subject]
             )
-            for one in asked
+            for entity in subjects
         ]
         questions.append(Question(f"{collection.labels[subject]}: {context}", choices, right))
     return questions
@@ -123,21 +123,23 @@ def letters_case(collection: Collection, count: int, random: "Generator") -> lis
     """Return questions with four options after five common examples."""
     letters = "ABCD"[:CHOICES]
     subjects = sorted(collection.facts)
-    told: list[tuple[str, int]] = []
-    while len(told) < count + _EXAMPLES:
+    examples: list[tuple[str, int]] = []
+    while len(examples) < count + _EXAMPLES:
         subject = str(random.choice(subjects))
         relation, object_ = collection.facts[subject][0]
-        others = [one for one in collection.objects[relation] if (relation, one) not in collection.facts[subject]]
+        others = [
+            object_ for object_ in collection.objects[relation] if (relation, object_) not in collection.facts[subject]
+        ]
         if len(others) < CHOICES - 1:
             continue
-        options = [str(one) for one in random.choice(others, CHOICES - 1, replace=False)]
+        options = [str(entity) for entity in random.choice(others, CHOICES - 1, replace=False)]
         right = int(random.integers(CHOICES))
         options.insert(right, object_)
         question = collection.sentences[relation].replace("[X]", collection.labels[subject]).replace("[Y]", "____")
-        lines = [f"{letter}. {collection.labels[one]}" for letter, one in zip(letters, options, strict=True)]
-        told.append(("\n".join([question, *lines, "Answer:"]), right))
-    head = "".join(f"{text} {letters[right]}\n\n" for text, right in told[:_EXAMPLES])
-    return [Question(head + text, letters, right) for text, right in told[_EXAMPLES:]]
+        lines = [f"{letter}. {collection.labels[entity]}" for letter, entity in zip(letters, options, strict=True)]
+        examples.append(("\n".join([question, *lines, "Answer:"]), right))
+    head = "".join(f"{text} {letters[right]}\n\n" for text, right in examples[:_EXAMPLES])
+    return [Question(head + text, letters, right) for text, right in examples[_EXAMPLES:]]
 
 
 def ask(model: Any, questions: Sequence[Question]) -> tuple[float, NDArray[np.float64]]:
@@ -145,9 +147,9 @@ def ask(model: Any, questions: Sequence[Question]) -> tuple[float, NDArray[np.fl
     from lm_eval.api.instance import Instance
 
     requests = [
-        Instance("loglikelihood", {}, (one.context, f" {text}"), place)
-        for one in questions
-        for place, text in enumerate(one.choices)
+        Instance("loglikelihood", {}, (question.context, f" {text}"), place)
+        for question in questions
+        for place, text in enumerate(question.choices)
     ]
     clock = time.perf_counter()
     answers = model.loglikelihood(requests, disable_tqdm=True)
@@ -157,8 +159,8 @@ def ask(model: Any, questions: Sequence[Question]) -> tuple[float, NDArray[np.fl
 
 def accuracies(questions: Sequence[Question], values: NDArray[np.float64]) -> tuple[float, float]:
     """Return lm-evaluation-harness's ``acc`` and ``acc_norm``."""
-    right = np.array([one.right for one in questions])
-    lengths = np.array([[len(text) for text in one.choices] for one in questions])
+    right = np.array([question.right for question in questions])
+    lengths = np.array([[len(text) for text in question.choices] for question in questions])
     return float((values.argmax(1) == right).mean()), float(((values / lengths).argmax(1) == right).mean())
 
 
@@ -171,12 +173,12 @@ def measure(name: str, ours: Any, theirs: Any, questions: Sequence[Question], pa
     times = {}
     for size in BATCHES:
         theirs.batch_size_per_gpu = size
-        times[size], wanted = ask(theirs, questions[:part])
+        times[size], expected = ask(theirs, questions[:part])
     theirs.softmax_dtype = torch.float64
     _, exact = ask(theirs, questions[:part])
     theirs.softmax_dtype = None
     fastest = min(times, key=lambda size: times[size])
-    difference = float(np.abs(values[:part] - wanted).max())
+    difference = float(np.abs(values[:part] - expected).max())
     case = f"{name}, {len(questions)} questions"
     rows = [
         Row(
@@ -190,15 +192,15 @@ def measure(name: str, ours: Any, theirs: Any, questions: Sequence[Question], pa
             max_difference=difference,
         )
     ]
-    for measure_, own, its in zip(
+    for measure_, own, theirs_value in zip(
         ("acc", "acc_norm"),
         accuracies(questions[:part], values[:part]),
-        accuracies(questions[:part], wanted),
+        accuracies(questions[:part], expected),
         strict=True,
     ):
-        rows.append(Row(case, f"{measure_} of {part}", own, "", peer="hf", peer_value=its))
+        rows.append(Row(case, f"{measure_} of {part}", own, "", peer="hf", peer_value=theirs_value))
     rows.append(Row(case, "max. difference, hf's softmax in float64", float(np.abs(values[:part] - exact).max()), ""))
-    rows += [Row(case, f"hf, batch size {size}: questions", part / taken, "/s") for size, taken in times.items()]
+    rows += [Row(case, f"hf, batch size {size}: questions", part / seconds, "/s") for size, seconds in times.items()]
     return rows
 
 

@@ -57,19 +57,21 @@ def search(case: str, strategy: OptimalDistractors, questions: Questions, wanted
     """Retrieve distractors for all sentences."""
     print(case, file=sys.stderr)
     clock, processor = time.perf_counter(), time.process_time()
-    found = strategy.retrieve(questions, wanted)
+    results = strategy.retrieve(questions, wanted)
     seconds, processor = time.perf_counter() - clock, time.process_time() - processor
-    return Searched(case, found, seconds / len(questions), processor / len(questions))
+    return Searched(case, results, seconds / len(questions), processor / len(questions))
 
 
 def costs(searched: Searched) -> list[Row]:
     """Return the rows of a search: cost and proved distractors."""
-    found = [one for one in searched.found if one.distractors]
-    proved = sum(one.certified or 0 for one in found) / sum(len(one.distractors) for one in found)
-    complete = np.mean([one.certified == len(one.distractors) for one in found])
+    nonempty = [retrieved for retrieved in searched.found if retrieved.distractors]
+    proved = sum(retrieved.certified or 0 for retrieved in nonempty) / sum(
+        len(retrieved.distractors) for retrieved in nonempty
+    )
+    complete = np.mean([retrieved.certified == len(retrieved.distractors) for retrieved in nonempty])
     case = searched.case
     return [
-        Row(case, "prefixes expanded", float(np.mean([one.expanded for one in found])), "a sentence"),
+        Row(case, "prefixes expanded", float(np.mean([retrieved.expanded for retrieved in nonempty])), "a sentence"),
         Row(case, "time", searched.seconds, "s a sentence", less_is_better=True),
         Row(case, "time of the processor", searched.processor, "s a sentence", less_is_better=True),
         Row(case, "distractors proved to be in their place", 100 * proved, "%"),
@@ -79,14 +81,14 @@ def costs(searched: Searched) -> list[Row]:
 
 def distance(beam: Searched, exact: Searched) -> list[Row]:
     """Return the rows of a beam compared with exact search."""
-    pairs = [(one, best) for one, best in zip(beam.found, exact.found, strict=True) if best.distractors]
+    pairs = [(approximate, best) for approximate, best in zip(beam.found, exact.found, strict=True) if best.distractors]
     same_first, same_ten, shared, lost = [], [], [], []
-    for one, best in pairs:
-        ours, theirs = ([rival.id for rival in its.distractors] for its in (one, best))
+    for approximate, best in pairs:
+        ours, theirs = ([rival.id for rival in retrieved.distractors] for retrieved in (approximate, best))
         same_first.append(ours[0] == theirs[0])
         same_ten.append(set(ours[:FIRST]) == set(theirs[:FIRST]))
         shared.append(len(set(ours) & set(theirs)) / len(theirs))
-        lost.append(best.log_plausibilities[0] - one.log_plausibilities[0])
+        lost.append(best.log_plausibilities[0] - approximate.log_plausibilities[0])
     case = beam.case
     return [
         Row(case, "the same first as exact search", 100 * float(np.mean(same_first)), "% of sentences"),
@@ -107,17 +109,27 @@ def measure(
     seed: int,
 ) -> list[Row]:
     """Search for all facts by every method, and compare."""
-    asked = ClozeItems(graph, AS_OF, relations=relations, sentences=1)
-    sampled = sample_facts(askable_facts(graph, asked.relations, AS_OF), facts, seed)
+    cloze_items = ClozeItems(graph, AS_OF, relations=relations, sentences=1)
+    sampled = sample_facts(askable_facts(graph, cloze_items.relations, AS_OF), facts, seed)
     keys = [sampled[place] for place in range(len(sampled))]
-    questions = [(question.fact, cloze) for question in asked.of(keys, [seed]) for cloze in question.clozes]
+    questions = [(question.fact, cloze) for question in cloze_items.of(keys, [seed]) for cloze in question.clozes]
     # Build the tries first, as in every run but the first.
     OptimalDistractors(graph, scorer, exact=True, max_prefixes=1).retrieve(questions, 1)
     strategy = OptimalDistractors(graph, scorer, exact=True, max_prefixes=max_prefixes)
     exact = search(f"exact, max_prefixes {max_prefixes:,}", strategy, questions, wanted)
     rows = [
-        Row("candidates", "distractors found", float(np.mean([len(one.distractors) for one in exact.found])), "a fact"),
-        Row("candidates", "entities searched", float(np.mean([one.pool or 0 for one in exact.found])), "a fact"),
+        Row(
+            "candidates",
+            "distractors found",
+            float(np.mean([len(retrieved.distractors) for retrieved in exact.found])),
+            "a fact",
+        ),
+        Row(
+            "candidates",
+            "entities searched",
+            float(np.mean([retrieved.pool or 0 for retrieved in exact.found])),
+            "a fact",
+        ),
     ]
     rows += costs(exact)
     for number in beams:

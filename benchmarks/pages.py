@@ -60,7 +60,7 @@ def outcomes(graph: Graph, facts: int, seed: int) -> Iterator[Outcome]:
         evidence = DistractorEvidence(
             row["subject_label"],
             NamedEntity(row["object"], row["object_label"]),
-            tuple(Rival(one["object"], one["object_label"], "same relation") for one in rivals),
+            tuple(Rival(rival["object"], rival["object_label"], "same relation") for rival in rivals),
             (sentence,),
             0,
             1 / (RIVALS + 1),

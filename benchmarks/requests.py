@@ -74,11 +74,11 @@ def ask(url: str, requests: list[Request], concurrency: int, path: Path | None) 
         wall-clock seconds and processor seconds of this process.
     """
     cache = AnswerCache(path) if path else None
-    made = load_generator(
+    generator = load_generator(
         f"openai:model@{url}", api=ApiOptions(concurrency), spending=Spending(max_tokens=10**9), cache=cache
     )
     clock, processor = time.perf_counter(), time.process_time()
-    answers = made.answer(requests)
+    answers = generator.answer(requests)
     seconds = time.perf_counter() - clock, time.process_time() - processor
     expected = [f"You said: {request.prompt}" for request in requests]
     if [answer.text for answer in answers if isinstance(answer, Answer)] != expected:
@@ -147,7 +147,7 @@ def main(count: int, concurrency: int, latency: float, repeat: int, seed: int, a
                 less_is_better=True,
             ),
         ]
-    rows.append(Row(case, "asked again, from disk", statistics.median(one for one, _ in again), "s"))
+    rows.append(Row(case, "asked again, from disk", statistics.median(seconds for seconds, _ in again), "s"))
     show(Report("requests", rows, seed, versions_of("openai", "aiohttp")), as_json=as_json)
 
 

@@ -76,12 +76,12 @@ def measure(graph: Graph, facts: Sequence[dict[str, Any]], share: float, random:
             {
                 **fact,
                 "run": f"model {model}",
-                "wrong": int(its),
-                "right": int(ANSWERS - its),
+                "wrong": int(wrong_answers),
+                "right": int(ANSWERS - wrong_answers),
                 "chances": [0.1] * ANSWERS,
             }
-            | {"alpha": 1 + its, "beta": 1 + ANSWERS - its}
-            for fact, its in zip(facts, wrong[model].tolist(), strict=True)
+            | {"alpha": 1 + wrong_answers, "beta": 1 + ANSWERS - wrong_answers}
+            for fact, wrong_answers in zip(facts, wrong[model].tolist(), strict=True)
         ]
         believed = summarize(rows)
         for place, row in enumerate(rows):
@@ -90,13 +90,13 @@ def measure(graph: Graph, facts: Sequence[dict[str, Any]], share: float, random:
         graph.query(_RUN, run=f"model {model}")
         for start in range(0, len(rows), _ROWS):
             graph.query(_BELIEVE, rows=rows[start : start + _ROWS])
-    found = graph.query("explore/suspects", limit=len(facts), candidates=len(facts)).to_frame()
-    is_planted = found["fact"].isin(planted).to_numpy()
-    by_difference = (found["theta"] - found["theta_around"]).to_numpy(np.float64)
+    suspects = graph.query("explore/suspects", limit=len(facts), candidates=len(facts)).to_frame()
+    is_planted = suspects["fact"].isin(planted).to_numpy()
+    by_difference = (suspects["theta"] - suspects["theta_around"]).to_numpy(np.float64)
     return Quality(
         float(is_planted.mean()),
         float(is_planted.sum() / PLANTED),
-        _before(-np.arange(len(found)), is_planted),
+        _before(-np.arange(len(suspects)), is_planted),
         _before(by_difference, is_planted),
     )
 
@@ -118,11 +118,11 @@ def main(repetitions: int, seed: int, as_json: bool) -> None:
         kgprobe.load(graph, "example")
         facts = [dict(row) for row in graph.query(_FACTS)]
         for share in SHARES:
-            found = [
+            qualities = [
                 measure(graph, facts, share, np.random.default_rng([seed, int(10 * share), repetition]))
                 for repetition in range(repetitions)
             ]
-            means = Quality(*np.mean(found, axis=0).tolist())
+            means = Quality(*np.mean(qualities, axis=0).tolist())
             names = ("precision", "recall", "AUC of the order", "AUC of theta less that around")
             rows += [Row(f"share {share}", name, value, "") for name, value in zip(names, means, strict=True)]
     show(Report("suspects", rows, seed, versions_of("kgprobe")), as_json=as_json)

@@ -117,16 +117,16 @@ def run_sweep(place: Path, name: str, kill_at: float | None, peak: Peak) -> floa
     began = time.monotonic()
     process = subprocess.Popen([*command, "--graph", str(place / "graph")], stdout=subprocess.DEVNULL)
     shards = place / "home" / "sweeps" / name / "shards"
-    wanted = None
+    threshold = None
     while process.poll() is None:
         time.sleep(_SECONDS)
         peak.look(psutil.Process(process.pid))
         if kill_at is None or not shards.exists():
             continue
-        if wanted is None:
+        if threshold is None:
             config = shards.parent / "config.json"
-            wanted = kill_at * json.loads(config.read_text())["shards"] if config.exists() else None
-        if wanted is not None and sum(1 for _ in shards.glob("*.parquet")) >= wanted:
+            threshold = kill_at * json.loads(config.read_text())["shards"] if config.exists() else None
+        if threshold is not None and sum(1 for _ in shards.glob("*.parquet")) >= threshold:
             process.send_signal(signal.SIGKILL)
     if kill_at is None and process.wait():
         raise click.ClickException("The sweep failed.")

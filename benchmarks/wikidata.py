@@ -82,15 +82,15 @@ def _usual_entity(base: dict[str, Any], number: int, choices: random.Random) -> 
 
 
 def _usual_statement(statement: dict[str, Any], subject: str, choices: random.Random) -> dict[str, Any]:
-    made = deepcopy(statement)
-    value = made["mainsnak"].get("datavalue", {}).get("value")
+    copy = deepcopy(statement)
+    value = copy["mainsnak"].get("datavalue", {}).get("value")
     if isinstance(value, dict) and "numeric-id" in value:
-        made["mainsnak"] = _item_snak(made["mainsnak"]["property"], choices.randrange(1, 120_000_000))
+        copy["mainsnak"] = _item_snak(copy["mainsnak"]["property"], choices.randrange(1, 120_000_000))
         if choices.random() < 0.3:
-            made["qualifiers"] = {"P580": [_time_snak("P580", choices)], "P582": [_time_snak("P582", choices)]}
-            made["qualifiers-order"] = ["P580", "P582"]
-    made["id"] = f"{subject}${uuid.UUID(int=choices.getrandbits(128))}"
-    made["references"] = [
+            copy["qualifiers"] = {"P580": [_time_snak("P580", choices)], "P582": [_time_snak("P582", choices)]}
+            copy["qualifiers-order"] = ["P580", "P582"]
+    copy["id"] = f"{subject}${uuid.UUID(int=choices.getrandbits(128))}"
+    copy["references"] = [
         {
             "hash": f"{choices.getrandbits(160):040x}",
             "snaks": {
@@ -100,7 +100,7 @@ def _usual_statement(statement: dict[str, Any], subject: str, choices: random.Ra
             "snaks-order": ["P248", "P813"],
         }
     ]
-    return made
+    return copy
 
 
 def _item_snak(relation: str, number: int) -> dict[str, Any]:
@@ -176,12 +176,12 @@ def own_records(source: Source, stream: str) -> Iterator[tuple[Any, ...]]:
 
 def seconds_of(work: Callable[[], object], repeats: int) -> float:
     """Return the least processor seconds of a task."""
-    taken = []
+    timings = []
     for _ in range(repeats):
         before = time.process_time()
         work()
-        taken.append(time.process_time() - before)
-    return min(taken)
+        timings.append(time.process_time() - before)
+    return min(timings)
 
 
 def exhaust(records: Iterator[object]) -> None:

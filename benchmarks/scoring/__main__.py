@@ -132,14 +132,14 @@ def main(
     def tokens(name: str) -> int:
         return len(scorer.tokenizer(f" {name}", add_special_tokens=False)["input_ids"])
 
-    made = {
+    chosen_cases = {
         "options": lambda: options_case(example, tokens, seed),
         "examples": lambda: examples_case(example, seed),
         "distractors": lambda: distractors_case(example, seed),
     }
     rows: list[Row] = []
     for name in cases:
-        case = made[name]()
+        case = chosen_cases[name]()
         rows += measure(scorer, case, [peer for peer in peers if peer != "none"], questions)
         rows += profile(scorer, case) if profiled else []
     versions = versions_of("torch", "transformers", *(["lm-eval", "lm-pub-quiz"] if peers else []))

@@ -31,7 +31,7 @@ class Case:
         return Case(
             self.name,
             self.prompts[:questions],
-            [its[:continuations] for its in self.continuations[:questions]],
+            [options[:continuations] for options in self.continuations[:questions]],
             self.eos,
         )
 
@@ -62,8 +62,8 @@ def read_example() -> Example:
     """Return the records of the included example graph."""
     source: Source = open_source("example")
     return Example(
-        {one.id: one for one in _records(source.entities(), Entity)},
-        {one.id: one for one in _records(source.relations(), Relation)},
+        {entity.id: entity for entity in _records(source.entities(), Entity)},
+        {relation.id: relation for relation in _records(source.relations(), Relation)},
         list(_records(source.facts(), Fact)),
     )
 
@@ -83,8 +83,8 @@ def options_case(example: Example, tokens: Callable[[str], int], seed: int) -> C
     prompts, continuations = [], []
     for fact in generator.sample(example.facts, len(example.facts)):
         cloze = example.cloze(fact, generator)
-        objects = sorted({one.object for one in example.facts if one.relation == fact.relation})
-        names = dict.fromkeys(name for one in objects for name in cloze.continuations([example.label(one)]))
+        objects = sorted({other.object for other in example.facts if other.relation == fact.relation})
+        names = dict.fromkeys(name for entity in objects for name in cloze.continuations([example.label(entity)]))
         (right,) = cloze.continuations([example.label(fact.object)])
         short = [name for name in names if name != right and tokens(name) <= 3]
         if tokens(right) <= 3 and len(short) >= 59:
@@ -103,11 +103,14 @@ def examples_case(example: Example, seed: int) -> Case:
     generator.shuffle(pairs)
     examples = " ".join(f"{country} {capital}" for country, capital in pairs[:50])
     capitals = sorted({capital for _, capital in pairs})
-    asked = pairs[50:70]
+    countries = pairs[50:70]
     return Case(
         "examples",
-        [f"{examples} {country}" for country, _ in asked],
-        [[right, *generator.sample([one for one in capitals if one != right], 99)] for _, right in asked],
+        [f"{examples} {country}" for country, _ in countries],
+        [
+            [right, *generator.sample([capital for capital in capitals if capital != right], 99)]
+            for _, right in countries
+        ],
     )
 
 
@@ -123,6 +126,6 @@ def distractors_case(example: Example, seed: int) -> Case:
         others.sort(key=lambda entity: set(right.types).isdisjoint(entity.types))
         prompts.append(cloze.prompt)
         continuations.append(
-            [name for one in (right, *others[:200]) for name in cloze.continuations([one.label, *one.aliases])]
+            [name for entity in (right, *others[:200]) for name in cloze.continuations([entity.label, *entity.aliases])]
         )
     return Case("distractors", prompts, continuations, eos=True)

@@ -32,7 +32,7 @@ def work_of(model: "PreTrainedModel", prompts: Sequence["TokenizedPrompt"]) -> W
     """Return the work of the tries of all prompts."""
     places: dict[tuple[int, int], int] = {}
     depths: list[int] = []
-    asked: set[int] = set()
+    requested: set[int] = set()
 
     def step(node: int, token: int, depth: int) -> int:
         place = places.setdefault((node, token), len(places))
@@ -46,10 +46,10 @@ def work_of(model: "PreTrainedModel", prompts: Sequence["TokenizedPrompt"]) -> W
             context.append(step(context[-1], token, depth))
         for start, tail in zip(prompt.starts, prompt.tails, strict=True):
             node = context[start]
-            asked.add(node)
+            requested.add(node)
             for depth, token in enumerate(tail[:-1], start=start):
                 node = step(node, token, depth)
-                asked.add(node)
+                requested.add(node)
     config = model.config.get_text_config()
     width = config.num_attention_heads * getattr(config, "head_dim", config.hidden_size // config.num_attention_heads)
     before = np.array(depths) + 1
@@ -57,7 +57,7 @@ def work_of(model: "PreTrainedModel", prompts: Sequence["TokenizedPrompt"]) -> W
     near = np.minimum(before, config.sliding_window) if "sliding_attention" in kinds else before
     seen = sum(int((near if kind == "sliding_attention" else before).sum()) for kind in kinds)
     # A product with the keys and one with the values, each a multiplication and an addition.
-    return Work(len(depths), len(asked), 4.0 * width * seen)
+    return Work(len(depths), len(requested), 4.0 * width * seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +86,11 @@ def time_products(model: "PreTrainedModel", repeats: int) -> Products:
 
     device, dtype = model.device, model.dtype
     rows = 8192 if device.type == "cuda" else 1024
-    layers = [one.weight for one in model.base_model.modules() if isinstance(one, torch.nn.Linear)]
+    layers = [module.weight for module in model.base_model.modules() if isinstance(module, torch.nn.Linear)]
     vocabulary = model.get_output_embeddings().weight  # type: ignore[no-untyped-call]
     inputs = {
         size: torch.randn(rows, size, device=device).to(dtype)
-        for size in {one.shape[1] for one in [*layers, vocabulary]}
+        for size in {weight.shape[1] for weight in [*layers, vocabulary]}
     }
 
     def fastest(weights: Sequence[torch.Tensor]) -> float:
@@ -113,4 +113,4 @@ def time_products(model: "PreTrainedModel", repeats: int) -> Products:
             / share
             * len(vocabulary)
         )
-    return Products(node, position, 2 * sum(one.numel() for one in layers) / node)
+    return Products(node, position, 2 * sum(layer.numel() for layer in layers) / node)
