@@ -212,7 +212,7 @@ def test_a_fact_with_several_scores_counts_once_with_their_mean(example_graph: G
         ({"measures": ["bleu"]}, "one of distractors:approximate-optimal, .*rouge-l is expected"),
         ({"strategies": ["hardest"]}, "`strategies` is 'hardest'"),
         ({"beams": []}, "`beams` is empty"),
-        ({"judge": "tiny"}, "`judge` is no option"),
+        ({"judge": "tiny"}, "`judge` is not an option"),
     ],
 )
 def test_measures_that_cannot_be_had(example_graph: Graph, tiny: Model, options: dict[str, object], said: str) -> None:
