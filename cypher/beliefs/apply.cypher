@@ -1,9 +1,9 @@
-// Add the own answers of facts to their beliefs: alpha counts wrong answers, beta right ones, since theta is the
-// probability that the model fails. Refusals and answers in a wrong format count as wrong and have their own counts. A
-// fact that could not be asked gets its reason, and is not asked again in the run. Known chance levels of the
-// questions are collected. beliefs/summarize writes the interval and the word.
-// $run, $model, $labels: {id of a relation: its label}, $rows: [{subject, fact, right, wrong, refused, off_format,
-//   chance, unaskable, question}]
+// Add the own answers of facts to their beliefs: alpha counts wrong answers, beta right ones, since theta is the probability that
+// the model fails. Refusals and answers in a wrong format count as wrong and have their own counts. A fact that could not be asked
+// gets its reason, and is not asked again in the run. Known chance levels of the questions are collected. beliefs/summarize writes
+// the interval and the word.
+// $run, $model, $labels: {id of a relation: its label}, $rows: [{subject, fact, right, wrong, refused, off_format, chance,
+//   unaskable, question}]
 //   -> subject, fact, alpha, beta, right, wrong, chances, unaskable: true if it could not be asked
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)

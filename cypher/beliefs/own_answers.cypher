@@ -1,7 +1,7 @@
 // Beliefs of a run about the facts that it asked or tried to ask. Reads the run's beliefs.
 // $run
-//   -> fact, subject, relation, object: ids, theta, low, high, believed, right, wrong, refused, off_format, chances,
-//      unaskable: reason why it could not be asked
+//   -> fact, subject, relation, object: ids, theta, low, high, believed, right, wrong, refused, off_format, chances, unaskable:
+//      reason why it could not be asked
 MATCH (belief:Belief {run: $run})
 WHERE belief.right + belief.wrong > 0 OR belief.unaskable IS NOT NULL
 RETURN belief.fact AS fact, belief.subject AS subject, belief.relation AS relation, belief.object AS object,

@@ -1,8 +1,8 @@
-// Propagate the answers of asked facts to every askable fact that shares an entity with them, one step far. Entities
-// with more than $max_degree facts are skipped: their answers say little about single facts, and would change very
-// many. beliefs/summarize writes the interval and the word.
-// $run, $model, $relations: [id], $labels: {id of a relation: its label}, $as_of: yyyymmdd, $max_degree, $rows:
-//   [{subject, fact, right, wrong}]
+// Propagate the answers of asked facts to every askable fact that shares an entity with them, one step far. Entities with more than
+// $max_degree facts are skipped: their answers say little about single facts, and would change very many. beliefs/summarize writes
+// the interval and the word.
+// $run, $model, $relations: [id], $labels: {id of a relation: its label}, $as_of: yyyymmdd, $max_degree, $rows: [{subject, fact,
+//   right, wrong}]
 //   -> subject, fact, alpha, beta, right, wrong, chances, unaskable: true if it could not be asked
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[asked:FACT {id: row.fact}]->(object:Entity)

@@ -1,5 +1,5 @@
-// Number of nodes and relationships of each imported kind, from Neo4j's count store. A kind without any also has a
-// row, because each count precedes its name.
+// Number of nodes and relationships of each imported kind, from Neo4j's count store. A kind without any also has a row, because each
+// count precedes its name.
 // no parameters -> name, count
 CALL () {
   MATCH (n:Entity) WITH count(n) AS count RETURN 'Entity' AS name, count

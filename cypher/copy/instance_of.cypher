@@ -1,5 +1,4 @@
-// Write relationships of a type with all properties of another graph. A type cannot be a parameter, so that each type
-// has a file.
+// Write relationships of a type with all properties of another graph. A type cannot be a parameter, so that each type has a file.
 // $rows: [{from, to, properties}] with ids of the ends -> written
 UNWIND $rows AS row
 MATCH (s:Entity {id: row.from})

@@ -1,5 +1,5 @@
-// Facts of an entity as subject or object, with the belief of a run: those that the model most probably fails on
-// first, facts without a belief last.
+// Facts of an entity as subject or object, with the belief of a run: those that the model most probably fails on first, facts
+// without a belief last.
 // For Neo4j Browser: :params {entity: 'France', run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Names: {entity: 'Entity', run: 'Run'}

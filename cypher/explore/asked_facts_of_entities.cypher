@@ -1,10 +1,9 @@
-// Facts of entities that a run has asked, those that the model least probably knows first; columns as in
-// facts_of_entities.
+// Facts of entities that a run has asked, those that the model least probably knows first; columns as in facts_of_entities.
 // For Neo4j Browser: :params {run: 'base', entities: ['Q142'], relations: [], as_of: null, limit: 100}
 // Unless given: {relations: [], as_of: null, limit: 100}
 // Names: {run: 'Run', entities: 'Entity', relations: 'Relation'}
-// Reads the run's beliefs. $run: id of a run, $entities: [id], $relations: [id], none for all, $as_of: yyyymmdd at
-// which the facts hold, null for any time, $limit
+// Reads the run's beliefs. $run: id of a run, $entities: [id], $relations: [id], none for all, $as_of: yyyymmdd at which the facts
+// hold, null for any time, $limit
 //   -> fact, subject, subject_label, relation, relation_label, object, object_label, start, end, rank
 MATCH (belief:Belief {run: $run})
 WHERE belief.right + belief.wrong > 0 AND (belief.subject IN $entities OR belief.object IN $entities)

@@ -1,11 +1,11 @@
-// Facts that a model probably does not know and that a run has not asked, highest E[theta] first, around the entities
-// whose answers are most evidence for hard facts. explore/expected explains how E[theta] follows from answers about
-// other facts. Runs of other learners than `hierarchical` have none.
+// Facts that a model probably does not know and that a run has not asked, highest E[theta] first, around the entities whose answers
+// are most evidence for hard facts. explore/expected explains how E[theta] follows from answers about other facts. Runs of other
+// learners than `hierarchical` have none.
 // For Neo4j Browser: :params {run: null, entities: 50, limit: 25}
 // Unless given: {run: null, entities: 50, limit: 25}
 // Names: {run: 'Run'}
-// Scans the effects of all runs, and reads the facts of $entities entities with 1,000 facts or fewer. $run: id of a
-// run, null for the latest, $entities, $limit
+// Scans the effects of all runs, and reads the facts of $entities entities with 1,000 facts or fewer. $run: id of a run, null for
+// the latest, $entities, $limit
 //   -> run, relation, subject, object, theta, fact, path
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run

@@ -1,11 +1,9 @@
-// Results of a run by relation: number of asked facts, mean of E[theta], the probability that the model fails on a
-// fact, and the share of facts that the model knows, with more right answers than wrong ones (the win rate of
-// findings).
+// Results of a run by relation: number of asked facts, mean of E[theta], the probability that the model fails on a fact, and the
+// share of facts that the model knows, with more right answers than wrong ones (the win rate of findings).
 // For Neo4j Browser: :params {run: null}
 // Unless given: {run: null}
 // Names: {run: 'Run'}
-// Reads the run's beliefs. $run: id of a run, null for the latest -> run, relation, relation_label, asked, theta,
-// known
+// Reads the run's beliefs. $run: id of a run, null for the latest -> run, relation, relation_label, asked, theta, known
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun.id AS run, begun.started AS started

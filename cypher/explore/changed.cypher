@@ -1,10 +1,10 @@
-// Facts that a run has learned or forgotten since an earlier run, forgotten ones first, as painted LEARNED or FORGOT
-// by `kgprobe beliefs paint --run NEW --against OLD`. Returns painted paths.
+// Facts that a run has learned or forgotten since an earlier run, forgotten ones first, as painted LEARNED or FORGOT by `kgprobe
+// beliefs paint --run NEW --against OLD`. Returns painted paths.
 // For Neo4j Browser: :params {entity: null, limit: 50}
 // Unless given: {entity: null, limit: 50}
 // Names: {entity: 'Entity'}
-// Reads all relationships LEARNED or FORGOT, or those of an entity. $entity: id of one of the two ends, or name on
-// Neo4j, null for all, $limit
+// Reads all relationships LEARNED or FORGOT, or those of an entity. $entity: id of one of the two ends, or name on Neo4j, null for
+// all, $limit
 //   -> change, relation, subject, object, theta, right, wrong, fact, path
 OPTIONAL MATCH (same:Entity {id: $entity})
 CALL (same) {

@@ -1,12 +1,11 @@
-// Beliefs of two runs, for example of two models, about the same facts, with the greatest differences first. Contains
-// facts that either run has asked. right and wrong count own answers; theta, the probability of failing, includes
-// propagated answers and is 0.5 without any.
+// Beliefs of two runs, for example of two models, about the same facts, with the greatest differences first. Contains facts that
+// either run has asked. right and wrong count own answers; theta, the probability of failing, includes propagated answers and is 0.5
+// without any.
 // For Neo4j Browser: :params {one: 'RUN', other: 'RUN', limit: 50}
 // Unless given: {limit: 50}
 // Names: {one: 'Run', other: 'Run'}
 // Reads the beliefs of both runs. $one, $other: ids of runs, $limit
-//   -> relation, subject, object, one_right, one_wrong, one_theta, other_right, other_wrong, other_theta, difference,
-//      fact, path
+//   -> relation, subject, object, one_right, one_wrong, one_theta, other_right, other_wrong, other_theta, difference, fact, path
 MATCH (belief:Belief)
 WHERE belief.run IN [$one, $other]
 WITH belief.subject AS subject, belief.object AS object, belief.fact AS fact,

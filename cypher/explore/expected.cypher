@@ -1,8 +1,8 @@
-// Expected theta of the facts of an entity, asked or not, those that the model most probably fails on first. For an
-// asked fact, theta is the run's belief. For other facts, it is E[theta] from the answers about other facts, by the
-// effects of relation, subject, object and popularity that the learner `hierarchical` stores: x is normal with the
-// sums of their means and variances, and E[theta] is the mean of the logistic function of x, by the trapezoidal rule.
-// Runs of other learners have no expectation of unasked facts.
+// Expected theta of the facts of an entity, asked or not, those that the model most probably fails on first. For an asked fact,
+// theta is the run's belief. For other facts, it is E[theta] from the answers about other facts, by the effects of relation,
+// subject, object and popularity that the learner `hierarchical` stores: x is normal with the sums of their means and variances, and
+// E[theta] is the mean of the logistic function of x, by the trapezoidal rule. Runs of other learners have no expectation of unasked
+// facts.
 // For Neo4j Browser: :params {entity: 'France', run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Names: {entity: 'Entity', run: 'Run'}

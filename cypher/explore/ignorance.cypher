@@ -1,10 +1,8 @@
-// Communities of ignorance: connected facts that a run surely does not know. Starts at the entities with most facts
-// painted UNKNOWN or FORGOT by `kgprobe beliefs paint`, with these facts and those one step farther. Returns painted
-// paths.
+// Communities of ignorance: connected facts that a run surely does not know. Starts at the entities with most facts painted UNKNOWN
+// or FORGOT by `kgprobe beliefs paint`, with these facts and those one step farther. Returns painted paths.
 // For Neo4j Browser: :params {communities: 3, limit: 100}
 // Unless given: {communities: 3, limit: 100}
-// Scans relationships UNKNOWN or FORGOT, and walks two steps from $communities entities. $communities, $limit: paths
-// of each
+// Scans relationships UNKNOWN or FORGOT, and walks two steps from $communities entities. $communities, $limit: paths of each
 //   -> centre, unknown: facts at it, steps, entities, relations, path
 MATCH (centre)-[painted:UNKNOWN|FORGOT]-()
 WITH centre, count(*) AS unknown

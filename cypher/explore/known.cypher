@@ -1,5 +1,5 @@
-// Facts that a model knows according to a run, with more right answers than wrong ones. Surely known facts first, and
-// of these those with the lowest upper bound of theta, the probability that the model fails, as in findings.
+// Facts that a model knows according to a run, with more right answers than wrong ones. Surely known facts first, and of these those
+// with the lowest upper bound of theta, the probability that the model fails, as in findings.
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Names: {run: 'Run'}

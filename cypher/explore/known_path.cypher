@@ -1,5 +1,5 @@
-// Shortest path between two entities through facts that a run surely knows, in any direction, as painted KNOWN or
-// LEARNED by `kgprobe beliefs paint`. No row without a path of eight facts or fewer.
+// Shortest path between two entities through facts that a run surely knows, in any direction, as painted KNOWN or LEARNED by
+// `kgprobe beliefs paint`. No row without a path of eight facts or fewer.
 // For Neo4j Browser: :params {one: 'France', other: 'Japan'}
 // Unless given: {}
 // Names: {one: 'Entity', other: 'Entity'}

@@ -1,12 +1,11 @@
-// Facts of which a model may still believe a former object: facts that a run does not know, the only ones of their
-// subject and relation at the run's date, with a former object. Uses relationships painted by `kgprobe beliefs paint`;
-// the run's report shows answers with the former object. Returns paths from the current object to the subject to the
-// former object.
+// Facts of which a model may still believe a former object: facts that a run does not know, the only ones of their subject and
+// relation at the run's date, with a former object. Uses relationships painted by `kgprobe beliefs paint`; the run's report shows
+// answers with the former object. Returns paths from the current object to the subject to the former object.
 // For Neo4j Browser: :params {entity: null, limit: 50}
 // Unless given: {entity: null, limit: 50}
 // Names: {entity: 'Entity'}
-// Reads all relationships UNSURE, UNKNOWN or FORGOT, or those of an entity, and the facts of subjects with 1,000 facts
-// or fewer. $entity: id of the subject, or name on Neo4j, null for all, $limit
+// Reads all relationships UNSURE, UNKNOWN or FORGOT, or those of an entity, and the facts of subjects with 1,000 facts or fewer.
+// $entity: id of the subject, or name on Neo4j, null for all, $limit
 //   -> relation, subject, object, former, until: yyyymmdd, null for an unknown time, theta, right, wrong, fact, path
 OPTIONAL MATCH (same:Entity {id: $entity})
 CALL (same) {

@@ -1,5 +1,5 @@
-// Facts of which a run is least sure, asked or reached by propagation: the widest interval of theta first, with equal
-// width E[theta] nearest one half. Without facts that could not be asked.
+// Facts of which a run is least sure, asked or reached by propagation: the widest interval of theta first, with equal width E[theta]
+// nearest one half. Without facts that could not be asked.
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Names: {run: 'Run'}

@@ -1,6 +1,5 @@
-// Facts that a model does not know according to a run: asked, without more right answers than wrong ones. Surely
-// unknown facts first, and of these those with the highest lower bound of theta, the probability that the model fails,
-// as in findings.
+// Facts that a model does not know according to a run: asked, without more right answers than wrong ones. Surely unknown facts
+// first, and of these those with the highest lower bound of theta, the probability that the model fails, as in findings.
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Names: {run: 'Run'}

@@ -1,9 +1,8 @@
-// Relations that a run knows least, each with the facts that it most probably fails on. Uses relationships painted by
-// `kgprobe beliefs paint`; known is the share of facts with more right answers than wrong ones. Returns painted paths.
+// Relations that a run knows least, each with the facts that it most probably fails on. Uses relationships painted by `kgprobe
+// beliefs paint`; known is the share of facts with more right answers than wrong ones. Returns painted paths.
 // For Neo4j Browser: :params {relations: 3, facts: 10, asked: 5}
 // Unless given: {relations: 3, facts: 10, asked: 5}
-// Scans painted relationships. $relations: number, $facts: number for each, $asked: minimum number of asked facts of a
-// relation
+// Scans painted relationships. $relations: number, $facts: number for each, $asked: minimum number of asked facts of a relation
 //   -> relation, asked, known, subject, object, theta, right, wrong, fact, path
 MATCH ()-[painted:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT]->()
 WITH painted.relation AS relation, count(*) AS asked, sum(CASE WHEN painted.right > painted.wrong THEN 1 ELSE 0 END) AS right,

@@ -1,5 +1,5 @@
-// Begin a load, or return the position of an interrupted one; a finished load begins again. The first load sets the
-// graph's uid, which distinguishes it from a copy with the same loads.
+// Begin a load, or return the position of an interrupted one; a finished load begins again. The first load sets the graph's uid,
+// which distinguishes it from a copy with the same loads.
 // $id, $source, $uid -> stage, position
 MERGE (counter:Counter {id: 'entities'})
 SET counter.uid = coalesce(counter.uid, $uid)

@@ -1,8 +1,8 @@
-// Write entities, and number new ones from the counter. A row whose id this load wrote from another line is a
-// duplicate: it changes nothing and is returned.
+// Write entities, and number new ones from the counter. A row whose id this load wrote from another line is a duplicate: it changes
+// nothing and is returned.
 // $load, $rows: [{index, id, line, properties}]
-//   -> duplicates: [{id, before}] with their first line; standing: [id] of existing entities with the same types;
-//      retyped: [{id, types}] with the former types of existing entities with other types
+//   -> duplicates: [{id, before}] with their first line; standing: [id] of existing entities with the same types; retyped: [{id,
+//      types}] with the former types of existing entities with other types
 MERGE (counter:Counter {id: 'entities'})
 SET counter.next = coalesce(counter.next, 0)
 WITH counter, counter.next AS base

@@ -1,5 +1,4 @@
-// Unlink entities from relations of which they are no longer an object. Walks the facts of each entity until it finds
-// one.
+// Unlink entities from relations of which they are no longer an object. Walks the facts of each entity until it finds one.
 // $rows: [{id, relations: [id]}], each entity once -> no rows
 UNWIND $rows AS row
 MATCH (entity:Entity {id: row.id})-[link:OBJECT_OF]->(relation:Relation)

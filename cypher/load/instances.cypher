@@ -1,5 +1,5 @@
-// Link entities to new types, and update the sizes of the types. An entity's links correspond to its property
-// ``types``, so that no search is needed.
+// Link entities to new types, and update the sizes of the types. An entity's links correspond to its property ``types``, so that no
+// search is needed.
 // $rows: [{id, types: [id]}], each entity once -> no rows
 UNWIND $rows AS row
 MATCH (entity:Entity {id: row.id})

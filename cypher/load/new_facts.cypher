@@ -1,6 +1,6 @@
 // Create new facts between existing entities. A fact with a missing subject or object is skipped.
-// $source, $load, $labels: {id of a relation: label}, $rows: [{subject, facts: {id: {object, relation, rank, start,
-//   end, from, until, line}}}]
+// $source, $load, $labels: {id of a relation: label}, $rows: [{subject, facts: {id: {object, relation, rank, start, end, from,
+//   until, line}}}]
 //   -> created: the number of facts
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})

@@ -1,5 +1,5 @@
-// Link entities to relations of which they are an object, where the link is missing, and update each relation's number
-// of objects. Walks the links of each entity once.
+// Link entities to relations of which they are an object, where the link is missing, and update each relation's number of objects.
+// Walks the links of each entity once.
 // $rows: [{id, relations: [id]}], each entity once -> no rows
 UNWIND $rows AS row
 MATCH (entity:Entity {id: row.id})

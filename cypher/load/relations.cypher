@@ -1,5 +1,5 @@
-// Write relations. A relation that is used by facts before it has a record is written with its id only. A relation
-// with facts and a new label is marked, so that load/relabelled_facts updates its facts.
+// Write relations. A relation that is used by facts before it has a record is written with its id only. A relation with facts and a
+// new label is marked, so that load/relabelled_facts updates its facts.
 // $rows: [{id, properties}] -> no rows
 UNWIND $rows AS row
 MERGE (relation:Relation {id: row.id})

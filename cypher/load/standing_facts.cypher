@@ -1,9 +1,9 @@
-// Find the facts of a batch that exist already. Facts between the same entities are updated; facts that this load
-// wrote from another line are duplicates and change nothing. Walks the facts of each subject once.
-// $source, $load, $labels: {id of a relation: label}, $rows: [{subject, facts: {id: {object, relation, rank, start,
-//   end, from, until, line}}}], each subject once
-//   -> kept: [id] of facts between the same entities; changed: [{id, subject, object, relation}], the former values of
-//      facts with another object or relation; duplicates: [{id, before}] with their first line
+// Find the facts of a batch that exist already. Facts between the same entities are updated; facts that this load wrote from another
+// line are duplicates and change nothing. Walks the facts of each subject once.
+// $source, $load, $labels: {id of a relation: label}, $rows: [{subject, facts: {id: {object, relation, rank, start, end, from,
+//   until, line}}}], each subject once
+//   -> kept: [id] of facts between the same entities; changed: [{id, subject, object, relation}], the former values of facts with
+//      another object or relation; duplicates: [{id, before}] with their first line
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT]->(object)
 USING INDEX SEEK subject:Entity(id)

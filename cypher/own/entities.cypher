@@ -1,5 +1,4 @@
-// Nodes of a label without a label of $before, with the mapped properties. Reads all nodes, once for each kind of
-// entity.
+// Nodes of a label without a label of $before, with the mapped properties. Reads all nodes, once for each kind of entity.
 // $label, $before, $id, $name, $description, $popularity, $type_property, $aliases: properties
 //   -> element, labels, id, name, description, popularity, type, aliases, types
 MATCH (n)

@@ -1,7 +1,7 @@
-// Nodes of a label that represent facts, with the nodes on both sides. Reads all nodes, once for each kind, and the
-// neighbours of the nodes with the label. $subject_out is true if the arrow points from the node to the subject.
-// $label, $subject_type, $subject_out, $subjects: labels, $object_type, $object_out, $objects: labels, $keys, $start,
-//   $end, $rank, $fact_id
+// Nodes of a label that represent facts, with the nodes on both sides. Reads all nodes, once for each kind, and the neighbours of
+// the nodes with the label. $subject_out is true if the arrow points from the node to the subject.
+// $label, $subject_type, $subject_out, $subjects: labels, $object_type, $object_out, $objects: labels, $keys, $start, $end, $rank,
+//   $fact_id
 //   -> element, subjects, objects, start, end, rank, fact_id
 MATCH (n)
 WHERE $label IN labels(n)

@@ -1,5 +1,5 @@
-// Relationships of a type between nodes of some labels. Reads all of them, once for each kind. An end is returned with
-// its labels and the values of $keys, one for each kind of entity.
+// Relationships of a type between nodes of some labels. Reads all of them, once for each kind. An end is returned with its labels
+// and the values of $keys, one for each kind of entity.
 // $type, $from, $to, $keys, $start, $end, $rank, $fact_id
 //   -> element, subject, object, start, end, rank, fact_id
 MATCH (s)-[r]->(o)

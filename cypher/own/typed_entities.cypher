@@ -1,5 +1,5 @@
-// Nodes as in own/entities, with the nodes to which a relationship links them as types. Reads the neighbours, too. A
-// type is returned with its labels, some of them in $labels, and the values of $keys, one for each kind of entity.
+// Nodes as in own/entities, with the nodes to which a relationship links them as types. Reads the neighbours, too. A type is
+// returned with its labels, some of them in $labels, and the values of $keys, one for each kind of entity.
 // $label, $before, $id, $name, $description, $popularity, $type_property, $aliases, $type_relationship, $labels, $keys
 //   -> element, labels, id, name, description, popularity, type, aliases, types
 MATCH (n)

@@ -1,5 +1,5 @@
-// Paint facts that a run surely knows: a parallel relationship KNOWN with the belief. A type cannot be a parameter, so
-// that each type has a file. Three look-ups per fact.
+// Paint facts that a run surely knows: a parallel relationship KNOWN with the belief. A type cannot be a parameter, so that each
+// type has a file. Three look-ups per fact.
 // $beliefs: ['RUN/FACT'], each once -> no rows
 UNWIND $beliefs AS id
 MATCH (belief:Belief {id: id})

@@ -1,5 +1,5 @@
-// Paint facts of which a run is not sure: a parallel relationship UNSURE with the belief. A type cannot be a
-// parameter, so that each type has a file. Three look-ups per fact.
+// Paint facts of which a run is not sure: a parallel relationship UNSURE with the belief. A type cannot be a parameter, so that each
+// type has a file. Three look-ups per fact.
 // $beliefs: ['RUN/FACT'], each once -> no rows
 UNWIND $beliefs AS id
 MATCH (belief:Belief {id: id})

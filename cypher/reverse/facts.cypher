@@ -1,5 +1,5 @@
-// Facts of some relations whose objects have some numbers and are not literals, ordered by object. Walks the facts
-// that point to these entities.
+// Facts of some relations whose objects have some numbers and are not literals, ordered by object. Walks the facts that point to
+// these entities.
 // $first, $last: numbers, $relations: [id] -> fact, subject, relation, object, rank, start, end
 UNWIND range($first, $last) AS number
 MATCH (object:Entity {number: number})

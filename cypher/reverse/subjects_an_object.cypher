@@ -1,6 +1,5 @@
-// Facts per object by relation, over the objects with some numbers that are not literals: the number of facts, of
-// facts without an end, and of objects of the latter. The sums over all numbers are those of the graph. Walks the
-// facts that point to these entities.
+// Facts per object by relation, over the objects with some numbers that are not literals: the number of facts, of facts without an
+// end, and of objects of the latter. The sums over all numbers are those of the graph. Walks the facts that point to these entities.
 // $first, $last: numbers -> relation, facts, lasting, objects
 UNWIND range($first, $last) AS number
 MATCH (object:Entity {number: number})

@@ -1,6 +1,6 @@
 // Grouping data of facts: names of both ends, types of the subject, and a date.
-// $rows: [{subject, fact}], $year_relation: id of the relation whose literal at the subject dates a fact; null for the
-//   fact's own start
+// $rows: [{subject, fact}], $year_relation: id of the relation whose literal at the subject dates a fact; null for the fact's own
+//   start
 //   -> fact, relation, subject, subject_label, object, object_label, types: [{id, label}], popularity, year: a date
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)

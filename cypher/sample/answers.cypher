@@ -1,5 +1,5 @@
-// All present and former answers to the question of a fact: the objects of its subject and relation. Walks the facts
-// of each subject.
+// All present and former answers to the question of a fact: the objects of its subject and relation. Walks the facts of each
+// subject.
 // $as_of: yyyymmdd, $rows: [{subject, fact}]
 //   -> fact, id, label, aliases, current: true at $as_of, former: true before
 UNWIND $rows AS row

@@ -1,5 +1,5 @@
-// Facts that a run may ask: of these relations, current at a date, with a name at both ends. Scans the graph; read
-// once for each run.
+// Facts that a run may ask: of these relations, current at a date, with a name at both ends. Scans the graph; read once for each
+// run.
 // $relations: [id], $as_of: yyyymmdd -> subject, fact
 MATCH (subject:Entity)-[fact:FACT]->(object:Entity)
 WHERE fact.relation IN $relations

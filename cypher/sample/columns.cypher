@@ -1,8 +1,8 @@
-// All entities with the facts of which they are the subject, at any time and with a numbered object, for the columns
-// on disk. Scans the graph; streamed, once for each state of the graph.
+// All entities with the facts of which they are the subject, at any time and with a numbered object, for the columns on disk. Scans
+// the graph; streamed, once for each state of the graph.
 // no parameters
-//   -> number, id, label, aliases, types: [id], popularity, degree, datatype: of a literal, else empty, facts: [[id,
-//      relation, number of the object, from, until]]
+//   -> number, id, label, aliases, types: [id], popularity, degree, datatype: of a literal, else empty, facts: [[id, relation,
+//      number of the object, from, until]]
 MATCH (entity:Entity)
 WHERE entity.number IS NOT NULL
 RETURN entity.number AS number, entity.id AS id, coalesce(entity.label, '') AS label, coalesce(entity.aliases, []) AS aliases,

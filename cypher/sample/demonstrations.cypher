@@ -1,5 +1,5 @@
-// Facts that can be few-shot examples of their relations: current at a date, with a name at both ends. Scans the
-// graph; read once for each measurement or run, streamed.
+// Facts that can be few-shot examples of their relations: current at a date, with a name at both ends. Scans the graph; read once
+// for each measurement or run, streamed.
 // $relations: [id], $as_of: yyyymmdd -> relation, subject, fact
 MATCH (subject:Entity)-[fact:FACT]->(object:Entity)
 WHERE fact.relation IN $relations

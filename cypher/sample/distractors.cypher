@@ -1,11 +1,11 @@
-// Distractors of a fact, Ω(f), among the entities with these numbers: they share a type with its object (without a
-// type: they are objects of its relation), share no name with it, and were never an object of its subject and
-// relation, because a sentence seldom contains a date. With $before, a date, for sentences that do: also objects that
-// were right until a known day before it, unless the fact itself has ended by then.
+// Distractors of a fact, Ω(f), among the entities with these numbers: they share a type with its object (without a type: they are
+// objects of its relation), share no name with it, and were never an object of its subject and relation, because a sentence seldom
+// contains a date. With $before, a date, for sentences that do: also objects that were right until a known day before it, unless the
+// fact itself has ended by then.
 // With $refused instead the entities of the same kind that are not distractors, with the first applicable reason.
 // $before: yyyymmdd or null, $refused: true or false, $rows: [{subject, fact, numbers}]
-//   -> fact, number, id, label, aliases, object: its label, shared: [id of a type], relation: its label without a
-//      type, reason: null, or itself, nameless, right, namesake
+//   -> fact, number, id, label, aliases, object: its label, shared: [id of a type], relation: its label without a type, reason:
+//      null, or itself, nameless, right, namesake
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 USING INDEX SEEK subject:Entity(id)

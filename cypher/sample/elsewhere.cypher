@@ -1,5 +1,5 @@
-// Other subjects of which entities are objects by a relation, and the last end of the fact with $subject. Walks the
-// facts that point to the entities.
+// Other subjects of which entities are objects by a relation, and the last end of the fact with $subject. Walks the facts that point
+// to the entities.
 // $relation, $subject: ids, $ids: [id]
 //   -> id, subjects: number of others, example: label of one of them, until: the last end of a fact of $subject
 UNWIND $ids AS id

@@ -1,5 +1,5 @@
-// Features of entities: the facts of which they are the subject, at any time, and their types. Scans the graph;
-// streamed, once for each state of the graph.
+// Features of entities: the facts of which they are the subject, at any time, and their types. Scans the graph; streamed, once for
+// each state of the graph.
 // no parameters -> number, named, types: [id], facts: [[relation, number of the object, or its id without a number]]
 MATCH (entity:Entity)
 RETURN entity.number AS number, coalesce(entity.label, '') <> '' AS named, coalesce(entity.types, []) AS types,

@@ -1,5 +1,5 @@
-// Former objects of a fact's subject and relation, which ended on a known day: candidates for temporal distractors,
-// with both intervals. Walks the facts of each subject.
+// Former objects of a fact's subject and relation, which ended on a known day: candidates for temporal distractors, with both
+// intervals. Walks the facts of each subject.
 // $rows: [{subject, fact}], $as_of: yyyymmdd
 //   -> fact, from, until: of the fact; number: of a former object; former_from, former_until, end: of its interval
 UNWIND $rows AS row

@@ -1,5 +1,5 @@
-// Names of the former objects of a fact's subject and relation, which ended on a known day: the names in an outdated
-// answer. Walks the facts of each subject.
+// Names of the former objects of a fact's subject and relation, which ended on a known day: the names in an outdated answer. Walks
+// the facts of each subject.
 // $rows: [{subject, fact}], $as_of: yyyymmdd -> fact, label, aliases, until: yyyymmdd
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)

@@ -1,7 +1,5 @@
-// Relations and linked entities of the entities with these numbers; if types are given, only of those with one of the
-// types.
-// $rows: [{kind, types: [id], numbers}]
-//   -> kind, number, links: [{relation, types: of the object, datatype: its, or empty}]
+// Relations and linked entities of the entities with these numbers; if types are given, only of those with one of the types.
+// $rows: [{kind, types: [id], numbers}] -> kind, number, links: [{relation, types: of the object, datatype: its, or empty}]
 UNWIND $rows AS row
 UNWIND row.numbers AS number
 MATCH (member:Entity {number: number})-[fact:FACT]->(object:Entity)

@@ -1,5 +1,5 @@
-// Names of all entities with a label, to distinguish known from unknown names. Scans the entities; read once for each
-// probe, streamed.
+// Names of all entities with a label, to distinguish known from unknown names. Scans the entities; read once for each probe,
+// streamed.
 // no parameters -> names: the label, then the aliases
 MATCH (entity:Entity)
 WHERE entity.label <> ''

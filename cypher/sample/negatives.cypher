@@ -1,8 +1,7 @@
-// Hard negatives of a fact among the entities with these numbers: objects that its relation has elsewhere, of the same
-// kind as its object (years for a year, literals for a literal), that are not right for its subject and share no name
-// with a right object. A former object is a negative only if it ended before $as_of, on a known day.
-// $as_of: yyyymmdd, $rows: [{subject, fact, numbers}]
-//   -> fact, number, id, label, aliases, former: true for a former object
+// Hard negatives of a fact among the entities with these numbers: objects that its relation has elsewhere, of the same kind as its
+// object (years for a year, literals for a literal), that are not right for its subject and share no name with a right object. A
+// former object is a negative only if it ended before $as_of, on a known day.
+// $as_of: yyyymmdd, $rows: [{subject, fact, numbers}] -> fact, number, id, label, aliases, former: true for a former object
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 USING INDEX SEEK subject:Entity(id)

@@ -1,5 +1,5 @@
-// Replacements of a fact's subject among the entities with these numbers: they have a name, are not the subject, and
-// share a type with it if it has any.
+// Replacements of a fact's subject among the entities with these numbers: they have a name, are not the subject, and share a type
+// with it if it has any.
 // $rows: [{subject, fact, numbers}] -> fact, number, label
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})

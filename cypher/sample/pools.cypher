@@ -1,7 +1,7 @@
 // Pools of each fact's distractors: the types of its object, or its relation if the object has no type.
 // $rows: [{subject, fact}]
-//   -> fact, types: [{id, size}], datatype: of a literal, else empty, relation: {id, size}, total: upper bound of the
-//      entities' numbers
+//   -> fact, types: [{id, size}], datatype: of a literal, else empty, relation: {id, size}, total: upper bound of the entities'
+//      numbers
 MATCH (counter:Counter {id: 'entities'})
 WITH counter.next AS total
 UNWIND $rows AS row

@@ -1,9 +1,9 @@
-// Replacements of an entity in a fact among the entities with these numbers: they have a label, share no name with the
-// entity, and are neither it nor the entity at the other end. Only literals replace literals.
-// Unless $any_type, they must be similar: they share a type; without types, a literal has the same datatype, and an
-// object of a relation is also one of its objects.
-// $any_type: true or false, $rows: [{fact, replaced, other: ids of the entity and of the one at the other end, names:
-//   of the entity, relation: id for an object, null for a subject, numbers}]
+// Replacements of an entity in a fact among the entities with these numbers: they have a label, share no name with the entity, and
+// are neither it nor the entity at the other end. Only literals replace literals.
+// Unless $any_type, they must be similar: they share a type; without types, a literal has the same datatype, and an object of a
+// relation is also one of its objects.
+// $any_type: true or false, $rows: [{fact, replaced, other: ids of the entity and of the one at the other end, names: of the entity,
+//   relation: id for an object, null for a subject, numbers}]
 //   -> fact, number, id, label, aliases
 UNWIND $rows AS row
 MATCH (replaced:Entity {id: row.replaced})

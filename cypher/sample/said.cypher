@@ -1,5 +1,5 @@
-// Statements that the graph contains, at any time, by any of their relations, with their object or another one that
-// shares a name with it. Walks the facts of each subject.
+// Statements that the graph contains, at any time, by any of their relations, with their object or another one that shares a name
+// with it. Walks the facts of each subject.
 // $rows: [{index, subject, relations: ids, object, names: the object's}] -> index
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT]->(known:Entity)

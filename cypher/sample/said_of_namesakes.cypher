@@ -1,5 +1,5 @@
-// Statements that the graph contains, at any time, about a subject with one of these names. Walks the facts that point
-// to each object; objects with more than $max_degree facts are skipped.
+// Statements that the graph contains, at any time, about a subject with one of these names. Walks the facts that point to each
+// object; objects with more than $max_degree facts are skipped.
 // $max_degree, $rows: [{index, names: the subject's, relations: ids, object}] -> index
 UNWIND $rows AS row
 MATCH (object:Entity {id: row.object})

@@ -1,6 +1,5 @@
-// Examples of facts of a relation, up to three for each of some objects, with the names of both ends and the number of
-// objects that subject and relation have at $as_of. Walks the facts that point to these objects and the facts of the
-// subjects.
+// Examples of facts of a relation, up to three for each of some objects, with the names of both ends and the number of objects that
+// subject and relation have at $as_of. Walks the facts that point to these objects and the facts of the subjects.
 // $relation: id, $as_of: yyyymmdd, $objects: number
 //   -> fact, subject, subject_label, degree: of the subject, object, object_label, start, end, holding
 MATCH (:Relation {id: $relation})<-[:OBJECT_OF]-(object:Entity)
