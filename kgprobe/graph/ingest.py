@@ -159,7 +159,7 @@ def _writer(
     if not places:
         return lambda transaction: WrittenBatch()
     if stage == "relations":
-        return partial(write_relations, batch=relation_rows(places, source.name))
+        return partial(write_relations, rows=relation_rows(places, source.name))
     if stage == "entities":
         return partial(write_entities, batch=entity_rows(places, source.name, source.fingerprint), source=source)
     return partial(write_facts, batch=fact_rows(places), source=source, known=relations, labels=labels)

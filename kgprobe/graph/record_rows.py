@@ -24,13 +24,6 @@ class Problem(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RelationRows:
-    """Relations of a batch: rows for ``load/relations``."""
-
-    rows: Sequence[Row]
-
-
-@dataclass(frozen=True, slots=True)
 class EntityRows:
     """Entities of a batch.
 
@@ -68,9 +61,6 @@ class FactRows:
     additions: Additions
 
 
-Rows = RelationRows | EntityRows | FactRows
-
-
 def distinct(records: Iterable[Placed]) -> tuple[dict[str, Placed], list[Problem]]:
     """Return the readable records by id without duplicates, and the problems of the others."""
     places: dict[str, Placed] = {}
@@ -97,14 +87,14 @@ def absent(place: Placed, end: str) -> Problem:
     return Problem("missing", place, f"the {end} {getattr(fact, end)} of {fact.id!r} is not in the graph")
 
 
-def relation_rows(places: Mapping[str, Placed], source: str) -> RelationRows:
-    """Return the rows of relations with the name of their source."""
+def relation_rows(places: Mapping[str, Placed], source: str) -> list[Row]:
+    """Return rows for ``load/relations``, with the name of their source."""
     rows: list[Row] = []
     for place in places.values():
         if isinstance(place.record, Relation):
             properties = asdict(place.record) | {"source": source}
             rows.append({"id": properties.pop("id"), "properties": properties})
-    return RelationRows(rows)
+    return rows
 
 
 def entity_rows(places: Mapping[str, Placed], source: str, load: str) -> EntityRows:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from itertools import chain
 from typing import NamedTuple
 
-from kgprobe.graph.client import Transaction
+from kgprobe.graph.client import Row, Transaction
 from kgprobe.graph.derive import (
     Additions,
     Former,
@@ -20,7 +20,7 @@ from kgprobe.graph.derive import (
     in_parts,
     rows_by_subject,
 )
-from kgprobe.graph.record_rows import EntityRows, FactRows, Problem, RelationRows, absent, duplicate, fact_rows
+from kgprobe.graph.record_rows import EntityRows, FactRows, Problem, absent, duplicate, fact_rows
 from kgprobe.sources.contract import Source
 
 
@@ -40,10 +40,10 @@ class WrittenBatch(NamedTuple):
     relations: frozenset[str] = frozenset()
 
 
-def write_relations(transaction: Transaction, batch: RelationRows) -> WrittenBatch:
+def write_relations(transaction: Transaction, rows: Sequence[Row]) -> WrittenBatch:
     """Write relations."""
-    transaction.run("load/relations", rows=batch.rows)
-    return WrittenBatch(len(batch.rows))
+    transaction.run("load/relations", rows=rows)
+    return WrittenBatch(len(rows))
 
 
 def write_entities(transaction: Transaction, batch: EntityRows, source: Source) -> WrittenBatch:

@@ -95,7 +95,7 @@ def _convert(conversion: _Conversion, folder: Path) -> BulkFiles:
     source, counts = conversion.source, conversion.counts
     properties: dict[str, dict[str, Any]] = {}
     for batch in conversion.read("relations"):
-        rows = relation_rows(batch.places, source.name).rows
+        rows = relation_rows(batch.places, source.name)
         properties |= {row["id"]: row["properties"] for row in rows}
         counts.written["relations"] += len(rows)
 
