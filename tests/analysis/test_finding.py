@@ -352,7 +352,7 @@ def test_a_run_without_answers_has_no_finding(asked: Graph) -> None:
     asked.write("beliefs/begin_run", id="idle", properties=PROPERTIES)
     with pytest.raises(KgprobeError, match="has no answers yet"):
         find_in_run(asked, "idle", list)
-    with pytest.raises(UnknownNameError, match=r"there are: idle, run|there are: run, idle"):
+    with pytest.raises(UnknownNameError, match=r"runs of this graph: (idle, run|run, idle)"):
         find_in_run(asked, "other", list)
 
 

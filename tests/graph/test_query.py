@@ -57,7 +57,7 @@ def test_what_could_only_be_a_name_is_one(name: str) -> None:
         assert str(caught.value).endswith(f"; did you mean {near}?")
     else:
         # What people can use, not what loads or deletes.
-        assert str(caught.value).endswith(f"; there are: {', '.join(explore_names())}.")
+        assert str(caught.value).endswith(f"; known are: {', '.join(explore_names())}.")
         assert "load/" not in str(caught.value)
 
 
