@@ -7,6 +7,7 @@ facts that all were asked make them comparable.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,7 @@ def _means(values: Mapping[str, Sequence[Mapping[str, float]]], facts: pd.DataFr
 
 
 def _mean(measured: Sequence[Mapping[str, float]]) -> dict[str, Any]:
-    return {name: np.mean([measures[name] for measures in measured]) for name in measured[0]}
+    return {name: np.mean(list(map(itemgetter(name), measured))) for name in measured[0]}
 
 
 def set_side_by_side(answered: Sequence[AnsweredFacts]) -> SideBySide:
@@ -212,7 +213,7 @@ def _shared_values(answered: Sequence[AnsweredFacts], shared: list[str]) -> dict
     names = frames[0].columns
     for frame in frames[1:]:
         names = names[names.isin(frame.columns)]
-    return {str(name): np.array([frame[name] for frame in frames], dtype=np.float64) for name in names}
+    return {str(name): np.array(list(map(itemgetter(name), frames)), dtype=np.float64) for name in names}
 
 
 def _rates(facts: pd.DataFrame) -> Group | None:

@@ -10,6 +10,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -65,9 +66,9 @@ def pack_facts(results: Sequence[AskedOf], room: int = ROOM) -> PackedFacts:
         results: at least one, with at least one fact.
         room: maximum characters of the data; the list of facts itself is never cut.
     """
-    more = max((len(names) for result in results for names in result.facts["names"]), default=0)
+    alternatives = chain.from_iterable(result.facts["names"] for result in results)
     notes = []
-    if more > NAMES:
+    if max(map(len, alternatives), default=0) > NAMES:
         notes.append(f"The {NAMES} most probable alternatives are listed; the result's file of outcomes has all.")
     attempts = (
         (NAMES, _LONGEST, ""),

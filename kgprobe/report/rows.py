@@ -38,7 +38,7 @@ def table(
     """
     remaining = iter(rows)
     first = list(islice(remaining, limit))
-    columns = [column for column in columns if not _is_paths(row[column] for row in first)] or columns
+    columns = [column for column in columns if not _has_paths(column, first)] or columns
     names = [visible(column) for column in columns]
     cells = [_cells(row, columns, format_cell) for row in first]
     drawn = _grid(names, cells) if width is None or _fits(names, cells, width) else _records(names, cells)
@@ -54,9 +54,9 @@ def _cells(row: Row, columns: Sequence[str], format_cell: Callable[[Any], str]) 
     return [_Cell(row[column], format_cell(row[column])) for column in columns]
 
 
-def _is_paths(column: Iterable[Any]) -> bool:
+def _has_paths(column: str, rows: Sequence[Row]) -> bool:
     """Return True if a column has values and all of them are paths."""
-    values = [value for value in column if value is not None]
+    values = [row[column] for row in rows if row[column] is not None]
     return bool(values) and all(isinstance(value, Path) for value in values)
 
 

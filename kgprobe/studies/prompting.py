@@ -36,7 +36,7 @@ def prompting_study(found: Mapping[str, Mapping[str, Outcome]], model: str, conf
     if not common:
         counts = "; ".join(f"{way}: {len(answers):,}" for way, answers in evidences.items())
         raise KgprobeError(f"No fact could be asked in all ways: {counts}")
-    right = {way: np.array([answers[fact].is_right for fact in common]) for way, answers in evidences.items()}
+    right = {way: _is_right(answers, common) for way, answers in evidences.items()}
     tests = _tests(right)
     rows: list[dict[str, Any]] = []
     data = []
@@ -75,6 +75,10 @@ def _answers(outcomes: Mapping[str, Outcome]) -> Answers:
         if isinstance(outcome.evidence, ExampleEvidence):
             answers[fact] = outcome.evidence
     return answers
+
+
+def _is_right(answers: Answers, facts: Sequence[str]) -> NDArray[np.bool_]:
+    return np.array([answers[fact].is_right for fact in facts])
 
 
 def _tests(right: Mapping[str, NDArray[np.bool_]]) -> dict[str, dict[str, Any]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from kgprobe.beliefs.reference import Reference, reference_of
 from kgprobe.errors import KgprobeError
@@ -48,9 +49,10 @@ def reference_of_run(graph: Graph, name: str) -> AnsweredRun:
             f"Run {name!r} has answers about {len(answered)} facts; a reference needs at least two. Continue it by "
             f"`kgprobe rounds resume {name} --rounds N`."
         )
-    subjects, relations, objects = ([row[name] for row in answered] for name in ("subject", "relation", "object"))
-    wrong = np.array([row["wrong"] for row in answered], dtype=np.float64)
-    answers = wrong + np.array([row["right"] for row in answered], dtype=np.float64)
+    facts = pd.DataFrame(answered)
+    wrong = facts["wrong"].to_numpy(np.float64)
+    answers = wrong + facts["right"].to_numpy(np.float64)
+    subjects, relations, objects = (facts[name].tolist() for name in ("subject", "relation", "object"))
     return AnsweredRun(
         reference=reference_of(subjects, relations, objects, wrong / answers),
         run=run,

@@ -5,6 +5,7 @@ every fact. The mean over the subset is compared with the mean over all of the f
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,8 @@ def sentences_study(
         # Only facts with at least m sentences, so that subsets of the same facts are compared with all.
         enough = [values for values in several if len(values) >= m]
         data.append(_row(m, enough, np.random.default_rng([seed, m])))
-    lines = [Line(name, [row["sentences"] for row in data], [row[name] for row in data]) for name in ("τ Min", "τ Avg")]
+    numbers = list(range(1, most + 1))
+    lines = [Line(name, numbers, list(map(itemgetter(name), data))) for name in ("τ Min", "τ Avg")]
     return Study(
         name="sentences",
         verdict=_verdict(data),
