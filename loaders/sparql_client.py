@@ -146,34 +146,28 @@ class SparqlClient:
         if file is not None and (rows := _read(file)) is not None:
             self.kept += 1
             return rows
-        fault = _Fault("nothing was asked")
-        for tried in range(1, TRIES + 1):
+        fault = _Fault("no request was sent")
+        for attempt in range(1, TRIES + 1):
             answer = self._ask(query)
-            if isinstance(answer, bytes):
-                try:
-                    rows = _rows(answer)
-                except msgspec.DecodeError as error:
-                    slow = any(mark in answer[-5000:] for mark in _SLOW_MARKS)
-                    fault = _Fault(f"its answer is no SPARQL result in JSON ({error})", slow=slow)
-                else:
-                    if file is not None:
-                        _write(file, answer)
-                    return rows
-            else:
-                fault = answer
+            outcome = answer if isinstance(answer, _Fault) else _rows_or_fault(answer)
+            if not isinstance(outcome, _Fault):
+                if file is not None and isinstance(answer, bytes):
+                    _write(file, answer)
+                return outcome
+            fault = outcome
             if not fault.passing:
                 raise KgprobeError(f"{self.endpoint}: {fault.reason}.")
-            if fault.slow and (divisible or tried == TRIES):
+            if fault.slow and (divisible or attempt == TRIES):
                 raise TooSlow(fault.reason)
-            if tried < TRIES:
-                self._wait(fault, tried)
+            if attempt < TRIES:
+                self._wait(fault, attempt)
         raise KgprobeError(f"{self.endpoint}: {fault.reason}; asked {TRIES} times. {GOES_ON}")
 
-    def _wait(self, fault: _Fault, tried: int) -> None:
-        seconds = back_off(tried - 1, self.back_off, _JITTER) if fault.wait is None else fault.wait
+    def _wait(self, fault: _Fault, attempt: int) -> None:
+        seconds = back_off(attempt - 1, self.back_off, _JITTER) if fault.wait is None else fault.wait
         if seconds > LONGEST_ASKED_WAIT:
             raise KgprobeError(f"{self.endpoint}: {fault.reason}, and asks to wait {seconds:,.0f} seconds. {GOES_ON}")
-        self.report(f"{self.endpoint}: {fault.reason}; again in {seconds:.1f} s ({tried} of {TRIES}).")
+        self.report(f"{self.endpoint}: {fault.reason}; again in {seconds:.1f} s ({attempt} of {TRIES}).")
         time.sleep(seconds)
 
     def _ask(self, query: str) -> bytes | _Fault:
@@ -259,6 +253,14 @@ def _refused(response: httpx2.Response, body: bytes) -> _Fault:
         return _Fault(f"has moved to {response.headers.get('Location')}; `endpoint` takes that address", passing=False)
     hint = "; operators may ask for a `contact`" if status == 403 else ""
     return _Fault(f"refuses the request with status {status}{said}{hint}", passing=False)
+
+
+def _rows_or_fault(answer: bytes) -> "list[Row] | _Fault":
+    try:
+        return _rows(answer)
+    except msgspec.DecodeError as error:
+        slow = any(mark in answer[-5000:] for mark in _SLOW_MARKS)
+        return _Fault(f"its answer is not a SPARQL result in JSON ({error})", slow=slow)
 
 
 def _rows(answer: bytes) -> list[Row]:

@@ -161,12 +161,7 @@ def gather(choice: TopicChoice, client: SparqlClient) -> Gathered:
         sorted(choice.inactive),
     )
     profiles = wikidata.profiles(choice.centers)
-    for center in choice.centers:
-        if not names(profiles[center].labels, (), ())[0]:
-            raise KgprobeError(
-                f"{client.endpoint} knows no {center} with a label in {', '.join(choice.languages)}. Is the id right,"
-                " and is it not merged with another?"
-            )
+    _check_centers(choice, profiles, client.endpoint)
 
     def admitted(ids: Sequence[str]) -> set[str]:
         wikidata.profiles(ids)
@@ -182,11 +177,27 @@ def gather(choice: TopicChoice, client: SparqlClient) -> Gathered:
     reached = walk(choice.centers, choice.plan, wikidata, choice.inactive, admitted, report)
     if wikidata.hubs:
         client.report(f"Too much leads to these to be asked for, so no walk went there: {', '.join(wikidata.hubs)}.")
+    return _gathered(choice, wikidata, reached)
+
+
+def _check_centers(choice: TopicChoice, profiles: Mapping[str, EntityProfile], endpoint: str) -> None:
+    """Raise KgprobeError if a centre has no label."""
+    for center in choice.centers:
+        if not names(profiles[center].labels, (), ())[0]:
+            raise KgprobeError(
+                f"{endpoint} has no {center} with a label in {', '.join(choice.languages)}. Check the id; it may have"
+                " been merged with another."
+            )
+
+
+def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -> Gathered:
+    """Return the reached entities, the facts between them, and their relations and types."""
     outgoing, inside = wikidata.outgoing(reached), set(reached)
     between = [fact for subject in reached for fact in outgoing[subject] if fact.object in inside]
     dated = list(wikidata.dated(between))
     relations = sorted({fact.relation for fact in between}, key=_by_number)
-    types = sorted({type_ for one in reached for type_ in profiles[one].types} - inside, key=_by_number)
+    profiles = wikidata.profiles([])
+    types = sorted({type_ for entity in reached for type_ in profiles[entity].types} - inside, key=_by_number)
     profiles = wikidata.profiles([*relations, *types])
     return Gathered(
         [Relation(name, *_named(profiles[name]), active=name not in choice.inactive) for name in relations],

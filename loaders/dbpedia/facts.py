@@ -1,4 +1,4 @@
-"""Facts out of the lines that lie together by subject: each once, with the time that intermediate nodes say."""
+"""Facts from the lines grouped by subject: each once, with the interval of its intermediate node."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,27 +14,14 @@ _OPEN: Interval = (None, None)
 
 
 def read_facts(prepared: Prepared) -> Iterator[Placed]:
-    """The facts, subject by subject as they lie together.
+    """Yield the facts, subject by subject.
 
-    A fact that two triples state (one of them of a page that redirects) is given once. One that is stated with a time
-    and without is given with it.
+    A fact that several triples state, for example of a redirecting page, is given once; with an interval, if one of
+    them has it.
     """
     for lines in prepared.facts:
-        rows = [line.split("\t", 4) for line in lines]
-        intervals = _intervals(rows)
-        dated = {
-            (subject, relation, object_)
-            for subject, relation, _, node, object_ in rows
-            if node and intervals.get(node, _OPEN) != _OPEN
-        }
         known: set[str] = set()
-        for subject, relation, place, node, object_ in rows:
-            if ":" not in relation:
-                continue
-            bounds = intervals.get(node, _OPEN) if node else _OPEN
-            if dated and bounds == _OPEN and (subject, relation, object_) in dated:
-                continue
-            record = _fact(subject, relation, object_, node, bounds)
+        for place, record in _facts_of([line.split("\t", 4) for line in lines]):
             if isinstance(record, Fact):
                 if record.id in known:
                     continue
@@ -43,8 +30,24 @@ def read_facts(prepared: Prepared) -> Iterator[Placed]:
             yield Placed(line, record, file)
 
 
+def _facts_of(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, Fact | Rejected]]:
+    """Yield the facts of a partition with their places, without undated copies of dated facts."""
+    intervals = _intervals(rows)
+    dated = {
+        (subject, relation, object_)
+        for subject, relation, _, node, object_ in rows
+        if node and intervals.get(node, _OPEN) != _OPEN
+    }
+    for subject, relation, place, node, object_ in rows:
+        if ":" not in relation:
+            continue
+        bounds = intervals.get(node, _OPEN) if node else _OPEN
+        if bounds != _OPEN or (subject, relation, object_) not in dated:
+            yield place, _fact(subject, relation, object_, node, bounds)
+
+
 def _intervals(rows: Sequence[Sequence[str]]) -> Mapping[str, Interval]:
-    """When intermediate nodes say that they began and ended; nodes that say nothing of it are left out."""
+    """Return the intervals of intermediate nodes that have one."""
     moments: dict[str, dict[str, list[tuple[str, str]]]] = {}
     for _, relation, _, node, object_ in rows:
         if ":" not in relation and object_.startswith(LITERAL):

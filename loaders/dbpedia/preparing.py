@@ -1,12 +1,12 @@
-"""One reading of all files, after which what belongs together lies together on the disk.
+"""Single pass over all dump files, which groups their lines by entity and by subject on disk.
 
-Dumps come in an order that is not ours: labels, types, redirects and facts in files of their own. They are read once.
-What names and sorts entities goes into parts of the disk by entity (:mod:`.partitions`), facts into one file, redirects
-into a map (:mod:`.pages`). When all redirects are known, facts are read from that file again, their ends are resolved,
-and they go into parts by subject; each end is noted with the entities.
+Dumps have labels, types, redirects and facts in separate files. They are read once. Names and types of entities go into
+partitions by entity (:mod:`.partitions`), facts into one file, redirects into a map (:mod:`.pages`). Then the facts are
+read again, their ends resolved by the redirects, and written into partitions by subject; each end is noted with the
+entities.
 
-Memory: 24 bytes a redirect, one part while it is read (a few hundred thousand facts), the names of relations. Disk, in
-kgprobe's own folder: about as much as the input unpacked, until the source is closed or forgotten.
+Memory: 24 bytes per redirect, one partition (a few hundred thousand facts), the names of relations. Disk, in kgprobe's
+folder: about the size of the unpacked input, until the source is closed or forgotten.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,24 +30,24 @@ from .popularity import read_popularity
 from .triples import read_triples
 from .vocabulary import ENDS, POINTS, STARTS, Role, role_of
 
-# Facts whose ends are resolved at once.
+# Facts per batch of resolved ends.
 _BATCH = 8192
-# Ends of facts that are remembered, so that most are noted once: some tens of megabytes.
+# Maximum number of remembered ends, so that most are noted once: some tens of megabytes.
 _REMEMBERED = 2**18
-# Of packed input, so many bytes a part: some hundred thousand facts.
+# Bytes of packed input per partition: some hundred thousand facts.
 _BYTES_A_PART = 4 * 2**20
 _FEWEST_PARTS, _MOST_PARTS = 16, 512
 
-# In front of a literal, where else an id stands.
+# Prefix of a literal in place of an id.
 LITERAL = '"'
 
 
 @dataclass(slots=True)
 class RelationNotes:
-    """What is known of a relation: where it stands first, and its label and description in the best language.
+    """Notes on a relation: its first place, and label and description with the rank of their language.
 
     Attributes:
-        place: empty for one that has no facts.
+        place: empty without facts.
     """
 
     place: str = ""
@@ -57,12 +57,12 @@ class RelationNotes:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How files are read.
+    """Options of reading.
 
     Attributes:
-        languages: of labels, aliases, descriptions and texts, best first, in lower case.
-        relations: the only relations whose facts are read; all if empty.
-        fold: whether intermediate nodes become dates of their owners' facts; else they are left out.
+        languages: languages of labels, aliases, descriptions and texts, best first, in lower case.
+        relations: relations whose facts are read; all if empty.
+        fold: True to turn intermediate nodes into dates of their owners' facts; else they are left out.
     """
 
     languages: tuple[str, ...]
@@ -72,15 +72,15 @@ class Reading:
 
 @dataclass
 class Prepared:
-    """What was read, in a folder.
+    """Grouped input in a folder.
 
     Attributes:
-        files: names of the files, by which places are told.
+        files: names of the files, for places in messages.
         entities: lines ``id, kind, place, text`` by id. Kinds: ``m`` an end of a fact, ``v`` a literal, ``l`` a label
             with the rank of its language in front, ``a`` an alias, ``d`` a description, ``t`` a type, ``p`` views.
-        facts: lines ``subject, relation, place, node, object`` by subject; the relation of what an intermediate node
-            says of its time is ``start``, ``end`` or ``point``.
-        relations: by id, in the order in which they stand first.
+        facts: lines ``subject, relation, place, node, object`` by subject; for times of an intermediate node, the
+            relation is ``start``, ``end`` or ``point``.
+        relations: notes by id, in the order of their first places.
     """
 
     folder: Path
@@ -91,28 +91,28 @@ class Prepared:
     relations: dict[str, RelationNotes] = field(default_factory=dict)
 
     def problems(self) -> Iterator[Placed]:
-        """What could not be read, in the order of reading."""
+        """Yield the rejected records, in the order of reading."""
         with (self.folder / "problems").open(encoding="utf-8", newline="\n") as file:
             for line in file:
                 place, broken_off, reason = line.rstrip("\n").split("\t", 2)
                 yield self.placed(place, Rejected(reason, broken_off=broken_off == "1"))
 
     def placed(self, place: str, record: Rejected) -> Placed:
-        """A record that was rejected, at its place."""
+        """Return a rejected record at its place."""
         line, file = self.line_and_file(place)
         return Placed(line, record, file)
 
     def line_and_file(self, place: str) -> tuple[int, str]:
-        """A place as messages tell it."""
+        """Return line and file name of a place."""
         number, _, line = place.partition(":")
         return int(line), self.files[int(number)]
 
 
 def prepare(folder: Path, files: Sequence[InputFile], popularity: InputFile | None, reading: Reading) -> Prepared:
-    """Read all files once. Cost: about 5 µs a triple of plain files.
+    """Read all files once. Cost: about 5 µs per triple of plain files.
 
     Raises:
-        KgprobeError: a file cannot be opened any more, or there is no room left in the folder.
+        KgprobeError: a file cannot be opened any more, or the disk is full.
     """
     parts = sum(file.size for file in files) // _BYTES_A_PART
     parts = min(_MOST_PARTS, max(_FEWEST_PARTS, parts))
@@ -148,7 +148,7 @@ def prepare(folder: Path, files: Sequence[InputFile], popularity: InputFile | No
 
 
 class _Reader:
-    """Reads triples into notes on entities, pages, relations, and a file of facts."""
+    """Reader of triples into notes on entities, pages, relations, and a file of facts."""
 
     def __init__(
         self, prepared: Prepared, reading: Reading, facts: TextIO, report: Callable[[str, str, bool], None]
@@ -164,7 +164,7 @@ class _Reader:
         self.classes: dict[str, str] = {}
 
     def read(self, number: int, file: InputFile) -> None:
-        """All triples of the file of that number."""
+        """Read all triples of a file."""
         roles = self._roles
         for line, quad in read_triples(file):
             if isinstance(quad, Rejected):
@@ -187,27 +187,28 @@ class _Reader:
                 self._report(f"{number}:{line}", str(error), False)
 
     def _read_fact(self, subject_iri: str, relation_id: str, quad: Quad, place: str) -> None:
-        wanted = not self._reading.relations or relation_id in self._reading.relations
-        # When a node began and ended is wanted with whatever it says.
-        if not wanted and not _time_of(relation_id):
+        is_selected = not self._reading.relations or relation_id in self._reading.relations
+        # Times of an intermediate node are read with every relation.
+        if not is_selected and not _time_of(relation_id):
             return
         subject = thing(subject_iri)
         object_ = self._object(quad) if subject is not None else None
         if subject is None or object_ is None:
             return
+        is_literal = object_.startswith(LITERAL)
         _check(subject)
-        if not object_.startswith(LITERAL):
+        if not is_literal:
             _check(object_)
-        node = ""
         whose = owner(subject) if "__" in subject else None
         if whose is not None:
-            subject, node = whose, subject
             time = _time_of(relation_id)
-            if not self._reading.fold or (object_.startswith(LITERAL) and not time):
-                return
-            relation_id, wanted = time or relation_id, True
-        if not wanted:
-            return
+            if self._reading.fold and (time or not is_literal):
+                self._write_fact(whose, time or relation_id, place, subject, object_)
+        elif is_selected:
+            self._write_fact(subject, relation_id, place, "", object_)
+
+    def _write_fact(self, subject: str, relation_id: str, place: str, node: str, object_: str) -> None:
+        """Write a fact, unless its object is an intermediate node."""
         if "__" in object_ and not object_.startswith(LITERAL) and owner(object_) is not None:
             return
         self._facts.write(f"{subject}\t{relation_id}\t{place}\t{node}\t{object_}\n")
@@ -216,10 +217,10 @@ class _Reader:
             self._prepared.relations.setdefault(relation_id, RelationNotes()).place = place
 
     def _object(self, quad: Quad) -> str | None:
-        """The object's id, or a literal; None for what is left out.
+        """Return the object's id, or a literal; None if it is left out.
 
         Raises:
-            ValueError: it has no name, or is no value of its type.
+            ValueError: it is a blank node, or not a value of its type.
         """
         term = quad.object
         if type(term) is NamedNode:
@@ -240,14 +241,17 @@ class _Reader:
         if role is Role.TYPE:
             self._note_type(subject_iri, term.value, place)
             return
-        subject, target = thing(subject_iri), thing(term.value)
-        if subject is not None:
-            _check(subject)
-        if target is not None:
-            _check(target)
-        if role is Role.REDIRECT and subject is not None and target is not None and subject != target:
+        self._note_page(role, thing(subject_iri), thing(term.value), place)
+
+    def _note_page(self, role: Role, subject: str | None, target: str | None, place: str) -> None:
+        for page in (subject, target):
+            if page is not None:
+                _check(page)
+        if subject is None:
+            return
+        if role is Role.REDIRECT and target is not None and subject != target:
             self._prepared.pages.add(subject, target, place)
-        elif role is Role.DISAMBIGUATION and subject is not None:
+        elif role is Role.DISAMBIGUATION:
             self._prepared.pages.add(subject, NOTHING, place)
 
     def _note_text(self, role: Role, subject_iri: str, term: Literal, place: str) -> None:
@@ -265,7 +269,7 @@ class _Reader:
             return
         notes = self._prepared.relations.setdefault(property_, RelationNotes())
         kind = "label" if role is Role.LABEL else "description"
-        # Of two in one language the first stays.
+        # The first of two in one language is kept.
         known = getattr(notes, kind)
         if known is None or rank < known[0]:
             setattr(notes, kind, (rank, text))
@@ -280,35 +284,34 @@ class _Reader:
             self.classes.setdefault(type_, place)
 
 
-_NAMELESS = (
-    "a node without a name (a blank node) is an end of the triple; only what has an IRI of its own can be loaded"
-)
+_NAMELESS = "an end of the triple is a blank node; only nodes with an IRI can be loaded"
 _TEXTS = {Role.LABEL: "l", Role.ALIAS: "a", Role.DESCRIPTION: "d"}
 
 
 def _check(identifier: str) -> None:
-    # Nearly all are told to be good by what costs nothing.
+    # Fast path: nearly all are valid.
     if len(identifier) > ID_LIMIT or not identifier.isprintable():
         check_id(identifier)
 
 
 def _time_of(relation_id: str) -> str:
-    """What a property of an intermediate node says of its time; empty for nothing."""
-    return (
-        "start" if relation_id in STARTS else "end" if relation_id in ENDS else "point" if relation_id in POINTS else ""
-    )
+    """Return the time that a property of an intermediate node gives: start, end, point or empty."""
+    for time, relations in (("start", STARTS), ("end", ENDS), ("point", POINTS)):
+        if relation_id in relations:
+            return time
+    return ""
 
 
 def _distribute(prepared: Prepared, lines: Iterable[str]) -> None:
-    """Facts into parts by subject, their ends resolved, and each end to the entities."""
-    remembered: set[str] = set()
+    """Write facts with resolved ends into partitions by subject, and note each end with the entities."""
+    noted: set[str] = set()
     lines = iter(lines)
 
     def note(end: str, line: str) -> None:
-        if end not in remembered:
-            if len(remembered) >= _REMEMBERED:
-                remembered.clear()
-            remembered.add(end)
+        if end not in noted:
+            if len(noted) >= _REMEMBERED:
+                noted.clear()
+            noted.add(end)
             prepared.entities.add(end, line)
 
     while batch := [line[:-1].split("\t", 4) for line in islice(lines, _BATCH)]:

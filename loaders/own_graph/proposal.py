@@ -1,11 +1,11 @@
-"""A first mapping, made of what a graph has: a person looks through it before anything is loaded.
+"""Proposal of a mapping from the schema and samples of a graph, for review by the user.
 
-1. A label is a kind of entities where a property names its nodes (:mod:`.properties`). A label whose nodes all have a
-   larger one as well is none of its own.
-2. A label without a name, whose nodes are tied to entities in exactly two ways, is a fact between these two.
-3. All relationships between entities are facts, and years and dates of entities where a sentence can be made of them.
+1. A label is a kind of entities if a property names its nodes (:mod:`.properties`). Labels whose nodes all have a more
+   frequent label are omitted.
+2. A label without a name, whose nodes have exactly two kinds of relationships to entities, is a fact between these.
+3. All relationships between entities are facts; so are years and dates of entities that a sentence can express.
 
-The same graph has the same proposal, whatever order the engine counts in.
+The same graph gives the same proposal, independently of the engine's order.
 """
 
 from collections.abc import Sequence
@@ -31,40 +31,35 @@ _LONGEST_ID = 200
 
 
 def propose(graph: "Graph", name: str) -> str:
-    """A first mapping of a graph, as the text of a file.
+    """Return a proposed mapping of a graph, as the text of a file.
 
     Args:
-        name: what the user calls the graph.
+        name: the user's name of the graph.
 
     Raises:
-        KgprobeError: nothing in it could be an entity, or nothing a fact.
+        KgprobeError: the graph has no possible entities or facts.
 
-    Cost: all nodes and relationships are counted once, and up to ``SAMPLE`` of each kind are looked at.
+    Cost: counts all nodes and relationships once, and reads up to ``SAMPLE`` of each kind.
     """
     schema = read_schema(graph)
-    labels = _own_labels(schema)
-    counts = schema.labels()
-    properties = {
-        label: properties_of(
-            (row["properties"] for row in graph.stream("own/node_sample", label=label, limit=SAMPLE)), counts[label]
-        )
-        for label in labels
-    }
-    entities = {label: kind for label in labels if (kind := _entity(label, properties[label])) is not None}
-    between = {
-        label: sides
-        for label in labels
-        if label not in entities and (sides := _sides(label, schema, list(entities))) is not None
-    }
+    counts, labels = schema.labels(), _own_labels(schema)
+    properties = {label: _sampled(graph, label, counts[label]) for label in labels}
+    entities: dict[str, EntityKind] = {}
+    for label in labels:
+        kind = _entity(label, properties[label])
+        if kind is not None:
+            entities[label] = kind
     if not entities:
         raise KgprobeError(
-            f"Nothing in {name} could be an entity: no label has a property that looks like a name. {describe(schema)}"
+            f"{name} has no possible entities: no label has a property that looks like a name. {describe(schema)}"
             " Write a mapping by hand; docs/guides/your-own-graph.md has one."
         )
-    proposed = [
-        Proposed(kind, [f"{counts[label]:,} nodes", *_remarks(kind, properties[label])])
-        for label, kind in entities.items()
-    ]
+    others = [label for label in labels if label not in entities]
+    between: dict[str, _Between] = {}
+    for label in others:
+        sides = _sides(label, schema, list(entities))
+        if sides is not None:
+            between[label] = sides
     facts: list[Proposed[Any]] = [
         *_relationship_facts(graph, schema, entities),
         *_node_facts(schema, between, properties),
@@ -72,15 +67,24 @@ def propose(graph: "Graph", name: str) -> str:
     ]
     if not facts:
         raise KgprobeError(
-            f"Nothing in {name} could be a fact: there are no relationships between its entities"
+            f"{name} has no possible facts: there are no relationships between its entities"
             f" ({', '.join(entities)}). {describe(schema)}"
         )
-    left_out = [label for label in labels if label not in entities and label not in between]
-    return written(name, proposed, _distinct(facts), {label: counts[label] for label in left_out})
+    proposed = [
+        Proposed(kind, [f"{counts[label]:,} nodes", *_remarks(kind, properties[label])])
+        for label, kind in entities.items()
+    ]
+    left_out = {label: counts[label] for label in others if label not in between}
+    return written(name, proposed, _distinct(facts), left_out)
+
+
+def _sampled(graph: "Graph", label: str, count: int) -> Properties:
+    rows = graph.stream("own/node_sample", label=label, limit=SAMPLE)
+    return properties_of((row["properties"] for row in rows), count)
 
 
 def _own_labels(schema: Schema) -> list[str]:
-    """The labels that are no part of another, the most frequent first."""
+    """Return the labels that are not part of a more frequent one, most frequent first."""
     counts = schema.labels()
     sets: dict[str, set[str]] = {}
     for nodes in schema.nodes:
@@ -105,12 +109,12 @@ def _entity(label: str, properties: Properties) -> EntityKind | None:
 
 
 def _remarks(kind: EntityKind, properties: Properties) -> list[str]:
-    """What was seen of a kind of entities."""
+    """Return remarks about a kind of entities."""
     sample = "of all" if properties.whole else f"of the first {properties.size:,}"
     name = properties.of[kind.name]
     remarks = [f"{sample}, {name.there / properties.size:.0%} have {kind.name!r}, {name.distinct:.0%} of these differ"]
     if kind.id is None:
-        remarks.append("no property tells them apart: ids are the graph's own, which are others in a copy of it")
+        remarks.append("no property is unique: ids are the graph's own, and differ in a copy")
     others = [other for other in sorted(properties.of) if other not in (kind.name, kind.id)]
     if others:
         remarks.append(f"other properties: {', '.join(others)}")
@@ -119,31 +123,39 @@ def _remarks(kind: EntityKind, properties: Properties) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Between:
-    """The two sides of an intermediate node, and what its facts are called after; None for the node itself."""
+    """The two sides of an intermediate node.
+
+    Attributes:
+        type: relationship type that names the facts; None for the node's label.
+    """
 
     subject: Side
     object: Side
-    named: str | None
+    type: str | None
 
 
-def _sides(label: str, schema: Schema, entities: Sequence[str]) -> _Between | None:
+def _ways(label: str, schema: Schema) -> dict[tuple[str, str], set[str]]:
+    """Return the labels at the other end of a label's relationships, by type and direction."""
     ways: dict[tuple[str, str], set[str]] = {}
     for each in schema.relationships:
         if label in each.tails:
             ways.setdefault((each.type, "out"), set()).update(each.heads)
         if label in each.heads:
             ways.setdefault((each.type, "in"), set()).update(each.tails)
+    return ways
+
+
+def _sides(label: str, schema: Schema, entities: Sequence[str]) -> _Between | None:
+    """Return the two sides of an intermediate node; None if it does not connect exactly two kinds."""
     known = {
         way: tuple(entity for entity in entities if entity in others)
-        for way, others in ways.items()
+        for way, others in _ways(label, schema).items()
         if others.intersection(entities)
     }
     if len(known) != 2:
         return None
-    # Who leads to the node is who did something: (customer)-[:PURCHASED]->(order)-[:ORDERS]->(product).
-    (first, its), (second, others) = sorted(known.items())
-    sides = [Side(first[0], "in" if first[1] == "in" else "out", its)]
-    sides.append(Side(second[0], "in" if second[1] == "in" else "out", others))
+    # The side that leads to the node is the subject: (customer)-[:PURCHASED]->(order)-[:ORDERS]->(product).
+    sides = [Side(type_, "in" if arrow == "in" else "out", labels) for (type_, arrow), labels in sorted(known.items())]
     if {side.arrow for side in sides} == {"in", "out"}:
         sides.sort(key=lambda side: side.arrow)
         return _Between(sides[0], sides[1], sides[0].type)
@@ -155,34 +167,38 @@ def _relationship_facts(
 ) -> list[Proposed[RelationshipFacts]]:
     facts = []
     for type_, count in sorted(schema.types().items()):
-        ends = [
-            (
-                next((label for label in entities if label in each.tails), None),
-                next((label for label in entities if label in each.heads), None),
-            )
-            for each in schema.relationships
-            if each.type == type_
-        ]
-        pairs = [(tail, head) for tail, head in ends if tail is not None and head is not None]
-        if not pairs:
+        tails, heads = _entity_ends(type_, schema, entities)
+        if not tails:
             continue
-        tails = tuple(label for label in entities if label in {tail for tail, _ in pairs})
-        heads = tuple(label for label in entities if label in {head for _, head in pairs})
-        seen = properties_of(
-            (row["properties"] for row in graph.stream("own/relationship_sample", type=type_, limit=SAMPLE)), count
+        rows = graph.stream("own/relationship_sample", type=type_, limit=SAMPLE)
+        properties = properties_of((row["properties"] for row in rows), count)
+        start, end = properties.interval()
+        templates = _templates(sentences_of(type_, _noun(tails), _noun(heads)))
+        relationship = RelationshipFacts(
+            type=type_, from_=tails, to=heads, start=start, end=end, label=words_of(type_), **templates
         )
-        start, end = seen.interval()
-        asked = sentences_of(type_, _noun(tails), _noun(heads))
-        others = [name for name in sorted(seen.of) if name not in (start, end)]
-        facts.append(
-            Proposed(
-                RelationshipFacts(
-                    type=type_, from_=tails, to=heads, start=start, end=end, label=words_of(type_), **_asked(asked)
-                ),
-                [f"{count:,} relationships", *([f"other properties: {', '.join(others)}"] if others else [])],
-            )
-        )
+        facts.append(Proposed(relationship, [f"{count:,} relationships", *_other_properties(properties, start, end)]))
     return facts
+
+
+def _entity_ends(
+    type_: str, schema: Schema, entities: dict[str, EntityKind]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the entity labels at the tails and heads of a relationship type; empty if there are none at both ends."""
+    tails, heads = set(), set()
+    for each in schema.relationships:
+        tail = next((label for label in entities if label in each.tails), None)
+        head = next((label for label in entities if label in each.heads), None)
+        if each.type == type_ and tail is not None and head is not None:
+            tails.add(tail)
+            heads.add(head)
+    return tuple(label for label in entities if label in tails), tuple(label for label in entities if label in heads)
+
+
+def _other_properties(properties: Properties, start: str | None, end: str | None) -> list[str]:
+    """Return a remark on the properties other than start and end; empty if there are none."""
+    others = [name for name in sorted(properties.of) if name not in (start, end)]
+    return [f"other properties: {', '.join(others)}"] if others else []
 
 
 def _node_facts(
@@ -191,55 +207,45 @@ def _node_facts(
     facts = []
     for label, sides in between.items():
         start, end = properties[label].interval(label)
-        named = sides.named or label
-        asked = sentences_of(named, _noun(sides.subject.labels), _noun(sides.object.labels))
-        others = [name for name in sorted(properties[label].of) if name not in (start, end)]
-        facts.append(
-            Proposed(
-                NodeFacts(
-                    node=label,
-                    subject=sides.subject,
-                    object=sides.object,
-                    id=named,
-                    start=start,
-                    end=end,
-                    label=words_of(named),
-                    **_asked(asked),
-                ),
-                [
-                    f"{schema.labels()[label]:,} nodes, each between two entities",
-                    *([f"other properties: {', '.join(others)}"] if others else []),
-                ],
-            )
+        name = sides.type or label
+        node = NodeFacts(
+            node=label,
+            subject=sides.subject,
+            object=sides.object,
+            id=name,
+            start=start,
+            end=end,
+            label=words_of(name),
+            **_templates(sentences_of(name, _noun(sides.subject.labels), _noun(sides.object.labels))),
         )
+        remarks = [f"{schema.labels()[label]:,} nodes, each between two entities"]
+        facts.append(Proposed(node, [*remarks, *_other_properties(properties[label], start, end)]))
     return facts
 
 
 def _property_facts(
     entities: dict[str, EntityKind], properties: dict[str, Properties], counts: dict[str, int]
 ) -> list[Proposed[PropertyFacts]]:
-    """Years and dates, where a sentence says what they are: *[X] was released in [Y]*."""
-    of: dict[str, list[str]] = {}
+    """Return years and dates as facts, if a sentence expresses them: *[X] was released in [Y]*."""
+    labels_of: dict[str, list[str]] = {}
     for label in entities:
         for name in properties[label].dated():
-            of.setdefault(name, []).append(label)
+            labels_of.setdefault(name, []).append(label)
     facts = []
-    for name, labels in sorted(of.items()):
-        asked = sentences_of_date(name)
-        if asked is None:
+    for name, labels in sorted(labels_of.items()):
+        sentences = sentences_of_date(name)
+        if sentences is None:
             continue
-        there = sum(counts[label] for label in labels)
-        facts.append(
-            Proposed(
-                PropertyFacts(property=name, from_=tuple(labels), values="date", label=words_of(name), **_asked(asked)),
-                [f"a year or a date, of up to {there:,} nodes"],
-            )
+        property_ = PropertyFacts(
+            property=name, from_=tuple(labels), values="date", label=words_of(name), **_templates(sentences)
         )
+        count = sum(counts[label] for label in labels)
+        facts.append(Proposed(property_, [f"a year or a date, of up to {count:,} nodes"]))
     return facts
 
 
-def _asked(sentences: Sentences | None) -> dict[str, Any]:
-    """The templates by what a mapping calls them."""
+def _templates(sentences: Sentences | None) -> dict[str, Any]:
+    """Return the templates by their keys in a mapping."""
     if sentences is None:
         return {}
     return {
@@ -250,7 +256,7 @@ def _asked(sentences: Sentences | None) -> dict[str, Any]:
 
 
 def _noun(labels: Sequence[str]) -> str | None:
-    """What the nodes at an end are called in a question."""
+    """Return the noun for the nodes at an end; None if their labels differ or are not words."""
     if len(labels) != 1:
         return None
     words = words_of(labels[0])
@@ -258,17 +264,17 @@ def _noun(labels: Sequence[str]) -> str | None:
 
 
 def _distinct(facts: Sequence[Proposed[Any]]) -> list[Proposed[Any]]:
-    """The same facts, each with an id that a relation can have and no other has."""
-    taken: set[str] = set()
+    """Return the facts with valid and unique relation ids."""
+    used: set[str] = set()
     kept = []
     for proposed in facts:
-        # What a type is called may be no id: it may hold line breaks, or be too long.
-        own = tidy(relation_id(proposed.what))[:_LONGEST_ID].strip() or "fact"
-        id_, number = own, 2
-        while id_ in taken:
-            id_ = f"{own} {number}"
+        # A type may have line breaks or be too long for an id.
+        base = tidy(relation_id(proposed.what))[:_LONGEST_ID].strip() or "fact"
+        id_, number = base, 2
+        while id_ in used:
+            id_ = f"{base} {number}"
             number += 1
-        taken.add(id_)
+        used.add(id_)
         if id_ != relation_id(proposed.what):
             proposed = Proposed(msgspec.structs.replace(proposed.what, id=id_), proposed.remarks)
         kept.append(proposed)

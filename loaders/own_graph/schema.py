@@ -1,4 +1,4 @@
-"""What a property graph has: labels and relationship types with their numbers, and where a mapping does not fit."""
+"""Schema of a property graph: labels and relationship types with counts, and misfits of a mapping."""
 
 import difflib
 from collections import Counter
@@ -13,14 +13,14 @@ from .mapping import Facts, Mapping, NodeFacts, PropertyFacts, RelationshipFacts
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
 
-# Of what there is, this much stands in a message.
+# Maximum numbers of names, and of characters of a name, in a message.
 _LISTED = 12
 _LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """Nodes that have exactly these labels, sorted."""
+    """Nodes with exactly these labels, sorted."""
 
     labels: tuple[str, ...]
     count: int
@@ -28,7 +28,7 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class Relationships:
-    """Relationships of a type between nodes that have exactly these labels."""
+    """Relationships of a type between nodes with exactly these labels."""
 
     type: str
     tails: tuple[str, ...]
@@ -38,13 +38,13 @@ class Relationships:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """All nodes and relationships of a graph, counted; sorted, so that the same graph has the same one."""
+    """Counts of all nodes and relationships of a graph, sorted: the same for the same graph."""
 
     nodes: Sequence[Nodes]
     relationships: Sequence[Relationships]
 
     def labels(self) -> Counter[str]:
-        """How many nodes have each label."""
+        """Return the number of nodes per label."""
         counts: Counter[str] = Counter()
         for nodes in self.nodes:
             for label in nodes.labels:
@@ -52,19 +52,19 @@ class Schema:
         return counts
 
     def types(self) -> Counter[str]:
-        """How many relationships there are of each type."""
+        """Return the number of relationships per type."""
         counts: Counter[str] = Counter()
         for each in self.relationships:
             counts[each.type] += each.count
         return counts
 
     def nodes_with(self, labels: Iterable[str]) -> int:
-        """How many nodes have one of the labels."""
-        wanted = set(labels)
-        return sum(nodes.count for nodes in self.nodes if wanted.intersection(nodes.labels))
+        """Return the number of nodes with at least one of the labels."""
+        selected = set(labels)
+        return sum(nodes.count for nodes in self.nodes if selected.intersection(nodes.labels))
 
     def relationships_between(self, type_: str, tails: Iterable[str], heads: Iterable[str]) -> int:
-        """How many relationships of a type lead from nodes with one label of these to nodes with one of those."""
+        """Return the number of relationships of a type from nodes with a tail label to nodes with a head label."""
         from_, to = set(tails), set(heads)
         return sum(
             each.count
@@ -74,7 +74,7 @@ class Schema:
 
 
 def read_schema(graph: "Graph") -> Schema:
-    """Count a graph's nodes and relationships: it reads all of them once."""
+    """Count all nodes and relationships of a graph."""
     nodes = [Nodes(tuple(sorted(row["labels"])), row["nodes"]) for row in graph.read("own/nodes")]
     relationships = [
         Relationships(
@@ -89,7 +89,7 @@ def read_schema(graph: "Graph") -> Schema:
 
 
 def rows_of(facts: Facts, schema: Schema, mapping: Mapping) -> int:
-    """How many relationships or nodes a kind of facts is read from; how many have the property, nobody knows before."""
+    """Return the number of relationships or nodes of a kind of facts; an upper bound for properties."""
     every = mapping.labels
     if isinstance(facts, RelationshipFacts):
         return schema.relationships_between(facts.type, facts.from_ or every, facts.to or every)
@@ -104,13 +104,13 @@ def rows_of(facts: Facts, schema: Schema, mapping: Mapping) -> int:
 
 
 def check_fit(mapping: Mapping, schema: Schema, name: str, graph: str) -> list[str]:
-    """What of a mapping fits nothing in the graph, as sentences.
+    """Return the parts of a mapping that match nothing in the graph, as sentences.
 
     Raises:
-        KgprobeError: no entity does, or no fact.
+        KgprobeError: the mapping matches no entities, or no facts.
     """
     entities = [kind for kind in mapping.entities if schema.nodes_with([kind.label])]
-    facts = [one for one in mapping.facts if rows_of(one, schema, mapping)]
+    facts = [kind for kind in mapping.facts if rows_of(kind, schema, mapping)]
     misfits = list(_misfits(mapping, schema))
     if entities and facts:
         return [f"{name}: {misfit}" for misfit in misfits]
@@ -119,7 +119,7 @@ def check_fit(mapping: Mapping, schema: Schema, name: str, graph: str) -> list[s
 
 
 def _misfits(mapping: Mapping, schema: Schema) -> Iterator[str]:
-    labels, types = schema.labels(), schema.types()
+    labels = schema.labels()
     for kind in mapping.entities:
         if not labels[kind.label]:
             yield f"It looks for nodes {_quoted(kind.label)} as entities; {_none(kind.label, labels)}."
@@ -129,17 +129,23 @@ def _misfits(mapping: Mapping, schema: Schema) -> Iterator[str]:
         if isinstance(facts, RelationshipFacts):
             yield _misfit_of_type(facts.type, facts.from_ or mapping.labels, facts.to or mapping.labels, schema)
         elif isinstance(facts, NodeFacts):
-            if not labels[facts.node]:
-                yield f"It looks for nodes {_quoted(facts.node)} between others; {_none(facts.node, labels)}."
-                continue
-            for side in (facts.subject, facts.object):
-                ends = [[facts.node], side.labels or mapping.labels]
-                tails, heads = ends if side.arrow == "out" else reversed(ends)
-                if not types[side.type] or not schema.relationships_between(side.type, tails, heads):
-                    yield _misfit_of_type(side.type, tails, heads, schema)
+            yield from _misfits_of_nodes(facts, mapping, schema)
         elif isinstance(facts, PropertyFacts):
-            wanted = ", ".join(map(_quoted, facts.from_ or mapping.labels))
-            yield f"It looks for the property {_quoted(facts.property)} of nodes {wanted}; there are none."
+            nodes = ", ".join(map(_quoted, facts.from_ or mapping.labels))
+            yield f"It looks for the property {_quoted(facts.property)} of nodes {nodes}; there are none."
+
+
+def _misfits_of_nodes(facts: NodeFacts, mapping: Mapping, schema: Schema) -> Iterator[str]:
+    """Yield the misfits of intermediate nodes: no such node, or no such relationship at a side."""
+    labels, types = schema.labels(), schema.types()
+    if not labels[facts.node]:
+        yield f"It looks for nodes {_quoted(facts.node)} between others; {_none(facts.node, labels)}."
+        return
+    for side in (facts.subject, facts.object):
+        ends = [[facts.node], side.labels or mapping.labels]
+        tails, heads = ends if side.arrow == "out" else reversed(ends)
+        if not types[side.type] or not schema.relationships_between(side.type, tails, heads):
+            yield _misfit_of_type(side.type, tails, heads, schema)
 
 
 def _misfit_of_type(type_: str, tails: Sequence[str], heads: Sequence[str], schema: Schema) -> str:
@@ -157,25 +163,26 @@ def _misfit_of_type(type_: str, tails: Sequence[str], heads: Sequence[str], sche
 
 
 def describe(schema: Schema) -> str:
-    """What a graph has, in two sentences."""
+    """Return the counts of a graph, in two sentences."""
     labels, types = schema.labels(), schema.types()
     if not schema.nodes:
-        return "The graph has no nodes at all; KGPROBE_FROM_DATABASE names another database of the server."
+        return "The graph has no nodes; KGPROBE_FROM_DATABASE selects another database of the server."
     nodes = f"The graph has nodes {_counts(labels)}." if labels else "The graph has nodes without labels alone."
     return f"{nodes} " + (f"Its relationships are {_counts(types)}." if types else "It has no relationships.")
 
 
-def _none(wanted: str, there: Counter[str]) -> str:
-    close = difflib.get_close_matches(wanted, there, n=1, cutoff=0.5)
+def _none(name: str, existing: Counter[str]) -> str:
+    close = difflib.get_close_matches(name, existing, n=1, cutoff=0.5)
     if not close:
-        folded = {name.lower().replace("_", ""): name for name in sorted(there)}
-        close = [folded[key] for key in [wanted.lower().replace("_", "")] if key in folded]
+        folded = {other.lower().replace("_", ""): other for other in sorted(existing)}
+        key = name.lower().replace("_", "")
+        close = [folded[key]] if key in folded else []
     return f"there are none (did you mean {_quoted(close[0])}?)" if close else "there are none"
 
 
-def _counts(of: Counter[str]) -> str:
-    first = sorted(of.items(), key=lambda each: (-each[1], each[0]))[:_LISTED]
-    more = f" and {len(of) - len(first):,} more" if len(of) > len(first) else ""
+def _counts(counts: Counter[str]) -> str:
+    first = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_LISTED]
+    more = f" and {len(counts) - len(first):,} more" if len(counts) > len(first) else ""
     return ", ".join(f"{_quoted(name)} ({count:,})" for name, count in first) + more
 
 

@@ -1,9 +1,8 @@
 """Sentences and questions made of the words of a relationship's type: ``ACTED_IN`` is *[X] acted in [Y]*.
 
-A type in a property graph is mostly a verb (*DIRECTED, FOLLOWS, LIVE_IN*), a participle with a preposition
-(*LOCATED_IN*), a phrase with *of* (*PART_OF*), or a noun (*GENRE, HAS_GENRE*). It is read by its first and last words.
-Where a question needs the base of a verb that is not known, there is no question. The sentences are plain, and some
-read ill: they are for a person to look through.
+Most types are verbs (*DIRECTED, FOLLOWS, LIVE_IN*), participles with a preposition (*LOCATED_IN*), phrases with *of*
+(*PART_OF*), or nouns (*GENRE, HAS_GENRE*); the first and last words decide. Questions that need the base of an unknown
+verb are left out. The sentences need a review.
 """
 
 import re
@@ -15,122 +14,38 @@ from kgprobe.verbalize.templates.wording import cloze_of_label
 from kgprobe.verbalize.tense import base_of, in_the_past, third_person
 
 _PREPOSITIONS = frozenset(
-    [
-        "about",
-        "above",
-        "after",
-        "against",
-        "as",
-        "at",
-        "before",
-        "below",
-        "by",
-        "for",
-        "from",
-        "in",
-        "into",
-        "near",
-        "of",
-        "on",
-        "over",
-        "to",
-        "toward",
-        "towards",
-        "under",
-        "with",
-        "within",
-    ]
+    """
+    about above after against as at before below by for from in into near of on over to toward towards under with
+    within
+    """.split()  # noqa: SIM905  (one word per line otherwise)
 )
-# Before a preposition these say what is done to the subject, or how it is: located in, but acted in.
+# Passive before a preposition: is located in, but acted in.
 _PASSIVE = frozenset(
-    [
-        "adapted",
-        "attached",
-        "based",
-        "born",
-        "buried",
-        "composed",
-        "connected",
-        "dedicated",
-        "derived",
-        "divorced",
-        "employed",
-        "engaged",
-        "found",
-        "given",
-        "known",
-        "linked",
-        "listed",
-        "located",
-        "made",
-        "married",
-        "named",
-        "owned",
-        "played",
-        "published",
-        "recorded",
-        "related",
-        "released",
-        "set",
-        "shown",
-        "situated",
-        "spoken",
-        "taken",
-        "used",
-        "written",
-    ]
+    """
+    adapted attached based born buried composed connected dedicated derived divorced employed engaged found given
+    known linked listed located made married named owned played published recorded related released set shown
+    situated spoken taken used written
+    """.split()  # noqa: SIM905  (one word per line otherwise)
 )
+_FORMS_OF_BE = {"is": "is", "are": "is", "was": "was", "were": "was"}
 _ACTIVE_BEFORE = {"for": frozenset(["played"])}
-# Known as verbs, and in a type alone mostly nouns.
+# Words that are also verbs, but mostly nouns as a type.
 _NOUNS = frozenset(
-    [
-        "author",
-        "cause",
-        "chair",
-        "coach",
-        "cost",
-        "cover",
-        "date",
-        "director",
-        "form",
-        "group",
-        "host",
-        "label",
-        "link",
-        "list",
-        "mother",
-        "name",
-        "need",
-        "note",
-        "order",
-        "parent",
-        "place",
-        "plan",
-        "play",
-        "rank",
-        "result",
-        "rival",
-        "rule",
-        "season",
-        "source",
-        "sponsor",
-        "star",
-        "start",
-        "state",
-        "title",
-        "view",
-    ]
+    """
+    author cause chair coach cost cover date director form group host label link list mother name need note order
+    parent place plan play rank result rival rule season source sponsor star start state title view
+    """.split()  # noqa: SIM905  (one word per line otherwise)
 )
-# What a verb can be of that is no known one, with its base in front of "ed": acted, followed.
+# Past tense of unknown verbs whose base is the part before "ed": acted, followed.
 _PLAIN_PAST = re.compile(r"(?:\w*[^aeiou\W]t|\w{2,}[aeo]w)ed")
-# Common as types, and no verbs that are known elsewhere.
+# Common verbs of types that the tense module does not know.
 _MORE_VERBS = frozenset(["act", "like", "rate", "review"])
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\W]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """Templates of a relation; each may be missing but the first."""
+    """Templates of a relation; only the first is required."""
 
     cloze: str
     past_cloze: str | None = None
@@ -141,28 +56,28 @@ class Sentences:
 
 
 def words_of(name: str) -> str:
-    """A name in words: ``ACTED_IN`` is *acted in*, ``orderDate`` *order date*, ``TVSeries`` *TV series*."""
+    """Return a name in words: ``ACTED_IN`` is *acted in*, ``orderDate`` *order date*, ``TVSeries`` *TV series*."""
     parts = [part for part in _WORDS.split(tidy(name)) if part]
-    # All in capitals is a way to write; a word in capitals among others is an abbreviation.
-    shouted = name.isupper()
-    return " ".join(part if part.isupper() and len(part) > 1 and not shouted else part.lower() for part in parts)
+    # A word in capitals is an abbreviation, unless the whole name is in capitals.
+    all_capitals = name.isupper()
+    return " ".join(part if part.isupper() and len(part) > 1 and not all_capitals else part.lower() for part in parts)
 
 
 def sentences_of(type_: str, subject: str | None = None, object_: str | None = None) -> Sentences | None:
-    """Templates made of a type's words; None where these are no phrase that a sentence can be made of.
+    """Return templates made from a type's words; None if they are not a suitable phrase.
 
     Args:
-        subject, object_: nouns for what stands at the ends (*person*), for questions; None where that differs.
+        subject, object_: nouns for the ends (*person*), for questions; None if they differ.
     """
     words = words_of(type_).split()
     if not words or not all(re.fullmatch(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", word) for word in words):
         return None
-    made = _of_words(words, f"which {subject}" if subject else "what", f"which {object_}" if object_ else "what")
-    return None if made is None else _checked(made)
+    sentences = _of_words(words, f"which {subject}" if subject else "what", f"which {object_}" if object_ else "what")
+    return None if sentences is None else _checked(sentences)
 
 
 def sentences_of_date(name: str) -> Sentences | None:
-    """Templates made of the name of a property that is a year or a date: ``released`` is *was released in*."""
+    """Return templates for a property with a year or a date: ``released`` is *was released in*."""
     words = words_of(name)
     if re.fullmatch(r"\w*[^e]ed|born|built|made|found|written|set up", words):
         return _checked(
@@ -173,79 +88,81 @@ def sentences_of_date(name: str) -> Sentences | None:
                 wh_question=f"When was [X] {words}?",
             )
         )
-    made = _of_noun(words) if all(word.isalpha() for word in words.split()) else None
-    return _checked(made) if made is not None and made.cloze.startswith("The ") else None
+    sentences = _of_noun(words) if all(word.isalpha() for word in words.split()) else None
+    return _checked(sentences) if sentences is not None and sentences.cloze.startswith("The ") else None
 
 
-def _of_words(words: list[str], asked_subject: str, asked_object: str) -> Sentences | None:
+def _of_words(words: list[str], which_subject: str, which_object: str) -> Sentences | None:
     first, rest = words[0], words[1:]
-    if first in ("is", "are", "was", "were"):
-        return _with_be("was" if first in ("was", "were") else "is", rest, asked_subject, asked_object)
+    if first in _FORMS_OF_BE:
+        return _with_be(_FORMS_OF_BE[first], rest, which_subject, which_object)
     if first in ("has", "have") and rest:
         return _of_noun(" ".join(rest))
-    if rest and rest[-1] in _PREPOSITIONS and _is_passive(first, rest[-1]):
+    if rest and _is_passive(first, rest[-1]):
         be = "was" if rest[-1] == "by" or first in ("born", "buried") else "is"
-        return _with_be(be, words, asked_subject, asked_object)
-    if len(words) == 1 and first in _NOUNS:
-        return _of_noun(first)
-    if (verb := _verb(first, alone=not rest)) is not None and (not rest or first not in _NOUNS):
-        return _with_verb(*verb, rest, asked_subject, asked_object)
-    if words[-1] in _PREPOSITIONS and (cloze := cloze_of_label(" ".join(words))) is not None:
-        matched = re.fullmatch(r"\[X\] is (.+) \[Y\]", cloze)
-        return _with_be("is", matched[1].split(), asked_subject, asked_object) if matched else Sentences(cloze)
-    return _of_noun(" ".join(words))
+        return _with_be(be, words, which_subject, which_object)
+    verb = None if first in _NOUNS else _verb(first, alone=not rest)
+    if verb is not None:
+        return _with_verb(*verb, rest, which_subject, which_object)
+    cloze = cloze_of_label(" ".join(words)) if words[-1] in _PREPOSITIONS else None
+    if cloze is None:
+        return _of_noun(" ".join(words))
+    match = re.fullmatch(r"\[X\] is (.+) \[Y\]", cloze)
+    return _with_be("is", match[1].split(), which_subject, which_object) if match else Sentences(cloze)
 
 
 def _is_passive(participle: str, preposition: str) -> bool:
-    if participle in _ACTIVE_BEFORE.get(preposition, ()):
+    if preposition not in _PREPOSITIONS or participle in _ACTIVE_BEFORE.get(preposition, ()):
         return False
     return participle in _PASSIVE or (preposition == "by" and re.search("(?:[^e]ed|en)$", participle) is not None)
 
 
 def _verb(word: str, alone: bool) -> tuple[str, str | None, bool] | None:
-    """A verb as it stands behind a subject, its base where that is sure, and whether it is in the past."""
-    known = base_of(word)
-    if known is not None:
-        base, tense = known
+    """Return a verb in its form after a subject, its base if known, and True for the past tense."""
+    base_and_tense = base_of(word)
+    if base_and_tense is not None:
+        base, tense = base_and_tense
         return (third_person(base) if word == base and tense == "present" else word), base, tense == "past"
     if word in _MORE_VERBS:
         return third_person(word), word, False
     if re.fullmatch(r"\w+[^e]ed", word):
         return word, word[:-2] if _PLAIN_PAST.fullmatch(word) else None, True
     if alone and re.fullmatch(r"\w+[^aious]s", word):
-        # A type alone that ends in s is a verb sooner than a plural.
-        return word, f"{word[:-3]}y" if word.endswith("ies") else None if word.endswith("es") else word[:-1], False
+        # A single word that ends in s is more likely a verb than a plural.
+        if word.endswith("ies"):
+            return word, f"{word[:-3]}y", False
+        return word, None if word.endswith("es") else word[:-1], False
     return None
 
 
 def _with_verb(
-    form: str, base: str | None, past: bool, rest: list[str], asked_subject: str, asked_object: str
+    form: str, base: str | None, past: bool, rest: list[str], which_subject: str, which_object: str
 ) -> Sentences:
     behind = "".join(f" {word}" for word in rest)
-    made = Sentences(
+    sentences = Sentences(
         f"[X] {form}{behind} [Y]",
         statement=f"[X] {form}{behind} [Y].",
-        reverse_wh_question=f"{_capital(asked_subject)} {form}{behind} [Y]?",
+        reverse_wh_question=f"{_capital(which_subject)} {form}{behind} [Y]?",
     )
     if base is None:
-        return made
+        return sentences
     do = "did" if past else "does"
-    wh = f"{_capital(asked_object)} {do} [X] {base}{behind}?"
+    wh = f"{_capital(which_object)} {do} [X] {base}{behind}?"
     return replace(
-        made,
+        sentences,
         yes_no_question=f"{_capital(do)} [X] {base}{behind} [Y]?",
         wh_question=wh if not rest or rest[-1] in _PREPOSITIONS else None,
     )
 
 
-def _with_be(be: str, rest: list[str], asked_subject: str, asked_object: str) -> Sentences:
+def _with_be(be: str, rest: list[str], which_subject: str, which_object: str) -> Sentences:
     phrase = "".join(f" {word}" for word in rest)
     return Sentences(
         f"[X] {be}{phrase} [Y]",
         statement=f"[X] {be}{phrase} [Y].",
         yes_no_question=f"{_capital(be)} [X]{phrase} [Y]?",
-        wh_question=f"{_capital(asked_object)} {be} [X]{phrase}?" if rest and rest[-1] in _PREPOSITIONS else None,
-        reverse_wh_question=f"{_capital(asked_subject)} {be}{phrase} [Y]?",
+        wh_question=f"{_capital(which_object)} {be} [X]{phrase}?" if rest and rest[-1] in _PREPOSITIONS else None,
+        reverse_wh_question=f"{_capital(which_subject)} {be}{phrase} [Y]?",
     )
 
 
@@ -253,10 +170,10 @@ def _of_noun(noun: str) -> Sentences | None:
     cloze = cloze_of_label(noun)
     if cloze is None:
         return None
-    matched = re.fullmatch(r"The (.+) \[X\] (is|are) \[Y\]", cloze)
-    if matched is None:
+    match = re.fullmatch(r"The (.+) \[X\] (is|are) \[Y\]", cloze)
+    if match is None:
         return Sentences(cloze, statement=f"{cloze}.")
-    of, be = matched.groups()
+    of, be = match.groups()
     return Sentences(
         cloze,
         statement=f"{cloze}.",
@@ -265,17 +182,17 @@ def _of_noun(noun: str) -> Sentences | None:
     )
 
 
-def _checked(made: Sentences) -> Sentences | None:
-    """The templates that can be filled, with the cloze in the past."""
-    if check_template("cloze", made.cloze):
+def _checked(sentences: Sentences) -> Sentences | None:
+    """Return the valid templates, with the cloze in the past; None if the cloze is invalid."""
+    if check_template("cloze", sentences.cloze):
         return None
-    past = in_the_past(made.cloze)
+    past = in_the_past(sentences.cloze)
     kept = {
         kind: text
         for kind in ("statement", "yes_no_question", "wh_question", "reverse_wh_question")
-        if (text := getattr(made, kind)) is not None and not check_template(kind, text)
+        if (text := getattr(sentences, kind)) is not None and not check_template(kind, text)
     }
-    return Sentences(made.cloze, past if past != made.cloze else None, **kept)
+    return Sentences(sentences.cloze, past if past != sentences.cloze else None, **kept)
 
 
 def _capital(text: str) -> str:

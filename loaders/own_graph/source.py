@@ -219,30 +219,37 @@ class OwnGraph:
         )
 
     def _facts_of(self, facts: Facts, row: "Row") -> Iterator[Fact | Rejected]:
-        """The facts of a row, or why there are none."""
-        relation = relation_id(facts)
+        """Yield the facts of a row, or its error."""
         try:
             if isinstance(facts, PropertyFacts):
-                subject = self._end(row["subject"])
-                for value in _listed(row["value"]):
-                    object_ = literal_of(value, facts.property, facts.values).id
-                    yield Fact(fact_id(subject, relation, object_, None), subject, relation, object_)
-                return
-            start, end = bound_of(row["start"], facts.start or ""), bound_of(row["end"], facts.end or "")
-            check_interval(start, end)
-            rank = rank_of(row["rank"], facts.rank or "")
-            if rank == "deprecated":
-                return
-            given = None if facts.fact_id is None else check_id(key_of(row["fact_id"], facts.fact_id))
-            ends = [(row["subject"], row["object"])] if isinstance(facts, RelationshipFacts) else _pairs(facts, row)
-            for tail, head in ends:
-                backwards = isinstance(facts, RelationshipFacts) and facts.backwards
-                subject, object_ = map(self._end, (head, tail) if backwards else (tail, head))
-                made = fact_id(subject, relation, object_, start)
-                own = made if given is None else check_id(f"{relation} {given}" + (f" {made}" if len(ends) > 1 else ""))
-                yield Fact(own, subject, relation, object_, rank, start, end)
+                yield from self._property_facts(facts, row)
+            else:
+                yield from self._dated_facts(facts, row)
         except ValueError as error:
             yield Rejected(f"{_place(row)}: {error}")
+
+    def _property_facts(self, facts: PropertyFacts, row: "Row") -> Iterator[Fact]:
+        relation, subject = relation_id(facts), self._end(row["subject"])
+        for value in _listed(row["value"]):
+            object_ = literal_of(value, facts.property, facts.values).id
+            yield Fact(fact_id(subject, relation, object_, None), subject, relation, object_)
+
+    def _dated_facts(self, facts: RelationshipFacts | NodeFacts, row: "Row") -> Iterator[Fact]:
+        relation = relation_id(facts)
+        start, end = bound_of(row["start"], facts.start or ""), bound_of(row["end"], facts.end or "")
+        check_interval(start, end)
+        rank = rank_of(row["rank"], facts.rank or "")
+        if rank == "deprecated":
+            return
+        key = None if facts.fact_id is None else check_id(key_of(row["fact_id"], facts.fact_id))
+        ends = [(row["subject"], row["object"])] if isinstance(facts, RelationshipFacts) else _pairs(facts, row)
+        backwards = isinstance(facts, RelationshipFacts) and facts.backwards
+        for tail, head in ends:
+            subject, object_ = map(self._end, (head, tail) if backwards else (tail, head))
+            id_ = fact_id(subject, relation, object_, start)
+            if key is not None:
+                id_ = check_id(f"{relation} {key} {id_}" if len(ends) > 1 else f"{relation} {key}")
+            yield Fact(id_, subject, relation, object_, rank, start, end)
 
     def _end(self, end: "Row") -> str:
         """The id of the entity that an end of a fact is."""

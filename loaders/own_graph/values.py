@@ -1,6 +1,6 @@
-"""What properties of nodes and relationships say: ids, names, dates, numbers.
+"""Conversion of node and relationship properties to ids, names, dates and numbers.
 
-All raise ``ValueError`` for a value that cannot be what it is taken for, with a message about the property.
+All functions raise ``ValueError`` for an unsuitable value, with a message about the property.
 """
 
 import math
@@ -13,32 +13,32 @@ from kgprobe.sources.values import check_id, tidy, tidy_all
 
 from ..trex_literals import date_literal
 
-# Nobody's year; a number beyond may be a day (19990331), or milliseconds since 1970.
+# Larger numbers may be days (19990331) or milliseconds since 1970.
 _LAST_YEAR = 9999
 _DAY = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
-# A date, with or without a time of the day, which is not read.
+# A date, optionally with a time of day, which is ignored.
 _DATE = re.compile(r"([+-]?[0-9]{4,}(?:-[0-9]{2}(?:-[0-9]{2})?)?)(?:[T ].*)?", re.DOTALL)
 
 
-def key_of(value: Any, named: str) -> str:
-    """A property that tells nodes apart."""
+def key_of(value: Any, name: str) -> str:
+    """Return the id of a node."""
     if value is None:
-        raise ValueError(f"it has no {shown(named)}, which is its id")
+        raise ValueError(f"it has no {shown(name)}, which is its id")
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise ValueError(f"its {shown(named)} is {shown(value)}, which is no id; a text or a whole number would be")
+        raise ValueError(f"its {shown(name)} is {shown(value)}, which is not an id; expected a text or a whole number")
     return tidy(str(value))
 
 
-def name_of(value: Any, named: str) -> str:
-    """What an entity is called."""
-    name = text_of(value, named)
-    if not name:
-        raise ValueError(f"it has no {shown(named)}, which is its name")
-    return name
+def name_of(value: Any, name: str) -> str:
+    """Return the name of an entity."""
+    text = text_of(value, name)
+    if not text:
+        raise ValueError(f"it has no {shown(name)}, which is its name")
+    return text
 
 
-def text_of(value: Any, named: str) -> str:
-    """A text in one line; empty for what is not there."""
+def text_of(value: Any, name: str) -> str:
+    """Return a text in one line; empty for None."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -47,77 +47,81 @@ def text_of(value: Any, named: str) -> str:
         return str(value)
     if (day := _day(value)) is not None:
         return day
-    raise ValueError(f"its {shown(named)} is {shown(value)}; a text is expected")
+    raise ValueError(f"its {shown(name)} is {shown(value)}; a text is expected")
 
 
-def texts_of(values: list[Any], named: tuple[str, ...]) -> tuple[str, ...]:
-    """Properties that are each a text or a list of texts, each once."""
-    flat = [
-        (one, name)
-        for value, name in zip(values, named, strict=True)
-        for one in (value if isinstance(value, list) else [value])
-    ]
-    return tidy_all(text_of(one, name) for one, name in flat)
+def texts_of(values: list[Any], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the distinct texts of properties that are texts or lists of texts."""
+    texts: list[str] = []
+    for value, name in zip(values, names, strict=True):
+        texts += [text_of(item, name) for item in (value if isinstance(value, list) else [value])]
+    return tidy_all(texts)
 
 
-def popularity_of(value: Any, named: str) -> float | None:
-    """A number that is not negative."""
+def popularity_of(value: Any, name: str) -> float | None:
+    """Return a number that is not negative, or None."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        raise ValueError(f"its {shown(named)} is {shown(value)}; a number that is not negative is expected")
+        raise ValueError(f"its {shown(name)} is {shown(value)}; a number that is not negative is expected")
     return float(value)
 
 
-def bound_of(value: Any, named: str) -> str | None:
-    """When something began or ended, in ISO 8601 and the value's own precision; None for what is not there.
+def bound_of(value: Any, name: str) -> str | None:
+    """Return a date in ISO 8601, in the value's precision; None for no value.
 
-    A time of the day is left away. A whole number is a year, or a day where it has eight digits that are one.
+    The time of day is dropped. A whole number is a year, or a day if its eight digits are a date.
     """
     bound = _bound(value)
     if bound is None and value not in (None, ""):
         raise ValueError(
-            f"its {shown(named)} is {shown(value)}, which is no date; 2011, 2011-05, 2011-05-09 and dates of the"
-            " graph's own are read"
+            f"its {shown(name)} is {shown(value)}, which is not a date; expected 2011, 2011-05, 2011-05-09 or a"
+            " date of the graph"
         )
     return bound
 
 
-def rank_of(value: Any, named: str) -> str:
-    """``preferred``, ``normal`` or ``deprecated``."""
+def rank_of(value: Any, name: str) -> str:
+    """Return the rank: ``preferred``, ``normal`` or ``deprecated``."""
     if value is None:
         return "normal"
     if value not in ("preferred", "normal", "deprecated"):
-        raise ValueError(f"its {shown(named)} is {shown(value)}; preferred, normal or deprecated is expected")
+        raise ValueError(f"its {shown(name)} is {shown(value)}; preferred, normal or deprecated is expected")
     return str(value)
 
 
-def literal_of(value: Any, named: str, values: Literal["date", "number", "text"] | None) -> Entity:
-    """A value as an object of facts: dates as years, months or days, numbers and texts by their kind.
+def literal_of(value: Any, name: str, values: Literal["date", "number", "text"] | None) -> Entity:
+    """Return a value as an object of facts: a year, month or day, a number, or a text.
 
     Args:
-        values: what they are; None tells it by the value.
+        values: kind of the values; None decides by the value.
     """
     if values == "date" or (values is None and _day(value) is not None):
-        bound = bound_of(value, named)
+        bound = bound_of(value, name)
         if bound is None or bound == UNKNOWN:
-            raise ValueError(f"its {shown(named)} is {shown(value)}, which is no date")
+            raise ValueError(f"its {shown(name)} is {shown(value)}, which is not a date")
         return date_literal(bound)
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if values == "number" and not number:
-        raise ValueError(f"its {shown(named)} is {shown(value)}; a number is expected")
-    if number and values != "text":
-        if not math.isfinite(value):
-            raise ValueError(f"its {shown(named)} is {shown(value)}; a finite number is expected")
-        kind = "integer" if isinstance(value, int) or float(value).is_integer() else "decimal"
-        text = str(int(value)) if kind == "integer" else str(value)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if values == "number" and not is_number:
+        raise ValueError(f"its {shown(name)} is {shown(value)}; a number is expected")
+    if is_number and values != "text":
+        kind, text = _number(value, name)
     else:
-        kind, text = "string", check_id(text_of(value, named), f"{shown(named)}")
+        kind, text = "string", check_id(text_of(value, name), f"{shown(name)}")
     return Entity(check_id(f"{text}^^{kind}"), text, types=(kind,), value=text, datatype=kind)
 
 
+def _number(value: int | float, name: str) -> tuple[str, str]:
+    """Return datatype and text of a finite number."""
+    if not math.isfinite(value):
+        raise ValueError(f"its {shown(name)} is {shown(value)}; a finite number is expected")
+    if isinstance(value, int) or value.is_integer():
+        return "integer", str(int(value))
+    return "decimal", str(value)
+
+
 def shown(value: Any) -> str:
-    """A value in a message."""
+    """Return a value for a message, shortened."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:79]}…"
 
@@ -128,12 +132,14 @@ def _bound(value: Any) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool):
         if 0 < abs(value) <= _LAST_YEAR:
             return f"{'-' if value < 0 else ''}{abs(value):04d}"
-        matched = _DAY.fullmatch(str(value))
-        return _checked("-".join(matched.groups())) if matched else None
+        match = _DAY.fullmatch(str(value))
+        return _checked("-".join(match.groups())) if match else None
     if isinstance(value, str):
         text = value.strip()
-        matched = _DATE.fullmatch(text)
-        return text if text == UNKNOWN else _checked(matched[1].removeprefix("+")) if matched else None
+        if text == UNKNOWN:
+            return text
+        match = _DATE.fullmatch(text)
+        return _checked(match[1].removeprefix("+")) if match else None
     return _day(value)
 
 
@@ -146,7 +152,7 @@ def _checked(bound: str) -> str | None:
 
 
 def _day(value: Any) -> str | None:
-    """The day of a date or a point in time, as the driver gives them, or Python has them."""
+    """Return the day of a date or a point in time of the driver or of Python; None for other values."""
     if all(hasattr(value, part) for part in ("year", "month", "day")):
         return f"{value.year:04d}-{value.month:02d}-{value.day:02d}"
     return None

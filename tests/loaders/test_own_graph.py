@@ -378,7 +378,7 @@ def test_bounds(value: Any, bound: str | None) -> None:
 
 @pytest.mark.parametrize("value", ["soon", "31.3.1999", "1999-13", 922838400000, True, 0, 1.5, ["1999"], "1999-02-30"])
 def test_what_is_no_date(value: Any) -> None:
-    with pytest.raises(ValueError, match=r"^its 'p' is .*, which is no date; 2011, "):
+    with pytest.raises(ValueError, match=r"^its 'p' is .*, which is not a date; expected 2011, "):
         bound_of(value, "p")
 
 

@@ -455,7 +455,7 @@ def test_of_what_leads_to_a_hub_a_sample_is_drawn(
 
 def test_an_unknown_centre(through: Proxy) -> None:
     for unknown in ("Q123456789", NAMELESS, GERMAN_ONLY):
-        with pytest.raises(KgprobeError, match=f"knows no {unknown} with a label in en, mul"):
+        with pytest.raises(KgprobeError, match=f"has no {unknown} with a label in en, mul"):
             open_topic(choice(GERMANY, unknown), client(through))
 
 
@@ -463,7 +463,7 @@ def test_an_endpoint_without_wikidata(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
     with (
         oxigraph("<http://a> <http://b> <http://c> .\n", tmp_path) as address,
-        pytest.raises(KgprobeError, match="knows no Q183"),
+        pytest.raises(KgprobeError, match="has no Q183"),
     ):
         open_topic(choice(GERMANY), SparqlClient(address, pause=0))
 
