@@ -1,12 +1,11 @@
 """``kgprobe load bear``: a data set of lm-pub-quiz (BEAR, BEAR-big), with the answers that its relations have.
 
 A folder has ``metadata_relations.json`` (:mod:`kgprobe.verbalize.templates.bear`), and for each relation a file
-``P36.jsonl`` of its facts: ``sub_id``, ``sub_label``, ``sub_aliases``, ``obj_id``, ``obj_label``, ``answer_idx``. As
-lm-pub-quiz does it, a relation without an answer space in the metadata has that of its objects, in the order in which
-they come first, and one without a file is no part of the data set.
+``P36.jsonl`` of its facts: ``sub_id``, ``sub_label``, ``sub_aliases``, ``obj_id``, ``obj_label``, ``answer_idx``. As in
+lm-pub-quiz, the default answer space of a relation is its objects in order of appearance; relations without a file are
+not part of the data set.
 
-An entity has one label: the first that it has as an answer, else the first that it has as a subject; others are its
-aliases.
+An entity's label is its first label as an answer, else as a subject; others are aliases.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -88,8 +87,7 @@ class _Part:
 class Bear:
     """A data set as a source; see :class:`kgprobe.sources.contract.Source`.
 
-    The metadata and the names of its entities are held in memory. What is wrong with a line of facts is reported by the
-    facts.
+    Metadata and entity names are held in memory. Errors in lines of facts are reported with the facts.
     """
 
     name: str
@@ -102,11 +100,11 @@ class Bear:
 
     @property
     def done(self) -> int:
-        """How much of ``total`` has been read so far, in bytes on the disk."""
+        """Bytes of ``total`` read so far, on disk."""
         return self.metadata.position + sum(file.position for part in self.parts for file in part.readings.values())
 
     def relations(self) -> Iterator[Placed]:
-        """The relations, each behind what is wrong with it; and what is wrong with the metadata and the folder."""
+        """Yield the relations, each after its errors, and the errors of the metadata and the folder."""
         yield from self.problems
         for part in self.parts:
             for record in _relation(part):
@@ -239,7 +237,7 @@ def _object(read: _FactLine, part: _Part) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BearOptions:
-    """Which data set is loaded."""
+    """Options of the loader."""
 
     folder: Path = option(
         help=f"A data set's folder, with {FILE} and a file of facts for each relation, such as P36.jsonl.",
@@ -296,7 +294,7 @@ def _part(line: int, relation: BearRelation, path: Path) -> _Part:
         try:
             read = _decode_fact(given if isinstance(given, bytes) else b"")
         except DECODING_ERRORS:
-            # Whoever reads the facts says what is wrong with it.
+            # Reported with the facts.
             continue
         if read.obj_id is not None and _is_id(read.obj_id):
             objects.setdefault(read.obj_id, read.obj_label or "")

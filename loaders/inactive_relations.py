@@ -11,15 +11,14 @@ OWN_LIST = Path(__file__).with_suffix(".txt")
 
 
 def read_inactive_relations(path: Path = OWN_LIST) -> dict[str, str]:
-    """Why relations are inactive, by id.
+    """Return the reasons of inactive relations, by id.
 
-    Each line has an id, and behind it what a person needs to judge it; blank lines and lines that begin with ``#`` do
-    not count.
+    Each line has an id and a reason; blank lines and lines that begin with ``#`` are ignored.
 
     Raises:
-        KgprobeError: a line begins with no relation's id, a relation stands there twice, or the file cannot be read.
+        KgprobeError: a line has no relation id, a relation is repeated, or the file cannot be read.
     """
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for number, line in open_input(path).lines():
         place = f"{path.name}, line {number:,}"
         if not isinstance(line, bytes):
@@ -30,7 +29,7 @@ def read_inactive_relations(path: Path = OWN_LIST) -> dict[str, str]:
         identifier, _, why = text.partition(" ") if "\t" not in text else text.partition("\t")
         if not PROPERTY_ID.fullmatch(identifier):
             raise KgprobeError(f"{place}: {identifier[:80]!r} is no relation's id; one like P17 is.")
-        if identifier in found:
+        if identifier in reasons:
             raise KgprobeError(f"{place}: {identifier} stands there twice.")
-        found[identifier] = why.strip()
-    return found
+        reasons[identifier] = why.strip()
+    return reasons

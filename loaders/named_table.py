@@ -1,7 +1,7 @@
-"""Facts by name: a table whose subject, relation and object are names, which entities and relations are made of.
+"""Facts by name: a table with names of subject, relation and object, which become entities and relations.
 
-A name is an id as well: whatever is called the same is one. Cells are parted by commas, tabs or semicolons (Excel,
-where the comma is for decimals); the header tells which.
+Names are also ids: equal names are one entity. The separator is a comma, tab or semicolon (Excel with decimal commas),
+detected from the header.
 """
 
 import csv
@@ -23,9 +23,9 @@ _DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon"}
 
 @dataclass(slots=True)
 class NamedTable:
-    """The table as a source; see :class:`kgprobe.sources.contract.Source`. Names that were read are remembered.
+    """The table as a source; see :class:`kgprobe.sources.contract.Source`. Remembers the names.
 
-    What is wrong with a row is said once, by the facts.
+    Errors in rows are reported once, with the facts.
     """
 
     name: str
@@ -38,7 +38,7 @@ class NamedTable:
 
     @property
     def done(self) -> int:
-        """How much of ``total`` has been read so far, in bytes on the disk."""
+        """Bytes of ``total`` read so far, on disk."""
         return sum(reading.position for reading in self.readings.values())
 
     def relations(self) -> Iterator[Placed]:

@@ -1,14 +1,14 @@
 """``kgprobe load sparql``: a topical graph, gathered from a SPARQL endpoint by random walks from chosen entities.
 
-The walks (:mod:`.sparql_walk`) say which entities there are. Between these, *all* facts are loaded, not only those that
-were walked along: what is not in the graph will be taken for wrong, so of what it names it has to hold all there is.
-The entities' types are loaded too, so that they have names. Items alone are objects, as in :mod:`.wikidata`.
+The walks (:mod:`.sparql_walk`) select the entities. *All* facts between these are loaded, not only those on a walk,
+because missing facts count as false. Types of entities are loaded too, with their names. Only items are objects, as in
+:mod:`.wikidata`.
 
 Relations of a reviewable list (:mod:`.inactive_relations`) are over-common: walks do not follow them, and their facts
 are shown, not asked.
 
-What was gathered is kept (:mod:`.sparql_topic`), so that the same load another time asks nothing. The endpoint may have
-changed since; ``refresh`` asks anew.
+The gathered graph is stored (:mod:`.sparql_topic`), so that the same load sends no requests again. ``refresh`` asks the
+endpoint again.
 """
 
 from dataclasses import dataclass
@@ -42,17 +42,19 @@ ENDPOINT = "https://query.wikidata.org/sparql"
 
 @dataclass(frozen=True, slots=True)
 class SparqlOptions:
-    """Where walks begin, how far they go, what they may enter, and whom to ask."""
+    """Options of the loader."""
 
     centers: tuple[str, ...] = option(
         help="Where walks begin; may be given several times.", flag="center", metavar="Q…"
     )
     steps: int = option(_PLAN.steps, "Steps of a walk.", minimum=1)
     walks: int = option(_PLAN.walks, "Walks from each center.", minimum=1)
-    branches: int = option(BRANCHES, "Of the statements that lead to an entity, how many walks draw from.", minimum=1)
-    limit: int = option(_PLAN.limit, "Entities that walks reach, at most.", minimum=1)
-    seed: int = option(_PLAN.seed, "What all random choices follow from.", minimum=0)
-    min_languages: int = option(0, "Enter only entities with a label in so many languages.", minimum=0)
+    branches: int = option(
+        BRANCHES, "Maximum number of incoming statements per entity that walks draw from.", minimum=1
+    )
+    limit: int = option(_PLAN.limit, "Maximum number of entities.", minimum=1)
+    seed: int = option(_PLAN.seed, "Random seed.", minimum=0)
+    min_languages: int = option(0, "Minimum number of languages with a label.", minimum=0)
     min_sitelinks: int = option(0, "Enter only entities with so many pages on Wikipedia and its sisters.", minimum=0)
     min_frequency: float = option(
         0.0,
@@ -88,7 +90,7 @@ class SparqlOptions:
     timeout: float = option(65.0, "Seconds that an answer may take.", minimum=1)
     refresh: bool = option(
         False,
-        "Ask anew for what an earlier load was told. To go on with such a load, leave this away.",
+        "Ask the endpoint again. Leave it out to continue an interrupted load.",
     )
 
 

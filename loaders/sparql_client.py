@@ -1,12 +1,12 @@
-"""A SPARQL endpoint, asked the way a guest should.
+"""Polite client of a SPARQL endpoint.
 
-One request at a time, with a pause after each; a ``User-Agent`` that says who asks; gzip; ``Retry-After`` obeyed, and
-without one an exponential back-off with jitter after 429, server errors, cut connections and answers that are no
-SPARQL results. Every answer is kept on the disk under its query, so that what was interrupted asks nothing twice.
+One request at a time, with a pause after each; a ``User-Agent`` with a contact; gzip; ``Retry-After``, and otherwise
+exponential back-off with jitter after 429, server errors, broken connections and invalid answers. Answers are stored on
+disk by query, so an interrupted load repeats no requests.
 
-The protocol: SPARQL 1.1, queries by POST as a form, results as JSON. HTTP is spoken by httpx2, the maintained
-continuation of httpx, which the OpenAI client and the Hugging Face hub bring along in any case. Its own timeouts are
-for each read, so that an answer in drops would take for ever: within an event loop a request can be ended as a whole.
+Protocol: SPARQL 1.1, queries by POST as a form, results as JSON. The HTTP client is httpx2, the maintained continuation
+of httpx, which the OpenAI client and the Hugging Face hub need anyway. Its timeouts are per read; a total timeout needs
+an event loop.
 """
 
 import asyncio
@@ -33,22 +33,22 @@ from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off, retry_after, wait_for_
 
 Row: TypeAlias = dict[str, str]
 
-# How often a query is asked before giving up.
+# Maximum number of requests per query.
 TRIES = 6
 GOES_ON = "What came before is kept: the same load goes on."
 
-# Between which multiples of a back-off one waits: never for almost nothing, as a guest.
+# Factors of the back-off, at random in this range.
 _JITTER = (0.5, 1.5)
-# Of an answer, unpacked; and of what a server says of a failure.
+# Maximum bytes of an unpacked answer, and of an error message.
 _ANSWER_LIMIT = 256 * 2**20
-_SAID_LIMIT = 2**16
+_MESSAGE_LIMIT = 2**16
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-# What servers write, at times behind the beginning of an answer, when a query took longer than they allow.
+# Texts of servers after a timeout, sometimes in the middle of an answer.
 _SLOW_MARKS = (b"TimeoutException", b"timed out", b"timeout", b"Timeout", b"time limit")
 
 
 class TooSlow(Exception):  # noqa: N818
-    """A query takes longer than the server allows, or than we wait; a smaller one may do."""
+    """A query exceeds the time limit of the server or ours; a smaller one may succeed."""
 
 
 class _Term(Struct):
@@ -67,7 +67,7 @@ _decode = msgspec.json.Decoder(_Results).decode
 
 
 class _Fault(NamedTuple):
-    """Why a request gave no rows; ``wait`` in seconds, where the server names one."""
+    """Failure of a request; ``wait`` in seconds, if the server gives it."""
 
     reason: str
     passing: bool = True
@@ -77,18 +77,18 @@ class _Fault(NamedTuple):
 
 @dataclass(slots=True)
 class SparqlClient:
-    """An endpoint and the answers that it gave.
+    """Client of an endpoint with stored answers.
 
     Attributes:
-        endpoint: the address that takes queries, http or https.
-        answers: a folder for the answers, which is there; None keeps none.
-        contact: an address of mail or of a page where the endpoint's operators reach whoever asks; may be empty.
+        endpoint: address for queries, http or https.
+        answers: existing folder for answers; None stores none.
+        contact: mail address or web page of the user, for the endpoint's operators; may be empty.
         pause: seconds between an answer and the next request.
-        timeout: seconds that an answer may take.
-        back_off: seconds to wait before the second try; doubled each time, with jitter.
-        report: told why something takes longer.
-        requests: how many were sent.
-        kept: how many queries were answered from the folder.
+        timeout: maximum seconds per answer.
+        back_off: seconds before the second try, doubled each time, with jitter.
+        report: called with the reason of a delay.
+        requests: number of sent requests.
+        kept: number of queries answered from the folder.
     """
 
     endpoint: str
@@ -104,10 +104,10 @@ class SparqlClient:
     _answered: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Look at what the user gave.
+        """Validate endpoint and contact.
 
         Raises:
-            ArgumentError: no address of a server, or a contact that cannot stand in a header.
+            ArgumentError: the endpoint is not an address, or the contact is invalid in a header.
         """
         try:
             address = httpx2.URL(self.endpoint)
@@ -127,19 +127,19 @@ class SparqlClient:
 
     @property
     def user_agent(self) -> str:
-        """Who asks, in the form that Wikimedia's policy names: tool, contact, library."""
+        """The User-Agent in the form of Wikimedia's policy: tool, contact, library."""
         contact = f" ({self.contact})" if self.contact else ""
         return f"kgprobe/{__version__}{contact} httpx2/{httpx2.__version__}"
 
     def select(self, query: str, *, divisible: bool = False) -> list[Row]:
-        """The rows of a query, each a value by variable; unbound variables are missing.
+        """Return the rows of a query, with values by variable; unbound variables are missing.
 
         Args:
-            divisible: the caller can ask for less at a time, so a query that takes too long is not asked again.
+            divisible: True if the caller can split the query, so that a slow one is not repeated.
 
         Raises:
-            TooSlow: the query took too long: at once if ``divisible``, else each of ``TRIES`` times.
-            KgprobeError: the endpoint cannot answer it, or did not in ``TRIES`` tries.
+            TooSlow: the query took too long: once if ``divisible``, else ``TRIES`` times.
+            KgprobeError: the endpoint refused the query, or failed ``TRIES`` times.
         """
         name = f"{hashlib.blake2b(query.encode(), digest_size=16).hexdigest()}.json.gz"
         file = None if self.answers is None else self.answers / name
@@ -171,16 +171,16 @@ class SparqlClient:
         time.sleep(seconds)
 
     def _ask(self, query: str) -> bytes | _Fault:
-        """What one request brings."""
+        """Send one request and return its answer or failure."""
         time.sleep(max(0.0, self._last + self.pause - time.monotonic()))
         self.requests += 1
         try:
             return wait_for_coroutine(asyncio.wait_for(self._request(query), self.timeout))
-        # They are two classes before Python 3.11.
+        # Two classes before Python 3.11.
         except (asyncio.TimeoutError, TimeoutError):
             return _Fault(f"no answer within {self.timeout:g} s", slow=True)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
-            # Where nothing ever answered, the address is wrong, or this machine is not connected.
+            # Without any answer before, the address is wrong or this machine is offline.
             return _Fault(f"no connection ({_cause(error)})", passing=self._answered)
         except httpx2.RequestError as error:
             return _Fault(f"the connection or the answer broke off ({error or type(error).__name__})")
@@ -193,7 +193,7 @@ class SparqlClient:
             "Accept-Encoding": "gzip",
             "User-Agent": self.user_agent,
         }
-        # Who has not taken up the connection in half of the time is not there.
+        # Half of the time is for connecting.
         timeout = httpx2.Timeout(None, connect=self.timeout / 2)
         async with (
             # A redirected POST would lose its query.
@@ -213,46 +213,46 @@ class SparqlClient:
 
 @functools.cache
 def _tls() -> ssl.SSLContext:
-    # It reads all certificates, which takes longer than a request.
+    # Reading all certificates takes longer than a request.
     return httpx2.create_ssl_context()
 
 
 async def _beginning(response: httpx2.Response) -> bytes:
-    """What a server says of a failure, as far as it comes."""
-    said = bytearray()
+    """Return the beginning of an error message of a server."""
+    message = bytearray()
     try:
         async for piece in response.aiter_bytes():
-            said += piece
-            if len(said) >= _SAID_LIMIT:
+            message += piece
+            if len(message) >= _MESSAGE_LIMIT:
                 break
     except httpx2.RequestError:
         pass
-    return bytes(said[:_SAID_LIMIT])
+    return bytes(message[:_MESSAGE_LIMIT])
 
 
 def _cause(error: BaseException) -> str:
-    """What the system says of a connection that failed; the errors around that say only that it did."""
-    said = str(error) or type(error).__name__
+    """Return the system's message on a failed connection, from the innermost OSError."""
+    message = str(error) or type(error).__name__
     inner: BaseException | None = error
     while inner is not None:
         if isinstance(inner, OSError):
-            said = str(inner)
+            message = str(inner)
         inner = inner.__cause__ or inner.__context__
-    return said
+    return message
 
 
 def _refused(response: httpx2.Response, body: bytes) -> _Fault:
     status = response.status_code
     lines = body.decode(errors="replace").strip().splitlines()
-    said = f": {lines[0][:200].rstrip('.')}" if lines else ""
+    message = f": {lines[0][:200].rstrip('.')}" if lines else ""
     if status in _PASSING:
         slow = status in {408, 504} or any(mark in body for mark in _SLOW_MARKS)
         wait = retry_after(response.headers, time.time())
-        return _Fault(f"status {status}{said}", slow=slow and status != 429, wait=wait)
+        return _Fault(f"status {status}{message}", slow=slow and status != 429, wait=wait)
     if response.is_redirect:
         return _Fault(f"has moved to {response.headers.get('Location')}; `endpoint` takes that address", passing=False)
     hint = "; operators may ask for a `contact`" if status == 403 else ""
-    return _Fault(f"refuses the request with status {status}{said}{hint}", passing=False)
+    return _Fault(f"refuses the request with status {status}{message}{hint}", passing=False)
 
 
 def _rows_or_fault(answer: bytes) -> "list[Row] | _Fault":
@@ -271,7 +271,7 @@ def _read(file: Path) -> list[Row] | None:
     try:
         return _rows(gzip.decompress(file.read_bytes()))
     except (OSError, EOFError, zlib.error, msgspec.DecodeError):
-        # Not there, or not whole: it is asked for again.
+        # Missing or incomplete: the query is sent again.
         return None
 
 

@@ -31,14 +31,14 @@ from .word_frequency import word_frequency
 
 @dataclass(frozen=True, slots=True)
 class EntityFilters:
-    """Which entities walks may enter; one without a label never is.
+    """Filters for entities on walks; entities without a label are never admitted.
 
     Attributes:
-        min_languages: in which it has a label, in whatever languages.
-        min_sitelinks: pages of Wikipedia and its sisters on it.
-        min_frequency: of its label among the words of the first language that has a list of them: the Zipf scale,
-            0 (not in the list) to about 8.
-        with_alias: whether it needs another name in the languages that are read.
+        min_languages: minimum number of languages with a label.
+        min_sitelinks: minimum number of pages in Wikipedia and its sister projects.
+        min_frequency: minimum Zipf frequency of the label in the first language with a word list: 0 (not in the list)
+            to about 8.
+        with_alias: True to require another name in the chosen languages.
         without_types: types whose instances and subclasses are left out.
     """
 
@@ -49,7 +49,7 @@ class EntityFilters:
     without_types: tuple[str, ...] = OWN_PAGES
 
     def admit(self, profile: EntityProfile, frequency: Callable[[str], float]) -> bool:
-        """Whether walks may enter the entity."""
+        """Return True if walks may enter the entity."""
         label, aliases, _ = names(profile.labels, profile.aliases, ())
         return (
             label != ""
@@ -63,14 +63,14 @@ class EntityFilters:
 
 @dataclass(frozen=True, slots=True)
 class TopicChoice:
-    """What a topical graph is to be.
+    """Settings of a topical graph.
 
     Attributes:
-        centers: ids of the items that walks begin at; filters do not apply to them.
-        branches: of the statements that lead to an entity, how many walks draw from.
-        languages: of labels, aliases and descriptions; the first that has a label gives it, aliases come from all.
-        truthy: where a subject has preferred statements of a relation, only those count; else all but deprecated.
-        inactive: why relations are not asked, by id.
+        centers: ids of the items where walks begin, without filters.
+        branches: maximum number of incoming statements per entity that walks draw from.
+        languages: languages of names; the first with a label gives it, aliases come from all.
+        truthy: True to read only the preferred statements of a subject and relation, if any; else all but deprecated.
+        inactive: reasons of inactive relations, by id.
     """
 
     centers: tuple[str, ...]
@@ -82,7 +82,7 @@ class TopicChoice:
     inactive: Mapping[str, str] = field(default_factory=read_inactive_relations)
 
     def key(self, endpoint: str) -> str:
-        """A short text that differs where what is gathered may differ."""
+        """Return a digest of all settings."""
         choices = asdict(self) | {"inactive": sorted(self.inactive), "endpoint": endpoint}
         return hashlib.blake2b(json.dumps(choices, sort_keys=True).encode(), digest_size=16).hexdigest()
 
@@ -118,7 +118,7 @@ class Topic:
 
     @property
     def done(self) -> int:
-        """How many records were given."""
+        """Number of records given so far."""
         return sum(self._positions.values())
 
     def relations(self) -> Iterator[Placed]:

@@ -1,19 +1,20 @@
-"""Random walks from chosen entities: which entities a topical graph has.
+"""Random walks from centres: they select the entities of a topical graph.
 
-Section 8.1 of the parameterized-graph paper (KGLens). Each centre sends out a number of walks. A step goes along a
-statement of which the entity is the subject or the object, each direction with half the chance, and within a direction
-along each of its statements with the same chance; where one direction leads nowhere, it is the other. A walk does not
-come back to where it has been, and ends early where nothing is left.
+Section 8.1 of the parameterized-graph paper (KGLens). Each centre starts a number of walks. A step follows a statement
+with the entity as subject or object: each direction with probability 1/2, and within a direction each statement with
+equal probability; a direction without statements is replaced by the other. A walk does not revisit entities, and ends
+early if no neighbour is left.
 
-What is not admitted is as if it were not there: a walk draws among what is. Rather than look at all neighbours, each
-walk brings its own into a random order and takes the first one that is admitted, which is the same draw.
+Walks draw among admitted neighbours only. Instead of checking all neighbours, each walk shuffles them and takes the
+first admitted one, which is the same distribution.
 
-Walks move in step with each other, so that what they need is asked for together. The draws of a walk depend on the
-seed, its centre and its number alone: more walks, or other centres beside it, change nothing about it.
+Walks move together, so that their requests are combined. The draws of a walk depend only on the seed, its centre and
+its number; other walks and centres do not affect it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from kgprobe.records import Fact
@@ -21,31 +22,31 @@ from kgprobe.records import Fact
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-# So many neighbours are looked at together, all walks taken together.
+# Maximum number of neighbours checked together, over all walks.
 LOOK_AHEAD = 50
 
 
 class Surroundings(Protocol):
-    """What walks need to know of a graph; given all at once what is about to be needed."""
+    """Access to the statements around entities, requested for all walks together."""
 
     def outgoing(self, ids: Iterable[str]) -> Mapping[str, Sequence[Fact]]:
-        """The facts of subjects, in an order that is always the same."""
+        """Return the facts of subjects, in a fixed order."""
         ...
 
     def incoming(self, ids: Iterable[str]) -> Mapping[str, Sequence[Fact]]:
-        """Facts that lead to objects, in an order that is always the same."""
+        """Return facts that lead to objects, in a fixed order."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WalkPlan:
-    """How far walks go.
+    """Size of the walks.
 
     Attributes:
-        steps: of a walk.
-        walks: from each centre.
-        limit: of entities, the centres included; walks end where one more would be too many.
-        seed: what all draws follow from.
+        steps: maximum steps per walk.
+        walks: number of walks per centre.
+        limit: maximum number of entities, with the centres.
+        seed: random seed.
     """
 
     steps: int = 3
@@ -71,15 +72,15 @@ def walk(
     admitted: Callable[[Sequence[str]], Collection[str]],
     report: Callable[[int, int], None] = lambda step, entities: None,
 ) -> list[str]:
-    """The entities that walks reach, the centres first, in the order in which they are reached.
+    """Return the entities that walks reach: the centres first, then in the order of reaching.
 
     Args:
         centers: ids of items.
         inactive: relations that are not followed.
-        admitted: which of some entities walks may enter; the centres are not asked for.
-        report: told after each step how many entities there are.
+        admitted: returns the admitted entities among candidates; not called for centres.
+        report: called after each step with the number of entities.
     """
-    # Here, so that the help of a command need not load it.
+    # Imported here, so that the help of commands does not load NumPy.
     from numpy.random import default_rng
 
     reached = dict.fromkeys(centers)
@@ -89,48 +90,47 @@ def walk(
         for number in range(plan.walks)
     ]
     for step in range(1, plan.steps + 1):
-        going = [one for one in walks if not one.ended]
-        _look_around(going, around, inactive)
+        going = [single for single in walks if not single.ended]
+        _shuffle_neighbours(going, around, inactive)
         _choose(going, admitted)
-        for one in going:
-            if one.chosen is None or (one.chosen not in reached and len(reached) >= plan.limit):
-                one.ended = True
+        for single in going:
+            if single.chosen is None or (single.chosen not in reached and len(reached) >= plan.limit):
+                single.ended = True
             else:
-                one.path.append(one.chosen)
-                reached[one.chosen] = None
+                single.path.append(single.chosen)
+                reached[single.chosen] = None
         report(step, len(reached))
     return list(reached)
 
 
-def _look_around(going: Sequence[_Walk], around: Surroundings, inactive: Collection[str]) -> None:
-    """Give each walk its neighbours in a random order: all of one direction before those of the other."""
-    here = dict.fromkeys(one.path[-1] for one in going)
+def _shuffle_neighbours(going: Sequence[_Walk], around: Surroundings, inactive: Collection[str]) -> None:
+    """Shuffle the neighbours of each walk: all of one direction before those of the other."""
+    here = dict.fromkeys(single.path[-1] for single in going)
     outgoing, incoming = around.outgoing(here), around.incoming(here)
-    for one in going:
-        at = one.path[-1]
+    for single in going:
+        at = single.path[-1]
         directions = [
             [fact.object for fact in outgoing[at] if fact.relation not in inactive],
             [fact.subject for fact in incoming[at] if fact.relation not in inactive],
         ]
-        if one.random.integers(2):
+        if single.random.integers(2):
             directions.reverse()
-        one.open = [
-            direction[index]
-            for direction in directions
-            for index in one.random.permutation(len(direction))
-            if direction[index] not in one.path
-        ]
+        single.open = []
+        for direction in directions:
+            shuffled = (direction[index] for index in single.random.permutation(len(direction)))
+            single.open += [name for name in shuffled if name not in single.path]
 
 
 def _choose(going: Sequence[_Walk], admitted: Callable[[Sequence[str]], Collection[str]]) -> None:
-    """Let each walk choose the first of its neighbours that is admitted, if there is one."""
-    for one in going:
-        one.chosen = None
+    """Set the first admitted neighbour of each walk, if any."""
+    for single in going:
+        single.chosen = None
     seeking = list(going)
     while seeking:
         ahead = max(1, LOOK_AHEAD // len(seeking))
-        good = admitted(list(dict.fromkeys(name for one in seeking for name in one.open[:ahead])))
-        for one in seeking:
-            one.chosen = next((name for name in one.open[:ahead] if name in good), None)
-            del one.open[:ahead]
-        seeking = [one for one in seeking if one.chosen is None and one.open]
+        candidates = dict.fromkeys(chain.from_iterable(single.open[:ahead] for single in seeking))
+        good = admitted(list(candidates))
+        for single in seeking:
+            single.chosen = next((name for name in single.open[:ahead] if name in good), None)
+            del single.open[:ahead]
+        seeking = [single for single in seeking if single.chosen is None and single.open]

@@ -59,7 +59,7 @@ class Table:
 
     @property
     def done(self) -> int:
-        """How much of ``total`` has been read so far, in bytes on the disk."""
+        """Bytes of ``total`` read so far, on disk."""
         return sum(reading.position for reading in self.readings.values())
 
     def relations(self) -> Iterator[Placed]:
@@ -127,7 +127,7 @@ def _header(file: InputFile) -> list[str]:
     return names
 
 
-def _tell_unread(name: str, columns: Sequence[str], read: Sequence[str], hint: str = "") -> None:
+def _report_unread(name: str, columns: Sequence[str], read: Sequence[str], hint: str = "") -> None:
     """Say which columns of a file are not loaded."""
     unread = [column for column in columns if column and column not in read]
     if unread:
@@ -162,7 +162,7 @@ def _fact(line: bytes, columns: Sequence[str]) -> Fact | Rejected | None:
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """Which files are loaded; at least one."""
+    """Options of the loader; at least one file."""
 
     table: Path | None = option(
         None,
@@ -205,7 +205,7 @@ def _open(options: TableOptions) -> "Table | NamedTable":
         )
     columns = _header(readings["facts"]) if "facts" in readings else []
     if columns:
-        _tell_unread(readings["facts"].name, columns, (*REQUIRED, *OPTIONAL))
+        _report_unread(readings["facts"].name, columns, (*REQUIRED, *OPTIONAL))
     return Table(
         name=", ".join(reading.name for reading in readings.values()),
         fingerprint=fingerprint(list(readings.values()), {"streams": list(readings)}),
@@ -226,7 +226,7 @@ def _open_named(options: TableOptions, path: Path) -> NamedTable:
     readings = {stream: open_input(path) for stream in ("relations", "entities", "facts")}
     columns, delimiter = read_header(readings["facts"])
     hint = " Aliases, descriptions and types are keys of `entities`, beside `facts` with ids."
-    _tell_unread(path.name, columns, (*REQUIRED, *NAMED_OPTIONAL), hint)
+    _report_unread(path.name, columns, (*REQUIRED, *NAMED_OPTIONAL), hint)
     return NamedTable(
         name=path.name,
         fingerprint=fingerprint([readings["facts"]], {"by": "name"}),

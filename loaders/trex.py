@@ -1,16 +1,14 @@
-"""``kgprobe load trex``: T-REx, facts of Wikidata that sentences of Wikipedia state, as its authors or as LAMA give it.
+"""``kgprobe load trex``: T-REx, Wikidata facts in sentences of Wikipedia, in the authors' or LAMA's format.
 
 The authors' JSON (ElSahar et al., *T-REx: A Large Scale Alignment of Natural Language with Knowledge Base Triples*,
 LREC 2018) has documents with ``docid``, ``title`` and ``triples``; LAMA's JSON lines have ``sub_uri``, ``obj_uri``,
-``sub_label``, ``obj_label`` and ``predicate_id``. They are told apart record by record.
+``sub_label``, ``obj_label`` and ``predicate_id``. The format is detected for each record.
 
-An entity's label is, in T-REx, the title of its own document (without what stands in brackets at its end), else the
-first words that stand for it in a sentence and are no pronoun; in LAMA, its first label. It has no aliases. Dates are
-literals (:mod:`.trex_literals`). Each fact is read once, though many documents state it. That costs memory: some 100
-bytes a fact while facts are read, some 300 bytes an entity while entities are, so a few GB for the whole of T-REx.
+An entity's label in T-REx is the title of its own document (without a final part in brackets), else its first mention
+that is not a pronoun; in LAMA, its first label. It has no aliases. Dates are literals (:mod:`.trex_literals`). Each
+fact is loaded once. Memory: about 100 bytes per fact and 300 bytes per entity, a few GB for the whole of T-REx.
 
-Relations are written to the graph by the ids that facts name; without a file of templates none is described here, and
-so none loses the templates that it has.
+Relations get the ids in the facts; without a file of templates they are not described, and keep existing templates.
 """
 
 import re
@@ -38,7 +36,7 @@ from .wikidata_model import ITEM_ID, PROPERTY_ID, TEMPLATES_OPTION, with_templat
 _SUFFIXES = (".json", ".jsonl")
 _PACKED = ("", ".gz", ".bz2", ".zst")
 
-# Who found that a pronoun stands for the document's entity.
+# Annotator that resolves pronouns to the document's entity.
 _PRONOUNS = "Simple_Coreference"
 _HALF_CHARACTERS = re.compile("[\ud800-\udfff]")
 _IN_BRACKETS = re.compile(r" \([^()]*\)$")
@@ -71,14 +69,14 @@ class _LamaFact(Struct):
 
 
 class _Read(NamedTuple):
-    """A fact with its ends as they are called where it stands."""
+    """A fact with its ends as they are named in the record."""
 
     fact: Fact
     ends: tuple[Entity, Entity]
 
 
 class _Name(NamedTuple):
-    """What an entity is called, and where it stands first; ``titled`` by its own document."""
+    """The name of an entity and its first place; ``titled`` if the name is from its own document."""
 
     entity: Entity
     titled: bool
@@ -88,7 +86,7 @@ class _Name(NamedTuple):
 
 @dataclass(slots=True)
 class Trex:
-    """Files as a source; see :class:`kgprobe.sources.contract.Source`. What cannot be read is told by the facts."""
+    """Files as a source; see :class:`kgprobe.sources.contract.Source`. Errors are reported with the facts."""
 
     name: str
     fingerprint: str
@@ -99,16 +97,16 @@ class Trex:
 
     @property
     def done(self) -> int:
-        """How much of ``total`` has been read so far, in bytes on the disk."""
+        """Bytes of ``total`` read so far, on disk."""
         files = [file for files in self.readings.values() for file in files]
         return sum(file.position for file in files) + (self.templates.position if self.templates else 0)
 
     def relations(self) -> Iterator[Placed]:
-        """The relations of the file of templates, if there is one."""
+        """Yield the relations of the file of templates, if any."""
         return with_templates((), self.templates, lambda name: True)
 
     def entities(self) -> Iterator[Placed]:
-        """The ends of all facts; given after everything was read, as a name may come last."""
+        """Yield the ends of all facts, after reading everything, because a name may come last."""
         names: dict[str, _Name] = {}
         for line, read, file, own in self._read("entities"):
             for end in read.ends if isinstance(read, _Read) else ():
@@ -121,20 +119,20 @@ class Trex:
             yield Placed(line, entity, file)
 
     def facts(self) -> Iterator[Placed]:
-        """The facts, each where it stands first, and what is wrong with records that give none."""
+        """Yield each fact at its first place, and the rejected records."""
         known: set[int] = set()
         for line, read, file, _ in self._read("facts"):
             if isinstance(read, Rejected):
                 yield Placed(line, read, file)
                 continue
-            # Eight bytes in place of a text: of ten million facts two agree with a probability of 3 in a million.
+            # Eight bytes save memory: among ten million facts, a collision has a probability of 3 in a million.
             key = int.from_bytes(blake2b(read.fact.id.encode(), digest_size=8).digest(), "big")
             if key not in known:
                 known.add(key)
                 yield Placed(line, read.fact, file)
 
     def _read(self, stream: str) -> Iterator[tuple[int, _Read | Rejected, str, str]]:
-        """Facts with line and file, and the id of the entity that the document is about."""
+        """Yield facts with line and file, and the id of the document's entity."""
         for file in self.readings[stream]:
             for number, (line, value) in enumerate(json_values(file, _is_record), start=1):
                 if isinstance(value, Rejected):
@@ -210,14 +208,12 @@ def _end(what: str, uri: str, words: str | None) -> Entity:
     label = tidy(words or "")
     if not _is_whole(uri + label):
         raise ValueError(f"the name of the {what} is not UTF-8, or has half a character (a lone surrogate)")
-    made = literal(uri, label)
-    if made is not None:
-        return made
+    value = literal(uri, label)
+    if value is not None:
+        return value
     identifier = _last(uri)
     if not ITEM_ID.fullmatch(identifier):
-        raise ValueError(
-            f"the {what} {uri[:80]!r} is neither an item of Wikidata's, as Q42 is, nor a value with a type"
-        )
+        raise ValueError(f"the {what} {uri[:80]!r} is neither an item of Wikidata such as Q42 nor a value with a type")
     return Entity(identifier, label)
 
 
@@ -226,7 +222,7 @@ def _fact(subject: Entity, predicate: str, object_: Entity) -> _Read:
         raise ValueError("the predicate has no `uri`")
     relation = _last(predicate)
     if not PROPERTY_ID.fullmatch(relation):
-        raise ValueError(f"the predicate {predicate[:80]!r} is no property of Wikidata's, as P36 is")
+        raise ValueError(f"the predicate {predicate[:80]!r} is not a property of Wikidata such as P36")
     if subject.datatype is not None:
         raise ValueError(f"the subject is a value, {subject.label!r}, where an item is expected")
     identifier = fact_id(subject.id, relation, object_.id, None)
@@ -249,7 +245,7 @@ def _explained(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TrexOptions:
-    """Which files are loaded, and which sentences for their relations."""
+    """Options of the loader."""
 
     path: Path = option(
         help="T-REx's JSON or LAMA's JSON lines of it: a file (plain, .gz, .bz2, .zst), a .zip of such, or a folder of"
@@ -274,10 +270,10 @@ def _open(options: TrexOptions) -> Trex:
 
 
 def _files(path: Path) -> list[InputFile]:
-    """The files that a path stands for, by name.
+    """Return the files of a path, sorted by name.
 
     Raises:
-        KgprobeError: there is none, or one cannot be read at all.
+        KgprobeError: there are none, or one is unreadable.
     """
     return [file for part in _parts(path) for file in _opened(part)]
 
@@ -287,12 +283,12 @@ def _parts(path: Path) -> Sequence[Path]:
         if not path.is_dir():
             return [path]
         endings = (".zip", *(suffix + packed for suffix in _SUFFIXES for packed in _PACKED))
-        found = sorted(inner for inner in path.iterdir() if inner.name.endswith(endings) and inner.is_file())
+        parts = sorted(inner for inner in path.iterdir() if inner.name.endswith(endings) and inner.is_file())
     except (OSError, ValueError) as error:
         raise KgprobeError(f"{path} cannot be read: {error}.") from error
-    if not found:
+    if not parts:
         raise KgprobeError(f"{path} has no file that ends in {', '.join(endings)}.")
-    return found
+    return parts
 
 
 def _opened(path: Path) -> list[InputFile]:

@@ -1,11 +1,10 @@
 """Values with a type, as T-REx writes them in place of a URI: ``1879-03-14T00:00:00Z^^http://…XMLSchema#dateTime``.
 
-A date keeps the precision that it is written in: a ``year`` (``1879``), a ``month`` (``1879-03``) or a ``date``
-(``1879-03-14``). Zeros stand for what it leaves open. RDF has no such zeros, and writes a year as its first day: where
-the sentence names no more than the year (or no day), no more is kept. All dates of a precision are called alike,
-whatever the sentence calls them (*14 March 1879*, *March 1879*, *44 BC*), so that none stands out among others.
+A date keeps its precision: a ``year`` (``1879``), a ``month`` (``1879-03``) or a ``date`` (``1879-03-14``). Unknown
+parts are zeros. RDF has no such zeros and writes a year as its first day: the precision is then that of the sentence.
+Dates have uniform labels (*14 March 1879*, *March 1879*, *44 BC*), so that their form gives no hint.
 
-Any other value is called as it is written, and its type is the last part of the type's URI (``decimal``).
+Other values keep their notation; their type is the last part of the type's URI (``decimal``).
 """
 
 import re
@@ -28,15 +27,15 @@ _MONTHS = (
 
 
 def literal(text: str, words: str) -> Entity | None:
-    """The literal of a typed value; None for what has no type.
+    """Return the literal of a typed value; None for a text without a type.
 
-    Its type is its kind of value as well, so that others of the kind can be drawn in its place.
+    Its datatype is also an entity type, so that distractors of the type exist.
 
     Args:
-        words: that stand for it in a sentence.
+        words: its mention in a sentence.
 
     Raises:
-        ValueError: it is typed as a date and is none, or has no value.
+        ValueError: the value is empty, or typed as a date and invalid.
     """
     value, mark, type_ = text.rpartition("^^")
     if not mark:

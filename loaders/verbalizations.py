@@ -1,7 +1,7 @@
 """``kgprobe load verbalizations``: the facts of a table of corrected sentences, for ``kgprobe study robustness``.
 
-The table (:mod:`kgprobe.verbalize.corrections`) names its facts by ids and labels and knows no more of them: no alias
-and no type. Only what the study can use is loaded, the facts whose object stands last in both sentences.
+The table (:mod:`kgprobe.verbalize.corrections`) has ids and labels, without aliases and types. Only facts whose object
+ends both sentences are loaded, because the study needs these.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +46,7 @@ class Verbalizations:
         )
 
     def facts(self) -> Iterator[Placed]:
-        """The facts, each once, and what is wrong with those that cannot be used."""
+        """Yield the facts, each once, and the rejected rows."""
         yield from self.damaged
         yield from (_placed(pair, fact) for pair in self.pairs if isinstance(fact := _fact(pair), Rejected))
         yield from _once((pair, fact) for pair in self.pairs if isinstance(fact := _fact(pair), Fact))
@@ -82,7 +82,7 @@ def _fact(pair: Pair) -> Fact | Rejected:
 
 @dataclass(frozen=True, slots=True)
 class VerbalizationsOptions:
-    """Which table is loaded."""
+    """Options of the loader."""
 
     table: Path = option(help="CSV of verbalizations and their corrections, one fact a line.", positional=True)
 

@@ -34,7 +34,7 @@ from .wikidata_model import (
     with_templates,
 )
 
-# Dumps write the type and the id first, so much of what is left out need not be decoded at all.
+# Dumps write type and id first, so that most unselected entities need no decoding.
 _LEADING_ID = re.compile(rb'\{"type":"item",(?:"pageid":[0-9]+,)?"id":"(Q[0-9]+)"')
 _LEADING_KIND = b'{"type":"item"'
 _PROPERTY_MARKS = (b'"type":"property"', b'"type": "property"')
@@ -42,14 +42,14 @@ _PROPERTY_MARKS = (b'"type":"property"', b'"type": "property"')
 
 @dataclass(frozen=True, slots=True)
 class DumpSelection:
-    """Which part of a dump is read, and how.
+    """Selection of entities and facts from a dump.
 
     Attributes:
-        languages: of labels, aliases and descriptions; the first that has a label gives it, aliases come from all.
-        relations: the only relations whose facts are read; all if empty.
-        types: the only types whose entities are read; all if empty.
-        ids: the only entities that are read; all if None.
-        truthy: where a subject has preferred statements of a relation, only those are read.
+        languages: languages of names; the first with a label gives it, aliases come from all.
+        relations: relations whose facts are read; all if empty.
+        types: types whose entities are read; all if empty.
+        ids: entities to read; all if None.
+        truthy: True to read only the preferred statements of a subject and relation, if any.
     """
 
     languages: tuple[str, ...] = LANGUAGES
@@ -78,7 +78,7 @@ class Dump:
 
     @property
     def done(self) -> int:
-        """How much of ``total`` has been read so far, in bytes on the disk."""
+        """Bytes of ``total`` read so far, on disk."""
         return sum(reading.position for reading in self.readings.values())
 
     def relations(self) -> Iterator[Placed]:
@@ -208,7 +208,7 @@ class Dump:
 
 
 def _has_head(decoder: DumpHeadDecoder, record: bytes) -> bool:
-    """Whether the entities had nothing to say against it."""
+    """Return True if no entity filter excludes it."""
     try:
         head = decoder.decode(record)
     except DECODING_ERRORS:
@@ -251,10 +251,10 @@ def open_dump(path: Path, *, templates: Path | None = None, selection: DumpSelec
 
 
 def read_ids(path: Path) -> frozenset[str]:
-    """The ids of a file that has one a line; blank lines and lines that begin with ``#`` do not count.
+    """Return the ids of a file, one per line; blank lines and lines that begin with ``#`` are ignored.
 
     Raises:
-        KgprobeError: a line is no item's id, or the file cannot be read.
+        KgprobeError: a line is not an item id, or the file cannot be read.
     """
     ids = set()
     for number, line in open_input(path).lines():
@@ -281,7 +281,7 @@ def _fact(subject: str, relation: str, statement: Statement) -> Fact | None:
 
 @dataclass(frozen=True, slots=True)
 class DumpOptions:
-    """Which dump is read, which part of it, and how."""
+    """Options of the loader."""
 
     dump: Path = option(help="JSON: a whole dump, or any part of one (plain, .gz, .bz2, .zst).", positional=True)
     languages: tuple[str, ...] = option(**LANGUAGES_OPTION)
@@ -294,8 +294,7 @@ class DumpOptions:
     )
     types: tuple[str, ...] = option(
         (),
-        "Read entities of this type alone (instance or subclass of it, not of what is below it), and facts among them;"
-        " may be given several times.",
+        "Read only entities of this type (direct instances or subclasses) and the facts among them; repeatable.",
         flag="type",
         metavar="Q…",
         shown_default="all",

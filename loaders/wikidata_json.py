@@ -1,8 +1,7 @@
-"""Wikidata's JSON as typed structures that name only what is needed, and the forms its files come in.
+"""Wikidata's JSON as typed structures with the needed fields, and its file formats.
 
-The data model: https://www.mediawiki.org/wiki/Wikibase/DataModel/JSON. What a structure does not name is skipped
-without becoming Python objects, which is where the speed comes from. PHP writes an empty map as ``[]``, and so may any
-map here.
+The data model: https://www.mediawiki.org/wiki/Wikibase/DataModel/JSON. Other fields are skipped
+without creating Python objects, which makes it fast. PHP writes an empty map as ``[]``.
 """
 
 import itertools
@@ -45,10 +44,10 @@ class EntityId(Struct, rename="kebab"):
     entity_type: str | None = None
 
     def item(self) -> str | None:
-        """The id if it is an item's, None if it is a property's or a lexeme's.
+        """Return the id of an item; None for a property or lexeme.
 
         Raises:
-            ValueError: there is neither an id nor what an id is made of.
+            ValueError: the value has neither an id nor its parts.
         """
         if self.id is not None:
             return self.id if ITEM_ID.fullmatch(self.id) else None
@@ -80,7 +79,7 @@ class PlaceValue(Struct, tag_field="type", tag="globecoordinate"):
 
 
 class TimeValue(Struct, tag_field="type", tag="time"):
-    """A value that is a point in time, which is of no interest as a statement's object."""
+    """A value that is a point in time; not read as a statement's object."""
 
 
 class Time(Struct):
@@ -98,21 +97,21 @@ class Bound(Struct, tag_field="type", tag="time"):
 
 
 class Snak(Struct):
-    """What a statement says of its relation: a value, that there is one, or that there is none."""
+    """The value of a statement: a value, an unknown value, or no value."""
 
     snaktype: Literal["value", "somevalue", "novalue"]
     datavalue: EntityValue | TextValue | MonolingualValue | QuantityValue | PlaceValue | TimeValue | UnsetType = UNSET
 
 
 class BoundSnak(Struct):
-    """The same in a qualifier that says when."""
+    """The value of a qualifier for a time."""
 
     snaktype: Literal["value", "somevalue", "novalue"]
     datavalue: Bound | UnsetType = UNSET
 
 
 class Qualifiers(Struct):
-    """When a statement held."""
+    """Qualifiers for the interval of a statement."""
 
     start: list[BoundSnak] = msgspec.field(default_factory=list, name=START)
     end: list[BoundSnak] = msgspec.field(default_factory=list, name=END)
@@ -128,7 +127,7 @@ class Statement(Struct):
     qualifiers: Qualifiers | EmptyMap | UnsetType = UNSET
 
     def item(self) -> str | None:
-        """The item that is its object, None if it has another kind of object or none.
+        """Return the item that is the object; None for other kinds and no value.
 
         Raises:
             ValueError: the value is missing, or lacks its id.
@@ -139,10 +138,10 @@ class Statement(Struct):
         return value.value.item() if isinstance(value, EntityValue) else None
 
     def interval(self) -> tuple[str | None, str | None]:
-        """When it held; see :func:`.wikidata_time.interval`.
+        """Return the interval; see :func:`.wikidata_time.interval`.
 
         Raises:
-            ValueError: a bound is no point in time.
+            ValueError: a bound is not a point in time.
         """
         if not isinstance(self.qualifiers, Qualifiers):
             return None, None
@@ -187,12 +186,12 @@ _decode_map = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 @dataclass(frozen=True, slots=True)
 class DumpHead:
-    """What an entity is and what it is called, in the languages asked for, best first.
+    """Kind, names and types of an entity, in the requested languages, best first.
 
     Attributes:
         kind: ``item``, ``property``, ``lexeme``, …
-        types: the statements behind its types, one list for each of ``TYPE_RELATIONS``.
-        sitelinks: how many pages Wikipedia and its sisters have on it; None where the source doesn't say.
+        types: statements of its types, one list for each of ``TYPE_RELATIONS``.
+        sitelinks: number of pages in Wikipedia and its sister projects; None if unknown.
     """
 
     id: str
@@ -205,7 +204,7 @@ class DumpHead:
 
 
 class DumpHeadDecoder:
-    """Reads the heads of entities, skipping all languages but a few."""
+    """Decoder of entity heads that reads a few languages only."""
 
     def __init__(self, languages: Sequence[str]) -> None:
         terms = _by_language("Terms", languages, Term)
@@ -226,7 +225,7 @@ class DumpHeadDecoder:
         self._fields = [f"language_{index}" for index in range(len(languages))]
 
     def decode(self, record: bytes) -> DumpHead:
-        """The head of one entity.
+        """Return the head of an entity.
 
         Raises:
             ValueError, RecursionError: the record is not JSON, or not of Wikidata's structure.
@@ -255,15 +254,15 @@ def _by_language(name: str, languages: Sequence[str], kind: Any) -> Any:
 
 
 def decode_claims(record: bytes) -> tuple[Claims, list[str]]:
-    """The statements of one entity, and what is wrong with those that cannot be read.
+    """Return the statements of an entity, and messages about unreadable ones.
 
     Raises:
-        ValueError, RecursionError: the record as a whole cannot be read; its head cannot be either.
+        ValueError, RecursionError: the whole record is unreadable, and so is its head.
     """
     try:
         whole = _decode_claims(record)
         count = sum(map(len, whole.claims.values())) if isinstance(whole.claims, dict) else 0
-        # A key that stands twice hides what stood under it before.
+        # A repeated key hides the values before it.
         return whole, [] if record.count(_STATEMENT_MARK) == count else _repeated_keys(record)
     except DECODING_ERRORS:
         outline = _decode_outline(record)
@@ -286,7 +285,7 @@ def decode_claims(record: bytes) -> tuple[Claims, list[str]]:
 
 
 def _repeated_keys(record: bytes) -> list[str]:
-    """What is wrong with an entity whose keys, or those of its claims, stand there twice; costs a reading of it."""
+    """Return messages about repeated keys of an entity or its claims; parses the record again."""
     problems: dict[str, None] = {}
 
     def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -299,7 +298,7 @@ def _repeated_keys(record: bytes) -> list[str]:
     try:
         json.loads(record, object_pairs_hook=look)
     except DECODING_ERRORS:
-        # Whoever decodes the parts says what is wrong with them.
+        # Reported when the parts are decoded.
         return []
     return list(problems)
 
@@ -312,10 +311,10 @@ def _located(error: Exception, path: str) -> str:
 
 
 def records(file: InputFile) -> Iterator[tuple[int, bytes | Rejected]]:
-    """The entities of a file as JSON texts, each with the number of the line where it begins.
+    """Yield the entities of a file as JSON texts, each with its first line number.
 
-    Understood are a dump (one array, an entity a line), JSON lines, and, up to ``LINE_LIMIT`` in all, one JSON document
-    laid out in any way: an array, ``{"entities": {…}}`` as Special:EntityData gives it, or one bare entity.
+    Formats: a dump (one array, one entity per line), JSON lines, and one JSON document up to ``LINE_LIMIT`` in any
+    layout: an array, ``{"entities": {…}}`` of Special:EntityData, or one entity.
     """
     lines = file.lines()
     opening = list(itertools.islice(lines, 2))
@@ -366,13 +365,13 @@ def _document_records(lines: Iterator[tuple[int, bytes | Rejected]]) -> Iterator
         parts.append(line)
     document = b"\n".join(parts)
     try:
-        found = _decode_document(document)
-        if isinstance(found, dict):
-            entities = list(_decode_map(found["entities"]).values()) if "entities" in found else [document]
+        content = _decode_document(document)
+        if isinstance(content, dict):
+            entities = list(_decode_map(content["entities"]).values()) if "entities" in content else [document]
         else:
-            entities = list(found)
+            entities = list(content)
     except DECODING_ERRORS:
-        # Whoever decodes it says what is wrong with it.
+        # Reported when the record is decoded.
         yield 1, document
         return
     offset, line_number = 0, 1

@@ -1,7 +1,4 @@
-"""What all readers of Wikidata share, whatever form it comes in.
-
-Ids, types, dates, languages, and sentences for it; and the options that choose among these.
-"""
+"""Shared code of all Wikidata readers: ids, types, dates, languages, templates, and their options."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +19,7 @@ PROPERTY_ID = re.compile("P[1-9][0-9]*")
 # Pages of Wikimedia's own: disambiguation, category, template, list, module, internal and project page.
 OWN_PAGES = ("Q4167410", "Q4167836", "Q11266439", "Q13406463", "Q15184295", "Q17442446", "Q14204246")
 
-# Of the statements that lead to an entity, how many are drawn to go on from.
+# Default maximum number of incoming statements per entity that walks draw from.
 BRANCHES = 100
 
 # Instance of, subclass of: an entity's types, and no facts.
@@ -32,10 +29,10 @@ START, END, POINT = "P580", "P582", "P585"
 _LANGUAGE = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
 
-# Of the fields that options of several loaders have.
+# Shared options of several loaders.
 LANGUAGES_OPTION: Mapping[str, Any] = {
     "default": LANGUAGES,
-    "help": "Of labels, aliases and descriptions; given several times, the first that has a label gives it.",
+    "help": "Language of labels, aliases and descriptions; repeatable, the first with a label gives it.",
     "flag": "language",
     "metavar": "CODE",
 }
@@ -52,10 +49,10 @@ TEMPLATES_OPTION: Mapping[str, Any] = {
 
 
 def distinct_languages(languages: Sequence[str]) -> tuple[str, ...]:
-    """The languages that are read, each once, best first.
+    """Return the distinct languages, best first.
 
     Raises:
-        ArgumentError: there is none, or one is no tag of a language.
+        ArgumentError: there are none, or one is not a language tag.
     """
     if not languages:
         raise ArgumentError("languages", "is empty; at least one like en is expected.")
@@ -64,10 +61,10 @@ def distinct_languages(languages: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_forms(argument: str, values: Iterable[str], form: re.Pattern[str], example: str) -> None:
-    """Whether all values of an argument have its form.
+    """Validate the form of all values of an argument.
 
     Raises:
-        ArgumentError: one has not.
+        ArgumentError: a value has another form.
     """
     for value in values:
         if not form.fullmatch(value):
@@ -85,12 +82,12 @@ def names(
 def with_templates(
     properties: Iterable[Placed], templates: InputFile | None, wanted: Callable[[str], bool]
 ) -> Iterator[Placed]:
-    """Relations of a source, joined with what a file of templates says of them; then that file's other relations.
+    """Yield a source's relations joined with a file of templates; then the file's other relations.
 
     Args:
-        properties: the source's.
-        templates: relations as :mod:`.table` reads them; what is wrong with them comes first.
-        wanted: of which ids the relations of ``templates`` are taken.
+        properties: relations of the source.
+        templates: relations in the format of :mod:`.table`; their errors come first.
+        wanted: returns True for the ids to take from ``templates``.
     """
     described: dict[str, Placed] = {}
     sentences: dict[str, Relation] = {}

@@ -1,12 +1,11 @@
-"""Wikidata in its RDF form, asked by SPARQL: entities, their statements in both directions, and when these held.
+"""Wikidata's RDF through SPARQL: entities, their statements in both directions, and the intervals of these.
 
-The form: https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format. What comes back are the records that
-:mod:`.wikidata` makes of the same data in a dump, under the same ids.
+Format: https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format. The records and ids are those that
+:mod:`.wikidata` makes from a dump.
 
-Every query starts from ids and is bounded. Few entities have many statements, but millions may lead to one: of those,
-at most ``SCANNED`` are looked at, and of these a sample is taken, in the order of a hash of the statement. Relations
-that are not wanted are left out before that, so nobody asks for all humans. Only plain SPARQL 1.1 is used: no label
-service, no hints to one engine.
+Every query starts from ids and is bounded. Millions of statements may lead to an entity: at most ``SCANNED`` of them
+are read, and sampled in the order of a hash of the statement. Excluded relations are filtered first, so that no query
+reads all humans. Only plain SPARQL 1.1 is used, without label services and engine hints.
 """
 
 import re
@@ -21,7 +20,7 @@ from .sparql_client import GOES_ON, Row, SparqlClient, TooSlow
 from .wikidata_model import BRANCHES, END, ITEM_ID, POINT, START, TYPE_RELATIONS
 from .wikidata_time import bounds, interval, written
 
-# Of the statements that lead to an entity, so many are looked at.
+# Maximum number of incoming statements read per entity.
 SCANNED = 10_000
 
 # How many ids a query asks for, so that the largest answers stay well below a public endpoint's limit of a minute.
@@ -51,14 +50,14 @@ _STATEMENT_NAME = re.compile("([A-Za-z][1-9][0-9]*)-([0-9A-Za-z-]+)")
 
 @dataclass(frozen=True, slots=True)
 class EntityProfile:
-    """What an item or a property is called, what it is, and how widely it is known.
+    """Names, types and popularity of an item or property.
 
     Attributes:
-        labels, descriptions: in the languages asked for, best first.
-        aliases: of all these languages, within each sorted.
-        types: ids of what it is an instance of, then of what it is a subclass of.
-        sitelinks: how many pages Wikipedia and its sisters have on it; None where the endpoint doesn't say.
-        languages: in how many it has a label; 0 where that was not asked.
+        labels, descriptions: in the requested languages, best first.
+        aliases: in all these languages, sorted within each.
+        types: ids of its classes (instance of), then of its superclasses.
+        sitelinks: number of pages in Wikipedia and its sister projects; None if unknown.
+        languages: number of languages with a label; 0 if not requested.
     """
 
     labels: Sequence[str] = ()
@@ -71,15 +70,15 @@ class EntityProfile:
 
 @dataclass(slots=True)
 class Wikidata:
-    """Wikidata behind an endpoint. What was asked once is remembered.
+    """Wikidata behind an endpoint, with a cache.
 
     Attributes:
-        languages: of labels, aliases and descriptions, best first; tags of languages, nothing else.
-        truthy: of a subject's statements of a relation, only those of the best rank count; else all but deprecated.
-        count_languages: whether profiles say in how many languages there is a label; costs reading them all.
-        branches: how large a sample of the statements that lead to an entity is.
-        left_out: ids of the relations that are not followed against their direction.
-        hubs: objects that so much leads to that the endpoint cannot say what; as if nothing did.
+        languages: language tags of names, best first.
+        truthy: True to count only the best rank of a subject's statements of a relation; else all but deprecated.
+        count_languages: True to count the languages of labels, which reads all labels.
+        branches: sample size of the incoming statements per entity.
+        left_out: ids of relations that are not followed backwards.
+        hubs: objects with too many incoming statements for the endpoint; treated as having none.
     """
 
     client: SparqlClient
@@ -94,7 +93,7 @@ class Wikidata:
     _incoming: dict[str, list[Fact]] = field(default_factory=dict)
 
     def profiles(self, ids: Iterable[str]) -> Mapping[str, EntityProfile]:
-        """The profiles of items and properties; an empty one where there is no such entity."""
+        """Return the profiles of items and properties; empty for unknown entities."""
         for part in _parts(ids, self._profiles, PROFILES):
             rows: dict[str, list[Row]] = {identifier: [] for identifier in part}
             for row in self._rows(part, self._profiles_query):
@@ -272,7 +271,7 @@ def _interval(rows: Iterable[Row]) -> tuple[str | None, str | None]:
     ended = False
     for row in rows:
         if "time" not in row:
-            # A value that is not known stands as a node without a name.
+            # An unknown value is a blank node.
             ended = True
             continue
         precision, calendar = int(row["precision"]), row["calendar"]

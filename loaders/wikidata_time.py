@@ -22,12 +22,12 @@ _YEAR, _MONTH, _CENTURY, _MILLENNIUM, _FINEST = 9, 10, 7, 6, 14
 
 
 def bounds(written: str, precision: int, calendar: str = "") -> tuple[str, str]:
-    """The first and the last of what a point in time covers; the same text twice where that is a year or finer.
+    """Return the first and last year or date of a point in time; equal for a year or finer.
 
-    Whether there is such a day is for whoever counts with it to say (:func:`~kgprobe.sources.values.check_interval`).
+    The day is not validated here (:func:`~kgprobe.sources.values.check_interval`).
 
     Raises:
-        ValueError: it is not of the form of a point in time.
+        ValueError: the text does not have the form of a point in time.
     """
     matched = _WRITTEN.fullmatch(written)
     if matched is None or not 0 <= precision <= _FINEST:
@@ -50,10 +50,10 @@ def bounds(written: str, precision: int, calendar: str = "") -> tuple[str, str]:
 
 
 def written(value: str, precision: int, calendar: str = "") -> str:
-    """A point in time as Wikidata's JSON writes it, from the form that its RDF has.
+    """Convert a point in time from the form of Wikidata's RDF to that of its JSON.
 
-    There, a value of the precision of a year or finer counts the year before 1 as 0, and a day of the Julian calendar
-    stands as that day of the Gregorian. What has not the form of a date there stands as it is in the JSON.
+    In RDF, values with the precision of a year or finer count the year before 1 as 0, and Julian days are converted to
+    Gregorian. Texts in other forms are unchanged.
     """
     matched = _WRITTEN.fullmatch(value if value.startswith(("+", "-")) else f"+{value}")
     if matched is None or value.startswith("+"):
@@ -86,13 +86,13 @@ def interval(
     points: Sequence[tuple[str, str]],
     ended: bool = False,
 ) -> tuple[str | None, str | None]:
-    """When a statement held: from its earliest start to its latest end; None is unbounded.
+    """Return the interval of a statement: its earliest start and latest end; None is unbounded.
 
-    A point in time alone says when it began to be true: whoever won a prize in 1921 has won it ever since.
+    A point in time alone is a start: a prize won in 1921 remains won.
 
     Args:
-        starts, ends, points: as :func:`bounds` gives them.
-        ended: whether it has an end that is not known.
+        starts, ends, points: results of :func:`bounds`.
+        ended: True if it has an unknown end.
     """
     if not starts and not ends and not ended:
         starts = points

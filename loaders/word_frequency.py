@@ -10,15 +10,15 @@ from kgprobe.errors import KgprobeError, how_to_install
 
 
 def word_frequency(languages: Sequence[str]) -> Callable[[str], float]:
-    """The Zipf frequency of a text: the logarithm to base 10 of how often it occurs in a thousand million words.
+    """Return the function for Zipf frequencies: log10 of the occurrences per thousand million words.
 
-    It is 0 for what is not in the list; several words count as their combination, rarer than the rarest of them.
+    0 for unknown words; several words have the frequency of their combination, below that of the rarest.
 
     Args:
-        languages: of which the first is taken that there is a list of words for.
+        languages: the first with a word list is used.
 
     Raises:
-        KgprobeError: wordfreq is not installed, has no list for these languages, or lacks what splits their words.
+        KgprobeError: wordfreq is not installed, has no list for these languages, or lacks their tokenizer.
     """
     try:
         import wordfreq

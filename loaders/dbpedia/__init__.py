@@ -1,17 +1,16 @@
 """``kgprobe load dbpedia``: DBpedia's dumps, any number of them at once: N-Triples and Turtle.
 
-What is read, whichever file it stands in:
+Read from every file:
 
 - facts of the ontology (``dbo:``) and of info boxes (``dbp:``), whose objects are things or values (:mod:`.literals`);
-- labels, other names and descriptions in the chosen languages; what has no label is called by its page's title;
+- labels, other names and descriptions in the chosen languages; the default label is the page's title;
 - types of the ontology and of schema.org;
-- redirects, which are followed to their ends, in subjects, objects and page views; disambiguation pages, which are left
-  out with their facts;
-- intermediate nodes (``dbr:X__Tenure__1``), rows of a table within a page: what they say of things becomes facts of
-  their page, from and to the dates that they say; their numbers and texts say nothing without the rest, and are left
-  out.
+- redirects, which are resolved in subjects, objects and page views; disambiguation pages, which are left out with their
+  facts;
+- intermediate nodes (``dbr:X__Tenure__1``), rows of a table within a page: their things become facts of the page, with
+  their dates as interval; their numbers and texts are left out.
 
-Everything is read once, and kept on the disk in the order in which it is needed (:mod:`.preparing`, with the cost).
+Everything is read once, and grouped on disk (:mod:`.preparing`, with the cost).
 """
 
 import re
@@ -42,20 +41,20 @@ INTERMEDIATE = ("fold", "remove")
 
 _RELATION_ID = re.compile(r"db[op](?:-[a-z][a-z-]*)?:\S+")
 _LANGUAGES_HELP = (
-    "Of labels, other names, descriptions and texts; given several times, the first that has a label gives it."
+    "Language of labels, other names, descriptions and texts; repeatable, the first with a label gives it."
 )
 
 
 @dataclass
 class DBpedia:
-    """Files as a source; see :class:`kgprobe.sources.contract.Source`. What cannot be read is told by the relations.
+    """Files as a source; see :class:`kgprobe.sources.contract.Source`. Errors are reported with the relations.
 
-    They are read when the first of the streams is asked for, which takes nearly all of a load's reading.
+    All files are read for the first stream, which takes most of the time of a load.
 
     Attributes:
-        files: of triples.
-        popularity: a table of page views; None for none.
-        templates: of whoever loads, which go before our own.
+        files: files of triples.
+        popularity: table of page views; may be None.
+        templates: the user's templates, which override ours.
     """
 
     name: str
@@ -74,7 +73,7 @@ class DBpedia:
 
     @property
     def done(self) -> int:
-        """How much of ``total`` has been done so far."""
+        """Part of ``total`` done so far."""
         if self._prepared is None:
             return sum(file.position for file in self.files)
         given = self._prepared.entities.given + self._prepared.facts.given
@@ -85,7 +84,7 @@ class DBpedia:
         return sum(file.size for file in self.files)
 
     def relations(self) -> Iterator[Placed]:
-        """What could not be read; then the relations that have facts, with our sentences where there are some."""
+        """Yield the rejected records; then the relations with facts, with our sentences if any."""
         prepared = self._read()
         yield from prepared.problems()
         yield from with_templates(_relations(prepared), self.templates, lambda name: True)
@@ -135,7 +134,7 @@ def own_templates() -> dict[str, Relation]:
 
 @dataclass(frozen=True, slots=True)
 class DBpediaOptions:
-    """Which files are read, and how."""
+    """Options of the loader."""
 
     files: tuple[Path, ...] = option(
         help="Triples, a line each or as Turtle with prefixes (plain, .gz, .bz2, .zst); all that belongs together at"

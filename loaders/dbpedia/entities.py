@@ -18,12 +18,12 @@ Texts: TypeAlias = tuple[tuple[int, str], ...]
 
 @dataclass(slots=True)
 class _Notes:
-    """All that is said of one id.
+    """All notes on one id.
 
     Attributes:
-        place: where it stands first.
-        kept: whether it is an end of a fact, a class, or has a type: what has a label alone is not asked for anything.
-        views: None where nobody counted them.
+        place: first place.
+        kept: True if it is an end of a fact or a class, or has a type; ids with only a label are dropped.
+        views: page views; None if unknown.
     """
 
     place: str
@@ -37,7 +37,7 @@ class _Notes:
 
 
 def read_entities(prepared: Prepared) -> Iterator[Placed]:
-    """The ends of facts and what has types, each once; what redirects elsewhere, or tells pages apart, is none."""
+    """Yield the ends of facts and the typed entities, each once, without redirects and disambiguation pages."""
     for lines in prepared.entities:
         notes = _notes_of(lines)
         kept = [(id_, known) for id_, known in notes.items() if known.kept]

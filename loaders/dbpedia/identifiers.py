@@ -1,7 +1,7 @@
 """DBpedia's IRIs as ids, and names as words: ``dbr:France``, ``dbo:birthPlace``, ``dbp:birthPlace``, ``schema:City``.
 
-Editions in other languages have ids of their own: ``dbr-de:Frankreich``, ``dbp-de:hauptstadt``. An id is the rest of
-the IRI as it stands there, percent signs and all.
+Editions in other languages have other ids: ``dbr-de:Frankreich``, ``dbp-de:hauptstadt``. An id is the rest of the IRI,
+unchanged.
 """
 
 import re
@@ -19,14 +19,14 @@ _OWN_PAGE = re.compile(
     "dbr[a-z-]*:(?:Category|File|Image|Template|Wikipedia|Portal|Help|Module|Special|User|MediaWiki|Draft|Book|"
     "TimedText|Media)(?:_talk)?:"
 )
-# What DBpedia makes of a table's row within a page: X__Tenure__1, in old editions X__1.
+# Intermediate node of a table row within a page: X__Tenure__1, in old editions X__1.
 _INTERMEDIATE = re.compile(r"(.+?[^_])__(?:[A-Za-z]\w*?__)?[0-9]+", re.DOTALL)
 _IN_BRACKETS = re.compile(r"(?<=.) \([^()]*\)$", re.DOTALL)
 _HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def thing(iri: str) -> str | None:
-    """The id of what has a page on Wikipedia; None for anything else, such as pages of the web, and categories."""
+    """Return the id of a thing with a Wikipedia page; None for others, such as web pages and categories."""
     if iri.startswith(RESOURCE):
         name = iri[len(RESOURCE) :]
         return None if not name or (":" in name and _OWN_PAGE.match(f"dbr:{name}")) else f"dbr:{name}"
@@ -59,18 +59,18 @@ def _of_edition(iri: str, kind: str) -> str | None:
 
 
 def owner(identifier: str) -> str | None:
-    """Whose row of a table an intermediate node is (``dbr:X`` of ``dbr:X__Tenure__1``); None for what is none."""
+    """Return the page of an intermediate node (``dbr:X`` of ``dbr:X__Tenure__1``); None for other ids."""
     matched = _INTERMEDIATE.fullmatch(identifier)
     return None if matched is None else matched[1]
 
 
 def without_brackets(title: str) -> str:
-    """A page's title without what tells it apart from others: *Paris* of *Paris (mythology)*."""
+    """Return a page's title without its qualifier: *Paris* of *Paris (mythology)*."""
     return _IN_BRACKETS.sub("", title)
 
 
 def name_of_thing(identifier: str) -> str:
-    """What a thing is called whose label is not given: its page's title, without brackets at its end."""
+    """Return the default label of a thing: its page's title without a final part in brackets."""
     return without_brackets(unquote(identifier.partition(":")[2]).replace("_", " ").strip())
 
 

@@ -1,10 +1,10 @@
-"""Values of DBpedia's triples as literals: dates of their precision, numbers, measures, texts in a language.
+"""Literals of DBpedia's triples: dates with their precision, numbers, measures, texts in a language.
 
 - Dates and years are those of :mod:`kgprobe.loaders.trex_literals`, with the same ids: ``1879-03-14``, ``1879``.
-- A number is written in one way: ``3.355E7`` is 33550000. All whole numbers are of the type ``integer``, all others of
-  the type ``decimal``; one with a unit is of the type of its unit, and called by both (*5.2 kilometres*).
-- A text is of the type ``string``. One that is empty, in a language that was not chosen, or longer than
-  ``TEXT_LIMIT`` characters is no value that could be asked for, and left out; so are addresses of the web.
+- Numbers have one notation: ``3.355E7`` is 33550000. Whole numbers have the type ``integer``, others ``decimal``; a
+  number with a unit has the unit as type and in its label (*5.2 kilometres*).
+- Texts have the type ``string``. Left out are empty texts, other languages, texts longer than ``TEXT_LIMIT`` characters
+  and web addresses.
 """
 
 import re
@@ -29,39 +29,39 @@ _WHOLE = frozenset(
     )
 )
 _BROKEN = frozenset(["decimal", "double", "float"])
-# A day without a year: an anniversary. (A `day` is a unit.)
+# A day without a year, such as an anniversary (`day` is a unit).
 _DAY_OF_YEAR = "dayOfYear"
-# How many parts of a date count: old editions write a year as a whole date, or even a moment.
+# Number of significant parts of a date: old editions write a year as a whole date or time.
 _PARTS = {"date": 3, "dateTime": 3, "gYearMonth": 2, "gYear": 1}
 _DATE = re.compile(r"([+-]?[0-9]{1,12})(?:-([0-9]{2}))?(?:-([0-9]{2}))?(?:T.*)?(?:Z|[+-][0-9]{2}:[0-9]{2})?", re.DOTALL)
 _MONTH_DAY = re.compile(r"--([0-9]{2})-([0-9]{2})(?:Z|[+-][0-9]{2}:[0-9]{2})?")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 _INTEGER = re.compile("[+-]?[0-9]{1,300}")
-# Numbers of more digits are written with an exponent.
+# Longer numbers are written with an exponent.
 _MOST_DIGITS = 20
 _PLURALS = {"foot": "feet", "inch": "inches", "hertz": "hertz", "century": "centuries", "us dollar": "US dollars"}
 _UNCHANGED = ("per cent", "hertz", "stone", "percent")
 
 
 class Value(NamedTuple):
-    """A literal's value and type, which say all that there is to say of it."""
+    """Value and type of a literal."""
 
     value: str
     datatype: str
 
 
 def read_value(text: str, language: str | None, datatype: str, languages: tuple[str, ...]) -> Value | None:
-    """What a literal's text stands for; None for one that is left out.
+    """Return the value of a literal; None if it is left out.
 
     >>> read_value("3.355E7", None, "http://www.w3.org/2001/XMLSchema#double", ("en",))
     Value(value='33550000', datatype='decimal')
 
     Args:
-        datatype: its IRI.
-        languages: whose texts are values; texts without a language always are.
+        datatype: IRI of the type.
+        languages: languages of accepted texts; texts without a language are always accepted.
 
     Raises:
-        ValueError: it has not the form that its type asks for.
+        ValueError: the text does not have the form of its type.
     """
     if language is not None:
         return _text(text) if language in languages else None
@@ -75,25 +75,25 @@ def read_value(text: str, language: str | None, datatype: str, languages: tuple[
         return _month_day(text.strip())
     if kind in _WHOLE:
         if not _INTEGER.fullmatch(text.strip()):
-            raise ValueError(f"{text[:80]!r} is no whole number, as its type says")
+            raise ValueError(f"{text[:80]!r} is not a whole number, although its type is")
         return Value(str(int(text)), "integer")
     if kind in _BROKEN:
         if not _NUMBER.fullmatch(text.strip()):
-            raise ValueError(f"{text[:80]!r} is no number, as its type says")
+            raise ValueError(f"{text[:80]!r} is not a number, although its type is")
         return Value(_number(text), "decimal")
     return None if kind == "anyURI" else _text(text)
 
 
 def value_id(value: Value) -> str:
-    """The id of a literal: a date itself, anything else with its type behind it."""
+    """Return the id of a literal: the date, or value and type."""
     return value.value if value.datatype == "date" else f"{value.value}^^{value.datatype}"
 
 
 def value_entity(value: Value) -> Entity:
-    """The literal. Its type is its kind of value as well, so that others of the kind can be drawn in its place."""
+    """Return the literal as an entity; its type is also an entity type, so that distractors of the type exist."""
     text, datatype = value
     if datatype == "date":
-        # None is for texts without a type.
+        # literal() returns None only for texts without a type.
         date = literal(f"{text}^^date", "")
         if date is not None:
             return date
@@ -106,7 +106,7 @@ def value_entity(value: Value) -> Entity:
 
 
 def date_bound(value: Value) -> str | None:
-    """A value as the bound of an interval; None for what is no date. Four digits alone are a year."""
+    """Return a value as the bound of an interval; None if it is not a date. Four digits are a year."""
     if value.datatype == "date":
         return value.value
     return value.value if re.fullmatch("[12][0-9]{3}", value.value) else None
@@ -118,10 +118,10 @@ def _text(text: str) -> Value | None:
 
 
 def _date(text: str, kind: str) -> Value:
-    matched = _DATE.fullmatch(text)
-    if matched is None:
-        raise ValueError(f"{text[:80]!r} is no date, as its type says")
-    parts = [part for part in matched.groups()[: _PARTS[kind]] if part is not None]
+    match = _DATE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text[:80]!r} is not a date, although its type is")
+    parts = [part for part in match.groups()[: _PARTS[kind]] if part is not None]
     year = int(parts[0])
     bound = "-".join([f"{'-' if year < 0 else ''}{abs(year):04}", *parts[1:]])
     first_day(bound)
@@ -129,12 +129,12 @@ def _date(text: str, kind: str) -> Value:
 
 
 def _month_day(text: str) -> Value:
-    matched = _MONTH_DAY.fullmatch(text)
-    if matched is None:
-        raise ValueError(f"{text[:80]!r} is no day of a year, as its type says")
-    # Of a leap year, which has all days.
-    first_day(f"2000-{matched[1]}-{matched[2]}")
-    return Value(f"--{matched[1]}-{matched[2]}", _DAY_OF_YEAR)
+    match = _MONTH_DAY.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text[:80]!r} is not a day of a year, although its type is")
+    # 2000 is a leap year, with all days.
+    first_day(f"2000-{match[1]}-{match[2]}")
+    return Value(f"--{match[1]}-{match[2]}", _DAY_OF_YEAR)
 
 
 def _day_label(text: str) -> str:
@@ -143,11 +143,11 @@ def _day_label(text: str) -> str:
 
 
 def _number(text: str) -> str:
-    """A number without an exponent where that is short, without a plus sign and without zeros that say nothing."""
+    """Return the normal form of a number: no exponent if short, no plus sign, no trailing zeros."""
     try:
         number = Decimal(text.strip())
     except InvalidOperation as error:
-        raise ValueError(f"{text[:80]!r} is no number") from error
+        raise ValueError(f"{text[:80]!r} is not a number") from error
     if not number:
         return "0"
     sign, digits, exponent = number.as_tuple()
@@ -159,10 +159,10 @@ def _number(text: str) -> str:
 
 
 def _unit_words(unit: str, number: str) -> str:
-    named = words(f"unit:{unit}")
-    head, per, rest = named.partition(" per ")
-    if number == "1" or named in _UNCHANGED:
-        return "US dollar" if named == "us dollar" else named
+    name = words(f"unit:{unit}")
+    head, per, rest = name.partition(" per ")
+    if number == "1" or name in _UNCHANGED:
+        return "US dollar" if name == "us dollar" else name
     if head.startswith("pound ") and not per:
         return head.replace("pound ", "pounds ", 1)
     return f"{_PLURALS.get(head, f'{head}s')}{per}{rest}"

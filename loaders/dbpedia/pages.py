@@ -1,8 +1,8 @@
-"""Which page stands for which: redirects followed to their ends, disambiguations known as no things.
+"""Map of pages: redirects resolved to their ends, disambiguation pages marked.
 
-There are ten million of them. What each says lies in a file; in memory stay 24 bytes of each (twice as many while they
-are put in order): a hash of the page's id, and where in the file it is told what becomes of it. A look-up is a binary
-search, vectorised, and what it hits is compared with the file, so that no two ids are taken for one.
+For about ten million pages. The entries are in a file; memory holds 24 bytes per page (twice as many while sorting): a
+hash of the page's id, and its position in the file. A look-up is a vectorised binary search; hits are compared with the
+file, so that hash collisions cannot merge ids.
 """
 
 import mmap
@@ -18,7 +18,7 @@ from .partitions import writing
 
 Integers: TypeAlias = NDArray[np.int64]
 
-# In place of what a page redirects to: it is no thing.
+# Target of a disambiguation page: not a thing.
 NOTHING = ""
 
 _NONE = -1
@@ -40,13 +40,13 @@ class Pages:
         self._text: mmap.mmap | bytes = b""
 
     def add(self, source: str, target: str, place: str) -> None:
-        """A page that stands for another, or for ``NOTHING``.
+        """Add a page with its target, or ``NOTHING``.
 
         Args:
-            place: where that is said.
+            place: place of the triple.
 
         Raises:
-            KgprobeError: there is no room left for the file.
+            KgprobeError: the disk is full.
         """
         if (source, target) == self._last:
             return
@@ -83,9 +83,9 @@ class Pages:
             report(place, f"{source} redirects to {target}, and that leads in a circle; it stands for itself")
 
     def resolve(self, ids: Sequence[str]) -> list[str | None]:
-        """What pages stand for, in their order: themselves, others, or None for no thing.
+        """Return the resolved pages in order: themselves, others, or None for disambiguation pages.
 
-        Cost: 0.2 µs an id among ten million pages, and some µs one that stands for another.
+        Cost: 0.2 µs per id among ten million pages, and some µs per redirect.
         """
         resolved: list[str | None] = list(ids)
         if not len(self._hashes) or not resolved:
@@ -101,10 +101,10 @@ class Pages:
         return self._record(int(self._own[index]))[1]
 
     def _places(self, hashes: Integers, name: Callable[[int], str]) -> Integers:
-        """Where in order the pages of some hashes stand; ``_NONE`` for what is no page here.
+        """Return the positions of pages by their hashes; ``_NONE`` for unknown pages.
 
         Args:
-            name: the id whose hash stands at an index.
+            name: returns the id of the hash at an index.
         """
         places = np.full(len(hashes), _NONE)
         if not len(self._hashes):
@@ -124,7 +124,7 @@ class Pages:
         return _NONE
 
     def _distinct(self, hashes: Integers, offsets: Integers, report: Callable[[str, str], None]) -> NDArray[np.bool_]:
-        """Which pages to keep: of each the first, of those that are sorted by their hash and then by their place."""
+        """Return a mask of the first entry per page; entries are sorted by hash and place."""
         kept = np.ones(len(hashes), dtype=np.bool_)
         alike = np.flatnonzero(hashes[1:] == hashes[:-1]) + 1
         for group in _consecutive(alike):

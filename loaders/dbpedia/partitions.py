@@ -1,8 +1,8 @@
-"""Lines on the disk, kept apart by a key, so that all of a key can be read together with little of the rest.
+"""Lines on disk in partitions by the hash of a key, so that all lines of a key can be read together.
 
-Joining what stands in files of different orders takes either memory for one side or an order of both. Here lines go to
-one of many files by a hash of their key (the partitioning of a Grace hash join: Kitsuregawa, Tanaka, Moto-oka, 1983),
-and a file at a time fits into memory. Nothing is sorted: writing and reading are linear.
+Joining files in different orders needs memory for one side, or sorting. Here, lines go into one of many files by a hash
+of their key (the partitioning of a Grace hash join: Kitsuregawa, Tanaka, Moto-oka, 1983), and one file at a time fits
+into memory. Writing and reading are linear.
 """
 
 from collections.abc import Iterator
@@ -43,10 +43,10 @@ class Partitions:
             self.write()
 
     def write(self) -> None:
-        """Write what waits to be written; before reading, and whenever there is much of it.
+        """Flush the buffers: before reading, and when they are large.
 
         Raises:
-            KgprobeError: there is no room left, or the folder is gone.
+            KgprobeError: the disk is full, or the folder is gone.
         """
         for path, lines in zip(self._paths, self._lines, strict=True):
             if lines:
@@ -66,16 +66,16 @@ class Partitions:
 
     @property
     def given(self) -> float:
-        """Which share of the parts the latest reading has gone through."""
+        """Share of the partitions that the latest reading has finished."""
         return self._read / self._count
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """What goes wrong with a scratch file, as a message.
+    """Turn errors of scratch files into messages.
 
     Raises:
-        KgprobeError: what was done within failed.
+        KgprobeError: an operation in the context failed.
     """
     try:
         yield

@@ -1,8 +1,8 @@
 """N-Triples and Turtle, triple by triple with the line of each, read by pyoxigraph (the extra ``dbpedia``).
 
-DBpedia's dumps are N-Triples, whatever their names end in: a triple a line. They are parsed some hundred lines at a
-time; where something is wrong among them, the lines are parsed apart, so that a bad line costs no other. Files with
-prefixes are Turtle, and a bad statement of theirs may take the rest of its line with it.
+DBpedia's dumps are N-Triples, independently of their names: one triple per line. They are parsed in chunks of some
+hundred lines; a chunk with an error is parsed line by line, so that a bad line does not affect others. Files with
+prefixes are Turtle; a bad statement may invalidate the rest of its line.
 
 N-Triples: https://www.w3.org/TR/n-triples/. Turtle: https://www.w3.org/TR/turtle/.
 """
@@ -29,9 +29,9 @@ _COLUMN = re.compile(r"columns? (\d+)")
 
 
 def read_triples(file: InputFile) -> Iterator[tuple[int, Quad | Rejected]]:
-    """The triples of a file, each with its line (of Turtle, the line where its object ends), and what is none.
+    """Yield the triples of a file with their lines (in Turtle, the line of the object's end), and rejected lines.
 
-    A line that is not UTF-8 is rejected. Cost: about 1 µs a triple; memory is that of some hundred lines.
+    Lines that are not UTF-8 are rejected. Cost: about 1 µs per triple; memory for some hundred lines.
 
     Raises:
         KgprobeError: the file cannot be opened any more.
@@ -76,14 +76,14 @@ def _parsed(lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, Quad | Re
             for quad in quads:
                 yield lines[0][0], quad
             return
-    # Something is wrong, or no triple, and where that is, is told by ever fewer lines.
+    # An error, or not a triple: bisect the lines to find it.
     middle = len(lines) // 2
     yield from _parsed(lines[:middle])
     yield from _parsed(lines[middle:])
 
 
 class _Lines:
-    """The lines of a file, one a call, so that whoever reads them has read no further than the last one's number."""
+    """A file of lines, one per call, so that the reader's position is the last line's number."""
 
     def __init__(self, file: InputFile) -> None:
         self._lines = file.lines()
@@ -127,7 +127,7 @@ def _turtle(file: InputFile) -> Iterator[tuple[int, Quad | Rejected]]:
             ended = read is None
         except SyntaxError as error:
             ended = False
-            # What is left of a broken statement is wrong as well, and a file that breaks off ends in one.
+            # The rest of a broken statement is also invalid; a truncated file ends in one.
             if lines.number != last and not lines.broken_off:
                 read = Rejected(_reason(error))
             last = lines.number

@@ -1,4 +1,4 @@
-"""What DBpedia's predicates say: which name, describe, sort or redirect, and which are facts."""
+"""Roles of DBpedia's predicates: names, descriptions, types, redirects and facts."""
 
 from enum import Enum, auto
 
@@ -6,7 +6,7 @@ from .identifiers import ONTOLOGY, relation
 
 
 class Role(Enum):
-    """What is read of a triple."""
+    """Role of a triple."""
 
     FACT = auto()
     LABEL = auto()
@@ -34,17 +34,17 @@ _ROLES = {
     f"{ONTOLOGY}abstract": Role.NONE,
     f"{ONTOLOGY}thumbnail": Role.NONE,
 }
-# What these say is said of the page: its number, its length, its links, the templates that it uses.
+# Predicates about the page: its number, length, links and templates.
 _OF_THE_PAGE = ("dbo:wikiPage", "dbp:wikiPage")
 
-# Of an intermediate node: what says when it began and ended, and what says it in one.
+# Predicates of an intermediate node for its start, its end, and both.
 STARTS = frozenset(f"dbo:{name}" for name in ("activeYearsStartDate", "activeYearsStartYear", "startDate", "startYear"))
 ENDS = frozenset(f"dbo:{name}" for name in ("activeYearsEndDate", "activeYearsEndYear", "endDate", "endYear"))
 POINTS = frozenset(f"dbo:{name}" for name in ("years", "year", "date"))
 
 
 def role_of(predicate: str) -> tuple[Role, str]:
-    """What a predicate's triples say, and of facts the relation's id."""
+    """Return the role of a predicate, and for facts the relation's id."""
     known = _ROLES.get(predicate)
     if known is not None:
         return known, ""

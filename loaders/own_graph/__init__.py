@@ -23,7 +23,7 @@ _NAMED = "KGPROBE_FROM"
 
 @dataclass(frozen=True, slots=True)
 class GraphOptions:
-    """Which graph is read, and how."""
+    """Options of the loader."""
 
     source: str = option(
         help="The graph: bolt://HOST:PORT or neo4j://HOST:PORT (+s or +ssc behind bolt or neo4j for encryption), or the"

@@ -1,7 +1,7 @@
-"""What of a property graph is an entity and what is a fact: a file in TOML, for people to read and to change.
+"""Mapping of a property graph to entities and facts: a TOML file that users read and edit.
 
-TOML because all texts stand in quotation marks there (``[X]`` and ``NO`` mean something else in YAML), and because it
-has comments, which a proposal is full of. Keys that are not known are refused.
+TOML quotes all texts (``[X]`` and ``NO`` have other meanings in YAML) and has comments, which a proposal needs. Unknown
+keys are refused.
 """
 
 import sys
@@ -28,16 +28,14 @@ class EntityKind(Struct, frozen=True, forbid_unknown_fields=True):
     """Nodes of a label, as entities.
 
     Attributes:
-        label: of the nodes. One that has the labels of several kinds is of the first in the file.
-        name: the property that an entity is called by.
-        id: the property that tells it from all others of its kind; None is the node's element id, which is another one
-            in a copy of the graph.
-        prefix: in front of the id, so that entities of different kinds have different ids; None is the label and a
-            colon.
+        label: label of the nodes. A node with labels of several kinds belongs to the first in the file.
+        name: property with the entity's name.
+        id: property that is unique among the kind; None is the node's element id, which differs in a copy of the graph.
+        prefix: prefix of the id, which keeps ids of different kinds apart; None is the label and a colon.
         aliases: properties with other names, each a text or a list of texts.
         description, popularity: properties.
-        type_property: a property that is, or lists, what the entity is, beside the labels of its node.
-        type_relationship: relationships of this type lead to entities that are what it is.
+        type_property: property with the entity's types, in addition to its node's labels.
+        type_relationship: type of the relationships to entities that are its types.
     """
 
     label: str
@@ -55,7 +53,7 @@ class _Asked(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A relation and its templates; as in a file of relations (:mod:`kgprobe.verbalize.templates.file`).
 
     Attributes:
-        id: the relation's; None is made of what its facts are in the graph.
+        id: id of the relation; None takes the type, label or property of its facts.
     """
 
     id: str | None = None
@@ -74,12 +72,12 @@ class _Asked(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class _Dated(_Asked, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Properties of what a fact is in the graph.
+    """Properties of the relationship or node of a fact.
 
     Attributes:
-        start, end: when it began and ended.
+        start, end: begin and end of the fact.
         rank: ``preferred``, ``normal`` or ``deprecated``; facts of the last are left out.
-        fact_id: tells the fact from all others; None makes an id of subject, relation, object and start.
+        fact_id: unique id of the fact; None makes one from subject, relation, object and start.
     """
 
     start: str | None = None
@@ -93,7 +91,7 @@ class RelationshipFacts(_Dated, frozen=True, forbid_unknown_fields=True, kw_only
 
     Attributes:
         from_, to: labels of entities at the arrow's tail and head; none means all.
-        backwards: whether the head is the subject.
+        backwards: True if the head is the subject.
     """
 
     type: str
@@ -103,12 +101,12 @@ class RelationshipFacts(_Dated, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 class Side(Struct, frozen=True, forbid_unknown_fields=True):
-    """How an intermediate node is tied to a subject, or to an object.
+    """Relationship between an intermediate node and a subject or object.
 
     Attributes:
-        type: of the relationship.
-        arrow: ``out`` leads from the node to the entity, ``in`` from the entity to the node.
-        labels: of the entity; none means all.
+        type: type of the relationship.
+        arrow: ``out`` from the node to the entity, ``in`` from the entity to the node.
+        labels: labels of the entity; none means all.
     """
 
     type: str
@@ -117,7 +115,7 @@ class Side(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NodeFacts(_Dated, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Intermediate nodes of a label, as facts between what stands on their two sides."""
+    """Intermediate nodes of a label, as facts between their two sides."""
 
     node: str
     subject: Side
@@ -129,7 +127,7 @@ class PropertyFacts(_Asked, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     Attributes:
         from_: labels of entities; none means all.
-        values: what they are: ``date`` takes a whole number for a year; None tells it by the value.
+        values: kind of the values; ``date`` reads a whole number as a year; None decides by the value.
     """
 
     property: str
@@ -150,50 +148,50 @@ class Mapping(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def facts(self) -> Sequence[Facts]:
-        """Whatever facts are made of, in the order in which they are read."""
+        """All kinds of facts, in reading order."""
         return (*self.relationship_facts, *self.node_facts, *self.property_facts)
 
     @property
     def labels(self) -> list[str]:
-        """Those of entities."""
+        """Labels of the entities."""
         return [kind.label for kind in self.entities]
 
 
 def found_as(facts: Facts) -> str:
-    """What the facts are in the graph: a type, a label or a property."""
+    """Return the type, label or property of the facts in the graph."""
     if isinstance(facts, RelationshipFacts):
         return facts.type
     return facts.node if isinstance(facts, NodeFacts) else facts.property
 
 
 def relation_id(facts: Facts) -> str:
-    """The id of the relation."""
+    """Return the id of the relation."""
     return facts.id or found_as(facts)
 
 
 def relation_records(facts: Facts) -> Iterator[Relation | Rejected]:
-    """The relation, behind each of its templates that cannot be used.
+    """Yield the unusable templates of a relation, then the relation.
 
     Raises:
-        ValueError: its id cannot be one.
+        ValueError: its id is invalid.
     """
     names = set(RelationLine.__struct_fields__) - {"id"}
-    given = {name: getattr(facts, name) for name in names if hasattr(facts, name)}
-    line = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    values = {name: getattr(facts, name) for name in names if hasattr(facts, name)}
+    line = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
     return checked_relation(msgspec.convert({"id": relation_id(facts), **line}, RelationLine))
 
 
 def read_mapping(path: Path) -> Mapping:
-    """A mapping of a file.
+    """Read a mapping from a file.
 
     Raises:
-        KgprobeError: there is no such file, or it is no mapping; the message has the place.
+        KgprobeError: the file does not exist or is not a mapping; the message has the place.
     """
     try:
         content = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:
         raise KgprobeError(
-            f"There is no mapping {path}. `propose` writes a first one, made of what the graph has, to look through."
+            f"The mapping {path} does not exist. `propose` writes a proposal made from the graph, for review."
         ) from error
     except UnicodeDecodeError as error:
         raise KgprobeError(f"{path} is not UTF-8: {error.reason} at byte {error.start + 1}.") from error
@@ -211,7 +209,7 @@ def read_mapping(path: Path) -> Mapping:
 
 
 def _problems(mapping: Mapping) -> Iterator[str]:
-    """What is wrong with a mapping that is one by its form."""
+    """Yield the errors of a well-formed mapping."""
     if not mapping.entities:
         yield "it has no `entities`; each is a label and the property that names its nodes"
     if not mapping.facts:
@@ -224,11 +222,12 @@ def _problems(mapping: Mapping) -> Iterator[str]:
                 for label in labels:
                     if label not in known:
                         yield (
-                            f"`{name}[{number}].{where}` has {label!r}, which is the label of no entity of the mapping;"
+                            f"`{name}[{number}].{where}` has {label!r}, which is not an entity label of the mapping;"
                             f" there are {', '.join(known)}"
                         )
     yield from _repeated("facts", "relation", mapping.facts, relation_id)
-    yield from (problem for facts in mapping.facts for problem in _problems_of_id(relation_id(facts)))
+    for facts in mapping.facts:
+        yield from _problems_of_id(relation_id(facts))
 
 
 def _problems_of_id(identifier: str) -> Iterator[str]:
@@ -246,9 +245,9 @@ def _ends(facts: Facts) -> list[tuple[str, Sequence[str]]]:
     return [("from", facts.from_)]
 
 
-def _repeated(name: str, what: str, of: Sequence[Struct], key: Callable[..., str]) -> Iterator[str]:
+def _repeated(name: str, what: str, structs: Sequence[Struct], key: Callable[..., str]) -> Iterator[str]:
     seen: set[str] = set()
-    for one in of:
-        if key(one) in seen:
-            yield f"two of the {name} have the {what} {key(one)!r}; each is there once"
-        seen.add(key(one))
+    for value in map(key, structs):
+        if value in seen:
+            yield f"two of the {name} have the {what} {value!r}; each is there once"
+        seen.add(value)

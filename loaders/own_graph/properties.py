@@ -1,4 +1,4 @@
-"""What the properties of a kind of nodes or relationships are like, by a sample: which may be a name, an id, a date."""
+"""Statistics of properties in a sample of nodes or relationships: candidates for names, ids and dates."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 from .values import bound_of
 
-# Nodes or relationships of a kind that are looked at.
+# Maximum sample size per kind.
 SAMPLE = 10_000
 
 _LONGEST_NAME = 200
@@ -66,10 +66,10 @@ class Property:
     """A property in a sample.
 
     Attributes:
-        there: of how many it is a property.
-        texts, dates: how many of its values are single texts, and years, dates or points in time.
-        numbers, keys: how many are numbers that are not negative, and texts or whole numbers.
-        short: how many of its texts may be names by their lengths.
+        there: number of nodes or relationships with the property.
+        texts, dates: numbers of texts, and of years, dates or points in time among its values.
+        numbers, keys: numbers of non-negative numbers, and of texts or whole numbers.
+        short: number of texts short enough for a name.
         values: digests of its values.
     """
 
@@ -83,7 +83,7 @@ class Property:
     values: set[int] = field(default_factory=set)
 
     def add(self, value: Any) -> None:
-        """Count one more value."""
+        """Count a value."""
         self.there += 1
         self.values.add(hash(repr(value)))
         if isinstance(value, str):
@@ -92,12 +92,12 @@ class Property:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         self.numbers += number and value >= 0
         self.keys += isinstance(value, str) or (number and isinstance(value, int))
-        # What a number is besides a year, nobody knows.
+        # Of numbers, only years count as dates.
         self.dates += _is_date(value) and (not number or value in _YEARS)
 
     @property
     def distinct(self) -> float:
-        """The share of different ones among its values."""
+        """Share of distinct values."""
         return len(self.values) / self.there
 
 
@@ -106,8 +106,8 @@ class Properties:
     """All properties of a sample, by name.
 
     Attributes:
-        size: how many nodes or relationships were looked at.
-        whole: whether these are all of their kind.
+        size: number of sampled nodes or relationships.
+        whole: True if the sample is the whole kind.
     """
 
     size: int
@@ -115,76 +115,91 @@ class Properties:
     of: Mapping[str, Property]
 
     def name(self, label: str) -> str | None:
-        """What nodes are called by: a text that most have, hardly ever the same."""
+        """Return the property for names: a text that most nodes have, with mostly distinct values."""
         own = _bare(label)
-        wanted = [*_NAMES, f"{own}name", f"{own}title", f"{own}label"]
+        preferred = [*_NAMES, f"{own}name", f"{own}title", f"{own}label"]
 
-        def fits(one: Property) -> bool:
-            listed = _bare(one.name) in wanted
-            alike = _bare(one.name).endswith(("name", "title")) and one.distinct >= _MOSTLY
+        def fits(property_: Property) -> bool:
+            listed = _bare(property_.name) in preferred
+            alike = _bare(property_.name).endswith(("name", "title")) and property_.distinct >= _MOSTLY
             return (
-                2 * one.short >= one.texts > 0
-                and one.texts >= _MOSTLY * one.there
-                and one.there >= self.size / 2
-                and (one.distinct >= 0.5 or self.size < 3)
+                2 * property_.short >= property_.texts > 0
+                and property_.texts >= _MOSTLY * property_.there
+                and property_.there >= self.size / 2
+                and (property_.distinct >= 0.5 or self.size < 3)
                 and (listed or alike)
             )
 
-        return self._first([one for one in self.of.values() if fits(one)], wanted)
+        return self._first([property_ for property_ in self.of.values() if fits(property_)], preferred)
 
     def id(self, label: str, name: str) -> str | None:
-        """What tells nodes apart: all have it, and no two the same."""
+        """Return the property for ids: present in all nodes and unique."""
         own = _bare(label)
-        wanted = [*_IDS, *(f"{own}{each}" for each in _IDS), _bare(name)]
+        preferred = [*_IDS, *(f"{own}{each}" for each in _IDS), _bare(name)]
         fitting = [
-            one
-            for one in self.of.values()
-            if one.there == one.keys == self.size and len(one.values) == self.size and _bare(one.name) in wanted
+            property_
+            for property_ in self.of.values()
+            if property_.there == property_.keys == self.size
+            and len(property_.values) == self.size
+            and _bare(property_.name) in preferred
         ]
-        return self._first(fitting, wanted)
+        return self._first(fitting, preferred)
 
     def aliases(self) -> list[str]:
-        """Other names."""
+        """Return the properties with other names."""
         return [name for name in sorted(self.of) if _bare(name) in _ALIASES]
 
     def description(self) -> str | None:
-        """What says more of a node."""
-        return self._first([one for one in self.of.values() if one.texts == one.there], _DESCRIPTIONS, only=True)
+        """Return the property with a description."""
+        return self._first(
+            [property_ for property_ in self.of.values() if property_.texts == property_.there],
+            _DESCRIPTIONS,
+            only=True,
+        )
 
     def popularity(self) -> str | None:
-        """How much a node is read or linked."""
-        return self._first([one for one in self.of.values() if one.numbers == one.there], _POPULARITIES, only=True)
+        """Return the property with a popularity, such as page views."""
+        return self._first(
+            [property_ for property_ in self.of.values() if property_.numbers == property_.there],
+            _POPULARITIES,
+            only=True,
+        )
 
     def interval(self, label: str = "") -> tuple[str | None, str | None]:
-        """When something began and when it ended."""
-        dates = [one for one in self.of.values() if one.dates >= _MOSTLY * one.there]
+        """Return the properties for start and end."""
+        dates = [property_ for property_ in self.of.values() if property_.dates >= _MOSTLY * property_.there]
         own = _bare(label)
         points = [*_POINTS, *(f"{own}{each}" for each in _POINTS)]
         start = self._first(dates, [*_STARTS, *points], only=True)
-        return start, self._first([one for one in dates if one.name != start], _ENDS, only=True)
+        return start, self._first([property_ for property_ in dates if property_.name != start], _ENDS, only=True)
 
     def dated(self) -> list[str]:
-        """Properties that are years or dates, in the order of their names."""
-        return sorted(one.name for one in self.of.values() if one.dates >= _MOSTLY * one.there)
+        """Return the properties with years or dates, sorted by name."""
+        return sorted(property_.name for property_ in self.of.values() if property_.dates >= _MOSTLY * property_.there)
 
-    def _first(self, fitting: Sequence[Property], wanted: Sequence[str], only: bool = False) -> str | None:
-        """The name of the one that stands first among those wanted, then of the most frequent and distinct one."""
-        place = {name: number for number, name in reversed(list(enumerate(wanted)))}
+    def _first(self, fitting: Sequence[Property], preferred: Sequence[str], only: bool = False) -> str | None:
+        """Return the first property in the order of preferred names, then of frequency and distinct values."""
+        place = {name: number for number, name in reversed(list(enumerate(preferred)))}
         if only:
-            fitting = [one for one in fitting if _bare(one.name) in place]
+            fitting = [property_ for property_ in fitting if _bare(property_.name) in place]
         best = sorted(
             fitting,
-            key=lambda one: (place.get(_bare(one.name), len(wanted)), -one.there, -len(one.values), one.name),
+            key=lambda property_: (
+                place.get(_bare(property_.name), len(preferred)),
+                -property_.there,
+                -len(property_.values),
+                property_.name,
+            ),
         )
         return best[0].name if best else None
 
 
 def properties_of(rows: Iterable[Mapping[str, Any]], count: int) -> Properties:
-    """The properties of a sample.
+    """Return the properties of a sample.
 
     Args:
-        rows: the properties of one node or relationship each.
-        count: how many there are of the kind.
+        rows: properties of property_ node or relationship each.
+        count: total number of the kind.
     """
     of: dict[str, Property] = {}
     size = 0

@@ -1,9 +1,8 @@
-"""A property graph of any schema as a source: read over Bolt as a mapping says, and never written to.
+"""A property graph of any schema as a source: read over Bolt by a mapping, never written to.
 
-The order of a stream is that in which the engine reads what nobody writes to, which is the same each time. To sort by
-an id would have the engine hold all of them. So an interrupted load goes on rightly where the graph stayed as it was;
-the fingerprint has the numbers of nodes and relationships, and a graph that has grown or shrunk is loaded from the
-beginning.
+Streams are in the engine's order, which is the same for an unchanged graph; sorting by id would need memory for all of
+them. So an interrupted load continues correctly if the graph is unchanged. The fingerprint has the numbers of nodes and
+relationships; if they change, the load starts again.
 """
 
 import hashlib
@@ -45,7 +44,7 @@ class OwnGraph:
     """A property graph as a source; see :class:`kgprobe.sources.contract.Source`.
 
     Attributes:
-        mapping_name: what messages call the mapping.
+        mapping_name: name of the mapping in messages.
     """
 
     name: str
@@ -59,7 +58,7 @@ class OwnGraph:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the address, the mapping, and the numbers of the nodes and relationships that it reads."""
+        """Digest of the address, the mapping, and the numbers of its nodes and relationships."""
         labels = {*self.mapping.labels, *(facts.node for facts in self.mapping.node_facts)}
         nodes = [each for each in self.schema.nodes if labels.intersection(each.labels)]
         types = {facts.type for facts in self.mapping.relationship_facts}
@@ -71,7 +70,7 @@ class OwnGraph:
 
     @property
     def total(self) -> int:
-        """How many relations, nodes and relationships are read; those of several kinds count for each."""
+        """Number of relations, nodes and relationships to read; those of several kinds count for each."""
         entities = sum(self.schema.nodes_with([kind.label]) for kind in self.mapping.entities)
         values = sum(rows_of(facts, self.schema, self.mapping) for facts in self.mapping.property_facts)
         facts = sum(rows_of(facts, self.schema, self.mapping) for facts in self.mapping.facts)
@@ -79,24 +78,24 @@ class OwnGraph:
 
     @property
     def done(self) -> int:
-        """How many of ``total`` have been read so far."""
+        """Number of ``total`` read so far."""
         return min(sum(self._read.values()), self.total)
 
     def reads(self, address: str, database: str | None) -> bool:
-        """Whether it is this graph that is read; see :class:`kgprobe.sources.contract.ReadsGraph`."""
+        """Return True if this is the source's graph; see :class:`kgprobe.sources.contract.ReadsGraph`."""
         from kgprobe.graph.endpoint import same_database
 
         return same_database(self.graph.endpoint, address, database)
 
     def relations(self) -> Iterator[Placed]:
-        """The relations of the mapping."""
+        """Yield the relations of the mapping."""
         for number, facts in enumerate(self.mapping.facts, start=1):
             self._read["relations"] = number
             for record in relation_records(facts):
                 yield Placed(number, record, self.mapping_name, "relation")
 
     def entities(self) -> Iterator[Placed]:
-        """What labels mean as types, the nodes of each kind, and the values that are objects."""
+        """Yield the labels as types, the nodes of each kind, and the literals of property facts."""
         number = 0
         for label in sorted({label for each in self._mapped_nodes() for label in each}):
             number += 1
@@ -116,7 +115,7 @@ class OwnGraph:
                     try:
                         literal = literal_of(value, facts.property, facts.values)
                     except ValueError:
-                        # The fact says so.
+                        # Reported with its fact.
                         continue
                     digest = hashlib.blake2b(literal.id.encode(errors="replace"), digest_size=8).digest()
                     if digest not in known:
@@ -124,10 +123,10 @@ class OwnGraph:
                         yield Placed(number, literal, self._file(facts.property), "node")
 
     def facts(self) -> Iterator[Placed]:
-        """The facts of each kind.
+        """Yield the facts of each kind.
 
         Raises:
-            KgprobeError: there is not one; the message says what there is instead.
+            KgprobeError: the mapping matches no facts; the message describes the graph.
         """
         number, good = 0, 0
         first: Rejected | None = None
@@ -149,9 +148,9 @@ class OwnGraph:
         return f"{self.name}, {what[:60]}"
 
     def _mapped_nodes(self) -> list[Sequence[str]]:
-        """The sets of labels of all entities."""
-        wanted = set(self.mapping.labels)
-        return [each.labels for each in self.schema.nodes if wanted.intersection(each.labels)]
+        """Return the label sets of all entities."""
+        mapped = set(self.mapping.labels)
+        return [each.labels for each in self.schema.nodes if mapped.intersection(each.labels)]
 
     def _keys(self) -> list[str]:
         return [kind.id or "" for kind in self.mapping.entities]
@@ -202,8 +201,7 @@ class OwnGraph:
         identifier = _identifier(kind, row["id"], row["element"])
         if self._digest(identifier) in self._shared_ids():
             raise ValueError(
-                f"another node has the id {shown(identifier)}, too; for 'id' take a property that tells all nodes"
-                " apart, or leave it away"
+                f"another node has the id {shown(identifier)}, too; choose a unique property for 'id', or leave it out"
             )
         label = name_of(row["name"], kind.name)
         types = [*map(_type_id, sorted(row["labels"]))]
@@ -252,23 +250,23 @@ class OwnGraph:
             yield Fact(id_, subject, relation, object_, rank, start, end)
 
     def _end(self, end: "Row") -> str:
-        """The id of the entity that an end of a fact is."""
+        """Return the entity id of an end of a fact."""
         for kind, value in zip(self.mapping.entities, end["values"], strict=True):
             if kind.label in end["labels"]:
                 try:
                     return _identifier(kind, value, end["element"])
                 except ValueError as error:
                     raise ValueError(f"of {kind.label[:60]} {end['element']}: {error}") from error
-        raise ValueError(f"{end['element']} is no entity of the mapping")
+        raise ValueError(f"{end['element']} is not an entity of the mapping")
 
     def _digest(self, identifier: str) -> int:
         digest = hashlib.blake2b(identifier.encode(errors="replace"), digest_size=8).digest()
         return int.from_bytes(digest, "little")
 
     def _shared_ids(self) -> frozenset[int]:
-        """Digests of the ids that several nodes have; 8 bytes a node are held while it is found out.
+        """Return digests of the ids shared by several nodes; needs 8 bytes per node.
 
-        Of such nodes none is an entity: facts of one would be taken for facts of the other.
+        Such nodes are rejected: their facts could not be assigned.
         """
         if self._shared is None:
             digests = array("Q")
@@ -277,7 +275,7 @@ class OwnGraph:
                     continue
                 before = self.mapping.labels[:place]
                 for row in self.graph.stream("own/keys", label=kind.label, before=before, id=kind.id):
-                    # What can be no id, the entity says itself.
+                    # Invalid ids are reported with their entity.
                     with suppress(ValueError):
                         digests.append(self._digest(_identifier(kind, row["value"], "")))
             values, counts = np.unique(np.array(digests, dtype=np.uint64), return_counts=True)
@@ -286,7 +284,7 @@ class OwnGraph:
 
 
 def _type_id(label: str) -> str:
-    # A label may have more characters than an id.
+    # Labels may be longer than ids.
     return tidy(label)[:ID_LIMIT].strip() or "node"
 
 
@@ -333,5 +331,5 @@ def _texts(value: Any, named: str) -> tuple[str, ...]:
 
 
 def _place(row: "Row") -> str:
-    """Where a person finds a row's node or relationship: its element id."""
+    """Return the element id of a row's node or relationship, for messages."""
     return str(row["element"] if "element" in row else row["subject"]["element"])

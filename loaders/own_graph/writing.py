@@ -31,7 +31,7 @@ _HEAD = """\
 
 @dataclass(frozen=True, slots=True)
 class Proposed(Generic[T]):
-    """A part of a mapping, and remarks that stand above it."""
+    """A part of a mapping, with remarks for the lines above it."""
 
     what: T
     remarks: Sequence[str]
@@ -66,7 +66,7 @@ def _part(table: str, proposed: Proposed[Any]) -> str:
 
 
 def _pairs(what: Any) -> Iterator[tuple[str, str]]:
-    """What is not as it is anyway, as TOML; what says which facts these are, first."""
+    """Return the values that differ from the defaults as TOML, the identifying ones first."""
     fields = sorted(msgspec.structs.fields(what), key=lambda each: not each.required)
     order = ["from", "to", "id"]
     fields.sort(key=lambda each: (not each.required, each.encode_name not in order))
@@ -84,8 +84,8 @@ def _toml(value: Any) -> str:
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, bool):
         return str(value).lower()
-    # A text of TOML is one of JSON, but for what is hidden.
-    return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(str(value), ensure_ascii=False))
+    # A TOML text is a JSON text, except for hidden characters.
+    return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(str(value), ensure_ascii=False))
 
 
 def _remark(text: str) -> str:

@@ -138,7 +138,7 @@ def test_a_proposal_is_the_same_each_time_and_overwrites_nothing(
         path = kgprobe.propose_mapping("graph", source=address, mapping=tmp_path / f"{number}.toml")
         texts.append(path.read_text().replace(address, ""))
     assert texts[0] == texts[1] == texts[2]
-    with pytest.raises(ArgumentError, match=r"^`mapping` is .*2\.toml, which is there already"):
+    with pytest.raises(ArgumentError, match=r"^`mapping` is .*2\.toml, which exists"):
         kgprobe.propose_mapping("graph", source=graph.endpoint.address, mapping=tmp_path / "2.toml")
 
 

@@ -235,11 +235,11 @@ def test_a_folder_without_such_files_is_refused(tmp_path: Path) -> None:
         ({"predicate": {"uri": None}}, "the predicate has no `uri`"),
         (
             {"predicate": {"uri": "http://www.w3.org/2000/01/rdf-schema#label"}},
-            "the predicate 'http://www.w3.org/2000/01/rdf-schema#label' is no property of Wikidata's, as P36 is",
+            "the predicate 'http://www.w3.org/2000/01/rdf-schema#label' is not a property of Wikidata such as P36",
         ),
         (
             {"object": {"uri": "http://dbpedia.org/resource/Ulm"}},
-            "the object 'http://dbpedia.org/resource/Ulm' is neither an item of Wikidata's, as Q42 is, nor a value with"
+            "the object 'http://dbpedia.org/resource/Ulm' is neither an item of Wikidata such as Q42 nor a value with"
             " a type",
         ),
         (
