@@ -1,6 +1,6 @@
 """Finding as text, on the terminal, and as files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -27,18 +27,10 @@ from kgprobe.stats.proportions import CONFIDENCE
 
 # A relation with fewer facts is not ranked.
 _LEAST = 5
-
-
 _RELATIONS = 3
-
-
 # A relation with a wider interval is not ranked.
 _WIDEST = 0.5
-
-
 _FACTS = 2
-
-
 # Characters of a question that are always shown.
 _SHORTEST = 20
 
@@ -107,25 +99,28 @@ def _lines(finding: Finding, width: int) -> Iterator[str]:
     about = finding.about
     rounds = "" if about.rounds is None else f" in {counted(about.rounds, 'round')}"
     questions = f"{counted(finding.asked, 'question')} about {counted(finding.overall.facts, 'fact')}{rounds}"
-    # A measurement's name says again what it is made of.
+    # The name of a measurement repeats the model.
     yield f"{about.called if about.rounds is None else about.name}: {about.asked_by}, {questions}"
-    if finding.over_graph is not None and about.caveat is not None:
+    if about.caveat is not None and finding.over_graph is not None:
         yield f"Among the asked facts (not a random sample): {finding.overall.win_rate}"
     elif about.caveat is not None:
         yield about.caveat
     least, best = ranked_relations(finding)
-    if least:
-        yield f"Least known: {least}"
-    if best:
-        yield f"Best known: {best}"
+    yield from filter(None, [least and f"Least known: {least}", best and f"Best known: {best}"])
     for fact in finding.unknown[:_FACTS]:
         yield _shortened(fact, f"; predicted: {fact.prediction}" if fact.prediction else "", width)
     for fact in finding.known[: _FACTS - 1]:
         yield _shortened(fact, "", width)
-    lost = [(finding.unaskable, "could not be asked"), (finding.unanswered, "got no answer")]
-    left_out = [f"{sum(reasons.values()):,} {what} ({next(iter(reasons))})" for reasons, what in lost if reasons]
-    if left_out:
-        yield "; ".join(left_out)
+    left_out = [
+        _reasons_in_short(finding.unaskable, "could not be asked"),
+        _reasons_in_short(finding.unanswered, "got no answer"),
+    ]
+    if any(left_out):
+        yield "; ".join(filter(None, left_out))
+
+
+def _reasons_in_short(reasons: Mapping[str, int], words: str) -> str:
+    return f"{sum(reasons.values()):,} {words} ({next(iter(reasons))})" if reasons else ""
 
 
 def _shortened(fact: ShownFact, end: str, width: int) -> str:
@@ -177,37 +172,34 @@ def _rates(finding: Finding, grouping: Grouping) -> Table:
     first = grouping is finding.groupings[0]
     silent = finding.has_silence
     table = Table(
-        title=f"By {grouping.by}, of the facts asked: own answers, with {CONFIDENCE:.0%} intervals",
+        title=f"By {grouping.by}, of the asked facts: own answers, with {CONFIDENCE:.0%} intervals",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
+        caption=" ".join(_rates_notes(finding, grouping, first)) or None,
+        caption_justify="left",
     )
     table.add_column(grouping.by)
-    table.add_column("facts", justify="right")
-    table.add_column("win rate", justify="right")
-    table.add_column("zero-sense rate", justify="right")
-    if silent:
-        table.add_column("win rate, heard", justify="right")
+    for heading in ("facts", "win rate", "zero-sense rate", *(["win rate, heard"] if silent else [])):
+        table.add_column(heading, justify="right")
     for group in (*([finding.overall] if first else ()), *grouping.groups):
         cells = [visible(group.name), f"{group.facts:,}", str(group.win_rate), str(group.zero_sense_rate)]
-        cells += [str(group.heard_win_rate) if group.heard_win_rate else "—"] if silent else []
-        table.add_row(
-            *map(Text, cells), style="bold" if group is finding.overall else "", end_section=group is finding.overall
-        )
-    notes = []
-    if grouping.left_out:
-        notes.append(f"{grouping.left_out:,} more have fewer facts.")
-    if first and finding.chance is not None:
-        notes.append(
-            f"Guessing at random would be right on {finding.chance:.1%} of the questions, and have a win rate of"
-            f" {finding.overall.guessed:.1%}."
-        )
-    if first and silent:
-        notes.append("Refusals and answers off the format count as wrong; the last column leaves them out.")
-    if finding.about.caveat is not None:
-        notes.append(finding.about.caveat)
-    table.caption, table.caption_justify = " ".join(notes) or None, "left"
+        if silent:
+            cells.append(str(group.heard_win_rate or "—"))
+        is_overall = group is finding.overall
+        table.add_row(*map(Text, cells), style="bold" if is_overall else "", end_section=is_overall)
     return table
+
+
+def _rates_notes(finding: Finding, grouping: Grouping, first: bool) -> Iterator[str]:
+    if grouping.left_out:
+        yield f"{grouping.left_out:,} more have fewer facts."
+    if first and finding.chance is not None:
+        yield f"Chance level: {finding.chance:.1%} of the questions, win rate {finding.overall.guessed:.1%}."
+    if first and finding.has_silence:
+        yield "Refusals and answers off the format count as wrong; the last column leaves them out."
+    if finding.about.caveat is not None:
+        yield finding.about.caveat
 
 
 def _facts(title: str, facts: Sequence[ShownFact]) -> Table:

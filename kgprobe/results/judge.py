@@ -354,32 +354,44 @@ def layer_plots(layers: Sequence[LayerJudged], baseline: Mapping[str, Quality | 
         layers: ascending, one at least.
         baseline: quality of the words' probabilities, by split.
     """
-    numbers = [layer.layer for layer in layers]
-    accuracies, areas = [], []
+    accuracies: list[Line] = []
+    areas: list[Line] = []
     for side, name in SIDES.items():
-        qualities = [quality for layer in layers if (quality := getattr(layer, side)) is not None]
-        if not qualities:
-            continue
-        accuracy = [quality.accuracy for quality in qualities]
-        values, lows, highs = zip(*((layer.value, layer.low, layer.high) for layer in accuracy), strict=True)
-        accuracies.append(Line(name, numbers, values, lows, highs))
-        pairs = [
-            (number, quality.auroc)
-            for number, quality in zip(numbers, qualities, strict=True)
-            if quality.auroc is not None
-        ]
-        areas.append(Line(name, [number for number, _ in pairs], [area for _, area in pairs]))
-    ends = [numbers[0], numbers[-1]]
+        judged = [(layer.layer, getattr(layer, side)) for layer in layers if getattr(layer, side) is not None]
+        if judged:
+            _add_lines(name, judged, accuracies, areas)
+    ends = [layers[0].layer, layers[-1].layer]
     for side, name in SIDES.items():
         words = baseline[side]
-        if words is not None:
-            accuracies.append(Line(f"{_WORDS}, {name}", ends, [words.accuracy.value] * 2))
-            if words.auroc is not None:
-                areas.append(Line(f"{_WORDS}, {name}", ends, [words.auroc] * 2))
+        if words is None:
+            continue
+        accuracies.append(Line(f"{_WORDS}, {name}", ends, [words.accuracy.value] * 2))
+        if words.auroc is not None:
+            areas.append(Line(f"{_WORDS}, {name}", ends, [words.auroc] * 2))
     return [
         Plot("Accuracy by layer", "layer", "accuracy, 95% intervals", accuracies),
         Plot("AUROC by layer", "layer", "mean AUROC of the answers", areas),
     ]
+
+
+def _add_lines(name: str, judged: Sequence[tuple[int, Quality]], accuracies: list[Line], areas: list[Line]) -> None:
+    """Add the lines of accuracy and AUROC of one split.
+
+    Args:
+        judged: layers with their qualities.
+    """
+    shares = [quality.accuracy for _, quality in judged]
+    accuracies.append(
+        Line(
+            name,
+            [layer for layer, _ in judged],
+            [share.value for share in shares],
+            [share.low for share in shares],
+            [share.high for share in shares],
+        )
+    )
+    ranked = [(layer, quality.auroc) for layer, quality in judged if quality.auroc is not None]
+    areas.append(Line(name, [layer for layer, _ in ranked], [area for _, area in ranked]))
 
 
 @dataclass(frozen=True, slots=True)

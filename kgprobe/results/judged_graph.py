@@ -168,19 +168,23 @@ class JudgedGraph(Result):
     def _table(self, key: str, title: str, by: str, *, most: int | None = None, notes: Sequence[str] = ()) -> Table:
         estimates = self._estimates()
         groups = [group for group in self.graph.groups if group.by == by]
-        rows = []
+        heading = "of" if by == OVERALL else by
+        rows: list[dict[str, Any]] = []
         for group in groups[:most]:
-            name = self._name(group) or (_UNKNOWN if by == THIRD else _NO_TYPE)
-            first: dict[str, Any] = {by if by != OVERALL else "of": name}
+            first = {heading: self._name(group) or (_UNKNOWN if by == THIRD else _NO_TYPE)}
             rows.append({**first, "by": "judge", "facts": group.sums[METRICS[0]].count, **_means(group)})
-            corrected = {metric: estimates.get((group.by, group.name, metric)) for metric in METRICS}
-            shown = {name: Mean(each.value, each.low, each.high) for name, each in corrected.items() if each}
-            if shown:
-                labelled = next(each.labelled for each in corrected.values() if each)
+            corrected = {
+                metric: estimates[group.by, group.name, metric]
+                for metric in METRICS
+                if (group.by, group.name, metric) in estimates
+            }
+            if corrected:
+                shown = {metric: Mean(each.value, each.low, each.high) for metric, each in corrected.items()}
+                labelled = next(iter(corrected.values())).labelled
                 rows.append({**first, "by": "corrected", "facts": labelled, **shown})
         rest = len(groups) - len(groups[:most])
         more = [f"{rest:,} more are in the rows and in JSON."] if rest else []
-        return Table(key, title, rows, [*notes, *more], groups_by=by if by != OVERALL else "of")
+        return Table(key, title, rows, [*notes, *more], groups_by=heading)
 
     def _correlations(self) -> Table:
         rows: dict[str, dict[str, Any]] = {}
