@@ -5,7 +5,7 @@ docs/methods/findings.md.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +22,7 @@ from kgprobe.dates import year_of
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
-from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance
+from kgprobe.probes.outcome import Outcome, ProbeResults, Verdict, guessing_chance
 from kgprobe.probes.register import PROBES
 from kgprobe.running.runs import get_run
 from kgprobe.stats.proportions import more_than_half
@@ -43,13 +43,48 @@ class _Shown(NamedTuple):
     prediction: str | None
 
 
-class _Answers(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Answers:
     """Each fact's latest right and wrong question and chance levels, and the reasons of unanswered questions."""
 
-    right: dict[str, _Shown]
-    wrong: dict[str, _Shown]
-    chances: dict[str, list[float]]
-    unanswered: Counter[str]
+    right: dict[str, _Shown] = field(default_factory=dict)
+    wrong: dict[str, _Shown] = field(default_factory=dict)
+    chances: dict[str, list[float]] = field(default_factory=dict)
+    unanswered: Counter[str] = field(default_factory=Counter)
+
+    def add(self, outcome: Outcome) -> None:
+        """Add an outcome, in the order of asking."""
+        if outcome.verdict is Verdict.UNANSWERED:
+            self.unanswered[str(outcome.reason)] += 1
+        evidence = outcome.evidence
+        if evidence is None or not outcome.verdict.counts:
+            return
+        failed = outcome.verdict.is_failure
+        shown = _Shown(evidence.question, evidence.right_answer, evidence.prediction if failed else None)
+        (self.wrong if failed else self.right)[outcome.fact.fact] = shown
+        if evidence.chance is not None:
+            self.chances.setdefault(outcome.fact.fact, []).append(evidence.chance)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Counts of each fact's answers, by its key."""
+
+    rows: dict["FactKey", Row] = field(default_factory=dict)
+
+    def add(self, outcome: Outcome) -> None:
+        """Count an outcome."""
+        row = self.rows.setdefault(
+            outcome.fact, {**outcome.fact._asdict(), **dict.fromkeys(_COUNTED, 0), "chances": [], "unaskable": None}
+        )
+        row["right"] += outcome.verdict is Verdict.RIGHT
+        row["wrong"] += outcome.verdict.is_failure
+        row["refused"] += outcome.verdict is Verdict.REFUSED
+        row["off_format"] += outcome.verdict is Verdict.OFF_FORMAT
+        chance = guessing_chance(outcome)
+        row["chances"] += [] if chance is None else [chance]
+        if outcome.verdict is Verdict.UNASKABLE:
+            row["unaskable"] = outcome.reason
 
 
 def find_in_run(
@@ -65,7 +100,7 @@ def find_in_run(
 
     Args:
         run: id of the run.
-        outcomes: returns its outcomes in the order of asking.
+        outcomes: returns its outcomes in the order of asking; called once.
         over_graph: estimated rates over the whole graph.
         year_relation: id of the relation whose date at the subject gives a fact's year; None takes the year in which
             the fact began.
@@ -89,7 +124,10 @@ def find_in_run(
         sampling=properties["sampling"],
         reversed=properties["reversed"],
     )
-    return replace(_find(graph, about, rows, outcomes, year_relation, shown), over_graph=over_graph)
+    _check_answered(about, rows)
+    answers = _Answers()
+    results = PROBES.get(about.probe).results_of(outcomes(), about.described, answers.add)
+    return replace(_find(graph, about, rows, answers, results, year_relation, shown), over_graph=over_graph)
 
 
 def find_in_outcomes(
@@ -104,20 +142,17 @@ def find_in_outcomes(
 
     Arguments and errors as in :func:`find_in_run`.
     """
-    rows: dict[FactKey, Row] = {}
-    for outcome in outcomes():
-        row = rows.setdefault(
-            outcome.fact, {**outcome.fact._asdict(), **dict.fromkeys(_COUNTED, 0), "chances": [], "unaskable": None}
-        )
-        row["right"] += outcome.verdict is Verdict.RIGHT
-        row["wrong"] += outcome.verdict.is_failure
-        row["refused"] += outcome.verdict is Verdict.REFUSED
-        row["off_format"] += outcome.verdict is Verdict.OFF_FORMAT
-        chance = guessing_chance(outcome)
-        row["chances"] += [] if chance is None else [chance]
-        if outcome.verdict is Verdict.UNASKABLE:
-            row["unaskable"] = outcome.reason
-    return _find(graph, about, _counted_beliefs(list(rows.values())), outcomes, year_relation, shown)
+    counts, answers = _Counts(), _Answers()
+    results = PROBES.get(about.probe).results_of(outcomes(), about.described, counts.add, answers.add)
+    rows = _counted_beliefs(list(counts.rows.values()))
+    _check_answered(about, rows)
+    return _find(graph, about, rows, answers, results, year_relation, shown)
+
+
+def _check_answered(about: About, rows: Sequence[Row]) -> None:
+    """Raise an error if no fact has an answer."""
+    if not any(row["right"] + row["wrong"] for row in rows):
+        raise KgprobeError(f"{about.name!r} has no answers yet.")
 
 
 def _counted_beliefs(answers: Sequence[Row]) -> list[Row]:
@@ -135,14 +170,12 @@ def _find(
     graph: Graph,
     about: About,
     rows: Sequence[Row],
-    outcomes: Callable[[], Iterable[Outcome]],
+    answers: _Answers,
+    results: ProbeResults,
     year_relation: str | None,
     shown: int,
 ) -> Finding:
     answered = sorted((row for row in rows if row["right"] + row["wrong"] > 0), key=lambda row: str(row["fact"]))
-    if not answered:
-        raise KgprobeError(f"{about.name!r} has no answers yet.")
-    answers, kind = _latest(outcomes()), PROBES.get(about.probe)
     examined = _described(graph, answered, year_relation)
     names = relation_names(graph, examined["relation"].unique())
     examined["relation_label"] = examined["relation"].map(names)
@@ -158,14 +191,14 @@ def _find(
         theta=float(examined["theta"].mean()),
         overall=group_of("all", examined),
         groupings=[grouping for grouping in _groupings(examined, names) if grouping.groups],
-        tables=_with_caveat(kind.tables(outcomes(), about.described), about.caveat),
+        tables=_with_caveat(list(results.tables), about.caveat),
         unknown=_shown_facts(unknown.head(shown), answers.wrong),
         known=_shown_facts(known.head(shown), answers.right),
         believed={word: words.count(word) for word in BeliefWord},
         facts=examined[list(FACT_COLUMNS)].reset_index(drop=True),
         unaskable=_reasons(rows),
         unanswered=dict(answers.unanswered.most_common()),
-        measure=kind.headline(outcomes()),
+        measure=results.headline,
     )
 
 
@@ -214,22 +247,6 @@ def _groupings(examined: pd.DataFrame, relations: Mapping[str, str]) -> list[Gro
         by_popularity(examined),
         by_year(examined, examined["year"]),
     ]
-
-
-def _latest(outcomes: Iterable[Outcome]) -> _Answers:
-    answers = _Answers({}, {}, {}, Counter())
-    for outcome in outcomes:
-        if outcome.verdict is Verdict.UNANSWERED:
-            answers.unanswered[str(outcome.reason)] += 1
-        evidence = outcome.evidence
-        if evidence is None or not outcome.verdict.counts:
-            continue
-        failed = outcome.verdict.is_failure
-        shown = _Shown(evidence.question, evidence.right_answer, evidence.prediction if failed else None)
-        (answers.wrong if failed else answers.right)[outcome.fact.fact] = shown
-        if evidence.chance is not None:
-            answers.chances.setdefault(outcome.fact.fact, []).append(evidence.chance)
-    return answers
 
 
 def _shown_facts(examined: pd.DataFrame, questions: Mapping[str, _Shown]) -> list[ShownFact]:

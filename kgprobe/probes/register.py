@@ -5,7 +5,7 @@ Its command, its options in `rounds run`, its page and the Python interface read
 imported only when a probe is made.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from kgprobe.graph.client import Graph
     from kgprobe.models.model import Model, Models
-    from kgprobe.probes.outcome import Alternatives, Headline, Outcome, Probe
-    from kgprobe.tables import Table
+    from kgprobe.probes.outcome import Alternatives, Outcome, Probe, ProbeResults
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +40,14 @@ class ProbeContext:
     relations: Sequence[str] = ()
 
 
-def _no_tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "list[Table]":  # noqa: ARG001
-    return []
+def _no_results(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":  # noqa: ARG001
+    from kgprobe.probes.outcome import ProbeResults
+
+    return ProbeResults()
 
 
 def _no_values(evidence: Any) -> Mapping[str, float]:  # noqa: ARG001
     return {}
-
-
-def _win_rate(outcomes: "Iterable[Outcome]") -> "Headline | None":  # noqa: ARG001
-    return None
 
 
 def _no_alternatives(evidence: Any) -> "Alternatives":  # noqa: ARG001
@@ -61,6 +58,13 @@ def _no_alternatives(evidence: Any) -> "Alternatives":  # noqa: ARG001
 
 def _no_exports() -> "Mapping[str, Callable[[Iterable[Outcome], Path], None]]":
     return {}
+
+
+def _observed(outcomes: "Iterable[Outcome]", observers: "Sequence[Callable[[Outcome], None]]") -> "Iterator[Outcome]":
+    for outcome in outcomes:
+        for observe in observers:
+            observe(outcome)
+        yield outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +78,11 @@ class ProbeKind:
         options: a frozen dataclass of :func:`kgprobe.options.option` fields.
         evidence: returns the struct of its evidence.
         make: makes the probe from context and options.
-        tables: returns the probe's own tables of outcomes, in addition to the tables of all probes. The second
-            argument is the probe's description.
+        results: returns the probe's own tables and headline over outcomes, which it reads once. The second argument is
+            the probe's description.
         values: returns further measures of an outcome's evidence, by name in snake_case. Models are also compared by
             their means over facts.
         leads: the name in ``values`` that leads a comparison; empty for the win rate.
-        headline: returns the leading measure of its results; None for the win rate.
         alternatives: returns the other answers of an outcome's evidence, to show a single fact.
         exports: returns the writers of further files, by file name.
         measured: defaults of options that differ in single measurements, by name.
@@ -92,16 +95,26 @@ class ProbeKind:
     options: type
     evidence: "Callable[[], type[msgspec.Struct]]"
     make: "Callable[[ProbeContext, Any], Probe]"
-    tables: "Callable[[Iterable[Outcome], Mapping[str, Any]], list[Table]]" = _no_tables
+    results: "Callable[[Iterable[Outcome], Mapping[str, Any]], ProbeResults]" = _no_results
     values: "Callable[[Any], Mapping[str, float]]" = _no_values
     leads: str = ""
-    headline: "Callable[[Iterable[Outcome]], Headline | None]" = _win_rate
     alternatives: "Callable[[Any], Alternatives]" = _no_alternatives
     exports: "Callable[[], Mapping[str, Callable[[Iterable[Outcome], Path], None]]]" = _no_exports
     details: str = ""
     measured: Mapping[str, Any] = field(default_factory=dict)
     batch_size: int = 32
     asks: Literal["scores", "answers"] = "scores"
+
+    def results_of(
+        self, outcomes: "Iterable[Outcome]", described: Mapping[str, Any], *observers: "Callable[[Outcome], None]"
+    ) -> "ProbeResults":
+        """Return the probe's own results, and call the observers with each outcome, in a single pass."""
+        stream = _observed(outcomes, observers)
+        results = self.results(stream, described)
+        # A probe without its own results has read no outcome.
+        for _ in stream:
+            pass
+        return results
 
     def options_from(self, given: Mapping[str, Any]) -> Any:
         """Return the probe's options, with defaults for the missing ones.

@@ -2,8 +2,8 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from kgprobe.files import make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by
-from kgprobe.probes.outcome import Verdict
+from kgprobe.probes.outcome import Outcome, ProbeResults, Verdict, guessing_chance
 from kgprobe.probes.register import ProbeKind
 from kgprobe.running.callbacks import Stop
 from kgprobe.running.measurement import Progress
@@ -48,6 +48,7 @@ class Measurement:
     progress: Progress
     missing: Sequence[str] = ()
     graph: Graph | None = None
+    _digests: dict[int, "OutcomeDigest"] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def outcomes(self) -> Outcomes:
@@ -83,7 +84,7 @@ class Measurement:
 
     def tables(self) -> list[Table]:
         """Return the probe's tables of its outcomes."""
-        return self.kind.tables(self.outcomes, self.config["described"])
+        return list(self._digest().results.tables)
 
     def reasons(self, verdict: Verdict) -> dict[str, int]:
         """Return the reasons why facts have no answer, the most frequent first.
@@ -91,14 +92,21 @@ class Measurement:
         Args:
             verdict: ``UNASKABLE`` or ``UNANSWERED``.
         """
-        return dict(
-            Counter(str(outcome.reason) for outcome in self.outcomes if outcome.verdict is verdict).most_common()
-        )
+        return dict(self._digest().reasons[verdict].most_common())
 
     def summary(self) -> str:
         """Return the result in a few lines."""
         title = f"{self.asked_by}, {self.model}"
-        return summary_of(title, self.kind, self.outcomes, self.tables(), self.progress.stopped)
+        return summary_of(title, self._digest(), self.progress.stopped)
+
+    def _digest(self) -> "OutcomeDigest":
+        """Return the digest of the stored outcomes, which is computed again only after the file has grown."""
+        path = self.folder / FILE
+        size = path.stat().st_size if path.exists() else 0
+        if size not in self._digests:
+            self._digests.clear()
+            self._digests[size] = digest_outcomes(self.kind, self.outcomes, self.config["described"])
+        return self._digests[size]
 
     def __repr__(self) -> str:
         return self.summary()
@@ -213,18 +221,44 @@ def outcomes_frame(outcomes: "Outcomes") -> "pd.DataFrame":
     return frame
 
 
-def summary_of(title: str, kind: ProbeKind, outcomes: "Outcomes", tables: Sequence[Table], stopped: Stop) -> str:
+@dataclass(slots=True)
+class OutcomeDigest:
+    """Counts and the probe's own results over outcomes, from one pass.
+
+    Attributes:
+        verdicts: number of outcomes by verdict.
+        reasons: number of outcomes by verdict and reason.
+        chances: known chance levels of the outcomes that count.
+        results: the probe's own tables and headline.
+    """
+
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    reasons: dict[Verdict, Counter[str]] = field(default_factory=lambda: {verdict: Counter() for verdict in Verdict})
+    chances: list[float] = field(default_factory=list)
+    results: ProbeResults = field(default_factory=ProbeResults)
+
+    def add(self, outcome: Outcome) -> None:
+        """Count an outcome."""
+        self.verdicts[outcome.verdict] += 1
+        self.reasons[outcome.verdict][str(outcome.reason)] += 1
+        chance = guessing_chance(outcome)
+        if chance is not None:
+            self.chances.append(chance)
+
+
+def digest_outcomes(kind: ProbeKind, outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> OutcomeDigest:
+    """Return the digest of outcomes, which are read once."""
+    digest = OutcomeDigest()
+    digest.results = kind.results_of(outcomes, described, digest.add)
+    return digest
+
+
+def summary_of(title: str, digest: OutcomeDigest, stopped: Stop) -> str:
     """Return a summary of outcomes in a few lines."""
-    verdicts: Counter[Verdict] = Counter()
-    chances: list[float] = []
-    for outcome in outcomes:
-        verdicts[outcome.verdict] += 1
-        if outcome.verdict.counts and outcome.evidence is not None and outcome.evidence.chance is not None:
-            chances.append(outcome.evidence.chance)
+    verdicts, (tables, headline) = digest.verdicts, digest.results
     first = f"{title}: {verdicts.total():,} asked"
-    headline = kind.headline(outcomes)
     lines = (
-        [f"{first}{_share_right(verdicts, chances)}"]
+        [f"{first}{_share_right(verdicts, digest.chances)}"]
         if headline is None
         else [f"{first}, {headline}", headline.details]
     )

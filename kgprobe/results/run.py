@@ -10,7 +10,7 @@ from kgprobe.analysis.rates import caveat_of
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.reversal import asked_by
 from kgprobe.probes.register import ProbeKind
-from kgprobe.results.measurement import outcomes_frame, summary_of, write_finding
+from kgprobe.results.measurement import OutcomeDigest, digest_outcomes, outcomes_frame, summary_of, write_finding
 from kgprobe.running.applying import COUNTS
 from kgprobe.running.rounds import RunReport
 from kgprobe.running.store import FILE, Outcomes
@@ -96,14 +96,18 @@ class Run:
 
     def tables(self) -> list[Table]:
         """Return the probe's tables of its outcomes."""
-        return self.kind.tables(self.outcomes, msgspec.json.decode(self.properties["config"]))
+        return list(self._digest().results.tables)
 
     def summary(self) -> str:
         """Return the result in a few lines."""
         title = f"run {self.name}, {self.asked_by}, {self.model}, {self.report.rounds} rounds"
         caveat = caveat_of(self.properties["sampling"])
-        summary = summary_of(title, self.kind, self.outcomes, self.tables(), self.report.stopped)
+        summary = summary_of(title, self._digest(), self.report.stopped)
         return summary if caveat is None else f"{summary}\n{caveat}"
+
+    def _digest(self) -> OutcomeDigest:
+        """Return the digest of the stored outcomes."""
+        return digest_outcomes(self.kind, self.outcomes, msgspec.json.decode(self.properties["config"]))
 
     def __repr__(self) -> str:
         return self.summary()

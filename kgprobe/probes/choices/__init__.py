@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from kgprobe.probes.choices.evidence import ChoiceEvidence
     from kgprobe.probes.choices.probe import ChoiceProbe
-    from kgprobe.probes.outcome import Outcome
-    from kgprobe.tables import Table
+    from kgprobe.probes.outcome import Outcome, ProbeResults
 
 REDUCTIONS = ("sum", "mean", "characters", "bytes")
 
@@ -67,10 +66,11 @@ def _values(evidence: "ChoiceEvidence") -> Mapping[str, float]:
     return {"confidence": evidence.probability}
 
 
-def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "list[Table]":  # noqa: ARG001
+def _results(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":  # noqa: ARG001
     from kgprobe.probes.choices.accuracy import accuracy_tables
+    from kgprobe.probes.outcome import ProbeResults
 
-    return accuracy_tables(outcomes)
+    return ProbeResults(accuracy_tables(outcomes))
 
 
 PROBE = ProbeKind(
@@ -82,7 +82,7 @@ PROBE = ProbeKind(
     options=ChoiceOptions,
     evidence=_evidence,
     make=_make,
-    tables=_tables,
+    results=_results,
     alternatives=lambda evidence: evidence.alternatives,
     values=_values,
     batch_size=16,

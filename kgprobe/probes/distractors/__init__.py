@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from kgprobe.probes.distractors.comparison import DistractorProbe
     from kgprobe.probes.distractors.evidence import DistractorEvidence
-    from kgprobe.probes.outcome import Outcome
-    from kgprobe.tables import Table
+    from kgprobe.probes.outcome import Outcome, ProbeResults
 
 WEIGHTINGS = ("tf-idf", "bm25")
 
@@ -80,10 +79,11 @@ def _exports() -> "Mapping[str, Callable[[Iterable[Outcome], Path], None]]":
     return {"plausibilities.parquet": write_plausibilities}
 
 
-def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "list[Table]":
+def _results(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":
     from kgprobe.probes.distractors.curves import curve_tables
+    from kgprobe.probes.outcome import ProbeResults
 
-    return curve_tables(outcomes, described)
+    return ProbeResults(curve_tables(outcomes, described))
 
 
 def _values(evidence: "DistractorEvidence") -> Mapping[str, float]:
@@ -103,7 +103,7 @@ PROBE = ProbeKind(
     options=DistractorOptions,
     evidence=_evidence,
     make=_make,
-    tables=_tables,
+    results=_results,
     alternatives=lambda evidence: evidence.alternatives,
     values=_values,
     exports=_exports,

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from kgprobe.probes.examples.evidence import ExampleEvidence
     from kgprobe.probes.examples.probe import ExampleProbe
-    from kgprobe.probes.outcome import Outcome
-    from kgprobe.tables import Table
+    from kgprobe.probes.outcome import Outcome, ProbeResults
 
 # Kinds of prompts.
 PROMPTS = ("examples", "sentences", "both")
@@ -91,10 +90,11 @@ def _values(evidence: "ExampleEvidence") -> Mapping[str, float]:
     return {"confidence": evidence.probability}
 
 
-def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "list[Table]":
+def _results(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":
     from kgprobe.probes.examples.accuracy import example_tables
+    from kgprobe.probes.outcome import ProbeResults
 
-    return example_tables(outcomes, described)
+    return ProbeResults(example_tables(outcomes, described))
 
 
 PROBE = ProbeKind(
@@ -106,7 +106,7 @@ PROBE = ProbeKind(
     options=ExampleOptions,
     evidence=_evidence,
     make=_make,
-    tables=_tables,
+    results=_results,
     alternatives=lambda evidence: evidence.alternatives,
     values=_values,
     batch_size=64,

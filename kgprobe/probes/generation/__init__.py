@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from kgprobe.probes.generation.evidence import GenerationEvidence
     from kgprobe.probes.generation.probe import GenerationProbe
-    from kgprobe.probes.outcome import Outcome
-    from kgprobe.tables import Table
+    from kgprobe.probes.outcome import Outcome, ProbeResults
 
 # Part of the text that is searched for names.
 ENDS = ("end", "line")
@@ -57,10 +56,11 @@ def _values(evidence: "GenerationEvidence") -> Mapping[str, float]:
     return {"named_first": float(evidence.is_first), "former_named": float(bool(evidence.former))}
 
 
-def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "list[Table]":
+def _results(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":
     from kgprobe.probes.generation.accuracy import generation_tables
+    from kgprobe.probes.outcome import ProbeResults
 
-    return generation_tables(outcomes, described)
+    return ProbeResults(generation_tables(outcomes, described))
 
 
 PROBE = ProbeKind(
@@ -72,7 +72,7 @@ PROBE = ProbeKind(
     options=GenerationOptions,
     evidence=_evidence,
     make=_make,
-    tables=_tables,
+    results=_results,
     alternatives=lambda evidence: evidence.alternatives,
     values=_values,
     batch_size=64,

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from kgprobe.probes.labels.evidence import LabelEvidence
     from kgprobe.probes.labels.probe import LabelProbe
-    from kgprobe.probes.outcome import Headline, Outcome
-    from kgprobe.tables import Table
+    from kgprobe.probes.outcome import Outcome, ProbeResults
 
 # Placeholder of the statement in an instruction.
 STATEMENT = "{statement}"
@@ -70,20 +69,14 @@ def _evidence() -> "type[msgspec.Struct]":
     return LabelEvidence
 
 
-def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "list[Table]":  # noqa: ARG001
+def _results(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":  # noqa: ARG001
     from kgprobe.probes.labels.tables import label_results
 
-    return [*label_results(outcomes).tables]
+    return label_results(outcomes)
 
 
 def _values(evidence: "LabelEvidence") -> Mapping[str, float]:
     return {**evidence.metrics, "bias": evidence.bias}
-
-
-def _headline(outcomes: "Iterable[Outcome]") -> "Headline | None":
-    from kgprobe.probes.labels.tables import label_results
-
-    return label_results(outcomes).headline
 
 
 PROBE = ProbeKind(
@@ -96,11 +89,10 @@ PROBE = ProbeKind(
     options=LabelOptions,
     evidence=_evidence,
     make=_make,
-    tables=_tables,
+    results=_results,
     alternatives=lambda evidence: evidence.alternatives,
     values=_values,
     leads="correct",
-    headline=_headline,
     batch_size=64,
     asks="answers",
 )

@@ -15,9 +15,8 @@ from kgprobe.probes.register import ProbeContext, ProbeKind
 if TYPE_CHECKING:
     import msgspec
 
-    from kgprobe.probes.outcome import Outcome
+    from kgprobe.probes.outcome import Outcome, ProbeResults
     from kgprobe.probes.questions.probe import QuestionProbe
-    from kgprobe.tables import Table
 
 # Kinds of questions: only yes/no, or half yes/no and half wh-questions.
 DIFFICULTIES = ("easy", "hard")
@@ -80,10 +79,11 @@ def _evidence() -> "type[msgspec.Struct]":
     return QuestionEvidence
 
 
-def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "list[Table]":  # noqa: ARG001
+def _results(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":  # noqa: ARG001
+    from kgprobe.probes.outcome import ProbeResults
     from kgprobe.probes.questions.counts import answer_tables
 
-    return answer_tables(outcomes)
+    return ProbeResults(answer_tables(outcomes))
 
 
 PROBE = ProbeKind(
@@ -96,7 +96,7 @@ PROBE = ProbeKind(
     options=QuestionOptions,
     evidence=_evidence,
     make=_make,
-    tables=_tables,
+    results=_results,
     alternatives=lambda evidence: evidence.alternatives,
     batch_size=64,
     asks="answers",

@@ -15,11 +15,10 @@ from kgprobe.probes.register import ProbeContext, ProbeKind
 if TYPE_CHECKING:
     import msgspec
 
-    from kgprobe.probes.outcome import Headline, Outcome
+    from kgprobe.probes.outcome import Outcome, ProbeResults
     from kgprobe.probes.statements.evidence import StatementEvidence
     from kgprobe.probes.statements.items import StatementItems
     from kgprobe.probes.statements.probe import StatementProbe
-    from kgprobe.tables import Table
 
 INSTRUCTION = (
     "You are given a statement. Judge whether it is true. Answer with one word: True if it is true, False if it is"
@@ -84,16 +83,10 @@ def _values(evidence: "StatementEvidence") -> Mapping[str, float]:
     return {**evidence.metrics, "bias": evidence.bias}
 
 
-def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "list[Table]":  # noqa: ARG001
+def _results(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":  # noqa: ARG001
     from kgprobe.probes.statements.tables import statement_results
 
-    return [*statement_results(outcomes).tables]
-
-
-def _headline(outcomes: "Iterable[Outcome]") -> "Headline | None":
-    from kgprobe.probes.statements.tables import statement_results
-
-    return statement_results(outcomes).headline
+    return statement_results(outcomes)
 
 
 PROBE = ProbeKind(
@@ -106,9 +99,8 @@ PROBE = ProbeKind(
     options=StatementOptions,
     evidence=_evidence,
     make=_make,
-    tables=_tables,
+    results=_results,
     alternatives=lambda evidence: evidence.alternatives,
     values=_values,
     leads="correct",
-    headline=_headline,
 )

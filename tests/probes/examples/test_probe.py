@@ -222,7 +222,7 @@ def test_a_context_that_is_too_short_gets_the_first_examples_and_says_so(loaded:
         # With one more it would not fit; some tokens are left at the seams.
         assert longest <= 64 + 1
         assert longest + len(tokenizer_of()(" ".join(its[-1])).input_ids) > 64 - 4
-    (accuracy, _) = PROBE.tables(short, probe.describe())
+    (accuracy, _) = PROBE.results(short, probe.describe()).tables
     assert any("12 of 12 facts have fewer than 8 examples" in note for note in accuracy.notes)
     nothing = probe_of(loaded, scorer_of(positions=8), examples=8, choices=3).ask(KEYS[:1], [SEED])
     assert nothing[0].verdict is Verdict.UNASKABLE
@@ -260,7 +260,7 @@ def test_a_relation_with_few_facts_or_objects_is_asked_with_those_it_has(graph: 
     assert (two.examples, sorted(choices(two)), two.chance) == (1, ["E", "F", "G"], 1 / 3)
     three = evidence_of(found["40"])
     assert (three.examples, sorted(choices(three))) == (4, ["F", "G", "H"])
-    (accuracy, _) = PROBE.tables(found.values(), probe.describe())
+    (accuracy, _) = PROBE.results(found.values(), probe.describe()).tables
     assert any("fewer than 9 choices" in note for note in accuracy.notes)
     with pytest.raises(UnknownNameError, match="not active: off"):
         probe_of(graph, scorer_of(), relations=["off", "two"])

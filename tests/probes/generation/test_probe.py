@@ -190,7 +190,7 @@ def test_tables_tell_who_came_first_and_how_soon(loaded: Graph) -> None:
     scripted = Model("scripted", generator=Answering(lambda text: said[text.split()[3]]))
     probe = probe_of(loaded, scripted, prompt="sentences")
     outcomes = probe.ask([KEYS[fact] for fact in ("japan", "germany", "chile", "peru")], [3])
-    relations, lengths = PROBE.tables(outcomes, probe.describe())
+    relations, lengths = PROBE.results(outcomes, probe.describe()).tables
     (row,) = relations.rows
     told = {name: getattr(value, "value", value) for name, value in row.items()}
     assert told == {
