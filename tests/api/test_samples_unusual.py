@@ -59,6 +59,6 @@ def test_facts_that_no_sentence_can_be_made_of_are_named(untyped: Graph, tiny: M
 def test_questions_that_cannot_be_asked_have_their_reason(untyped: Graph) -> None:
     said, silent, gone = kgprobe.sample_questions(untyped, ["said", "silent", "gone"], as_of="2020").rows()
     assert (said["reason"], said["prompt"] is None) == (None, False)
-    assert "without a yes/no question" in silent["reason"]
+    assert "has no yes/no question" in silent["reason"]
     assert gone["reason"] == "it does not hold at 20201231, and questions are asked in the present"
     assert {silent["kind"], silent["chance"], gone["question"], gone["expected"]} == {None}
