@@ -241,7 +241,7 @@ def study_noisy_examples(
     if not chosen.replaced < chosen.length:
         raise ArgumentError("replaced", f"is {chosen.replaced}; expected fewer than `length`, {chosen.length}.")
     seed, day = whole_number("seed", seed, 0), as_of_day(as_of)
-    askable = list(askable_relations(graph, wanted=relation_ids(graph, several("relations", relations))))
+    askable = list(askable_relations(graph, ids=relation_ids(graph, several("relations", relations))))
     opened = (models or Models()).open(model)
     opened.refresh()
     scorer = opened.scorer()

@@ -67,7 +67,7 @@ def sample_facts(
     limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
     relations = relation_ids(graph, several("relations", relations))
     day = as_of_day(as_of)
-    askable = askable_facts(graph, list(askable_relations(graph, wanted=relations)), day)
+    askable = askable_facts(graph, list(askable_relations(graph, ids=relations)), day)
     drawn = draw_facts(askable, limit, seed)
     facts = describe_facts(graph, [drawn[position] for position in range(len(drawn))])
     return FactSample(

@@ -80,7 +80,7 @@ def draw_relations(
         UnknownNameError: a named relation is not active.
         KgprobeError: no relation is active.
     """
-    described = askable_relations(graph, wanted=relations)
+    described = askable_relations(graph, ids=relations)
     objects = {row["id"]: row["objects"] for row in graph.read("sample/object_counts", ids=list(described))}
     kept = int((options.train + options.test) * (1 + _SPARE_SHARE)) + _BATCH
     pending = list(described)

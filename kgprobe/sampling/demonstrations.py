@@ -1,14 +1,14 @@
-"""Demonstrations: other facts of a relation, which tell a model by example what is asked.
+"""Demonstrations: other facts of a relation, as few-shot examples.
 
-Section 3 of the latent-knowledge paper; docs/methods/examples.md. They are facts that are current and have names at
-both ends, each of another subject, uniform over the relation's subjects; of a subject with several facts one is
-drawn. Each relation has one order of them, which the seed alone decides: whoever needs fewer takes the first.
+Section 3 of the latent-knowledge paper; docs/methods/examples.md. They are current facts with names at both ends,
+one per subject, uniform over the relation's subjects. The order of each relation's demonstrations depends only on the
+seed; a smaller number is a prefix of it.
 """
 
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain
 
 from kgprobe.graph.client import Graph
 from kgprobe.sampling.facts import AskedFact, describe_facts
@@ -34,56 +34,57 @@ class Demonstration:
 def draw_demonstrations(
     graph: Graph, relations: Sequence[str], count: int, seed: int, as_of: int
 ) -> dict[str, list[Demonstration]]:
-    """Demonstrations of each relation, in random order.
+    """Draw demonstrations of each relation, in random order.
 
-    Cost: one scan of the graph's facts, streamed. Memory: ``count`` keys a relation.
+    Cost: one scan of the graph's facts, streamed. Memory: ``count`` keys per relation.
 
     Args:
         relations: ids.
-        count: how many are wanted of each, at least 1.
-        seed: what the order follows from, and nothing else: neither the engine nor the order of loading has a say.
-        as_of: facts count as current at this date, ``yyyymmdd``.
+        count: number of demonstrations per relation, at least 1.
+        seed: of the order, which does not depend on the engine or the order of loading.
+        as_of: reference date, ``yyyymmdd``.
 
     Returns:
-        by relation, fewer than ``count`` where it has no more subjects with such facts; those whose names are white
-        space are left out.
+        By relation; fewer than ``count`` if it has fewer subjects. Facts with a name of white space are left out.
     """
     drawn: dict[str, _Lowest] = {relation: _Lowest(count) for relation in relations}
     for row in graph.stream("sample/demonstrations", relations=list(relations), as_of=as_of):
         drawn[row["relation"]].offer(seed, row["subject"], row["fact"])
     keys = {relation: lowest.in_order() for relation, lowest in drawn.items()}
-    described = iter(describe_facts(graph, [key for its in keys.values() for key in its]))
-    found = {relation: [next(described) for _ in its] for relation, its in keys.items()}
-    return {
-        relation: [
-            Demonstration(fact.key.fact, fact.key.subject, fact.subject_label, fact.object, fact.object_label)
-            for fact in its
-            if fact.subject_label.strip() and fact.object_label.strip()
-        ]
-        for relation, its in found.items()
-    }
+    demonstrations: dict[str, list[Demonstration]] = {relation: [] for relation in keys}
+    for fact in describe_facts(graph, list(chain.from_iterable(keys.values()))):
+        if fact.subject_label.strip() and fact.object_label.strip():
+            demonstrations[fact.relation].append(
+                Demonstration(fact.key.fact, fact.key.subject, fact.subject_label, fact.object, fact.object_label)
+            )
+    return demonstrations
 
 
 def demonstrations_for(
     facts: Sequence[AskedFact], demonstrations: Sequence[Demonstration], count: int
 ) -> list[Demonstration]:
-    """The first demonstrations that give none of these facts away.
+    """Return the first demonstrations that do not reveal the asked facts.
 
-    One with the subject of an asked fact would name another of its objects, or the very one. One that is an asked fact
-    turned around would say it where the relation is symmetric.
+    A demonstration with the subject of an asked fact could name its object. The inverse of an asked fact reveals it if
+    the relation is symmetric.
     """
     subjects = {fact.key.subject for fact in facts}
-    turned = {(fact.object, fact.key.subject) for fact in facts}
-    fitting = (one for one in demonstrations if one.subject not in subjects and (one.subject, one.object) not in turned)
-    return list(islice(fitting, count))
+    inverse = {(fact.object, fact.key.subject) for fact in facts}
+    fitting: list[Demonstration] = []
+    for example in demonstrations:
+        if len(fitting) == count:
+            break
+        if example.subject not in subjects and (example.subject, example.object) not in inverse:
+            fitting.append(example)
+    return fitting
 
 
 class _Lowest:
-    """The subjects with the lowest numbers, of all that were offered, each with its fact of the lowest number."""
+    """The subjects with the lowest hashes, each with its fact of the lowest hash."""
 
     def __init__(self, count: int) -> None:
         self._count = count
-        # The numbers are negated, so that the highest of those kept stands first.
+        # Hashes are negated, so the heap begins with the highest one.
         self._heap: list[tuple[int, str]] = []
         self._facts: dict[str, tuple[int, str]] = {}
 
@@ -96,8 +97,8 @@ class _Lowest:
         if len(self._heap) == self._count:
             if entry <= self._heap[0]:
                 return
-            _, gone = heapq.heappushpop(self._heap, entry)
-            del self._facts[gone]
+            _, removed = heapq.heappushpop(self._heap, entry)
+            del self._facts[removed]
         else:
             heapq.heappush(self._heap, entry)
         self._facts[subject] = (seeded_number(seed, "fact", fact), fact)

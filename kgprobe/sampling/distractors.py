@@ -1,9 +1,9 @@
-"""Distractors: the entities that could stand in the object's place and are wrong there; drawn at random.
+"""Distractors: wrong entities in place of a fact's object, drawn at random.
 
 Section 3 of the distractor paper; docs/methods/distractors.md: a distractor of a fact shares a type with its object
-(where the object has no type: it is an object of the same relation), shares no name with it, and was no object of the
-fact's subject and relation at any time: a sentence seldom says when it is true. These are the fact's Ω(f), of which
-every strategy of retrieval takes its own; only the temporal one also takes former objects.
+(an object without a type: it is an object of the same relation), shares no name with it, and was not an object of the
+fact's subject and relation at any time, since a sentence seldom has a date. They form the set Ω(f), from which every
+strategy selects; only the temporal one also selects former objects.
 
 Random ones are drawn from the type's members (:mod:`.pool_draws`), every distractor with the same probability, and
 tested in the graph (``cypher/sample/distractors.cypher``).
@@ -11,6 +11,7 @@ tested in the graph (``cypher/sample/distractors.cypher``).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Protocol
 
 from kgprobe.graph.client import Graph, Row
@@ -23,10 +24,10 @@ class Distractor:
     """An entity in place of a fact's object.
 
     Attributes:
-        number: the entity's in the graph, by which strategies name it.
-        reason: why it qualifies, a phrase for people.
-        former: whether it is a temporal distractor: right in the past.
-        unlike: whether it was taken for want of others that are like the object: it shares no feature with it.
+        number: of the entity in the graph.
+        reason: phrase that says why it qualifies.
+        former: True for a temporal distractor: right in the past.
+        unlike: True if it shares no feature with the object, for lack of similar entities.
     """
 
     id: str
@@ -39,27 +40,27 @@ class Distractor:
 
 
 class Retriever(Protocol):
-    """A strategy of retrieval: which of a fact's distractors stand beside it, and in which order."""
+    """A strategy of retrieval: the selection and the order of a fact's distractors."""
 
     @property
     def name(self) -> str:
-        """The strategy, as it is named on the command line."""
+        """Name on the command line."""
         ...
 
     def describe(self) -> dict[str, Any]:
-        """The strategy with its options: what a result has to say of it."""
+        """Return the strategy with its options, for results."""
         ...
 
     def retrieve(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
-        """Distinct distractors of each fact, best first.
+        """Return distinct distractors of each fact, best first.
 
         Args:
             keys: facts of the graph.
-            count: how many are wanted for each.
-            seed: what random choices follow from; whatever stands beside a fact has no say.
+            count: number of distractors per fact.
+            seed: of random choices, which do not depend on the other facts.
 
         Returns:
-            One list a fact, in the order of the keys; shorter than ``count`` where the graph has no more.
+            One list per fact, in the order of the keys; shorter than ``count`` if the graph has fewer.
         """
         ...
 
@@ -67,33 +68,33 @@ class Retriever(Protocol):
 def admissible(
     graph: Graph, rows: Sequence[tuple[FactKey, Sequence[int]]], before: int | None = None
 ) -> list[dict[int, Distractor]]:
-    """Which of the entities with these numbers are distractors of a fact: those in its Ω(f).
+    """Return the distractors among entities: the ones in Ω(f).
 
     Args:
         rows: facts, each with numbers of entities.
-        before: with a date (``yyyymmdd``), objects of the fact's subject and relation that were right until a day
-            before it are among them, unless the fact itself has ended by then.
+        before: date (``yyyymmdd``) from which former objects of the fact's subject and relation are wrong; they are
+            included if they ended before it, unless the fact itself has ended by then. None excludes them.
 
     Returns:
-        One dictionary a row, from numbers, in their order in the row, to distractors.
+        One dictionary per row, from numbers, in their order in the row, to distractors.
 
-    Cost: a look-up for each number, and one for each type that is shared.
+    Cost: a look-up for each number, and one for each shared type.
     """
-    asked = [{**key._asdict(), "numbers": list(numbers)} for key, numbers in rows]
-    found = graph.read("sample/distractors", rows=asked, before=before, refused=False)
-    types = sorted({type_ for row in found for type_ in row["shared"]})
+    candidates = [{**key._asdict(), "numbers": list(numbers)} for key, numbers in rows]
+    accepted = graph.read("sample/distractors", rows=candidates, before=before, refused=False)
+    types = sorted(set(chain.from_iterable(row["shared"] for row in accepted)))
     labels = {row["id"]: row["label"] for row in graph.read("sample/labels", ids=types)} if types else {}
 
-    def made(row: Row) -> Distractor:
+    def distractor_of(row: Row) -> Distractor:
         shared = ", ".join(labels.get(type_, type_) for type_ in row["shared"])
         reason = f"{shared}, like {row['object']}" if shared else f"object of {row['relation']}"
         return Distractor(row["id"], row["label"], tuple(row["aliases"]), row["number"], reason)
 
-    return by_number(rows, ((row["fact"], row["number"], made(row)) for row in found))
+    return by_number(rows, ((row["fact"], row["number"], distractor_of(row)) for row in accepted))
 
 
 class RandomDistractors:
-    """Draws random distractors from one graph; remembers the members of small types."""
+    """Random distractors of one graph; members of small types are cached."""
 
     name = "random"
 
@@ -103,18 +104,18 @@ class RandomDistractors:
         self._draws = PoolDraws(graph)
 
     def describe(self) -> dict[str, Any]:
-        """The strategy; see :class:`Retriever`."""
+        """Return the name of the strategy."""
         return {"strategy": self.name}
 
     def retrieve(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
-        """Distinct random distractors of each fact, uniform over its Ω(f), in random order; see :class:`Retriever`."""
+        """Draw distinct distractors of each fact uniformly from Ω(f), in random order; see :class:`Retriever`."""
         rows = self._graph.read("sample/pools", rows=[key._asdict() for key in keys])
         pools = {row["fact"]: object_pool(row) for row in rows}
         return self._draws.draw(keys, pools, count, seed, lambda rows: admissible(self._graph, rows))
 
 
 def object_pool(row: Row) -> Pool:
-    """Entities of the object's types, or else objects of its relation; from a row of ``sample/pools``."""
+    """Return the pool of a row of ``sample/pools``: entities of the object's types, or objects of its relation."""
     if not row["types"]:
         return Pool((("sample/objects", row["relation"]["id"]),), row["relation"]["size"], row["total"])
     lists = tuple(("sample/members", type_["id"]) for type_ in row["types"])

@@ -1,4 +1,4 @@
-"""Which facts can be asked, and what is said of them."""
+"""Facts that can be asked, and their names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,40 +23,52 @@ class AskedFact:
     end: str | None
 
 
-def askable_relations(graph: Graph, templates: Sequence[str] = (), wanted: Sequence[str] = ()) -> dict[str, Row]:
-    """The relations that are active and have templates of one of some kinds, by id, in its order.
+def askable_relations(graph: Graph, templates: Sequence[str] = (), ids: Sequence[str] = ()) -> dict[str, Row]:
+    """Return the active relations with templates of one of some kinds, by id, sorted.
 
     Args:
-        templates: the kinds, as the graph calls them: ``clozes``, ``mined_clozes``, ``yes_no_questions``; none where
-            none is needed.
-        wanted: ids; none means all.
+        templates: properties of relations: ``clozes``, ``mined_clozes``, ``yes_no_questions``; empty needs none.
+        ids: of relations; empty means all.
 
     Raises:
-        UnknownNameError: one that is wanted is not among them.
-        KgprobeError: there is none.
+        UnknownNameError: an id is not among them.
+        KgprobeError: there are none.
     """
-    kinds = " or ".join(kind.replace("_", " ").replace("yes no", "yes/no").removesuffix("s") for kind in templates)
-    rows = {
-        row["id"]: row
-        for row in graph.read("sample/relations")
-        if row["active"] and (not templates or any(row[kind] for kind in templates))
-    }
-    unusable = [relation for relation in wanted if relation not in rows]
+    rows = {}
+    for row in graph.read("sample/relations"):
+        if row["active"] and (not templates or any(row[kind] for kind in templates)):
+            rows[row["id"]] = row
+    unusable = [relation for relation in ids if relation not in rows]
     if unusable:
-        lack = f", not active, or have no {kinds}" if templates else " or not active"
-        raise UnknownNameError(f"These relations are not in the graph{lack}: {', '.join(unusable)}.")
+        raise UnknownNameError(_unusable(unusable, templates))
     if not rows:
-        have = f" and has a {kinds}" if templates else ""
-        written = " `kgprobe templates write --from-label` writes plain ones." if "clozes" in templates else ""
-        named = f" with {' or '.join(f'`{kind}`' for kind in templates)}" if templates else ""
-        raise KgprobeError(
-            f"No relation in the graph is active{have}.{written} Load relations{named}, or try `kgprobe load example`."
-        )
-    return {relation: rows[relation] for relation in sorted(wanted or rows)}
+        raise KgprobeError(_no_relation(templates))
+    return {relation: rows[relation] for relation in sorted(ids or rows)}
+
+
+def _kinds(templates: Sequence[str]) -> str:
+    """Return the names of kinds of templates, such as ``cloze or yes/no question``."""
+    return " or ".join(kind.replace("_", " ").replace("yes no", "yes/no").removesuffix("s") for kind in templates)
+
+
+def _unusable(relations: Sequence[str], templates: Sequence[str]) -> str:
+    lack = f", not active, or have no {_kinds(templates)}" if templates else " or not active"
+    return f"These relations are not in the graph{lack}: {', '.join(relations)}."
+
+
+def _no_relation(templates: Sequence[str]) -> str:
+    if not templates:
+        return "No relation in the graph is active. Load relations, or try `kgprobe load example`."
+    properties = " or ".join(f"`{kind}`" for kind in templates)
+    written = " `kgprobe templates write --from-label` writes plain ones." if "clozes" in templates else ""
+    return (
+        f"No relation in the graph is active and has a {_kinds(templates)}.{written} Load relations with {properties},"
+        " or try `kgprobe load example`."
+    )
 
 
 def askable_facts(graph: Graph, relations: Sequence[str], as_of: int) -> FactKeys:
-    """The facts of these relations that are current at ``as_of`` (``yyyymmdd``) and have a name at both ends.
+    """Return the facts of these relations that are current at ``as_of`` (``yyyymmdd``) with names at both ends.
 
     Cost: one scan of the graph's facts, streamed.
     """
@@ -65,21 +77,21 @@ def askable_facts(graph: Graph, relations: Sequence[str], as_of: int) -> FactKey
 
 
 def describe_facts(graph: Graph, keys: Sequence[FactKey]) -> list[AskedFact]:
-    """The facts with the names of both ends, in the order of the keys. Cost: a walk from each subject."""
+    """Return facts with the names of both ends, in the order of the keys. Cost: a look-up from each subject."""
     rows = graph.read("sample/facts", rows=[key._asdict() for key in keys])
     by_fact = {row["fact"]: row for row in rows}
-    return [
-        AskedFact(
-            key=key,
-            relation=row["relation"],
-            subject_label=row["subject_label"],
-            subject_aliases=tuple(row["subject_aliases"]),
-            object=row["object"],
-            object_label=row["object_label"],
-            object_aliases=tuple(row["object_aliases"]),
-            start=row["start"],
-            end=row["end"],
-        )
-        for key in keys
-        for row in (by_fact[key.fact],)
-    ]
+    return [_asked_fact(key, by_fact[key.fact]) for key in keys]
+
+
+def _asked_fact(key: FactKey, row: Row) -> AskedFact:
+    return AskedFact(
+        key=key,
+        relation=row["relation"],
+        subject_label=row["subject_label"],
+        subject_aliases=tuple(row["subject_aliases"]),
+        object=row["object"],
+        object_label=row["object_label"],
+        object_aliases=tuple(row["object_aliases"]),
+        start=row["start"],
+        end=row["end"],
+    )

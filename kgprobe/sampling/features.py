@@ -1,19 +1,17 @@
-"""What entities have in common: their features, weighted, as an index on disk.
+"""Weighted features of entities, as an index on disk.
 
 Section 3.3 of the distractor paper; docs/methods/distractor-strategies.md. An entity's features are itself, each
-relation that it is the subject of, each object of these facts, and each pair of the two; every feature counts once.
-Every entity that was loaded is a document. Facts count whenever they held: what an entity once was describes it too,
-and so the index does not depend on a date.
+relation of which it is the subject, each object of these facts, and each pair of both; every feature counts once. Every
+loaded entity is a document. Facts of all times count, so the index does not depend on a date.
 
-The likeness of two entities is Σ w(f) over the features f that they share, divided by what the entities are by
-themselves:
+The similarity of two entities is Σ w(f) over their shared features f, divided by a normalisation:
 
 - ``tf-idf``: w = idf², idf = ln((1 + N) / (1 + df)) + 1, divided by both vectors' lengths: their cosine.
 - ``bm25``: w = ln(1 + (N - df + ½) / (df + ½)), divided by (1 + k1 (1 - b + b · features / their mean)) / (k1 + 1) of
-  the entity that is found.
+  the retrieved entity.
 
-So with either weighting an entity has one divisor, and the lists of the index are in the order of their divisors.
-Weights are integers, in units of 2⁻³²: their sums are the same in any order, and entities with like vectors tie.
+With both weightings an entity has one divisor, and the lists of the index are sorted by divisors. Weights are integers
+in units of 2⁻³²: their sums do not depend on the order, and entities with equal vectors tie.
 """
 
 from array import array
@@ -28,7 +26,7 @@ from numpy.typing import NDArray
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.progress import Wait
-from kgprobe.sampling.graph_cache import kept_for
+from kgprobe.sampling.graph_cache import cached_folder
 from kgprobe.sampling.lists import Lists, lists_of, mapped_array, mapped_lists
 
 Int32s = NDArray[np.int32]
@@ -38,40 +36,38 @@ Bools = NDArray[np.bool_]
 
 WEIGHTINGS = ("tf-idf", "bm25")
 
-# Of BM25: how soon repetition saturates (nothing is repeated here, so it scales the next alone), and how far an entity
-# with many features is held back.
+# BM25: saturation of repeated features (none are repeated here), and normalisation by the number of features.
 K1 = 1.2
 B = 0.75
 
-# Weights count in units of 1 / SCALE.
+# Weights are in units of 1 / SCALE.
 SCALE = 2**32
 
-# Changes whenever the files mean something else.
+# Version of the files.
 FORMAT = 1
 
-# Entities between two reports of progress.
+# Number of entities between two reports of progress.
 REPORT_EVERY = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureIndex:
-    """The features of a graph's entities. Entities go by their numbers.
+    """The features of a graph's entities, which are identified by their numbers.
 
-    Features of one entity alone count in its divisor and are left out of everything else: nothing can be found by them.
-    A group is a type with its members, or a relation with its objects; entities without a name are in none.
+    Features of a single entity count in its divisor only. A group is a type with its members, or a relation with its
+    objects; entities without a name are in no group.
 
     Attributes:
         weights: of each feature, shape (features,), in units of 1 / SCALE.
-        relations, entities: what each feature is made of, shape (features,); -1 where it has no such part. A relation
-            is a place in ``relation_ids``; an entity that was not loaded has its place in ``outside_ids`` behind all
-            numbers.
-        divisors: of each entity, shape (entities,), positive; infinite where there is no entity.
+        relations, entities: parts of each feature, shape (features,); -1 for a missing part. A relation is a place in
+            ``relation_ids``; an entity outside the graph has its place in ``outside_ids`` behind all numbers.
+        divisors: of each entity, shape (entities,), positive; infinite for an unused number.
         features: of each entity, ascending.
         found: the entities with each feature, by divisor, then number.
         groups: of each entity.
         members: of each group, by divisor, then number.
-        group_ids: groups by what they are (``type``, ``relation``) and the id of that.
-        relation_ids, outside_ids: ids of relations, and of entities that are named by facts and were not loaded.
+        group_ids: groups by kind (``type``, ``relation``) and id.
+        relation_ids, outside_ids: ids of relations, and of objects of facts that were not loaded as entities.
     """
 
     weights: Int64s
@@ -88,17 +84,14 @@ class FeatureIndex:
 
 
 def open_features(graph: Graph, weighting: str) -> FeatureIndex:
-    """The index of the graph as it is now: from disk, or made and kept there.
-
-    It lies below ``features`` in kgprobe's folder, and is made anew once something was loaded into the graph; changes
-    that were made in Cypher by hand are not noticed.
+    """Return the index of the graph's current state, from the cache (:func:`.graph_cache.cached_folder`) or computed.
 
     Raises:
         UnknownNameError: there is no such weighting.
-        KgprobeError: nothing was loaded into the graph yet, or something is being loaded into it now.
+        KgprobeError: the graph is empty, or data is being loaded into it.
 
-    Cost: opening it, some file headers, since the files are mapped into memory; making it, a scan of the graph, and
-    memory of some 100 bytes for each fact and entity while the arrays are sorted.
+    Cost: from the cache, some file headers (files are mapped into memory); else a scan of the graph, and memory of some
+    100 bytes for each fact and entity while sorting.
     """
     if weighting not in WEIGHTINGS:
         raise UnknownNameError(f"There is no weighting {weighting!r}; there are: {', '.join(WEIGHTINGS)}.")
@@ -107,7 +100,7 @@ def open_features(graph: Graph, weighting: str) -> FeatureIndex:
         _make(graph, weighting, folder, wait)
 
     title = "Reading what entities have in common"
-    return _open(kept_for(graph, "features", weighting, FORMAT, title, make, _open))
+    return _open(cached_folder(graph, "features", weighting, FORMAT, title, make, _open))
 
 
 def _make(graph: Graph, weighting: str, folder: Path, wait: Wait) -> None:
@@ -142,14 +135,14 @@ def _open(folder: Path) -> FeatureIndex:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What the features of entities are made from, as arrays of integers.
+    """Facts and types of entities, as arrays of integers, from which features are computed.
 
     Attributes:
-        named, unnamed: numbers of the entities that were loaded, with a label and without.
-        subjects, relations, objects: of the facts, shape (facts,). A subject that was not loaded is -1; an object that
-            was not is ``-1 - its place`` among those.
+        named, unnamed: numbers of the loaded entities, with a label and without.
+        subjects, relations, objects: of the facts, shape (facts,). A subject that was not loaded is -1; the object at
+            place p of ``outside_ids`` is ``-1 - p``.
         instances, types: named entities and their types, shape (pairs,).
-        relation_ids, type_ids, outside_ids: what the integers stand for.
+        relation_ids, type_ids, outside_ids: ids by number.
     """
 
     named: Int32s
@@ -197,7 +190,7 @@ def _read(graph: Graph, wait: Wait) -> Described:
 
 
 def build_index(described: Described, weighting: str) -> FeatureIndex:
-    """Weigh the features of entities and put them in order. Cost: some sorts of all features."""
+    """Weight and sort the features of entities. Cost: some sorts of all features."""
     numbers = np.concatenate([described.named, described.unnamed])
     size = int(numbers.max(initial=-1)) + 1
     objects = np.where(described.objects < 0, size - 1 - described.objects, described.objects).astype(np.int64)
@@ -209,7 +202,7 @@ def build_index(described: Described, weighting: str) -> FeatureIndex:
     total = entities + relations + len(pairs)
     inside = described.subjects >= 0
     subjects = described.subjects[inside].astype(np.int64)
-    # Each entity and each of its features, once.
+    # Distinct pairs of an entity and a feature.
     keys = np.concatenate(
         [
             numbers * np.int64(total) + numbers,
@@ -234,22 +227,22 @@ def build_index(described: Described, weighting: str) -> FeatureIndex:
     compact = np.cumsum(shared) - 1
     kept = shared[features]
     holders, features = holders[kept], compact[features[kept]]
-    made_of = np.flatnonzero(shared)
-    is_relation = (made_of >= entities) & (made_of < entities + relations)
-    is_pair = made_of >= entities + relations
-    pair = pairs[np.where(is_pair, made_of - entities - relations, 0)] if len(pairs) else np.zeros(len(made_of), int)
-    relation_part = np.where(is_pair, pair // entities, np.where(is_relation, made_of - entities, -1))
-    entity_part = np.where(is_pair, pair % entities, np.where(is_relation, -1, made_of))
+    places = np.flatnonzero(shared)
+    is_relation = (places >= entities) & (places < entities + relations)
+    is_pair = places >= entities + relations
+    pair = pairs[np.where(is_pair, places - entities - relations, 0)] if len(pairs) else np.zeros(len(places), int)
+    relation_part = np.where(is_pair, pair // entities, np.where(is_relation, places - entities, -1))
+    entity_part = np.where(is_pair, pair % entities, np.where(is_relation, -1, places))
 
     members, groups = _groups(described, size)
     types = len(described.type_ids)
     return FeatureIndex(
-        weights=weights[made_of],
+        weights=weights[places],
         relations=relation_part.astype(np.int32),
         entities=entity_part.astype(np.int32),
         divisors=divisors,
         features=lists_of(holders, features.astype(np.int32), size),
-        found=_ranked(features, rank[holders], len(made_of), by_divisor),
+        found=_ranked(features, rank[holders], len(places), by_divisor),
         groups=lists_of(members, groups.astype(np.int32), size),
         members=_ranked(groups, rank[members], types + relations, by_divisor),
         group_ids={
@@ -262,7 +255,7 @@ def build_index(described: Described, weighting: str) -> FeatureIndex:
 
 
 def _weights(frequencies: Int64s, documents: int, weighting: str) -> Int64s:
-    """The weight of features by how many entities have them; a feature of none gets one that nobody asks for."""
+    """Return the weights of features by their document frequencies."""
     if weighting == "tf-idf":
         weights = np.square(np.log((1 + documents) / (1 + frequencies)) + 1)
     else:
@@ -272,11 +265,11 @@ def _weights(frequencies: Int64s, documents: int, weighting: str) -> Int64s:
 
 
 def _divisors(holders: Int64s, weights: Int64s, size: int, weighting: str) -> Floats:
-    """What the likeness of each entity is divided by; ``holders`` ascending, with the weight of a feature each."""
+    """Return the divisor of each entity; ``holders`` are ascending, each with the weight of a feature."""
     ends = np.searchsorted(holders, np.arange(size + 1))
     divisors: Floats
     if weighting == "tf-idf":
-        # Where it runs over, differences are right nevertheless.
+        # If the running sum overflows, differences are still exact.
         running = np.concatenate([[0], np.cumsum(weights)])
         divisors = np.sqrt(np.diff(running[ends]) / SCALE)
     else:
@@ -287,12 +280,12 @@ def _divisors(holders: Int64s, weights: Int64s, size: int, weighting: str) -> Fl
 
 
 def _groups(described: Described, size: int) -> tuple[Int64s, Int64s]:
-    """Entities with a name and the groups they are in, each pair once, ascending: types, then relations as objects."""
-    named = np.zeros(size, dtype=np.bool_)
-    named[described.named] = True
+    """Return distinct pairs of a named entity and its group, ascending: types, then relations of objects."""
+    has_name = np.zeros(size, dtype=np.bool_)
+    has_name[described.named] = True
     is_member = described.objects >= 0
     objects, relations = described.objects[is_member], described.relations[is_member]
-    objects, relations = objects[named[objects]], relations[named[objects]]
+    objects, relations = objects[has_name[objects]], relations[has_name[objects]]
     types, total = len(described.type_ids), len(described.type_ids) + len(described.relation_ids)
     keys = np.concatenate(
         [described.instances * np.int64(total) + described.types, objects * np.int64(total) + types + relations]
@@ -302,7 +295,7 @@ def _groups(described: Described, size: int) -> tuple[Int64s, Int64s]:
 
 
 def _ranked(owners: Int64s, ranks: Int64s, count: int, by_rank: Int32s) -> Lists[np.int32]:
-    """Lists of entities by owner, each in the order of their ranks."""
+    """Return lists of entities by owner, each sorted by rank."""
     keys = np.sort(owners * np.int64(max(1, len(by_rank))) + ranks)
     owners, ranks = np.divmod(keys, max(1, len(by_rank)))
     return lists_of(owners, by_rank[ranks], count)

@@ -1,4 +1,4 @@
-"""What is made from a whole graph and kept on disk: made once for each state of the graph, and deleted when stale."""
+"""Cache of data derived from a whole graph: computed once for each state of the graph, and deleted when stale."""
 
 import hashlib
 import shutil
@@ -15,48 +15,47 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.progress import Wait, print_message, waiting
 
-# Raised by what opens a damaged file of arrays, texts or JSON.
+# Errors of opening a damaged file of arrays, texts or JSON.
 _DAMAGE = (OSError, ValueError, EOFError, LookupError, TypeError, pa.ArrowException)
 
 
-def kept_for(
+def cached_folder(
     graph: Graph,
-    what: str,
+    shelf: str,
     kind: str,
     file_format: int,
     title: str,
     make: Callable[[Path, Wait], None],
     open_: Callable[[Path], object],
 ) -> Path:
-    """The folder of something that is made from the graph as it is now: as it was kept, or made and kept there.
+    """Return the folder of data derived from the graph's current state, and compute it if it is missing.
 
-    It lies below a folder of kgprobe's own, and is made anew once something was loaded into the graph; changes that
-    were made in Cypher by hand are not noticed.
+    The cache is in kgprobe's home folder. Loading into the graph invalidates it; changes by hand in Cypher do not.
 
     Args:
-        what: the folder that it lies in, such as ``features``.
-        kind: what tells it from others of the same graph that lie there.
-        file_format: changes whenever its files mean something else.
-        title: what a waiting person reads while it is made.
+        shelf: parent folder, such as ``features``.
+        kind: name of the data, to distinguish several caches of a graph.
+        file_format: version of the files.
+        title: shown while the data is computed.
         make: fills a folder.
-        open_: opens what was made; a folder that it cannot open is damaged, and made again.
+        open_: opens a folder; if it fails, the folder is damaged and computed again.
 
     Raises:
-        KgprobeError: nothing was loaded into the graph yet, or something is being loaded into it now.
+        KgprobeError: the graph is empty, or data is being loaded into it.
     """
     state = graph_state(graph)
     uid = msgspec.json.decode(state)["uid"]
     if uid is None:
         raise KgprobeError("Nothing was loaded into this graph yet.")
-    shelf = home() / what
-    # What a graph calls itself is no name of a file.
+    parent = home() / shelf
+    # The id of a graph may not be a valid file name.
     own = hashlib.sha256(str(uid).encode()).hexdigest()[:16]
     digest = hashlib.sha256(f"{file_format} {state}".encode()).hexdigest()[:16]
-    folder = shelf / f"{own}-{kind}-{digest}"
+    folder = parent / f"{own}-{kind}-{digest}"
     if folder.exists() and _damage_of(folder, open_) is None:
         return folder
-    make_folder(shelf)
-    with filelock.FileLock(shelf / f"{own}-{kind}.lock"):
+    make_folder(parent)
+    with filelock.FileLock(parent / f"{own}-{kind}.lock"):
         if folder.exists():
             damage = _damage_of(folder, open_)
             if damage is None:
@@ -67,15 +66,15 @@ def kept_for(
             make(unfinished, wait)
         if graph_state(graph) != state:
             shutil.rmtree(folder)
-            raise KgprobeError(f"Something is being loaded into the graph; its {what} can be read afterwards.")
-        for stale in shelf.glob(f"{own}-{kind}-*"):
+            raise KgprobeError(f"Data is being loaded into the graph; its {shelf} can be read afterwards.")
+        for stale in parent.glob(f"{own}-{kind}-*"):
             if stale != folder:
                 shutil.rmtree(stale, ignore_errors=True)
     return folder
 
 
 def _damage_of(folder: Path, open_: Callable[[Path], object]) -> Exception | None:
-    """Return the error with which a folder cannot be opened; None where it can."""
+    """Return the error of opening a folder; None if it opens."""
     try:
         open_(folder)
     except _DAMAGE as error:

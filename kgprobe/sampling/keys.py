@@ -1,4 +1,4 @@
-"""How facts are named: by their subject's id, from which one walks, and their own."""
+"""Keys of facts: the id of the subject, where a look-up starts, and the id of the fact."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -7,19 +7,19 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-# Keys that are Python objects at a time, while the others are arrays.
+# Number of keys that are Python objects at the same time.
 _BLOCK = 100_000
 
 
 class FactKey(NamedTuple):
-    """How a fact is found: its subject's id, from which one walks, and its own."""
+    """Key of a fact: the id of its subject and its own id."""
 
     subject: str
     fact: str
 
 
 class Keys(Protocol):
-    """Facts in an order that stays the same: a list of keys, or arrays of them."""
+    """Facts in a fixed order: a list of keys, or arrays of them."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, position: int, /) -> FactKey: ...
@@ -28,11 +28,11 @@ class Keys(Protocol):
 class FactKeys:
     """The keys of many facts, sorted by fact, as arrays of UTF-8 bytes, each as wide as its longest id.
 
-    A fact's position in this order names it during a run. Memory: the ids, once; nothing a key beside them.
+    The position of a fact in this order identifies it during a run. Memory: the ids.
     """
 
     def __init__(self, keys: Iterable[tuple[bytes, bytes]]) -> None:
-        """Sort the keys, pairs of subject and fact, encoded as UTF-8; they may be streamed."""
+        """Sort the keys, streamed or not: pairs of subject and fact, encoded as UTF-8."""
         blocks = list(_blocks(keys))
         subjects = np.concatenate([block[0] for block in blocks]) if blocks else np.empty(0, "S1")
         facts = np.concatenate([block[1] for block in blocks]) if blocks else np.empty(0, "S1")
@@ -47,20 +47,20 @@ class FactKeys:
         return FactKey(self._subjects[position].decode(), self._facts[position].decode())
 
     def positions(self, facts: Sequence[str]) -> NDArray[np.int64]:
-        """The positions of facts by their ids, shape (facts,); -1 for one that is not among them."""
-        wanted = np.array([fact.encode() for fact in facts], dtype=np.bytes_)
-        if not len(self) or not len(wanted):
-            return np.full(len(wanted), -1, dtype=np.int64)
-        found = np.searchsorted(self._facts, wanted)
-        found = np.minimum(found, len(self) - 1)
-        return np.where(self._facts[found] == wanted, found, -1)
+        """Return the positions of facts by their ids, shape (facts,); -1 for an unknown id."""
+        ids = np.array([fact.encode() for fact in facts], dtype=np.bytes_)
+        if not len(self) or not len(ids):
+            return np.full(len(ids), -1, dtype=np.int64)
+        positions = np.searchsorted(self._facts, ids)
+        positions = np.minimum(positions, len(self) - 1)
+        return np.where(self._facts[positions] == ids, positions, -1)
 
 
 class KeysInOrder:
-    """Some of other keys, in an order of their own. Memory: 8 bytes a key beside the others."""
+    """A selection of other keys in another order. Memory: 8 bytes per key."""
 
     def __init__(self, keys: Keys, places: NDArray[np.int64]) -> None:
-        """Take the keys at these places, in the order of the places."""
+        """Select the keys at these places, in the order of the places."""
         self._keys, self._places = keys, places
 
     def __len__(self) -> int:

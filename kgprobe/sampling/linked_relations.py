@@ -1,6 +1,6 @@
-"""Which relations link entities of a kind with entities of another, as far as a sample of them shows.
+"""Relations between kinds of entities, estimated from a sample of each kind.
 
-docs/methods/statements.md. A sample has the same members for every seed, so what is learned of a kind is learned once.
+docs/methods/statements.md. The sample does not depend on the seed, so each kind is read once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,20 +10,20 @@ from kgprobe.graph.client import Graph
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import Members, Pool, PoolDraws, by_number
 
-# Members of a kind whose facts are looked at.
-LOOKED_AT = 300
+# Size of the sample of a kind.
+SAMPLE_SIZE = 300
 
-# Sets this draw apart from all others.
+# Separates this draw from others.
 _LINKS = 7
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A relation, and the kind of what it leads to.
+    """A relation with the kind of its objects.
 
     Attributes:
-        types: the object's.
-        datatype: of a literal; empty of what is none.
+        types: of the object.
+        datatype: of a literal object; else empty.
     """
 
     relation: str
@@ -31,12 +31,12 @@ class Link:
     datatype: str
 
     def leads_to(self, types: frozenset[str], datatype: str) -> bool:
-        """Whether its object is of a kind: shares a type with it, or has none either and the same datatype."""
+        """Return True if the object shares a type; without types, if it has no type and the same datatype."""
         return bool(self.types & types) if types else not self.types and self.datatype == datatype
 
 
 class LinkedRelations:
-    """Reads relations between kinds of entities from one graph, and remembers them."""
+    """Relations between kinds of entities in one graph, cached."""
 
     def __init__(self, graph: Graph) -> None:
         """Read from this graph."""
@@ -45,18 +45,18 @@ class LinkedRelations:
         self._links: dict[tuple[Members, ...], frozenset[Link]] = {}
 
     def links(self, pools: Sequence[Pool]) -> list[frozenset[Link]]:
-        """The links that members of each pool have, up to ``LOOKED_AT`` of them, drawn at random.
+        """Return the links of each pool, from at most ``SAMPLE_SIZE`` random members.
 
-        Cost: for a pool that is new, a walk through the facts of these members; see also :mod:`.pool_draws`.
+        Cost: for a new pool, a walk through the facts of these members; see also :mod:`.pool_draws`.
 
         Args:
             pools: of subjects, see :func:`.subjects.subject_pool`.
         """
         new = {"\n".join(id_ for _, id_ in pool.lists): pool for pool in pools if pool.lists not in self._links}
         if new:
-            # No fact stands behind these: what is drawn for is a kind.
+            # These keys are of kinds instead of facts.
             kinds = [FactKey("", kind) for kind in new]
-            drawn = self._draws.draw(kinds, new, LOOKED_AT, [_LINKS], lambda rows: self._members(rows, new))
+            drawn = self._draws.draw(kinds, new, SAMPLE_SIZE, [_LINKS], lambda rows: self._members(rows, new))
             for pool, members in zip(new.values(), drawn, strict=True):
                 self._links[pool.lists] = frozenset().union(*members)
         return [self._links[pool.lists] for pool in pools]
@@ -64,24 +64,12 @@ class LinkedRelations:
     def _members(
         self, rows: Sequence[tuple[FactKey, Sequence[int]]], pools: Mapping[str, Pool]
     ) -> list[dict[int, frozenset[Link]]]:
-        asked = [
-            {
-                "kind": key.fact,
-                "types": [id_ for query, id_ in pools[key.fact].lists if query == "sample/members"],
-                "numbers": list(numbers),
-            }
-            for key, numbers in rows
-        ]
-        return by_number(
-            rows,
-            (
-                (
-                    row["kind"],
-                    row["number"],
-                    frozenset(
-                        Link(link["relation"], frozenset(link["types"]), link["datatype"]) for link in row["links"]
-                    ),
-                )
-                for row in self._graph.read("sample/links", rows=asked)
-            ),
-        )
+        members = []
+        for key, numbers in rows:
+            types = [id_ for query, id_ in pools[key.fact].lists if query == "sample/members"]
+            members.append({"kind": key.fact, "types": types, "numbers": list(numbers)})
+        accepted = []
+        for row in self._graph.read("sample/links", rows=members):
+            links = (Link(link["relation"], frozenset(link["types"]), link["datatype"]) for link in row["links"])
+            accepted.append((row["kind"], row["number"], frozenset(links)))
+        return by_number(rows, accepted)

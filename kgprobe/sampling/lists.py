@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -14,14 +15,14 @@ Number = TypeVar("Number", bound=np.generic)
 
 @dataclass(frozen=True, slots=True)
 class Lists(Generic[Number]):
-    """Many lists of numbers, one behind the other.
+    """Many lists of numbers in one array.
 
     >>> lists = Lists(np.array([0, 2, 2]), np.array([7, 8]))
     >>> lists[0], lists[1]
     (array([7, 8]), array([], dtype=int64))
 
     Attributes:
-        starts: where each begins, and behind them where the last one ends, shape (lists + 1,).
+        starts: start of each list, and the end of the last one; shape (lists + 1,).
         values: of all lists.
     """
 
@@ -35,49 +36,49 @@ class Lists(Generic[Number]):
         return self.values[self.starts[number] : self.starts[number + 1]]
 
     def lengths(self, numbers: NDArray[Any]) -> Int64s:
-        """How long these lists are."""
+        """Return the lengths of lists."""
         lengths: Int64s = self.starts[numbers + 1] - self.starts[numbers]
         return lengths
 
     def places(self, numbers: NDArray[Any]) -> tuple[Int64s, Int64s]:
-        """Where the values of these lists lie, one list behind the other; and how long each is."""
+        """Return the places of the values of lists, in the order of the lists, and the lengths of the lists."""
         lengths = self.lengths(numbers)
         ends = np.cumsum(lengths)
         total = int(ends[-1]) if len(ends) else 0
         return np.repeat(self.starts[numbers] - ends + lengths, lengths) + np.arange(total), lengths
 
     def sums(self, numbers: NDArray[Any], of: Int64s) -> Int64s:
-        """For each of these lists of numbers of something, the sum of ``of`` over its values."""
+        """Return the sum of ``of[value]`` over the values of each list."""
         places, lengths = self.places(numbers)
         ends = np.cumsum(lengths)
-        # Where it runs over, differences are right nevertheless.
+        # If the running sum overflows, differences are still exact.
         running = np.concatenate([[0], np.cumsum(of[self.values[places]])])
         sums: Int64s = running[ends] - running[ends - lengths]
         return sums
 
     def save(self, folder: Path, name: str) -> None:
-        """Write them into a folder, as two files."""
+        """Write the lists into a folder, as two files."""
         np.save(folder / f"{name}.starts.npy", self.starts)
         np.save(folder / f"{name}.values.npy", self.values)
 
 
 def lists_of(owners: NDArray[Any], values: NDArray[Number], count: int) -> Lists[Number]:
-    """Lists of values by owner; owners ascending, from 0 and below ``count``."""
+    """Return lists of values by owner; owners are ascending, from 0 and below ``count``."""
     return Lists(np.searchsorted(owners, np.arange(count + 1)), values)
 
 
 def lists_of_rows(rows: Sequence[Sequence[int]], dtype: type[Number]) -> Lists[Number]:
-    """Lists as they stand in Python."""
+    """Convert Python lists."""
     starts = np.cumsum([0, *map(len, rows)])
-    return Lists(starts, np.fromiter((value for row in rows for value in row), dtype=dtype, count=int(starts[-1])))
+    return Lists(starts, np.fromiter(chain.from_iterable(rows), dtype=dtype, count=int(starts[-1])))
 
 
 def mapped_array(folder: Path, name: str) -> NDArray[Any]:
-    """An array of a folder, mapped into memory."""
-    # As a plain array: the subclass that maps files costs time at each access.
+    """Return an array of a folder, mapped into memory."""
+    # A plain array is faster to index than numpy's memmap.
     return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
 
 
 def mapped_lists(folder: Path, name: str) -> Lists[Any]:
-    """What :meth:`Lists.save` wrote, mapped into memory."""
+    """Return lists that :meth:`Lists.save` has written, mapped into memory."""
     return Lists(mapped_array(folder, f"{name}.starts"), mapped_array(folder, f"{name}.values"))

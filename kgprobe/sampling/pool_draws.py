@@ -1,13 +1,14 @@
-"""Random entities of a pool that pass a test, each as probable as any other.
+"""Uniform draws from a pool of entities that pass a test.
 
-Numbers are drawn here and tested in the graph. They come from the lists that make up the pool, read once and
-remembered; of a large pool they come from all entities, and the test turns down those that are not of it. A draw costs
-its batch and the number of entities that are wanted, some 150 look-ups each at most; never the graph.
+Numbers are drawn here and tested in the graph. They come from the lists of the pool, which are read once and cached;
+for a large pool they come from all entities, and the test rejects the others. A draw costs at most some 150 look-ups
+for each requested entity; it never scans the graph.
 """
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -20,45 +21,51 @@ from kgprobe.sampling.keys import FactKey
 LISTED_MEMBERS = 200_000
 LISTED_SHARE = 0.01
 
-# A listed pool is gone through in random order if it has at most this many members; of a larger one, some are drawn.
+# A listed pool is shuffled if it has at most this many members; from a larger one, members are drawn.
 SHUFFLED_MEMBERS = 10_000
 
-# How many listed members are remembered between calls, 8 bytes each.
-REMEMBERED_MEMBERS = 10_000_000
+# Number of listed members that are cached between calls, 8 bytes each.
+CACHED_MEMBERS = 10_000_000
 
-# Of a large pool, so many members are drawn at most, on average, for each that is wanted.
+# Maximum average number of draws from a large pool per requested entity.
 PATIENCE = 100
 
 T = TypeVar("T")
 
-# A list of members: the query that gives it, and the id of the type or relation.
+# A list of members: its query, and the id of the type or relation.
 Members = tuple[str, str]
 
-# Which of the entities with these numbers pass for a fact, by number.
+# Test: returns the accepted entities of each fact, by number.
 Test = Callable[[Sequence[tuple[FactKey, Sequence[int]]]], Sequence[Mapping[int, T]]]
 
 
-def by_number(rows: Sequence[tuple[FactKey, Sequence[int]]], found: Iterable[tuple[str, int, T]]) -> list[dict[int, T]]:
-    """What was found of each fact, by number, in the order in which the numbers were tried.
+def by_number(
+    rows: Sequence[tuple[FactKey, Sequence[int]]], accepted: Iterable[tuple[str, int, T]]
+) -> list[dict[int, T]]:
+    """Return the accepted entities of each fact by number, in the order of the tried numbers.
 
     Args:
-        rows: facts, each with the numbers tried.
-        found: fact, number, and what stands for it.
+        rows: facts, each with the tried numbers.
+        accepted: fact, number and entity.
     """
-    its: dict[str, dict[int, T]] = {key.fact: {} for key, _ in rows}
-    for fact, number, one in found:
-        its[fact][number] = one
-    return [{number: its[key.fact][number] for number in numbers if number in its[key.fact]} for key, numbers in rows]
+    by_fact: dict[str, dict[int, T]] = {key.fact: {} for key, _ in rows}
+    for fact, number, entity in accepted:
+        by_fact[fact][number] = entity
+    ordered = []
+    for key, numbers in rows:
+        entities = by_fact[key.fact]
+        ordered.append({number: entities[number] for number in numbers if number in entities})
+    return ordered
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What is drawn from for one fact.
+    """The pool of a fact: a union of lists of members.
 
     Attributes:
-        lists: the lists of members that it is the union of.
-        size: how many members they have, those of two lists counted twice.
-        total: how many numbers entities have got.
+        lists: of members.
+        size: total length of the lists; members of two lists count twice.
+        total: number of numbers of entities.
     """
 
     lists: tuple[Members, ...]
@@ -67,18 +74,20 @@ class Pool:
 
     @property
     def is_listed(self) -> bool:
-        """Whether it is small enough to be listed."""
+        """True if the pool is small enough to be listed."""
         return self.size <= max(LISTED_MEMBERS, LISTED_SHARE * self.total)
 
 
 @dataclass(slots=True)
 class Draw(Generic[T]):
-    """The numbers still to be tried for one fact, and what was found.
+    """The state of the draws for a fact.
 
     Attributes:
-        shuffled: all members of the pool in random order, each to be tried once.
-        listed: all members of a pool to draw from, if neither that nor all numbers below ``total``.
-        share: of what is drawn from, the part that is of the pool.
+        shuffled: all members of a small pool in random order, each tried once; else None.
+        listed: all members of a listed pool; None if numbers below ``total`` are drawn.
+        share: probability that a drawn number is in the pool.
+        found: accepted entities by number.
+        tried: number of tried numbers.
     """
 
     key: FactKey
@@ -92,50 +101,51 @@ class Draw(Generic[T]):
 
     @classmethod
     def of_members(cls, key: FactKey, members: NDArray[Any], seed: Sequence[int]) -> "Draw[T]":
-        """From a list of members, each of which stands there once."""
+        """Return draws from a list of distinct members."""
         generator = generator_of(key, seed)
         if len(members) <= SHUFFLED_MEMBERS:
             return cls(key, generator, generator.permutation(members), None, len(members), 1.0)
         return cls(key, generator, None, members, len(members), 1.0)
 
     def numbers(self, count: int) -> list[int]:
-        """The next numbers to try: more than are missing, since some will be turned down."""
+        """Return the next numbers to try: more than are missing, since some will be rejected."""
         missing = count - len(self.found)
-        some = missing + missing // 4 + 4
+        size = missing + missing // 4 + 4
         if self.shuffled is not None:
-            chosen = self.shuffled[self.tried : self.tried + some]
+            chosen = self.shuffled[self.tried : self.tried + size]
         elif self.listed is not None:
-            chosen = self.listed[self.generator.integers(len(self.listed), size=some)]
+            chosen = self.listed[self.generator.integers(len(self.listed), size=size)]
         else:
-            # Two standard deviations more than are missing, so that one draw nearly always is enough.
+            # Two standard deviations more than are missing, so one draw is nearly always enough.
             hits = missing + 2 * missing**0.5 + 2
             chosen = self.generator.integers(self.total, size=int(hits / self.share))
         self.tried += len(chosen)
         return list(dict.fromkeys(chosen.tolist()))
 
-    def goes_on(self, count: int) -> bool:
-        """Whether there may be more; a large pool runs dry only if nearly all its members are turned down."""
+    def is_open(self, count: int) -> bool:
+        """Return True if entities are missing and more can be tried."""
         return len(self.found) < count and (self.shuffled is not None or self.tried < PATIENCE * count / self.share)
 
 
 def generator_of(key: FactKey, seed: Sequence[int]) -> np.random.Generator:
-    """What is random about one fact: it follows from the seed and the fact's id, whatever stands beside it."""
+    """Return a generator that depends only on the seed and the fact's id."""
     return np.random.default_rng([*seed, zlib.crc32(key.fact.encode())])
 
 
 def go_through(draws: Sequence[Draw[T]], count: int, test: Test[T]) -> None:
-    """Draw until so many are found for each fact, or until there are no more."""
-    pending = [draw for draw in draws if draw.goes_on(count)]
+    """Draw until ``count`` entities are accepted for each fact, or there are no more."""
+    pending = [draw for draw in draws if draw.is_open(count)]
     while pending:
         rows = [(draw, draw.numbers(count)) for draw in pending]
         rows = [(draw, numbers) for draw, numbers in rows if numbers]
-        for (draw, _), found in zip(rows, test([(draw.key, numbers) for draw, numbers in rows]), strict=True):
-            draw.found |= found
-        pending = [draw for draw, _ in rows if draw.goes_on(count)]
+        accepted = test([(draw.key, numbers) for draw, numbers in rows])
+        for (draw, _), entities in zip(rows, accepted, strict=True):
+            draw.found |= entities
+        pending = [draw for draw, _ in rows if draw.is_open(count)]
 
 
 class PoolDraws:
-    """Draws from the pools of one graph; remembers the members of small ones."""
+    """Draws from the pools of one graph; the members of small ones are cached."""
 
     def __init__(self, graph: Graph) -> None:
         """Draw from this graph."""
@@ -145,23 +155,24 @@ class PoolDraws:
     def draw(
         self, keys: Sequence[FactKey], pools: Mapping[str, Pool], count: int, seed: Sequence[int], test: Test[T]
     ) -> list[list[T]]:
-        """Distinct entities of each fact's pool that pass the test, uniform over these, in random order.
+        """Draw distinct entities of each fact's pool uniformly among those that pass the test, in random order.
 
         Args:
             keys: facts.
             pools: by the facts' ids.
-            count: how many are wanted for each.
-            seed: what the draws follow from, together with a fact's id; whatever stands beside it has no say.
+            count: number of entities per fact.
+            seed: of the draws, together with a fact's id; they do not depend on the other facts.
 
         Returns:
-            one list a fact, in the order of the keys; shorter than ``count`` where the pool has no more.
+            One list per fact, in the order of the keys; shorter than ``count`` if the pool has fewer.
         """
         draws: list[Draw[T]] = self._begin(keys, pools, seed)
         go_through(draws, count, test)
         return [list(draw.found.values())[:count] for draw in draws]
 
     def _begin(self, keys: Sequence[FactKey], pools: Mapping[str, Pool], seed: Sequence[int]) -> list[Draw[T]]:
-        self._remember({group for pool in pools.values() if pool.is_listed for group in pool.lists})
+        listed = (pool.lists for pool in pools.values() if pool.is_listed)
+        self._read_members(set(chain.from_iterable(listed)))
         unions: dict[tuple[Members, ...], NDArray[np.int64]] = {}
         draws: list[Draw[T]] = []
         for key in keys:
@@ -175,9 +186,10 @@ class PoolDraws:
             draws.append(Draw.of_members(key, unions[pool.lists], seed))
         return draws
 
-    def _remember(self, groups: set[Members]) -> None:
+    def _read_members(self, groups: set[Members]) -> None:
+        """Read the missing lists of members into the cache."""
         missing = sorted(groups - self._members.keys())
-        if sum(map(len, self._members.values())) > REMEMBERED_MEMBERS:
+        if sum(map(len, self._members.values())) > CACHED_MEMBERS:
             self._members = {group: self._members[group] for group in groups if group in self._members}
         for query in dict.fromkeys(query for query, _ in missing):
             ids = [id_ for query_, id_ in missing if query_ == query]

@@ -1,10 +1,9 @@
-"""Hard negatives: what a fact's relation is true of elsewhere, and is wrong for its subject.
+"""Hard negatives: objects of a fact's relation that are wrong for its subject.
 
 Section 2.2 of the parameterized-graph paper; docs/methods/questions.md. The negatives of (s, r, o) are ``C_r -
-T_(s,r)``: all objects seen with r, less those that are true for s and r at ``as_of``. So a question about one cannot
-be answered by its kind alone; for the same reason a literal has literals of its own datatype beside it, such as years
-beside a year, and what is no literal has none. Left out are also the subject itself, whatever has no name, and
-whatever shares a name with an object that is true.
+T_(s,r)``: all objects of r, without those that are true for s and r at ``as_of``. So the kind of an object does not
+reveal the answer. For the same reason the negatives of a literal are literals of its datatype (years for a year), and
+other objects have none. The subject itself, entities without a name, and namesakes of a true object are left out.
 """
 
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import Pool, PoolDraws, by_number
 
-# Sets this draw apart from all others that follow from the same seed.
+# Separates these draws from others with the same seed.
 NEGATIVES = 4
 
 
@@ -23,7 +22,7 @@ class Negative:
     """An entity in place of a fact's object.
 
     Attributes:
-        former: whether it was right in the past: who takes it for right is out of date.
+        former: True if it was right in the past.
     """
 
     id: str
@@ -33,41 +32,38 @@ class Negative:
 
 
 class Negatives:
-    """Draws hard negatives from one graph; remembers the objects of relations."""
+    """Hard negatives of one graph; the objects of relations are cached."""
 
     def __init__(self, graph: Graph, as_of: int) -> None:
-        """Draw from this graph, with what is true at ``as_of`` (``yyyymmdd``) left out."""
+        """Draw from this graph, except for true objects at ``as_of`` (``yyyymmdd``)."""
         self._graph = graph
         self._as_of = as_of
         self._draws = PoolDraws(graph)
 
     def draw(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Negative]]:
-        """Distinct negatives of each fact, uniform over all it has, in random order.
+        """Draw distinct negatives of each fact uniformly, in random order.
 
         Args:
             keys: facts of the graph.
-            count: how many are wanted for each.
-            seed: what the draws follow from; whatever stands beside a fact has no say.
+            count: number of negatives per fact.
+            seed: of the draws, which do not depend on the other facts.
 
         Returns:
-            one list a fact, in the order of the keys; shorter than ``count`` where the graph has no more.
+            One list per fact, in the order of the keys; shorter than ``count`` if the graph has fewer.
 
         Cost: see :mod:`.pool_draws`.
         """
         rows = self._graph.read("sample/pools", rows=[key._asdict() for key in keys])
-        pools = {
-            row["fact"]: Pool((("sample/objects", row["relation"]["id"]),), row["relation"]["size"], row["total"])
-            for row in rows
-        }
+        pools = {}
+        for row in rows:
+            relation = row["relation"]
+            pools[row["fact"]] = Pool((("sample/objects", relation["id"]),), relation["size"], row["total"])
         return self._draws.draw(keys, pools, count, [*seed, NEGATIVES], self._admissible)
 
     def _admissible(self, rows: Sequence[tuple[FactKey, Sequence[int]]]) -> list[dict[int, Negative]]:
-        asked = [{**key._asdict(), "numbers": list(numbers)} for key, numbers in rows]
-        found = self._graph.read("sample/negatives", rows=asked, as_of=self._as_of)
-        return by_number(
-            rows,
-            (
-                (row["fact"], row["number"], Negative(row["id"], row["label"], tuple(row["aliases"]), row["former"]))
-                for row in found
-            ),
-        )
+        candidates = [{**key._asdict(), "numbers": list(numbers)} for key, numbers in rows]
+        accepted = []
+        for row in self._graph.read("sample/negatives", rows=candidates, as_of=self._as_of):
+            negative = Negative(row["id"], row["label"], tuple(row["aliases"]), row["former"])
+            accepted.append((row["fact"], row["number"], negative))
+        return by_number(rows, accepted)

@@ -1,12 +1,12 @@
-"""Random orders that follow from a seed and from ids alone: neither the engine nor the order of loading has a say."""
+"""Random orders by hashes of a seed and ids, the same for every engine and order of loading."""
 
 from hashlib import blake2b
 
 
 def seeded_number(seed: int, kind: str, identifier: str) -> int:
-    """A number that follows from the seed, as good as random; in [0, 2**64).
+    """Return a pseudorandom number in [0, 2**64), a hash of seed, kind and id.
 
     Args:
-        kind: of what; numbers of one kind say nothing of those of another.
+        kind: purpose of the number; numbers of different kinds are independent.
     """
     return int.from_bytes(blake2b(f"{seed} {kind} {identifier}".encode(), digest_size=8).digest(), "big")

@@ -1,10 +1,11 @@
-"""Which facts are asked: a random sample of a graph's, or a list from a file."""
+"""Selection of the facts to ask: a random sample of a graph, or a list from a file."""
 
 import hashlib
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, TextIO, TypeAlias, cast
 
@@ -16,17 +17,17 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.names import close_relations, entities_called, names_of_relations
 from kgprobe.sampling.facts import askable_facts
 from kgprobe.sampling.keys import FactKey, Keys, KeysInOrder
-from kgprobe.sampling.lookup import find_fact, keys_of, the_fact
+from kgprobe.sampling.lookup import fact_among, find_fact, keys_of
 from kgprobe.sampling.seeded_order import seeded_number
 from kgprobe.sanitize import visible
 
-# The order of a measurement's facts, as its configuration says it.
+# Order of a measurement's facts in its settings.
 SEEDED_ORDER = "hash of seed and fact"
 
 _ROWS_AT_ONCE = 1_000
 _TSV_COLUMNS = ("subject", "relation", "object")
 
-# What Wikidata's ids look like: such a text is no name that would be worth a scan.
+# Form of Wikidata's ids: such a text is not looked up as a name.
 _LIKE_AN_ID = re.compile(r"[QP][0-9]+")
 
 _Row: TypeAlias = dict[str, str | int]
@@ -39,7 +40,7 @@ class _Id(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    """A fact in a file: by its id and its subject's, or by what it says."""
+    """A fact in a file: by its id and its subject's id, or by subject, relation and object."""
 
     subject: Named | _Id
     fact: Named | None = None
@@ -52,8 +53,8 @@ class Selection:
     """Facts of a list.
 
     Attributes:
-        keys: those that the graph has, in the list's order, each once.
-        missing: messages about the lines whose fact the graph has not, or that cannot be read.
+        keys: distinct facts of the graph, in the list's order.
+        missing: messages about lines that are invalid or whose fact is not in the graph.
     """
 
     keys: Sequence[FactKey]
@@ -62,12 +63,12 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The facts that are asked.
+    """The facts to ask.
 
     Attributes:
-        keys: each once, in the order of :func:`sample_facts`.
-        missing: messages about what was listed and is not in the graph.
-        identity: what tells this choice from others on the same graph, besides the relations and the date; JSON.
+        keys: distinct, in the order of :func:`sample_facts`.
+        missing: messages about listed facts that are not in the graph.
+        identity: JSON that distinguishes this choice from others with the same relations and date.
     """
 
     keys: Keys
@@ -93,13 +94,13 @@ def choose_facts(
     Cost: one scan of the graph's facts, streamed into arrays, and a hash of each; for a list, a walk from each subject.
 
     Args:
-        relations: ids of those that can be asked, where the facts are not listed.
-        listed: those of a list, see :func:`list_facts`.
-        limit: the most of them, drawn at random; None takes all.
-        seed: what their order follows from, see :func:`sample_facts`.
+        relations: ids of the askable relations, if the facts are not listed.
+        listed: facts of a list, see :func:`list_facts`.
+        limit: maximum number, drawn at random; None takes all.
+        seed: of the order, see :func:`sample_facts`.
 
     Raises:
-        KgprobeError: there is none, or the file cannot be read.
+        KgprobeError: there are none, or the file cannot be read.
     """
     identity: dict[str, Any] = {"limit": limit, "order": SEEDED_ORDER}
     keys: Keys
@@ -114,22 +115,24 @@ def choose_facts(
     else:
         keys, missing = listed.keys, listed.missing
         if not keys:
-            raise KgprobeError("`facts` names no fact of this graph." + "".join(f" {one}" for one in missing[:1]))
+            raise KgprobeError(
+                "`facts` names no fact of this graph." + "".join(f" {message}" for message in missing[:1])
+            )
         digest = hashlib.sha256("".join(f"{key.subject}\0{key.fact}\n" for key in sorted(keys)).encode())
         identity |= {"count": len(keys), "sha256": digest.hexdigest()}
     return Chosen(sample_facts(keys, limit, seed), missing, identity)
 
 
 def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:
-    """The facts of a list that the graph has. Cost: a walk from each subject.
+    """Return the facts of a list that are in the graph. Cost: a look-up from each subject.
 
     Args:
-        facts: a file's path or an open file (see :func:`read_facts`), keys, or names of facts.
-        as_of: of several facts that a name may mean, the one that is current at this date (``yyyymmdd``).
+        facts: path of a file or an open file (see :func:`read_facts`), keys, or names of facts.
+        as_of: date (``yyyymmdd``) that selects the current one of several facts of a name.
 
     Raises:
-        ArgumentError: the file cannot be read, or it is no list.
-        UnknownNameError: a name means no fact of the graph.
+        ArgumentError: the file cannot be read, or ``facts`` is not a list.
+        UnknownNameError: a name has no fact in the graph.
     """
     if isinstance(facts, (str, Path)):
         try:
@@ -145,15 +148,15 @@ def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:
 def sample_facts(keys: Keys, count: int | None, seed: int) -> Keys:
     """Return some facts in random order: those with the lowest hashes of seed and fact.
 
-    A fact's rank depends on nothing else: two draws with the same seed, from whatever facts and of whatever size, share
-    as many facts as they can, and any first part of the order is a uniform sample.
+    A fact's rank depends on nothing else: two draws with the same seed share as many facts as possible, and every
+    prefix of the order is a uniform sample.
 
-    Cost: a hash of each fact, 3 µs. Memory: 16 bytes a fact.
+    Cost: a hash of each fact, 3 µs. Memory: 16 bytes per fact.
 
     Args:
         keys: facts to draw from.
-        count: how many are wanted; None, or more than there are, takes all.
-        seed: what the hashes follow from.
+        count: number of facts; None takes all.
+        seed: of the hashes.
     """
     ranks = (seeded_number(seed, "asked", keys[place].fact) for place in range(len(keys)))
     order = np.argsort(np.fromiter(ranks, dtype=np.uint64, count=len(keys)), kind="stable")
@@ -163,95 +166,109 @@ def sample_facts(keys: Keys, count: int | None, seed: int) -> Keys:
 
 
 def read_facts(graph: Graph, file: TextIO, name: str, as_of: int) -> Selection:
-    """The facts that a file lists, one a line.
+    """Return the facts that a file lists, one per line.
 
-    A line is a JSON object, with ``subject`` and ``fact`` (ids), or with ``subject``, ``relation`` and ``object``; or
-    these three, separated by tabs under a header that may stand at the top; or the name of a fact, such as ``France |
-    capital | Paris``. Subject, relation and object are ids or names; in JSON also objects that have an ``id``.
+    A line is a JSON object with ``subject`` and ``fact`` (ids), or with ``subject``, ``relation`` and ``object``; or
+    these three separated by tabs, with an optional header; or the name of a fact, such as ``France | capital | Paris``.
+    Subject, relation and object are ids or names; in JSON also objects with an ``id``.
 
     Args:
         file: opened as text.
-        name: what to call it in messages.
-        as_of: of several facts that a line may mean by their names, the one that is current at this date
-            (``yyyymmdd``).
+        name: of the file, for messages.
+        as_of: date (``yyyymmdd``) that selects the current one of several facts of a line.
 
-    Cost: a walk from each subject; a scan of the entities for every thousand lines that name some by no id, and for
-    every line that names a fact as a whole.
+    Cost: a look-up from each subject; a scan of the entities for every thousand lines with names in place of ids, and
+    for every line with the name of a fact.
 
     Raises:
-        ArgumentError: it is no text in UTF-8.
+        ArgumentError: the file is not UTF-8 text.
     """
     keys: dict[FactKey, None] = {}
     missing: list[str] = []
-    rows: list[_Row] = []
-
-    def look_up() -> None:
-        found: dict[int, list[FactKey]] = {}
-        triples = [row for row in rows if "relation" in row]
-        for row in graph.read("sample/triples", rows=triples):
-            found.setdefault(row["index"], []).append(FactKey(row["subject"], row["fact"]))
-        asked = [row for row in rows if "fact" in row]
-        known = {row["fact"] for row in graph.read("sample/facts", rows=asked)} if asked else set()
+    lines = _lines(file, name)
+    while block := list(islice(lines, _ROWS_AT_ONCE)):
+        rows: list[_Row] = []
         problems: dict[int, str] = {}
-        for index, meant in _by_names(graph, [row for row in triples if row["index"] not in found], as_of):
-            if isinstance(meant, str):
-                problems[index] = meant
-            else:
-                found[index] = [meant]
+        for number, line in block:
+            row, problem = _parse(line, number)
+            if problem:
+                problems[number] = problem
+            if row:
+                rows.append(row)
+        facts = _find_rows(graph, rows, as_of, problems)
         for row in rows:
             number = int(row["index"])
-            if row.get("fact") in known:
-                found[number] = [FactKey(str(row["subject"]), str(row["fact"]))]
-            if "named" in row:
-                try:
-                    found[number] = [find_fact(graph, str(row["named"]), as_of)]
-                except UnknownNameError as error:
-                    problems[number] = str(error)
-            if number not in found:
-                said = row.get("fact") or f"{row.get('subject')} {row.get('relation')} {row.get('object')}"
-                problem = problems.get(number, f"the graph has no fact {said}.")
-                missing.append(visible(f"{name}, line {number}: {problem}"))
-            keys.update(dict.fromkeys(found.get(number, [])))
-        rows.clear()
-
-    for number, line in _lines(file, name):
-        row, problem = _parsed(line, number)
-        if problem:
-            missing.append(visible(f"{name}, line {number}: {problem}"))
-        if row:
-            rows.append(row)
-        if len(rows) == _ROWS_AT_ONCE:
-            look_up()
-    look_up()
+            keys.update(dict.fromkeys(facts.get(number, ())))
+            if number not in facts and number not in problems:
+                fact = row.get("fact") or f"{row.get('subject')} {row.get('relation')} {row.get('object')}"
+                problems[number] = f"the graph has no fact {fact}."
+        missing += [visible(f"{name}, line {number}: {problems[number]}") for number in sorted(problems)]
     return Selection(list(keys), missing)
 
 
-def _by_names(graph: Graph, rows: Sequence[_Row], as_of: int) -> Iterator[tuple[int, FactKey | str]]:
-    """What lines mean whose subject, relation or object is no id, by their index; where that is not one fact, why."""
-    named = [row for row in rows if not all(_LIKE_AN_ID.fullmatch(str(row[end])) for end in _TSV_COLUMNS)]
-    if not named:
+def _find_rows(
+    graph: Graph, rows: Sequence[_Row], as_of: int, problems: dict[int, str]
+) -> dict[int, Sequence[FactKey]]:
+    """Return the facts of parsed lines by their numbers, and add the problems of lines without one."""
+    facts: dict[int, list[FactKey]] = {}
+    triples = [row for row in rows if "relation" in row]
+    for match in graph.read("sample/triples", rows=triples):
+        facts.setdefault(match["index"], []).append(FactKey(match["subject"], match["fact"]))
+    unmatched = [row for row in triples if row["index"] not in facts]
+    by_id = [row for row in rows if "fact" in row]
+    existing = {row["fact"] for row in graph.read("sample/facts", rows=by_id)} if by_id else set()
+    for row in by_id:
+        if row["fact"] in existing:
+            facts[int(row["index"])] = [FactKey(str(row["subject"]), str(row["fact"]))]
+    for index, result in _find_by_names(graph, unmatched, as_of):
+        if isinstance(result, str):
+            problems[index] = result
+        else:
+            facts[index] = [result]
+    for row in rows:
+        if "name" in row:
+            try:
+                facts[int(row["index"])] = [find_fact(graph, str(row["name"]), as_of)]
+            except UnknownNameError as error:
+                problems[int(row["index"])] = str(error)
+    return dict(facts)
+
+
+def _find_by_names(graph: Graph, rows: Sequence[_Row], as_of: int) -> Iterator[tuple[int, FactKey | str]]:
+    """Yield the index of each line with a name in place of an id, with its fact or the problem."""
+    with_names = [row for row in rows if not all(_LIKE_AN_ID.fullmatch(str(row[end])) for end in _TSV_COLUMNS)]
+    if not with_names:
         return
     relations = names_of_relations(graph)
-    texts = {str(row[end]) for row in named for end in ("subject", "object")}
+    texts = {str(row["subject"]) for row in with_names} | {str(row["object"]) for row in with_names}
     *_, entities = entities_called(graph, texts)
-    for row in named:
-        index, subject, relation, object_ = int(row["index"]), *(str(row[end]) for end in _TSV_COLUMNS)
-        ids = relations.get(relation.lower(), ())
-        unknown = [text for text in (subject, object_) if not entities.get(text)]
-        if not ids:
-            yield index, f"no relation is called {relation!r}{close_relations(relation, relations)}."
-        elif unknown:
-            yield index, f"no entity is called {unknown[0]!r}."
-        else:
-            try:
-                key = the_fact(
-                    graph, f"{subject} | {relation} | {object_}", entities[subject], ids, entities[object_], as_of
-                )
-            except UnknownNameError as error:
-                yield index, str(error)
-            else:
-                if key is not None:
-                    yield index, key
+    for row in with_names:
+        result = _find_triple(graph, row, relations, entities, as_of)
+        if result is not None:
+            yield int(row["index"]), result
+
+
+def _find_triple(
+    graph: Graph,
+    row: _Row,
+    relations: Mapping[str, Sequence[str]],
+    entities: Mapping[str, Sequence[str]],
+    as_of: int,
+) -> FactKey | str | None:
+    """Return the fact of a line, or the problem; None if the graph lacks it."""
+    subject, relation, object_ = (str(row[end]) for end in _TSV_COLUMNS)
+    ids = relations.get(relation.lower(), ())
+    if not ids:
+        return f"no relation is called {relation!r}{close_relations(relation, relations)}."
+    for text in (subject, object_):
+        if not entities.get(text):
+            return f"no entity is called {text!r}."
+    try:
+        return fact_among(
+            graph, f"{subject} | {relation} | {object_}", entities[subject], ids, entities[object_], as_of
+        )
+    except UnknownNameError as error:
+        return str(error)
 
 
 def _lines(file: TextIO, name: str) -> Iterator[tuple[int, str]]:
@@ -263,32 +280,32 @@ def _lines(file: TextIO, name: str) -> Iterator[tuple[int, str]]:
         ) from error
 
 
-def _parsed(line: str, number: int) -> tuple[_Row | None, str | None]:
+def _parse(line: str, number: int) -> tuple[_Row | None, str | None]:
     text = line.strip()
     if not text:
         return None, None
     if text.startswith("{"):
         try:
-            read = msgspec.json.decode(text, type=_Line)
+            entry = msgspec.json.decode(text, type=_Line)
         except (msgspec.DecodeError, UnicodeError) as error:
             return None, f"{error}."
         except RecursionError:
             return None, "nested too deeply."
-        subject = _id(read.subject)
-        if read.fact is not None:
-            return {"index": number, "subject": subject, "fact": read.fact}, None
-        if read.relation is None or read.object is None:
+        subject = _id(entry.subject)
+        if entry.fact is not None:
+            return {"index": number, "subject": subject, "fact": entry.fact}, None
+        if entry.relation is None or entry.object is None:
             return None, "has neither `fact` nor both of `relation` and `object`."
-        return {"index": number, "subject": subject, "relation": read.relation, "object": _id(read.object)}, None
+        return {"index": number, "subject": subject, "relation": entry.relation, "object": _id(entry.object)}, None
     parts = text.split("\t")
     if number == 1 and tuple(parts[:3]) == _TSV_COLUMNS:
         return None, None
     if len(parts) == 1:
-        return {"index": number, "named": text}, None
+        return {"index": number, "name": text}, None
     if len(parts) < 3:
         return None, f"{len(parts)} columns where 3 are expected ({', '.join(_TSV_COLUMNS)}), or a JSON object."
     return {"index": number, **dict(zip(_TSV_COLUMNS, parts, strict=False))}, None
 
 
-def _id(named: str | _Id) -> str:
-    return named if isinstance(named, str) else named.id
+def _id(entity: str | _Id) -> str:
+    return entity if isinstance(entity, str) else entity.id

@@ -1,13 +1,14 @@
-"""Semantic distractors: those most like the object, by the features they share.
+"""Semantic distractors: entities similar to the object by shared features.
 
-Section 3.3 of the distractor paper; docs/methods/distractor-strategies.md. :mod:`.features` says what features are
-and how they weigh, :mod:`.nearest` finds those most like the object, and the graph turns down who is no distractor.
-Where too few share anything with the object, others of its type follow at random (:mod:`.pool_draws`), marked as
-unlike it.
+Section 3.3 of the distractor paper; docs/methods/distractor-strategies.md. :mod:`.features` defines features
+and their weights, :mod:`.nearest` finds the most similar entities, and the graph rejects entities that are not
+distractors. If too few share a feature with the object, random members of its type follow (:mod:`.pool_draws`), marked
+as unlike it.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,21 +20,21 @@ from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.nearest import Search
 from kgprobe.sampling.pool_draws import Draw, go_through
 
-# How many shared features a reason names.
+# Number of shared features in a reason.
 SHOWN_FEATURES = 3
 
 
 @dataclass(slots=True)
 class _Ranking:
-    """Of one fact: whom its distractors have to be like, and those that were found.
+    """The search state of a fact.
 
     Attributes:
-        entity: the object's number; -1 where it was not loaded itself.
-        groups: its types' places in the index; without a type, the relation's.
-        ranked: the best entities that share a feature with the object, whether they are distractors or not.
+        entity: number of the object; -1 if it was not loaded as an entity.
+        groups: places of its types in the index; without a type, that of the relation.
+        ranked: the best entities that share a feature with the object, distractors or not.
         scores: of these.
         found: the distractors among them.
-        complete: whether the groups have no more that share one.
+        complete: True if the groups have no more entities with a shared feature.
     """
 
     key: FactKey
@@ -46,7 +47,7 @@ class _Ranking:
 
 
 class SemanticDistractors:
-    """Finds the distractors most like each fact's object, in one graph."""
+    """Distractors most similar to each fact's object, in one graph."""
 
     name = "semantic"
 
@@ -55,14 +56,14 @@ class SemanticDistractors:
         graph: Graph,
         weighting: str = "tf-idf",
     ) -> None:
-        """Open the index of the graph's features, or make it.
+        """Open the index of the graph's features, or compute it.
 
         Args:
             weighting: of features: ``tf-idf`` or ``bm25``.
 
         Raises:
             UnknownNameError: there is no such weighting.
-            KgprobeError: nothing was loaded into the graph yet, or something is being loaded into it now.
+            KgprobeError: the graph is empty, or data is being loaded into it.
         """
         self._graph = graph
         self._weighting = weighting
@@ -71,37 +72,34 @@ class SemanticDistractors:
         self._relations = {row["id"]: row["label"] or row["id"] for row in graph.read("sample/relations")}
 
     def describe(self) -> dict[str, Any]:
-        """The strategy and its weighting; see :class:`~kgprobe.sampling.distractors.Retriever`."""
+        """Return the strategy and its weighting; see :class:`~kgprobe.sampling.distractors.Retriever`."""
         parameters = {"k1": K1, "b": B} if self._weighting == "bm25" else {}
         return {"strategy": self.name, "weighting": self._weighting, **parameters}
 
     def retrieve(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
-        """The distractors most like each fact's object; see :class:`~kgprobe.sampling.distractors.Retriever`.
+        """Return the most similar distractors; see :class:`~kgprobe.sampling.distractors.Retriever`.
 
-        Those that share no feature with the object come last, in random order; nothing else here is random.
+        Entities without a shared feature come last, in random order; nothing else is random.
 
         Cost: a search for each object (:meth:`.nearest.Search.nearest`), a look-up in the graph for each distractor.
         """
         rankings = self._begin(keys)
         pending = [ranking for ranking in rankings if not ranking.complete]
-        # Some of the best are no distractors: what is true often resembles what is true.
-        wanted = count + count // 4 + 8
+        # Some of the best are rejected: true objects are often similar.
+        size = count + count // 4 + 8
         while pending:
-            untested = self._extend(pending, wanted)
-            tested = admissible(
-                self._graph, [(one.key, new.tolist()) for one, new in zip(pending, untested, strict=True)]
-            )
-            for ranking, found in zip(pending, tested, strict=True):
-                ranking.found |= found
+            candidates = self._extend(pending, size)
+            for ranking, accepted in zip(pending, admissible(self._graph, candidates), strict=True):
+                ranking.found |= accepted
             pending = [ranking for ranking in pending if len(ranking.found) < count and not ranking.complete]
-            wanted *= 2
+            size *= 2
         self._fill_up(rankings, count, seed)
         return self._explained([(ranking, list(ranking.found)[:count]) for ranking in rankings])
 
     def _fill_up(self, rankings: Sequence[_Ranking], count: int, seed: Sequence[int]) -> None:
-        """Add random members of the groups where too few are like the object.
+        """Add random members of the groups if too few are similar to the object.
 
-        All that share a feature with it have been looked at by then and are few, so hardly a draw is in vain.
+        All entities with a shared feature have been tested by then and are few, so few draws are wasted.
         """
         short = [ranking for ranking in rankings if len(ranking.found) < count and ranking.entity >= 0]
         members: dict[tuple[int, ...], Int32s] = {(): np.empty(0, dtype=np.int32)}
@@ -109,8 +107,8 @@ class SemanticDistractors:
         for ranking in short:
             groups = ranking.groups
             if groups not in members:
-                its = [self._index.members[group] for group in groups]
-                members[groups] = its[0] if len(its) == 1 else np.unique(np.concatenate(its))
+                lists = [self._index.members[group] for group in groups]
+                members[groups] = lists[0] if len(lists) == 1 else np.unique(np.concatenate(lists))
             draw: Draw[Distractor] = Draw.of_members(ranking.key, members[groups], seed)
             draw.found = ranking.found
             draws.append(draw)
@@ -131,39 +129,41 @@ class SemanticDistractors:
         names = [("type", type_) for type_ in target["types"]] or [("relation", target["relation"])]
         return tuple(self._index.group_ids[name] for name in names if name in self._index.group_ids)
 
-    def _extend(self, rankings: Sequence[_Ranking], wanted: int) -> list[Int32s]:
-        """Rank more entities for each, and return those that are new."""
+    def _extend(self, rankings: Sequence[_Ranking], size: int) -> list[tuple[FactKey, list[int]]]:
+        """Rank more entities for each fact, and return the new ones."""
         nearest: dict[tuple[int, tuple[int, ...]], tuple[Int32s, Floats]] = {}
-        untested = []
+        new: list[tuple[FactKey, list[int]]] = []
         for ranking in rankings:
-            like = (ranking.entity, ranking.groups)
-            if like not in nearest:
-                nearest[like] = self._search.nearest(ranking.entity, ranking.groups, wanted)
+            query = (ranking.entity, ranking.groups)
+            if query not in nearest:
+                nearest[query] = self._search.nearest(ranking.entity, ranking.groups, size)
             before = len(ranking.ranked)
-            ranked, scores = nearest[like]
+            ranked, scores = nearest[query]
             sharing = int(np.count_nonzero(scores > 0))
             ranking.ranked, ranking.scores = ranked[:sharing], scores[:sharing]
-            ranking.complete = sharing < wanted
-            untested.append(ranking.ranked[before:])
-        return untested
+            ranking.complete = sharing < size
+            new.append((ranking.key, ranking.ranked[before:].tolist()))
+        return new
 
     def _explained(self, chosen: Sequence[tuple[_Ranking, Sequence[int]]]) -> list[list[Distractor]]:
-        """The chosen distractors, each with a word on how like the object it is, and in what."""
-        shared = [[self._shared(ranking.entity, number) for number in numbers] for ranking, numbers in chosen]
-        features = {feature for one in shared for its in one for feature in its}
-        names = self._names(features)
+        """Return the chosen distractors, each with its similarity and the shared features as a reason."""
+        shared: dict[tuple[int, int], list[int]] = {}
+        for ranking, numbers in chosen:
+            for number in numbers:
+                shared[ranking.entity, number] = self._shared(ranking.entity, number)
+        names = self._names(set(chain.from_iterable(shared.values())))
         explained = []
-        for (ranking, numbers), its in zip(chosen, shared, strict=True):
+        for ranking, numbers in chosen:
             scores = dict(zip(ranking.ranked.tolist(), ranking.scores.tolist(), strict=True))
             distractors = []
-            for number, features_ in zip(numbers, its, strict=True):
+            for number in numbers:
                 distractor = ranking.found[number]
                 unlike = number not in scores
-                why = "shares no feature with it"
+                reason = "shares no feature with it"
                 if not unlike:
-                    in_what = ", ".join(names[feature] for feature in features_)
-                    why = f"{self._likeness(ranking, scores[number])}: {in_what}"
-                distractors.append(replace(distractor, reason=f"{distractor.reason}; {why}", unlike=unlike))
+                    features = ", ".join(names[feature] for feature in shared[ranking.entity, number])
+                    reason = f"{self._likeness(ranking, scores[number])}: {features}"
+                distractors.append(replace(distractor, reason=f"{distractor.reason}; {reason}", unlike=unlike))
             explained.append(distractors)
         return explained
 
@@ -172,12 +172,12 @@ class SemanticDistractors:
             return f"cosine {score / self._index.divisors[ranking.entity]:.2f}"
         return f"BM25 {score:.1f}"
 
-    def _shared(self, one: int, other: int) -> list[int]:
-        """The weightiest features that two entities share; none that is a part of one before it."""
+    def _shared(self, entity: int, other: int) -> list[int]:
+        """Return the shared features of two entities with the largest weights, without parts of chosen pairs."""
         index = self._index
-        features = np.intersect1d(index.features[one], index.features[other], assume_unique=True)
+        features = np.intersect1d(index.features[entity], index.features[other], assume_unique=True)
         single = (index.relations[features] < 0) | (index.entities[features] < 0)
-        # Of equal weight, pairs before their parts.
+        # Ties: pairs before their parts.
         order = np.lexsort((single, -index.weights[features]))
         chosen: list[int] = []
         relations: set[int] = set()
@@ -194,7 +194,7 @@ class SemanticDistractors:
         return chosen
 
     def _names(self, features: Collection[int]) -> dict[int, str]:
-        """What features are called: ``country = France``, ``France`` as the object of whatever, ``country = …``."""
+        """Return names of features: ``country = France``, ``France`` (any relation), ``country = …`` (any object)."""
         index = self._index
         numbers = {int(index.entities[feature]) for feature in features}
         inside = sorted(number for number in numbers if 0 <= number < len(index.divisors))

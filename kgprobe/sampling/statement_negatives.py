@@ -1,11 +1,12 @@
-"""Negatives of facts: a fact with another subject, relation or object, which the graph has at no time.
+"""Negatives of facts: a fact with another subject, relation or object, absent from the graph at any time.
 
 Section 3 of the paper on evaluating with large graphs; docs/methods/statements.md. Candidates are drawn as
-distractors are, and turned down where the graph says the same: of both ends at any time, of an entity that shares a
-name with one of them, or by another relation in the same words, since a statement has words alone. Namesakes of the
-subject are looked for among the facts that end in the object, unless that has more than ``NAMESAKES_DEGREE`` facts.
+distractors are. A candidate is rejected if the graph contains the same statement: at any time, for a namesake of one of
+its ends, or by another relation with the same words. Namesakes of the subject are searched among the facts of the
+object, unless it has more than ``NAMESAKES_DEGREE`` facts.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -20,15 +21,15 @@ from kgprobe.sampling.linked_relations import LinkedRelations
 from kgprobe.sampling.pool_draws import SHUFFLED_MEMBERS, Draw, PoolDraws, Test, by_number, generator_of, go_through
 from kgprobe.sampling.subjects import subject_pool
 
-# What is replaced.
+# Replaced parts.
 SUBJECT, RELATION, OBJECT = "subject", "relation", "object"
 ENDS = (SUBJECT, RELATION, OBJECT)
 REPLACED = (*ENDS, "any")
 
-# Namesakes of the subject are looked for where the object has at most this many facts.
+# Maximum number of facts of an object among which namesakes of the subject are searched.
 NAMESAKES_DEGREE = 10_000
 
-# Sets these draws apart from all others that follow from the same seed.
+# Separates these draws from others with the same seed.
 _SEEDS = {SUBJECT: 11, RELATION: 12, OBJECT: 13, "any": 14}
 
 
@@ -37,7 +38,7 @@ class FalseFact:
     """A fact with one of its parts replaced.
 
     Attributes:
-        replaced: which of ``ENDS``.
+        replaced: one of ``ENDS``.
         subject, relation, object: ids.
     """
 
@@ -51,7 +52,7 @@ class FalseFact:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A false fact, if the graph does not have it, with all names of both ends."""
+    """A possible negative, with all names of both ends."""
 
     fact: FalseFact
     subject_names: Sequence[str]
@@ -59,7 +60,7 @@ class _Candidate:
 
 
 class StatementNegatives:
-    """Draws negatives of one graph's facts; remembers the members of kinds, and the relations between kinds."""
+    """Negatives of one graph's facts; members of kinds and relations between kinds are cached."""
 
     def __init__(
         self,
@@ -73,33 +74,33 @@ class StatementNegatives:
         """Draw from this graph.
 
         Args:
-            words: what says each relation, by id: relations that share some say the same.
-            relations: ids of those that may stand in the place of another.
-            replace: one of ``REPLACED``; with ``any`` each negative has a place of its own, drawn at random.
-            any_type: whether any entity (in place of a literal: any literal) or relation may stand there. Otherwise an
-                entity is replaced by one that shares a type with it (without a type: by another subject, or object of
-                the same datatype, of the relation), a relation by one that the graph has between such entities.
+            words: wordings of each relation, by id; relations with a common wording are equivalent.
+            relations: ids of the relations that may replace another.
+            replace: one of ``REPLACED``; with ``any`` the part is drawn at random for each negative.
+            any_type: True allows any entity (any literal for a literal) or relation as a replacement. Otherwise an
+                entity is replaced by one that shares a type (without a type: by another subject, or object of the same
+                datatype, of the relation), a relation by one that the graph has between such entities.
         """
         self._graph = graph
         self._order = sorted(relations)
-        self._alike = _that_say_the_same(words)
+        self._alike = _equivalent(words)
         self._places = ENDS if replace == "any" else (replace,)
         self._any_type = any_type
         self._draws = PoolDraws(graph)
         self._linked = LinkedRelations(graph)
 
     def draw(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[FalseFact]]:
-        """Distinct negatives of each fact, uniform over all it has in a place, in random order.
+        """Draw distinct negatives of each fact uniformly among those of a part, in random order.
 
         Args:
             keys: facts of the graph.
-            count: how many are wanted for each.
-            seed: what the draws follow from; whatever stands beside a fact has no say.
+            count: number of negatives per fact.
+            seed: of the draws, which do not depend on the other facts.
 
         Returns:
-            one list a fact, in the order of the keys; shorter than ``count`` where the graph has no more.
+            One list per fact, in the order of the keys; shorter than ``count`` if the graph has fewer.
 
-        Cost: for each place some walks through the facts of what is drawn and of both ends; see :mod:`.pool_draws` and
+        Cost: for each part some walks through the facts of the candidates and of both ends; see :mod:`.pool_draws` and
         :mod:`.linked_relations`.
         """
         if not keys:
@@ -135,7 +136,7 @@ class StatementNegatives:
             pool_of = object_pool if place == OBJECT else subject_pool
             pools = {fact: pool_of(row) for fact, row in rows.items()}
             return self._draws.draw([fact.key for fact in facts], pools, count, seed, test)
-        return _drawn([_of_all(fact.key, rows[fact.key.fact]["total"], seed) for fact in facts], count, test)
+        return _draw_all([_of_all(fact.key, rows[fact.key.fact]["total"], seed) for fact in facts], count, test)
 
     def _other_relations(
         self,
@@ -149,26 +150,26 @@ class StatementNegatives:
         possible = [set(self._order) for _ in facts]
         if not self._any_type:
             links = self._linked.links([subject_pool(subjects[fact.key.fact]) for fact in facts])
-            for fact, relations, its in zip(facts, possible, links, strict=True):
+            for fact, relations, of_subject in zip(facts, possible, links, strict=True):
                 row = objects[fact.key.fact]
                 types = frozenset(type_["id"] for type_ in row["types"])
-                relations &= {link.relation for link in its if link.leads_to(types, row["datatype"])}
+                relations &= {link.relation for link in of_subject if link.leads_to(types, row["datatype"])}
         draws: list[Draw[FalseFact]] = []
         for fact, relations in zip(facts, possible, strict=True):
             others = relations - self._alike.get(fact.relation, {fact.relation})
             numbers = [number for number, relation in enumerate(self._order) if relation in others]
             draws.append(Draw.of_members(fact.key, np.array(numbers, dtype=np.int64), seed))
-        return _drawn(draws, count, lambda tried: self._false(tried, self._with_relations(by_key, tried)))
+        return _draw_all(draws, count, lambda tried: self._false(tried, self._with_relations(by_key, tried)))
 
     def _with_entities(
         self, place: str, facts: Mapping[FactKey, AskedFact], tried: "_Tried"
     ) -> "list[tuple[str, int, _Candidate]]":
-        """The facts with the entities of these numbers, as far as these can stand there; by fact and number."""
-        asked = []
+        """Return candidates with the entities of these numbers, as (fact, number, candidate)."""
+        requests = []
         for key, numbers in tried:
             fact = facts[key]
             ends = (fact.object, key.subject) if place == OBJECT else (key.subject, fact.object)
-            asked.append(
+            requests.append(
                 {
                     "fact": key.fact,
                     "replaced": ends[0],
@@ -178,9 +179,9 @@ class StatementNegatives:
                     "numbers": list(numbers),
                 }
             )
-        found = []
+        candidates = []
         by_fact = {key.fact: facts[key] for key, _ in tried}
-        for row in self._graph.read("sample/replacements", rows=asked, any_type=self._any_type):
+        for row in self._graph.read("sample/replacements", rows=requests, any_type=self._any_type):
             fact, names = by_fact[row["fact"]], _names(row["label"], row["aliases"])
             if not row["label"].strip():
                 continue
@@ -190,32 +191,27 @@ class StatementNegatives:
             else:
                 false = _changed(fact, place, subject=row["id"], subject_label=row["label"])
                 candidate = _Candidate(false, names, _object_names(fact))
-            found.append((row["fact"], row["number"], candidate))
-        return found
+            candidates.append((row["fact"], row["number"], candidate))
+        return candidates
 
     def _with_relations(
         self, facts: Mapping[FactKey, AskedFact], tried: "_Tried"
     ) -> "list[tuple[str, int, _Candidate]]":
-        """The facts with the relations of these numbers; by fact and number."""
-        return [
-            (
-                key.fact,
-                number,
-                _Candidate(
-                    _changed(facts[key], RELATION, relation=self._order[number]),
-                    _subject_names(facts[key]),
-                    _object_names(facts[key]),
-                ),
-            )
-            for key, numbers in tried
-            for number in numbers
-        ]
+        """Return candidates with the relations of these numbers, as (fact, number, candidate)."""
+        candidates = []
+        for key, numbers in tried:
+            fact = facts[key]
+            names = _subject_names(fact), _object_names(fact)
+            for number in numbers:
+                false = _changed(fact, RELATION, relation=self._order[number])
+                candidates.append((key.fact, number, _Candidate(false, *names)))
+        return candidates
 
     def _false(
         self, tried: "_Tried", candidates: "Sequence[tuple[str, int, _Candidate]]"
     ) -> list[dict[int, FalseFact]]:
-        """Those of the candidates that the graph does not say."""
-        said: set[int] = set()
+        """Return the candidates that the graph does not contain, by fact and number."""
+        contained: set[int] = set()
         rows = [
             {
                 "index": index,
@@ -227,36 +223,36 @@ class StatementNegatives:
             for index, (_, _, candidate) in enumerate(candidates)
         ]
         if rows:
-            said |= {row["index"] for row in self._graph.read("sample/said", rows=rows)}
+            contained |= {row["index"] for row in self._graph.read("sample/said", rows=rows)}
         rows = [
             {**row, "names": candidate.subject_names}
             for index, (row, (_, _, candidate)) in enumerate(zip(rows, candidates, strict=True))
-            if index not in said
+            if index not in contained
         ]
         if rows:
-            found = self._graph.read("sample/said_of_namesakes", rows=rows, max_degree=NAMESAKES_DEGREE)
-            said |= {row["index"] for row in found}
-        return by_number(
-            tried,
-            (
-                (fact, number, candidate.fact)
-                for index, (fact, number, candidate) in enumerate(candidates)
-                if index not in said
-            ),
-        )
+            matches = self._graph.read("sample/said_of_namesakes", rows=rows, max_degree=NAMESAKES_DEGREE)
+            contained |= {row["index"] for row in matches}
+        accepted = []
+        for index, (fact, number, candidate) in enumerate(candidates):
+            if index not in contained:
+                accepted.append((fact, number, candidate.fact))
+        return by_number(tried, accepted)
 
 
-# Facts, each with the numbers that are tried for it.
+# Facts, each with the tried numbers.
 _Tried: TypeAlias = Sequence[tuple[FactKey, Sequence[int]]]
 
 
-def _that_say_the_same(relations: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
-    """By relation all that share words with it, itself among them."""
-    by_words: dict[str, set[str]] = {}
+def _equivalent(relations: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
+    """Return the relations with a common wording by relation, including itself."""
+    by_wording: defaultdict[str, set[str]] = defaultdict(set)
     for relation, words in relations.items():
-        for said in words:
-            by_words.setdefault(said, set()).add(relation)
-    return {relation: {relation}.union(*(by_words[said] for said in words)) for relation, words in relations.items()}
+        for wording in words:
+            by_wording[wording].add(relation)
+    equivalent = {}
+    for relation, words in relations.items():
+        equivalent[relation] = {relation}.union(*(by_wording[wording] for wording in words))
+    return equivalent
 
 
 def _changed(fact: AskedFact, replaced: str, **other: str) -> FalseFact:
@@ -283,20 +279,20 @@ def _object_names(fact: AskedFact) -> list[str]:
 
 
 def _of_all(key: FactKey, total: int, seed: Sequence[int]) -> Draw[FalseFact]:
-    """From all entities; few are gone through, so that none is missed."""
+    """Return draws from all entities; few are shuffled, so that none is missed."""
     if total <= SHUFFLED_MEMBERS:
         return Draw.of_members(key, np.arange(total), seed)
     return Draw(key, generator_of(key, seed), None, None, total, 1.0)
 
 
-def _drawn(draws: Sequence[Draw[FalseFact]], count: int, test: Test[FalseFact]) -> list[list[FalseFact]]:
+def _draw_all(draws: Sequence[Draw[FalseFact]], count: int, test: Test[FalseFact]) -> list[list[FalseFact]]:
     go_through(draws, count, test)
     return [list(draw.found.values())[:count] for draw in draws]
 
 
 def _mixed(lists: Sequence[Sequence[FalseFact]], count: int, generator: np.random.Generator) -> list[FalseFact]:
-    """So many of several lists, each from one drawn at random among those that have more."""
-    rests = [list(reversed(each)) for each in lists]
+    """Return ``count`` negatives, each from a list drawn at random among those with more."""
+    rests = [list(reversed(negatives)) for negatives in lists]
     mixed: list[FalseFact] = []
     while len(mixed) < count and any(rests):
         rest = rests[generator.integers(len(rests))]

@@ -1,11 +1,10 @@
-"""Temporal distractors: what was right before, then what is like the right object.
+"""Temporal distractors: former objects, then semantic distractors.
 
 Section 3.3 of the distractor paper; docs/methods/distractor-strategies.md. The former objects of a fact's subject and
-relation, which held until a day before ``as_of`` and hold no more, come first, the nearest in time to the fact before
-the others; semantic distractors follow. A former object is wrong only after a sentence that speaks of today
-(:func:`kgprobe.verbalize.tense.speaks_of_today`); after others, semantic distractors stand alone. Time is compared by
-the middle of the intervals, in days: of an interval whose end is open, ``as_of`` is taken for its end, and of one whose
-start is open, its end for its start.
+relation, which held only before ``as_of``, come first, sorted by their distance in time from the fact. Semantic
+distractors follow. A former object is wrong only after a sentence in the present tense
+(:func:`kgprobe.verbalize.tense.speaks_of_today`); other sentences have semantic distractors only. The distance is that
+of the middles of the intervals, in days: an open end counts as ``as_of``, an open start as the end.
 """
 
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from kgprobe.sampling.semantic import SemanticDistractors
 
 
 class TemporalDistractors:
-    """Finds former objects, which are marked as such (:attr:`Distractor.former`), then semantic distractors."""
+    """Former objects (marked by :attr:`Distractor.former`), then semantic distractors."""
 
     name = "temporal-semantic"
 
@@ -30,61 +29,58 @@ class TemporalDistractors:
         as_of: int,
         weighting: str = "tf-idf",
     ) -> None:
-        """As :class:`~kgprobe.sampling.semantic.SemanticDistractors`, whose arguments and errors these are.
+        """Open the index of features, see :class:`~kgprobe.sampling.semantic.SemanticDistractors`.
 
         Args:
-            as_of: what ended before this date (``yyyymmdd``) is former.
+            as_of: date (``yyyymmdd``); objects that ended before it are former.
         """
         self._graph = graph
         self._as_of = as_of
         self.semantic = SemanticDistractors(graph, weighting)
 
     def describe(self) -> dict[str, Any]:
-        """The strategy and the weighting of features; see :class:`~kgprobe.sampling.distractors.Retriever`."""
+        """Return the strategy and the weighting; see :class:`~kgprobe.sampling.distractors.Retriever`."""
         return {**self.semantic.describe(), "strategy": self.name}
 
     def retrieve(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
-        """Former objects, then what is like the object; see :class:`~kgprobe.sampling.distractors.Retriever`.
+        """Return former objects, then similar ones; see :class:`~kgprobe.sampling.distractors.Retriever`.
 
-        Random is the order of those that share no feature with the object, and nothing else.
+        Only the order of entities without a feature in common with the object is random.
 
         Cost: a walk through the facts of each subject, and that of semantic distractors.
         """
-        former = [its[:count] for its in self._former(keys)]
-        lacking = [index for index, its in enumerate(former) if len(its) < count]
+        retrieved = [distractors[:count] for distractors in self._former(keys)]
+        lacking = [index for index, distractors in enumerate(retrieved) if len(distractors) < count]
         semantic = self.semantic.retrieve([keys[index] for index in lacking], count, seed) if lacking else []
-        retrieved = list(former)
-        for index, like in zip(lacking, semantic, strict=True):
-            taken = {distractor.number for distractor in former[index]}
-            others = [distractor for distractor in like if distractor.number not in taken]
-            retrieved[index] = [*former[index], *others][:count]
+        for index, similar in zip(lacking, semantic, strict=True):
+            former = {distractor.number for distractor in retrieved[index]}
+            others = [distractor for distractor in similar if distractor.number not in former]
+            retrieved[index] = [*retrieved[index], *others][:count]
         return retrieved
 
     def _former(self, keys: Sequence[FactKey]) -> list[list[Distractor]]:
         nearest: dict[str, dict[int, Row]] = {key.fact: {} for key in keys}
         rows = self._graph.read("sample/former", rows=[key._asdict() for key in keys], as_of=self._as_of)
-        # An object that held more than once counts by its nearest interval.
+        # The nearest interval of an object counts.
         for row in sorted(rows, key=self._order):
             nearest[row["fact"]].setdefault(row["number"], row)
-        rows_of = [(key, list(nearest[key.fact])) for key in keys]
-        return [
-            [
-                replace(distractor, reason=f"{distractor.reason}; held until {its[number]['end']}", former=True)
-                for number, distractor in found.items()
-            ]
-            for found, its in zip(
-                admissible(self._graph, rows_of, self._as_of), (nearest[key.fact] for key in keys), strict=True
-            )
-        ]
+        candidates = [(key, list(nearest[key.fact])) for key in keys]
+        former: list[list[Distractor]] = []
+        for key, distractors in zip(keys, admissible(self._graph, candidates, self._as_of), strict=True):
+            former.append([])
+            for number, distractor in distractors.items():
+                reason = f"{distractor.reason}; held until {nearest[key.fact][number]['end']}"
+                former[-1].append(replace(distractor, reason=reason, former=True))
+        return former
 
     def _order(self, row: Row) -> tuple[int, int, int]:
-        """Nearest in time first; of equals, what ended last, then by number."""
-        asked = self._middle(row["from"], row["until"])
+        """Return a sort key: the distance in time, then the latest end, then the number."""
+        current = self._middle(row["from"], row["until"])
         former = self._middle(row["former_from"], row["former_until"])
-        return abs(asked - former), -row["former_until"], row["number"]
+        return abs(current - former), -row["former_until"], row["number"]
 
     def _middle(self, first: int | None, last: int | None) -> int:
-        """The middle of an interval; twice its day number, which is whole."""
+        """Return twice the day number of the middle of an interval, an integer."""
         end = self._as_of if last is None else last
         start = end if first is None else first
         return day_number(start) + day_number(end)

@@ -109,7 +109,7 @@ def test_each_is_drawn_with_the_same_probability(graph: Graph) -> None:
 
 
 def test_a_large_kind_shows_its_relations_in_a_sample(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgprobe.sampling.linked_relations.LOOKED_AT", 5)
+    monkeypatch.setattr("kgprobe.sampling.linked_relations.SAMPLE_SIZE", 5)
     monkeypatch.setattr(pool_draws, "LISTED_MEMBERS", 0)
     monkeypatch.setattr(pool_draws, "LISTED_SHARE", 0)
     entities = [

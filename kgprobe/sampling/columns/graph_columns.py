@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from kgprobe.graph.client import Graph, Row
 from kgprobe.progress import Wait
-from kgprobe.sampling.graph_cache import kept_for
+from kgprobe.sampling.graph_cache import cached_folder
 from kgprobe.sampling.lists import Lists, lists_of, lists_of_rows, mapped_array, mapped_lists
 
 Int16s = NDArray[np.int16]
@@ -125,7 +125,9 @@ def open_columns(graph: Graph) -> GraphColumns:
 def kept_columns(graph: Graph) -> Path:
     """The folder of the columns; see :func:`open_columns`."""
     title = "Reading the graph into columns"
-    return kept_for(graph, "columns", "all", FORMAT, title, lambda folder, wait: _make(graph, folder, wait), columns_of)
+    return cached_folder(
+        graph, "columns", "all", FORMAT, title, lambda folder, wait: _make(graph, folder, wait), columns_of
+    )
 
 
 def columns_of(folder: Path) -> GraphColumns:

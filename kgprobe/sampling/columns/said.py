@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kgprobe.graph.client import Graph
 from kgprobe.sampling.columns.graph_columns import FORMAT, GraphColumns, UInt64s, open_columns
-from kgprobe.sampling.graph_cache import kept_for
+from kgprobe.sampling.graph_cache import cached_folder
 from kgprobe.sampling.lists import Lists, mapped_array
 
 Bools = NDArray[np.bool_]
@@ -69,7 +69,7 @@ class Said:
 def kept_said(graph: Graph) -> Path:
     """The folder of what the graph says as it is now, made beside its columns; as :func:`.open_columns` does."""
     title = "Reading what the graph says"
-    return kept_for(
+    return cached_folder(
         graph, "columns", "said", FORMAT, title, lambda folder, _: said_in(open_columns(graph)).save(folder), said_of
     )
 
