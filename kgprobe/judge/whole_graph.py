@@ -24,7 +24,7 @@ from kgprobe.probes.statements.words import StatementWords
 from kgprobe.progress import share_counter
 from kgprobe.sampling.columns.graph_columns import GraphColumns, Int64s, columns_of
 from kgprobe.sampling.columns.said import Said, mixed, said_of
-from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, Negatives
+from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, NegativeArrays
 from kgprobe.sampling.columns.unions import below
 from kgprobe.sampling.seeded_order import seeded_number
 from kgprobe.sampling.statement_negatives import ENDS
@@ -111,7 +111,7 @@ class GraphJudge:
         )
 
     def _verbalize(
-        self, facts: Int64s, bases: NDArray[np.uint64], negatives: Negatives
+        self, facts: Int64s, bases: NDArray[np.uint64], negatives: NegativeArrays
     ) -> tuple[list[str | None], list[str | None]]:
         """Return each fact's statement and its negatives, fact by fact; and the reason of a fact without any."""
         columns, count = self._columns, self._settings.negatives
@@ -180,7 +180,7 @@ class GraphJudge:
         self,
         facts: Int64s,
         ids: Sequence[str],
-        negatives: Negatives,
+        negatives: NegativeArrays,
         texts: Sequence[str | None],
         reasons: Sequence[str | None],
         probabilities: Floats,

@@ -1,1 +1,1 @@
-"""Which facts are asked, and which negatives and distractors stand beside them."""
+"""Selection of facts to ask, and of their negatives and distractors."""

@@ -87,7 +87,7 @@ def open_features(graph: Graph, weighting: str) -> FeatureIndex:
     """Return the index of the graph's current state, from the cache (:func:`.graph_cache.cached_folder`) or computed.
 
     Raises:
-        UnknownNameError: there is no such weighting.
+        UnknownNameError: the weighting is unknown.
         KgprobeError: the graph is empty, or data is being loaded into it.
 
     Cost: from the cache, some file headers (files are mapped into memory); else a scan of the graph, and memory of some

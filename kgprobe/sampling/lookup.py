@@ -45,7 +45,7 @@ def find_fact(graph: Graph, name: str, as_of: int) -> FactKey:
         as_of: date (``yyyymmdd``) that selects the current one of several terms of a triple.
 
     Raises:
-        UnknownNameError: there is no such fact, or more than one; the message lists the candidates.
+        UnknownNameError: no fact has the name, or several have it; the message lists the candidates.
 
     Cost: a walk through the facts of the subject; a scan of the entities if they are named by labels, and of the facts
     if the name is the id of a fact that does not begin with its subject's id.
@@ -80,7 +80,7 @@ def find_facts(graph: Graph, names: FactKey | str | Iterable[FactKey | str], as_
 
     Raises:
         ArgumentError: an element is neither a name nor a key.
-        UnknownNameError: there is no such fact, or more than one.
+        UnknownNameError: no fact has a name, or several have it.
     """
     keys = keys_of(graph, [names] if isinstance(names, (str, FactKey)) else names, as_of)
     existing = {row["fact"] for row in graph.read("sample/facts", rows=[key._asdict() for key in keys])}

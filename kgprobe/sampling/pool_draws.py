@@ -86,7 +86,7 @@ class Draw(Generic[T]):
         shuffled: all members of a small pool in random order, each tried once; else None.
         listed: all members of a listed pool; None if numbers below ``total`` are drawn.
         share: probability that a drawn number is in the pool.
-        found: accepted entities by number.
+        accepted: accepted entities by number.
         tried: number of tried numbers.
     """
 
@@ -96,7 +96,7 @@ class Draw(Generic[T]):
     listed: NDArray[np.int64] | None
     total: int
     share: float
-    found: dict[int, T] = field(default_factory=dict)
+    accepted: dict[int, T] = field(default_factory=dict)
     tried: int = 0
 
     @classmethod
@@ -109,7 +109,7 @@ class Draw(Generic[T]):
 
     def numbers(self, count: int) -> list[int]:
         """Return the next numbers to try: more than are missing, since some will be rejected."""
-        missing = count - len(self.found)
+        missing = count - len(self.accepted)
         size = missing + missing // 4 + 4
         if self.shuffled is not None:
             chosen = self.shuffled[self.tried : self.tried + size]
@@ -124,7 +124,7 @@ class Draw(Generic[T]):
 
     def is_open(self, count: int) -> bool:
         """Return True if entities are missing and more can be tried."""
-        return len(self.found) < count and (self.shuffled is not None or self.tried < PATIENCE * count / self.share)
+        return len(self.accepted) < count and (self.shuffled is not None or self.tried < PATIENCE * count / self.share)
 
 
 def generator_of(key: FactKey, seed: Sequence[int]) -> np.random.Generator:
@@ -133,14 +133,14 @@ def generator_of(key: FactKey, seed: Sequence[int]) -> np.random.Generator:
 
 
 def go_through(draws: Sequence[Draw[T]], count: int, test: Test[T]) -> None:
-    """Draw until ``count`` entities are accepted for each fact, or there are no more."""
+    """Draw until ``count`` entities are accepted for each fact, or the pool is exhausted."""
     pending = [draw for draw in draws if draw.is_open(count)]
     while pending:
         rows = [(draw, draw.numbers(count)) for draw in pending]
         rows = [(draw, numbers) for draw, numbers in rows if numbers]
         accepted = test([(draw.key, numbers) for draw, numbers in rows])
         for (draw, _), entities in zip(rows, accepted, strict=True):
-            draw.found |= entities
+            draw.accepted |= entities
         pending = [draw for draw, _ in rows if draw.is_open(count)]
 
 
@@ -168,7 +168,7 @@ class PoolDraws:
         """
         draws: list[Draw[T]] = self._begin(keys, pools, seed)
         go_through(draws, count, test)
-        return [list(draw.found.values())[:count] for draw in draws]
+        return [list(draw.accepted.values())[:count] for draw in draws]
 
     def _begin(self, keys: Sequence[FactKey], pools: Mapping[str, Pool], seed: Sequence[int]) -> list[Draw[T]]:
         listed = (pool.lists for pool in pools.values() if pool.is_listed)

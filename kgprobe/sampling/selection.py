@@ -206,20 +206,10 @@ def read_facts(graph: Graph, file: TextIO, name: str, as_of: int) -> Selection:
     return Selection(list(keys), missing)
 
 
-def _find_rows(
-    graph: Graph, rows: Sequence[_Row], as_of: int, problems: dict[int, str]
-) -> dict[int, Sequence[FactKey]]:
+def _find_rows(graph: Graph, rows: Sequence[_Row], as_of: int, problems: dict[int, str]) -> dict[int, list[FactKey]]:
     """Return the facts of parsed lines by their numbers, and add the problems of lines without one."""
-    facts: dict[int, list[FactKey]] = {}
-    triples = [row for row in rows if "relation" in row]
-    for match in graph.read("sample/triples", rows=triples):
-        facts.setdefault(match["index"], []).append(FactKey(match["subject"], match["fact"]))
-    unmatched = [row for row in triples if row["index"] not in facts]
-    by_id = [row for row in rows if "fact" in row]
-    existing = {row["fact"] for row in graph.read("sample/facts", rows=by_id)} if by_id else set()
-    for row in by_id:
-        if row["fact"] in existing:
-            facts[int(row["index"])] = [FactKey(str(row["subject"]), str(row["fact"]))]
+    facts = _find_by_ids(graph, rows)
+    unmatched = [row for row in rows if "relation" in row and row["index"] not in facts]
     for index, result in _find_by_names(graph, unmatched, as_of):
         if isinstance(result, str):
             problems[index] = result
@@ -231,7 +221,21 @@ def _find_rows(
                 facts[int(row["index"])] = [find_fact(graph, str(row["name"]), as_of)]
             except UnknownNameError as error:
                 problems[int(row["index"])] = str(error)
-    return dict(facts)
+    return facts
+
+
+def _find_by_ids(graph: Graph, rows: Sequence[_Row]) -> dict[int, list[FactKey]]:
+    """Return the facts of lines with ids by their numbers."""
+    facts: dict[int, list[FactKey]] = {}
+    triples = [row for row in rows if "relation" in row]
+    for match in graph.read("sample/triples", rows=triples):
+        facts.setdefault(match["index"], []).append(FactKey(match["subject"], match["fact"]))
+    by_id = [row for row in rows if "fact" in row]
+    existing = {row["fact"] for row in graph.read("sample/facts", rows=by_id)} if by_id else set()
+    for row in by_id:
+        if row["fact"] in existing:
+            facts[int(row["index"])] = [FactKey(str(row["subject"]), str(row["fact"]))]
+    return facts
 
 
 def _find_by_names(graph: Graph, rows: Sequence[_Row], as_of: int) -> Iterator[tuple[int, FactKey | str]]:

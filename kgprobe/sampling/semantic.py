@@ -33,7 +33,7 @@ class _Ranking:
         groups: places of its types in the index; without a type, that of the relation.
         ranked: the best entities that share a feature with the object, distractors or not.
         scores: of these.
-        found: the distractors among them.
+        accepted: the distractors among them.
         complete: True if the groups have no more entities with a shared feature.
     """
 
@@ -42,7 +42,7 @@ class _Ranking:
     groups: tuple[int, ...]
     ranked: Int32s = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     scores: Floats = field(default_factory=lambda: np.empty(0))
-    found: dict[int, Distractor] = field(default_factory=dict)
+    accepted: dict[int, Distractor] = field(default_factory=dict)
     complete: bool = False
 
 
@@ -62,7 +62,7 @@ class SemanticDistractors:
             weighting: of features: ``tf-idf`` or ``bm25``.
 
         Raises:
-            UnknownNameError: there is no such weighting.
+            UnknownNameError: the weighting is unknown.
             KgprobeError: the graph is empty, or data is being loaded into it.
         """
         self._graph = graph
@@ -89,19 +89,19 @@ class SemanticDistractors:
         size = count + count // 4 + 8
         while pending:
             candidates = self._extend(pending, size)
-            for ranking, accepted in zip(pending, admissible(self._graph, candidates), strict=True):
-                ranking.found |= accepted
-            pending = [ranking for ranking in pending if len(ranking.found) < count and not ranking.complete]
+            for ranking, distractors in zip(pending, admissible(self._graph, candidates), strict=True):
+                ranking.accepted |= distractors
+            pending = [ranking for ranking in pending if len(ranking.accepted) < count and not ranking.complete]
             size *= 2
         self._fill_up(rankings, count, seed)
-        return self._explained([(ranking, list(ranking.found)[:count]) for ranking in rankings])
+        return self._explained([(ranking, list(ranking.accepted)[:count]) for ranking in rankings])
 
     def _fill_up(self, rankings: Sequence[_Ranking], count: int, seed: Sequence[int]) -> None:
         """Add random members of the groups if too few are similar to the object.
 
         All entities with a shared feature have been tested by then and are few, so few draws are wasted.
         """
-        short = [ranking for ranking in rankings if len(ranking.found) < count and ranking.entity >= 0]
+        short = [ranking for ranking in rankings if len(ranking.accepted) < count and ranking.entity >= 0]
         members: dict[tuple[int, ...], Int32s] = {(): np.empty(0, dtype=np.int32)}
         draws = []
         for ranking in short:
@@ -110,7 +110,7 @@ class SemanticDistractors:
                 lists = [self._index.members[group] for group in groups]
                 members[groups] = lists[0] if len(lists) == 1 else np.unique(np.concatenate(lists))
             draw: Draw[Distractor] = Draw.of_members(ranking.key, members[groups], seed)
-            draw.found = ranking.found
+            draw.accepted = ranking.accepted
             draws.append(draw)
         go_through(draws, count, lambda rows: admissible(self._graph, rows))
 
@@ -157,7 +157,7 @@ class SemanticDistractors:
             scores = dict(zip(ranking.ranked.tolist(), ranking.scores.tolist(), strict=True))
             distractors = []
             for number in numbers:
-                distractor = ranking.found[number]
+                distractor = ranking.accepted[number]
                 unlike = number not in scores
                 reason = "shares no feature with it"
                 if not unlike:

@@ -287,7 +287,7 @@ def _of_all(key: FactKey, total: int, seed: Sequence[int]) -> Draw[FalseFact]:
 
 def _draw_all(draws: Sequence[Draw[FalseFact]], count: int, test: Test[FalseFact]) -> list[list[FalseFact]]:
     go_through(draws, count, test)
-    return [list(draw.found.values())[:count] for draw in draws]
+    return [list(draw.accepted.values())[:count] for draw in draws]
 
 
 def _mixed(lists: Sequence[Sequence[FalseFact]], count: int, generator: np.random.Generator) -> list[FalseFact]:

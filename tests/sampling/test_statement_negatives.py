@@ -9,7 +9,7 @@ from scipy import stats
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact
-from kgprobe.sampling import false_facts as module
+from kgprobe.sampling import statement_negatives as module
 from kgprobe.sampling import pool_draws
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.statement_negatives import ENDS, FalseFact, StatementNegatives

@@ -1,4 +1,4 @@
-"""The facts that a run can ask, as places in a graph's columns."""
+"""Askable facts of a run, as places in a graph's columns."""
 
 from collections.abc import Sequence
 
@@ -12,13 +12,13 @@ from kgprobe.sampling.keys import FactKey
 
 
 class AskableFacts:
-    """Facts of some relations that are current at a date and have a name at both ends, in the order of the columns.
+    """Facts of some relations that are current at a date and have names at both ends, in the order of the columns.
 
-    A fact's position in this order names it during a run. Memory: eight bytes a fact; all else is mapped from disk.
+    The position of a fact in this order identifies it during a run. Memory: 8 bytes per fact; columns are on disk.
     """
 
     def __init__(self, columns: GraphColumns, relations: Sequence[str], as_of: int) -> None:
-        """Find them. Cost: some passes over all facts of the graph."""
+        """Select the facts. Cost: some passes over all facts of the graph."""
         self.columns = columns
         self.places = columns.askable(relations, as_of)
 
@@ -31,27 +31,29 @@ class AskableFacts:
         return FactKey(subject.as_py(), self.columns.fact_ids[place].as_py())
 
     def positions(self, facts: Sequence[str]) -> NDArray[np.int64]:
-        """The positions of facts by their ids, shape (facts,); -1 for one that is not among them.
+        """Return the positions of facts by their ids, shape (facts,); -1 for an unknown id.
 
-        Cost: one pass over all facts of the graph, whatever ``facts`` are.
+        Cost: one pass over all facts of the graph.
         """
-        wanted = pa.array(facts, type=self.columns.fact_ids.type)
-        places = pc.index_in(wanted, value_set=self.columns.fact_ids).fill_null(-1).to_numpy(zero_copy_only=False)
-        at = np.minimum(np.searchsorted(self.places, places), max(0, len(self.places) - 1))
-        found = (places >= 0) & (self.places[at] == places) if len(self.places) else np.zeros(len(places), np.bool_)
-        return np.where(found, at, -1).astype(np.int64)
+        if not len(self.places):
+            return np.full(len(facts), -1, np.int64)
+        ids = pa.array(facts, type=self.columns.fact_ids.type)
+        places = pc.index_in(ids, value_set=self.columns.fact_ids).fill_null(-1).to_numpy(zero_copy_only=False)
+        positions = np.minimum(np.searchsorted(self.places, places), len(self.places) - 1)
+        is_askable = (places >= 0) & (self.places[positions] == places)
+        return np.where(is_askable, positions, -1).astype(np.int64)
 
     @property
     def subjects(self) -> NDArray[np.int32]:
-        """Entities, as places in the columns, shape (facts,)."""
+        """Subjects as places in the columns, shape (facts,)."""
         return self.columns.subjects[self.places]
 
     @property
     def objects(self) -> NDArray[np.int32]:
-        """Likewise."""
+        """Objects as places in the columns, shape (facts,)."""
         return self.columns.objects[self.places]
 
     @property
     def relations(self) -> NDArray[np.int32]:
-        """Relations, as places in the columns, shape (facts,)."""
+        """Relations as places in the columns, shape (facts,)."""
         return self.columns.relations[self.places]

@@ -1,14 +1,14 @@
-"""A whole graph as columns on disk, for whoever goes through all of its facts.
+"""A whole graph as columns on disk, to process all of its facts.
 
-One scan reads it. Entities stand in the order of their ids, facts in that of subject, relation, object and id; so the
-same graph has the same columns whatever the engine, and in whichever order it was loaded. An entity is its place in
-that order from here on, and so are a relation, a type and a fact.
+One scan reads the graph. Entities are sorted by id, facts by subject, relation, object and id, so the same graph has
+the same columns for every engine and order of loading. Entities, relations, types and facts are identified by their
+places in these orders.
 """
 
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -29,28 +29,28 @@ Int64s = NDArray[np.int64]
 UInt64s = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 
-# Changes whenever the files mean something else.
+# Version of the files.
 FORMAT = 1
-# Entities that are Python objects at a time, while the others are columns.
+# Number of entities that are Python objects at the same time.
 _ROWS = 20_000
-# Bounds of facts that begin or end at no known time.
+# Bounds of facts without a known begin or end.
 ALWAYS, FOREVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
 class GraphColumns:
-    """What is known of a graph's entities and facts, mapped into memory.
+    """The entities and facts of a graph, mapped into memory.
 
     Attributes:
-        entity_ids, labels: of entities, Arrow texts.
-        popularities: of entities, shape (entities,); NaN where it is not known.
-        degrees: how many facts each is in, shape (entities,).
-        datatypes: of literals, by their place in ``datatype_names``; -1 of what is no literal.
+        entity_ids, labels: of entities, Arrow strings.
+        popularities: of entities, shape (entities,); NaN where unknown.
+        degrees: number of facts of each entity, shape (entities,).
+        datatypes: of literals, as places in ``datatype_names``; -1 for other entities.
         types: of each entity, ascending.
-        names: of each entity, a number for each label or alias that is not white space; the same for the same text.
-        fact_ids: Arrow texts.
+        names: of each entity, a hash of each label or alias that is not white space.
+        fact_ids: Arrow strings.
         subjects, relations, objects: of the facts, shape (facts,).
-        begins, ends: of the facts, ``yyyymmdd``; ``ALWAYS`` and ``FOREVER`` where there are none.
+        begins, ends: of the facts, ``yyyymmdd``; ``ALWAYS`` and ``FOREVER`` where unknown.
         relation_ids, type_ids, datatype_names: sorted.
     """
 
@@ -72,58 +72,58 @@ class GraphColumns:
     datatype_names: Sequence[str]
 
     def labels_of(self, entities: NDArray[Any]) -> list[str]:
-        """What entities are called."""
+        """Return the labels of entities."""
         labels: list[str] = self.labels.take(pa.array(entities)).to_pylist()
         return labels
 
     def places_of(self, entities: Sequence[str]) -> Int64s:
-        """The places of entities by their ids, shape (entities,); -1 for one that the graph has not.
+        """Return the places of entities by their ids, shape (entities,); -1 for an unknown id.
 
         Cost: one pass over all entities.
         """
-        wanted = pa.array(entities, type=self.entity_ids.type)
-        places = pc.index_in(wanted, value_set=self.entity_ids).fill_null(-1)
+        ids = pa.array(entities, type=self.entity_ids.type)
+        places = pc.index_in(ids, value_set=self.entity_ids).fill_null(-1)
         return np.asarray(places, dtype=np.int64)
 
     def type_labels(self) -> dict[str, str]:
-        """What types are called that are entities of the graph, by their ids. Cost: one pass over all entities."""
+        """Return the labels of the types that are entities, by their ids. Cost: one pass over all entities."""
         places = self.places_of(self.type_ids)
         known = [id_ for id_, place in zip(self.type_ids, places.tolist(), strict=True) if place >= 0]
         return dict(zip(known, self.labels_of(places[places >= 0]), strict=True))
 
     def named(self) -> NDArray[np.bool_]:
-        """Which entities have a label that is not white space, shape (entities,)."""
+        """Return True for entities with a label that is not white space, shape (entities,)."""
         return np.asarray(pc.not_equal(pc.utf8_trim_whitespace(self.labels), ""))
 
     def askable(self, relations: Iterable[str], as_of: int) -> Int64s:
-        """The facts of these relations that are current at ``as_of`` (``yyyymmdd``) with a name at both ends.
+        """Return the facts of these relations that are current at ``as_of`` (``yyyymmdd``) with names at both ends.
 
         Cost: some passes over all facts.
         """
-        wanted = np.zeros(len(self.relation_ids), dtype=bool)
+        is_asked = np.zeros(len(self.relation_ids), dtype=bool)
         places = {relation: place for place, relation in enumerate(self.relation_ids)}
-        wanted[[places[relation] for relation in relations if relation in places]] = True
+        is_asked[[places[relation] for relation in relations if relation in places]] = True
         has_label = np.asarray(pc.not_equal(self.labels, ""))
         current = (self.begins <= as_of) & (self.ends >= as_of)
         return np.flatnonzero(
-            wanted[self.relations] & current & has_label[self.subjects] & has_label[self.objects]
+            is_asked[self.relations] & current & has_label[self.subjects] & has_label[self.objects]
         ).astype(np.int64)
 
 
 def open_columns(graph: Graph) -> GraphColumns:
-    """The columns of the graph as it is now: from disk, or made and kept there, below ``columns`` in kgprobe's folder.
+    """Return the columns of the graph's current state, from the cache (:func:`.graph_cache.cached_folder`) or computed.
 
     Raises:
-        KgprobeError: nothing was loaded into the graph yet, or something is being loaded into it now.
+        KgprobeError: the graph is empty, or data is being loaded into it.
 
-    Cost: opening them, some file headers, since the files are mapped into memory; making them, a scan of the graph, and
-    memory of some 150 bytes for each fact, and for each entity of that and twice its names, while they are sorted.
+    Cost: from the cache, some file headers (files are mapped into memory); else a scan of the graph, and memory of some
+    150 bytes for each fact and entity, and twice the names, while sorting.
     """
     return columns_of(kept_columns(graph))
 
 
 def kept_columns(graph: Graph) -> Path:
-    """The folder of the columns; see :func:`open_columns`."""
+    """Return the folder of the columns; see :func:`open_columns`."""
     title = "Reading the graph into columns"
     return cached_folder(
         graph, "columns", "all", FORMAT, title, lambda folder, wait: _make(graph, folder, wait), columns_of
@@ -131,7 +131,7 @@ def kept_columns(graph: Graph) -> Path:
 
 
 def columns_of(folder: Path) -> GraphColumns:
-    """The columns in a folder."""
+    """Open the columns in a folder."""
     codes = msgspec.json.decode((folder / "codes.json").read_bytes())
     return GraphColumns(
         entity_ids=_texts(folder, "entity_ids"),
@@ -155,7 +155,7 @@ def columns_of(folder: Path) -> GraphColumns:
 
 @dataclass(slots=True)
 class _Codes:
-    """Numbers for texts in the order in which they come, until all are known."""
+    """Numbers for texts in the order of their first use."""
 
     numbers: dict[str, int]
 
@@ -163,7 +163,7 @@ class _Codes:
         return self.numbers.setdefault(text, len(self.numbers))
 
     def ranks(self) -> Int32s:
-        """For each number the place of its text among all, sorted."""
+        """Return the rank of each number's text among the sorted texts."""
         ranks = np.empty(len(self.numbers), dtype=np.int32)
         ranks[[self.numbers[text] for text in sorted(self.numbers)]] = np.arange(len(self.numbers))
         return ranks
@@ -185,33 +185,35 @@ def _make(graph: Graph, folder: Path, wait: Wait) -> None:
     entities.clear()
     _write_facts(folder, facts, place_of_number, relations.ranks())
     codes = {"relations": relations, "types": types, "datatypes": datatypes}
-    texts = {name: sorted(one.numbers) for name, one in codes.items()}
+    texts = {name: sorted(of_kind.numbers) for name, of_kind in codes.items()}
     (folder / "codes.json").write_bytes(msgspec.json.encode(texts))
 
 
 def _entities(rows: Sequence[Row], types: _Codes, datatypes: _Codes) -> dict[str, Any]:
-    """What becomes columns of entities, of one block."""
-    names = [
-        list(dict.fromkeys(name for name in (row["label"], *row["aliases"]) if name.strip())) if row["aliases"] else
-        [row["label"]] if row["label"].strip() else []
-        for row in rows
-    ]  # fmt: skip
+    """Return the columns of a block of entities."""
+    names: list[list[str]] = []
+    type_codes: list[list[int]] = []
+    datatype_codes: list[int] = []
+    for row in rows:
+        names.append([name for name in dict.fromkeys((row["label"], *row["aliases"])) if name.strip()])
+        type_codes.append([types.of(type_) for type_ in dict.fromkeys(row["types"])])
+        datatype_codes.append(datatypes.of(row["datatype"]) if row["datatype"] else -1)
     starts = np.cumsum([0, *map(len, names)])
-    hashes = numbers_of_texts([name for its in names for name in its])
+    hashes = numbers_of_texts(list(chain.from_iterable(names)))
     return {
         "numbers": np.array([row["number"] for row in rows], dtype=np.int64),
         "ids": pa.array([row["id"] for row in rows], pa.large_string()),
         "labels": pa.array([row["label"] for row in rows], pa.large_string()),
         "popularities": np.array([row["popularity"] for row in rows], dtype=np.float64),
         "degrees": np.array([row["degree"] for row in rows], dtype=np.int32),
-        "datatypes": np.array([datatypes.of(row["datatype"]) if row["datatype"] else -1 for row in rows], np.int16),
-        "types": lists_of_rows([[types.of(one) for one in dict.fromkeys(row["types"])] for row in rows], np.int32),
+        "datatypes": np.array(datatype_codes, np.int16),
+        "types": lists_of_rows(type_codes, np.int32),
         "names": Lists(starts, hashes),
     }
 
 
 def _facts(rows: Sequence[Row], relations: _Codes) -> Any:
-    """The facts of one block, with numbers in place of entities and relations."""
+    """Return the facts of a block, with numbers in place of entities and relations."""
     ids: list[str] = []
     columns = [array(code) for code in "iiiqq"]
     subjects, codes, objects, begins, ends = columns
@@ -231,7 +233,7 @@ def _facts(rows: Sequence[Row], relations: _Codes) -> Any:
 def _write_entities(
     folder: Path, blocks: Sequence[dict[str, Any]], type_ranks: Int32s, datatype_ranks: Int32s
 ) -> Int32s:
-    """Write entities in their order; the place of each by its number."""
+    """Write sorted entities, and return the place of each number."""
 
     def joined(name: str) -> NDArray[Any]:
         return np.concatenate([block[name] for block in blocks]) if blocks else np.empty(0, np.int64)
@@ -244,7 +246,7 @@ def _write_entities(
     np.save(folder / "popularities.npy", joined("popularities")[order])
     np.save(folder / "degrees.npy", joined("degrees")[order])
     datatypes = joined("datatypes")[order]
-    # What is no literal has -1, and so the last place, which is added.
+    # Index -1 of other entities is the appended last place.
     np.save(folder / "datatypes.npy", np.append(datatype_ranks, -1)[datatypes].astype(np.int16))
     types = _in_order([block["types"] for block in blocks], order)
     owners = np.repeat(np.arange(len(types)), types.lengths(np.arange(len(types))))
@@ -258,7 +260,7 @@ def _write_entities(
 
 
 def _in_order(blocks: Sequence[Lists[Any]], order: Int64s) -> Lists[Any]:
-    """The lists of all blocks, in another order."""
+    """Return the lists of all blocks in another order."""
     lengths = np.concatenate([np.diff(block.starts) for block in blocks]) if blocks else np.empty(0, np.int64)
     values = np.concatenate([block.values for block in blocks]) if blocks else np.empty(0, np.int32)
     joined = Lists(np.concatenate([[0], np.cumsum(lengths)]), values)
@@ -267,7 +269,7 @@ def _in_order(blocks: Sequence[Lists[Any]], order: Int64s) -> Lists[Any]:
 
 
 def _write_facts(folder: Path, blocks: Sequence[Any], place_of_number: Int32s, relation_ranks: Int32s) -> None:
-    """Write facts in their order."""
+    """Write sorted facts."""
     table = pa.concat_tables(blocks) if blocks else _facts([], _Codes({}))
 
     def column(name: str) -> NDArray[Any]:
@@ -280,7 +282,7 @@ def _write_facts(folder: Path, blocks: Sequence[Any], place_of_number: Int32s, r
     }
     keys = {**{name: pa.array(values) for name, values in columns.items()}, "ids": table["id"]}
     order = np.asarray(pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys]), dtype=np.int64)
-    # An object whose node came into being while the graph was read has a number and no row.
+    # An object that was created while the graph was read has a number, but no row.
     order = order[columns["objects"][order] >= 0]
     for name, values in columns.items():
         np.save(folder / f"{name}.npy", values[order])
@@ -290,7 +292,7 @@ def _write_facts(folder: Path, blocks: Sequence[Any], place_of_number: Int32s, r
 
 
 def numbers_of_texts(texts: Sequence[str]) -> UInt64s:
-    """A number for each text, the same for the same text, and for another with a chance of 2⁻⁶⁴."""
+    """Return a hash of each text; two different texts have equal hashes with probability 2⁻⁶⁴."""
     import pandas as pd
 
     hashes: UInt64s = pd.util.hash_array(np.array(texts, dtype=object), categorize=False)
@@ -298,14 +300,14 @@ def numbers_of_texts(texts: Sequence[str]) -> UInt64s:
 
 
 def members_by(owners: Int64s, members: Int64s, count: int) -> Lists[np.int32]:
-    """The members of each owner, ascending, each once."""
+    """Return the distinct members of each owner, ascending."""
     size = int(members.max(initial=0)) + 1
     owners, members = np.divmod(np.unique(owners * np.int64(size) + members), size)
     return lists_of(owners, members.astype(np.int32), count)
 
 
 def _save_texts(folder: Path, name: str, texts: Any) -> None:
-    """Write Arrow texts such that they can be mapped into memory, as one array."""
+    """Write Arrow strings as one array that can be mapped into memory."""
     whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     table = pa.table({"text": whole})
     with pa.OSFile(str(folder / f"{name}.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:

@@ -1,7 +1,7 @@
-"""Whether a graph says a statement, at any time, for millions of statements: by keys that are looked up.
+"""Look-up of millions of statements in a graph, at any time, by sorted hashes.
 
-As :mod:`kgprobe.sampling.statement_negatives` asks it: of a subject, of what it is a fact of by the same relation, of
-another object that shares a name with the statement's, or of another subject that shares a name with its subject.
+As in :mod:`kgprobe.sampling.statement_negatives`, a statement is in the graph if a fact has its subject, its relation
+and an object with a common name, or its object, its relation and a subject with a common name.
 """
 
 from dataclasses import dataclass
@@ -18,24 +18,24 @@ from kgprobe.sampling.lists import Lists, mapped_array
 
 Bools = NDArray[np.bool_]
 
-# Facts whose keys are made at a time.
+# Number of facts per block.
 _FACTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a graph says.
+    """The statements of a graph.
 
     Attributes:
-        of_subjects: a number for each fact's subject, relation, and each name of its object; ascending.
-        of_objects: a number for each fact's object, relation, and each name of its subject; ascending.
+        of_subjects: hash of each fact's subject, relation, and each name of its object; ascending.
+        of_objects: hash of each fact's object, relation, and each name of its subject; ascending.
     """
 
     of_subjects: UInt64s
     of_objects: UInt64s
 
     def save(self, folder: Path) -> None:
-        """Write it into a folder."""
+        """Write the hashes into a folder."""
         np.save(folder / "said_of_subjects.npy", self.of_subjects)
         np.save(folder / "said_of_objects.npy", self.of_objects)
 
@@ -47,27 +47,27 @@ class Said:
         objects: NDArray[Any],
         alike: Lists[np.int32],
     ) -> Bools:
-        """Which statements it says.
+        """Return True for statements in the graph, shape (statements,).
 
         Args:
             names: of entities.
             subjects, relations, objects: of the statements, shape (statements,).
-            alike: for each relation those that are said in the same words, itself among them.
+            alike: relations with a common wording, by relation, including itself.
 
-        Cost: for each statement as many look-ups as its ends have names, for each of these relations.
+        Cost: for each statement a look-up for each name of its ends and each of these relations.
         """
         places, lengths = alike.places(relations)
         rows = np.repeat(np.arange(len(relations)), lengths)
         codes = alike.values[places]
         said = np.zeros(len(relations), dtype=bool)
         for keys, ends, others in ((self.of_subjects, subjects, objects), (self.of_objects, objects, subjects)):
-            made, owners = keys_of(ends[rows], codes, others[rows], names)
-            said[rows[owners[_among(keys, made)]]] = True
+            statements, owners = keys_of(ends[rows], codes, others[rows], names)
+            said[rows[owners[_among(keys, statements)]]] = True
         return said
 
 
 def kept_said(graph: Graph) -> Path:
-    """The folder of what the graph says as it is now, made beside its columns; as :func:`.open_columns` does."""
+    """Return the folder of the statements of the graph's current state, see :func:`.open_columns`."""
     title = "Reading what the graph says"
     return cached_folder(
         graph, "columns", "said", FORMAT, title, lambda folder, _: said_in(open_columns(graph)).save(folder), said_of
@@ -75,53 +75,53 @@ def kept_said(graph: Graph) -> Path:
 
 
 def open_said(graph: Graph) -> Said:
-    """What the graph says as it is now; see :func:`kept_said`."""
+    """Return the statements of the graph's current state."""
     return said_of(kept_said(graph))
 
 
 def said_in(columns: GraphColumns) -> Said:
-    """What a graph says. Memory: 16 bytes for each fact and name of its ends, while they are sorted."""
+    """Return the statements of columns. Memory: 16 bytes for each fact and name of its ends, while sorting."""
 
-    def made(ends: NDArray[Any], others: NDArray[Any]) -> UInt64s:
-        parts = [
-            keys_of(ends[part], columns.relations[part], others[part], columns.names)[0]
-            for first in range(0, len(ends), _FACTS)
-            for part in (slice(first, first + _FACTS),)
-        ]
-        return np.unique(np.concatenate(parts)) if parts else np.empty(0, dtype=np.uint64)
+    def keys(ends: NDArray[Any], others: NDArray[Any]) -> UInt64s:
+        parts = [np.empty(0, dtype=np.uint64)]
+        for first in range(0, len(ends), _FACTS):
+            part = slice(first, first + _FACTS)
+            parts.append(keys_of(ends[part], columns.relations[part], others[part], columns.names)[0])
+        return np.unique(np.concatenate(parts))
 
-    return Said(made(columns.subjects, columns.objects), made(columns.objects, columns.subjects))
+    return Said(keys(columns.subjects, columns.objects), keys(columns.objects, columns.subjects))
 
 
 def said_of(folder: Path) -> Said:
-    """What :meth:`Said.save` wrote."""
+    """Open hashes that :meth:`Said.save` has written."""
     return Said(mapped_array(folder, "said_of_subjects"), mapped_array(folder, "said_of_objects"))
 
 
 def keys_of(
     ends: NDArray[Any], relations: NDArray[Any], others: NDArray[Any], names: Lists[np.uint64]
 ) -> tuple[UInt64s, NDArray[np.int64]]:
-    """Numbers of an end, a relation and each name of the other end; and from which row each is."""
+    """Return hashes of an end, a relation and each name of the other end, and the row of each hash."""
     places, lengths = names.places(others)
     rows = np.repeat(np.arange(len(others)), lengths)
     return mixed(ends[rows], relations[rows], names.values[places]), rows
 
 
 def mixed(*parts: "NDArray[Any] | int") -> UInt64s:
-    """Numbers that are as good as random and follow from their parts (splitmix64's finishing, part by part)."""
+    """Return hashes of parts (the finalizer of splitmix64, part by part)."""
     state = np.uint64(0)
     with np.errstate(over="ignore"):
         for part in parts:
-            given = np.asarray(part).astype(np.uint64)
-            state = (state ^ given) + np.uint64(0x9E3779B97F4A7C15)
+            value = np.asarray(part).astype(np.uint64)
+            state = (state ^ value) + np.uint64(0x9E3779B97F4A7C15)
             state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
             state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
             state = state ^ (state >> np.uint64(31))
     return np.asarray(state)
 
 
-def _among(keys: UInt64s, wanted: UInt64s) -> Bools:
+def _among(keys: UInt64s, values: UInt64s) -> Bools:
+    """Return True for values among sorted keys."""
     if not len(keys):
-        return np.zeros(len(wanted), dtype=bool)
-    found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.asarray(keys[found] == wanted)
+        return np.zeros(len(values), dtype=bool)
+    places = np.minimum(np.searchsorted(keys, values), len(keys) - 1)
+    return np.asarray(keys[places] == values)

@@ -1,4 +1,4 @@
-"""Negatives out of columns, against the definition on an enumerable graph, on both engines."""
+"""NegativeArrays out of columns, against the definition on an enumerable graph, on both engines."""
 
 from collections import Counter
 from pathlib import Path
@@ -13,7 +13,7 @@ from kgprobe.records import Entity, Fact
 from kgprobe.sampling.columns import unions
 from kgprobe.sampling.columns.graph_columns import GraphColumns, open_columns
 from kgprobe.sampling.columns.said import open_said
-from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, Negatives
+from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, NegativeArrays
 from kgprobe.sampling.seeded_order import seeded_number
 from kgprobe.sampling.statement_negatives import ENDS
 from tests.sampling.naive_negatives import RELATIONS, Naive, Triple, graph_of
@@ -32,7 +32,7 @@ def bases_of(columns: GraphColumns, facts: np.ndarray, seed: int) -> np.ndarray:
 
 def drawn(
     columns: GraphColumns, negatives: ColumnNegatives, facts: np.ndarray, count: int, seed: int = 0
-) -> tuple[Negatives, list[list[Triple]]]:
+) -> tuple[NegativeArrays, list[list[Triple]]]:
     found = negatives.draw(facts, bases_of(columns, facts, seed), count)
     ids = columns.entity_ids.to_pylist()
     return found, [
