@@ -9,8 +9,8 @@ from scipy import stats
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact
-from kgprobe.sampling import statement_negatives as module
 from kgprobe.sampling import pool_draws
+from kgprobe.sampling import statement_negatives as module
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.statement_negatives import ENDS, FalseFact, StatementNegatives
 from tests.sampling.naive_negatives import RELATIONS, Naive, Triple, graph_of
