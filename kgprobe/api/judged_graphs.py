@@ -9,7 +9,13 @@ from kgprobe.api.measuring import open_measurement
 from kgprobe.arguments import whole_number
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home
-from kgprobe.judge.judged_facts import SweepConfig, is_sweep, read_names, read_sweep, stream_judged_facts
+from kgprobe.judge.judged_facts import (
+    PredictionConfig,
+    is_judged_graph,
+    read_judged_graph,
+    read_names,
+    stream_judged_facts,
+)
 from kgprobe.judge.labelled import labelled_statements, set_aside
 from kgprobe.results.judged_graph import TYPES, JudgedGraph
 from kgprobe.results.measurement import Measurement
@@ -48,8 +54,8 @@ def judged_graph(
     if raw and labels is not None:
         raise ArgumentError("labels", "and `raw`, which omits the correction, exclude each other.")
     own, path = home() / "sweeps" / sweep, Path(sweep)
-    folder = path if is_sweep(path) and not is_sweep(own) else own
-    config = read_sweep(folder)
+    folder = path if is_judged_graph(path) and not is_judged_graph(own) else own
+    config = read_judged_graph(folder)
     missing = missing_shards(folder, range(config.shards))
     own = home() / "probes" / config.judge.labels
     notes: list[str] = []
@@ -81,7 +87,7 @@ def judged_graph(
 
 
 def _correct(
-    config: SweepConfig,
+    config: PredictionConfig,
     figures: WholeGraph,
     measured: Measurement,
     facts: Sequence[LabelledMetrics],
@@ -99,7 +105,7 @@ def _correct(
 
 
 def _labels_or_why(
-    config: SweepConfig, labels: Measurement | str | Path | None, own: Path
+    config: PredictionConfig, labels: Measurement | str | Path | None, own: Path
 ) -> tuple[Measurement | None, str]:
     """Return labels that correct the figures, or the reason why there are none.
 
@@ -120,7 +126,7 @@ def _labels_or_why(
     return measured, ""
 
 
-def _refuse(config: SweepConfig, measured: Measurement) -> None:
+def _refuse(config: PredictionConfig, measured: Measurement) -> None:
     """Raise an error unless labels are a random sample of the judged facts."""
     name = measured.folder.name
     if measured.kind.name != "labels":
@@ -170,7 +176,7 @@ def _short(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _learned(config: SweepConfig, measured: Measurement, own: Path) -> frozenset[str] | None:
+def _learned(config: PredictionConfig, measured: Measurement, own: Path) -> frozenset[str] | None:
     """Return ids of the facts in the judge's training set; None if its labels are missing."""
     if measured.folder.name == config.judge.labels:
         trained = measured

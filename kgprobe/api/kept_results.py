@@ -96,9 +96,9 @@ def _comparison(kind: str, folder: Path) -> Iterator[Kept]:
 
 
 def _sweep(kind: str, folder: Path) -> Iterator[Kept]:
-    from kgprobe.judge.judged_facts import read_sweep
+    from kgprobe.judge.judged_facts import read_judged_graph
 
-    config = read_sweep(folder)
+    config = read_judged_graph(folder)
     headline = f"{config.judge.answers_of}, judged on {config.facts:,} facts"
     yield _kept(kind, folder, folder.name, headline, writes=f"kgprobe report {folder.name}")
 

@@ -111,13 +111,13 @@ def open_any(name: str | Path, graph: Graph | None = None) -> Reported:
 
 def judged_folder(name: str | Path) -> Path | None:
     """Return the folder of a judged graph, by its name in kgprobe's own folder or by its path; None if not found."""
-    from kgprobe.judge.judged_facts import is_sweep
+    from kgprobe.judge.judged_facts import is_judged_graph
 
     own, path = home() / "sweeps" / name, Path(name)
     # A damaged one in kgprobe's own folder counts: opening it reports the damage.
     if not is_path(name) and (own / CONFIG).exists():
         return own
-    return path if is_sweep(path) else None
+    return path if is_judged_graph(path) else None
 
 
 def latest_result(graph: Graph) -> Stored:

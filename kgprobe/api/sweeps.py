@@ -21,9 +21,9 @@ from kgprobe.graph.reversal import reversal_of
 from kgprobe.graph.state import graph_state
 from kgprobe.judge import SweepOptions
 from kgprobe.judge.files import Judge, check_judge
-from kgprobe.judge.judged_facts import NAMES, SweepJudge, SweepSettings
-from kgprobe.judge.on_ray import check_ray, sweep_on_ray
-from kgprobe.judge.whole_graph import SweepPlan
+from kgprobe.judge.judged_facts import NAMES, PredictionJudge, PredictionSettings
+from kgprobe.judge.on_ray import check_ray, predict_on_ray
+from kgprobe.judge.whole_graph import PredictionPlan
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
 from kgprobe.options import make_options
@@ -104,7 +104,7 @@ def judge_graph(
     labels = opened_judge.labels
     state = graph_state(graph)
     words = StatementWords.of(graph)
-    settings = SweepSettings(
+    settings = PredictionSettings(
         relations=_relations(graph, relations, words, labels, use_labels=not chosen.all_relations),
         as_of=labels["as_of"] if as_of is None else as_of_day(as_of),
         negatives=chosen.negatives,
@@ -116,7 +116,9 @@ def judge_graph(
     scorer = opened.local_scorer()
     opened.refresh()
     check_judge(opened_judge, scorer)
-    plan = SweepPlan(opened_judge, opened.name, opened.local, kept_columns(graph), kept_said(graph), words, settings)
+    plan = PredictionPlan(
+        opened_judge, opened.name, opened.local, kept_columns(graph), kept_said(graph), words, settings
+    )
     facts = len(columns_of(plan.columns).askable(settings.relations, settings.as_of))
     if not facts:
         raise KgprobeError(
@@ -132,7 +134,7 @@ def judge_graph(
     if chosen.ray is None:
         swept = predict_shards(folder, config, shards, plan.open(scorer).predict, share=share, callbacks=callbacks)
     else:
-        swept = sweep_on_ray(folder, config, shards, plan, chosen.ray, share=share, callbacks=callbacks)
+        swept = predict_on_ray(folder, config, shards, plan, chosen.ray, share=share, callbacks=callbacks)
     _keep_names(folder, columns_of(plan.columns), words)
     if not swept.complete:
         return Sweep(folder, swept, None)
@@ -195,7 +197,7 @@ def _kept(judged: JudgedGraph, group: GroupSums) -> dict[str, Any]:
 
 
 def _config(
-    judge: Judge, reader: Mapping[str, Any], settings: SweepSettings, words: StatementWords, shards: Shards
+    judge: Judge, reader: Mapping[str, Any], settings: PredictionSettings, words: StatementWords, shards: Shards
 ) -> dict[str, Any]:
     """Return the settings that predictions depend on, except the graph."""
     return {
@@ -205,7 +207,7 @@ def _config(
         "settings": msgspec.to_builtins(settings),
         "statements": words.present,
         "judge": msgspec.to_builtins(
-            SweepJudge(
+            PredictionJudge(
                 digest=judge.digest(),
                 answers_of=judge.answers_of,
                 layer=judge.layer,

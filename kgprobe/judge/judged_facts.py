@@ -66,7 +66,7 @@ SCHEMA = pa.schema(
 )
 
 
-class SweepSettings(msgspec.Struct, frozen=True):
+class PredictionSettings(msgspec.Struct, frozen=True):
     """Settings of statements and negatives.
 
     Attributes:
@@ -86,7 +86,7 @@ class SweepSettings(msgspec.Struct, frozen=True):
     seed: int
 
 
-class SweepJudge(msgspec.Struct, frozen=True):
+class PredictionJudge(msgspec.Struct, frozen=True):
     """The judge of the predictions, and its training data.
 
     Attributes:
@@ -110,7 +110,7 @@ class SweepJudge(msgspec.Struct, frozen=True):
     labels: str
 
 
-class SweepConfig(msgspec.Struct, frozen=True):
+class PredictionConfig(msgspec.Struct, frozen=True):
     """Configuration of predictions; the file contains more, which analyses do not read.
 
     Attributes:
@@ -122,26 +122,26 @@ class SweepConfig(msgspec.Struct, frozen=True):
     facts: int
     shards: int
     graph: str
-    settings: SweepSettings
-    judge: SweepJudge
+    settings: PredictionSettings
+    judge: PredictionJudge
 
 
-def read_sweep(folder: Path) -> SweepConfig:
+def read_judged_graph(folder: Path) -> PredictionConfig:
     """Return the configuration of a folder of predictions.
 
     Raises:
         KgprobeError: the folder has no predictions, or its configuration is damaged.
     """
     try:
-        return read_json(folder / CONFIG, SweepConfig, "Restore the file, or delete the folder of predictions.")
+        return read_json(folder / CONFIG, PredictionConfig, "Restore the file, or delete the folder of predictions.")
     except FileNotFoundError as error:
         raise KgprobeError(f"There are no predictions in {folder}; `kgprobe judge predict` makes them.") from error
 
 
-def is_sweep(folder: Path) -> bool:
+def is_judged_graph(folder: Path) -> bool:
     """Return True if a folder contains predictions for a graph."""
     try:
-        read_sweep(folder)
+        read_judged_graph(folder)
     except KgprobeError:
         return False
     return True

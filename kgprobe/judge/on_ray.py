@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError, how_to_install
-from kgprobe.judge.whole_graph import SweepPlan
+from kgprobe.judge.whole_graph import PredictionPlan
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop
 from kgprobe.running.predictions import (
     LOOK_SECONDS,
@@ -39,7 +39,7 @@ _PATIENCE = 10.0
 class ShardWorker:
     """A worker that loads the plan once, and then makes one shard after the other."""
 
-    def __init__(self, plan: SweepPlan, folder: Path, shards: Shards) -> None:
+    def __init__(self, plan: PredictionPlan, folder: Path, shards: Shards) -> None:
         """Load the model and map the columns."""
         self._graph_judge = plan.open()
         if len(self._graph_judge.facts) != shards.facts:
@@ -79,11 +79,11 @@ def check_ray() -> None:
         ) from error
 
 
-def sweep_on_ray(
+def predict_on_ray(
     folder: Path,
     config: Mapping[str, Any],
     shards: Shards,
-    plan: SweepPlan,
+    plan: PredictionPlan,
     workers: int,
     *,
     share: Share | None = None,
@@ -104,11 +104,13 @@ def sweep_on_ray(
         raise KgprobeError("Workers load the model by its name, so it cannot be a model object; pass its spec.")
     chosen = share or Share()
     with lock_share(folder, config, chosen):
-        stopped = _sweep(folder, shards, plan, workers, chosen, callbacks)
+        stopped = _predict(folder, shards, plan, workers, chosen, callbacks)
     return count_shards(folder, shards, stopped)
 
 
-def _sweep(folder: Path, shards: Shards, plan: SweepPlan, workers: int, share: Share, callbacks: Callbacks) -> Stop:
+def _predict(
+    folder: Path, shards: Shards, plan: PredictionPlan, workers: int, share: Share, callbacks: Callbacks
+) -> Stop:
     missing = missing_shards(folder, shards.numbers_of(share))
     own = shards.facts_of(share)
     done = own - sum(len(shards.places(number)) for number in missing)

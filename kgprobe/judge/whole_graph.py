@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgprobe.judge.files import Judge, check_judge
-from kgprobe.judge.judged_facts import SCHEMA, SweepSettings
+from kgprobe.judge.judged_facts import SCHEMA, PredictionSettings
 from kgprobe.judge.labelled import pick
 from kgprobe.judge.prompts import read_statements
 from kgprobe.models.local_options import LocalOptions
@@ -55,7 +55,7 @@ class GraphJudge:
         columns: GraphColumns,
         said: Said,
         words: StatementWords,
-        settings: SweepSettings,
+        settings: PredictionSettings,
     ) -> None:
         """Prepare predictions for facts of these columns.
 
@@ -247,7 +247,7 @@ def _triples(probabilities: Floats) -> pa.Array:
 
 
 @dataclass(frozen=True, slots=True)
-class SweepPlan:
+class PredictionPlan:
     """Judge, model and files of predictions for a graph.
 
     Attributes:
@@ -262,7 +262,7 @@ class SweepPlan:
     columns: Path
     said: Path
     words: StatementWords
-    settings: SweepSettings
+    settings: PredictionSettings
 
     def open(self, scorer: "Scorer | None" = None) -> GraphJudge:
         """Return the judge of the graph; load the model, unless a scorer is given."""

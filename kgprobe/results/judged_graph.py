@@ -19,7 +19,7 @@ from kgprobe.analysis.whole_graph import (
     GroupSums,
     WholeGraph,
 )
-from kgprobe.judge.judged_facts import SweepConfig
+from kgprobe.judge.judged_facts import PredictionConfig
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.results.result import Result
 from kgprobe.stats.design_based import Estimate
@@ -51,7 +51,7 @@ class JudgedGraph(Result):
     """
 
     folder: Path
-    config: SweepConfig
+    config: PredictionConfig
     missing: Sequence[int]
     graph: WholeGraph
     correction: Correction | None
