@@ -79,7 +79,7 @@ def test_negatives_are_drawn(home: dict[str, str]) -> None:
     options = ("sample", "negatives", *PRESIDENT, "--limit", "900")
     done = run(*options, "--json", **home)
     found = rows(done)
-    assert f"{len(found)} hard negatives, not 900: there are no more" in done.stderr
+    assert f"{len(found)} hard negatives, not 900: no more exist" in done.stderr
     shown = run(*options, **home, COLUMNS="200").stdout
     assert "United States of America · head of state · Donald Trump: hard negatives" in shown
     assert "until 2025-01-20" in shown

@@ -126,7 +126,7 @@ def test_what_does_not_qualify_is_told(graph: Graph, tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match="facts have 99 alternatives, too few for 6 to show and 12 to ask"):
         built(graph, tmp_path / "mc", alternatives=99)
     (tmp_path / "mc").mkdir()
-    with pytest.raises(ArgumentError, match=r"`folder` is .* there already"):
+    with pytest.raises(ArgumentError, match=r"`folder` is .* exists; name another"):
         built(graph, tmp_path / "mc")
 
 
@@ -200,11 +200,11 @@ BROKEN: list[tuple[list[dict[str, Any]], str]] = [
     ([row(8, answer=3)], r"1: `answer` is 3, which is 'o3' \(o3\), and the object is 'o0'"),
     ([row(8, answer=9)], r"1: `answer` is 9, and the 4 choices are counted from 0"),
     ([row(8, object="elsewhere")], r"1: `answer` is 0"),
-    ([row(8, choices=["o0"], choice_ids=["o0"])], r"1: `choices` has 1 of the 2"),
+    ([row(8, choices=["o0"], choice_ids=["o0"])], r"1: `choices` has 1; at least 2 are expected"),
     ([row(8, choice_ids=["o0"])], r"1: `choice_ids` has 1 for 4"),
     ([without("choices")], r"choices.*A data set has fact_id, relation"),
     ([row(8, subject=None)], r"1: Expected `str`, got `null`"),
-    ([row(1)], r"1: the fact s1 r o1 stands in .*train.*2 as well"),
+    ([row(1)], r"1: the fact s1 r o1 is also in .*train.*2"),
     (
         [row(8, relation="alone"), row(12, relation="alone")],
         r"1: the relation alone has only one object, o0, in all of its 2",
@@ -223,7 +223,7 @@ def test_what_is_wrong_with_a_row_is_told_with_its_place(
 
 
 def test_what_is_no_data_set_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match=r"`folder` is .* no folder"):
+    with pytest.raises(ArgumentError, match=r"`folder` is .* not a folder"):
         kgprobe.open_dataset(tmp_path / "nowhere")
     with pytest.raises(ArgumentError, match=r"it needs data/train.parquet or data/train.jsonl, and has none"):
         kgprobe.open_dataset(tmp_path)
