@@ -482,7 +482,7 @@ def test_a_description_is_plain_data(tokenizer, tiny_models):
 
 def test_how_a_model_is_computed_and_why_is_told(tokenizer, tiny_models):
     told = dict(Scorer(tiny_models["bloom"], tokenizer, name="bloom").explain())
-    assert told["way"].startswith("branches: every continuation a row")
+    assert told["way"].startswith("branches: one row per continuation")
     assert told["way: packed"].startswith(("the model's code fails", "differs from"))
     assert told["way: branches"].startswith("agrees with plain forward passes")
     assert told["precision"] == "float32 on cpu, log-softmax in float32"
