@@ -62,7 +62,7 @@ def test_a_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> Non
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        (["nobody"], 2, "There is no run 'nobody'"),
+        (["nobody"], 2, "Unknown run 'nobody'"),
         (["in-turn"], 1, "Start one that does with `kgprobe rounds run PROBE --aim estimate`"),
         (["in-turn", "--rounds", "3"], 2, "limits the questions for a --precision"),
         (["in-turn", "--from", "in-turn"], 2, "the run itself"),
