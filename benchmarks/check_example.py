@@ -10,7 +10,7 @@ import json
 import sys
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -134,35 +134,42 @@ def compare(entities: Iterable[Entity], facts: Iterable[Fact], collection: Colle
     """Compare the example graph with the collection."""
     result = Comparison()
     for entity in entities:
-        theirs = collection.labels.get(entity.id)
-        if theirs is None:
-            continue
-        result.ids += 1
-        if {_plain(name) for name in (entity.label, *entity.aliases)} & {_plain(name) for name in theirs}:
-            result.labels += 1
-        else:
-            result.other_labels.append((entity.id, entity.label, theirs[0]))
-    objects = defaultdict(set)
-    used = set()
+        _compare_names(entity, collection, result)
     triples: dict[Triple, list[Fact]] = defaultdict(list)
     for fact in facts:
-        objects[fact.subject, fact.relation].add(fact.object)
-        used.add((fact.relation, fact.object))
         triples[Triple(fact.subject, fact.relation, fact.object)].append(fact)
     for triple, terms in triples.items():
         if triple in collection.facts:
             result.facts[triple.relation] += 1
             _compare_dates(triple, terms, collection.facts[triple], result)
+    result.other_objects.extend(_contradictions(set(triples), collection))
+    return result
+
+
+def _compare_names(entity: Entity, collection: Collection, result: Comparison) -> None:
+    theirs = collection.labels.get(entity.id)
+    if theirs is None:
+        return
+    result.ids += 1
+    if {_plain(name) for name in (entity.label, *entity.aliases)} & {_plain(name) for name in theirs}:
+        result.labels += 1
+    else:
+        result.other_labels.append((entity.id, entity.label, theirs[0]))
+
+
+def _contradictions(triples: set[Triple], collection: Collection) -> Iterator[Triple]:
+    """Yield triples of the collection that contradict the example's."""
+    described = {(triple.subject, triple.relation) for triple in triples}
     agreed = {(triple.subject, triple.relation) for triple in triples if triple in collection.facts}
+    used = {(triple.relation, triple.object) for triple in triples}
     for triple in collection.facts:
         key = triple.subject, triple.relation
-        if key not in objects or triple.object in objects[key]:
+        if key not in described or triple in triples:
             continue
-        if (triple.relation in _ONE_OBJECT and key not in agreed) or (
-            triple.relation in _ALL_OBJECTS and (triple.relation, triple.object) in used
-        ):
-            result.other_objects.append(triple)
-    return result
+        other_single = triple.relation in _ONE_OBJECT and key not in agreed
+        missing = triple.relation in _ALL_OBJECTS and (triple.relation, triple.object) in used
+        if other_single or missing:
+            yield triple
 
 
 def _compare_dates(triple: Triple, terms: list[Fact], theirs: tuple[str, str], result: Comparison) -> None:

@@ -77,11 +77,7 @@ def read_collection(folder: Path) -> Collection:
         entities = [json.loads(line) for line in lines]
     labels = {entity["id"]: entity["label"] for entity in entities if entity.get("label")}
     descriptions = {entity["id"]: entity["description"] for entity in entities if entity.get("description")}
-    sentences = {}
-    for line in (folder / "relations.jsonl").read_text(encoding="utf-8").splitlines():
-        relation = json.loads(line)
-        if relation.get("bear_templates"):
-            sentences[relation["id"]] = relation["bear_templates"][0]
+    sentences = _first_sentences(folder)
     facts: dict[str, list[tuple[str, str]]] = defaultdict(list)
     objects: dict[str, set[str]] = defaultdict(set)
     with gzip.open(folder / "facts.tsv.gz", "rt", encoding="utf-8", newline="") as rows:
@@ -91,6 +87,15 @@ def read_collection(folder: Path) -> Collection:
                 facts[subject].append((relation, object_))
                 objects[relation].add(object_)
     return Collection(labels, descriptions, dict(facts), sentences, {key: sorted(ids) for key, ids in objects.items()})
+
+
+def _first_sentences(folder: Path) -> dict[str, str]:
+    sentences = {}
+    for line in (folder / "relations.jsonl").read_text(encoding="utf-8").splitlines():
+        relation = json.loads(line)
+        if relation.get("bear_templates"):
+            sentences[relation["id"]] = relation["bear_templates"][0]
+    return sentences
 
 
 def endings_case(collection: Collection, count: int, random: "Generator") -> list[Question]:
