@@ -1,1 +1,1 @@
-"""All names of a type as a trie of tokens, and the search for those that a model finds most plausible."""
+"""Token tries of all names of a type, and the search for the entities that a model finds most plausible."""

@@ -1,12 +1,13 @@
-"""What a model is known to say after a prompt, of all the names in some tries.
+"""State of a search: probabilities of prefixes of names after a prompt, and bounds of entities.
 
-The prefixes of names that were met are nodes, numbered as they come; node 0 is the prompt itself. A node is open until
-the model was asked what follows it. A name that has ended gives its probability to its entity. An open node's
-probability bounds the sum over all names behind it, so it bounds what an entity can still get from them: once, however
-many of its names are there. A search decides which nodes to expand; nothing here depends on the order.
+Visited prefixes are nodes, numbered in order of discovery; node 0 is the prompt itself. A node is open until it is
+expanded, that is, until the model has been asked for its next tokens. A name that has ended adds its probability to its
+entity. The probability of an open node bounds the sum over all names below it, so it bounds the remaining mass of an
+entity: once, however many of its names are below. A search chooses the nodes to expand; the results do not depend on
+the order.
 
-Where a model tells sooner what a probability is at most, that is what a search goes by, and an entity that comes to the
-front is asked for exactly. What a node or an entity gets is therefore a bound, until all of what leads to it is exact.
+Some models return upper bounds of probabilities faster than exact values. A search then uses bounds, and asks for exact
+values of leading entities. So the mass of a node or an entity is a bound until all values on its paths are exact.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,20 +21,20 @@ from kgprobe.search.label_trie import Integers, LabelTrie, ranges
 
 Floats = NDArray[np.float64]
 
-# Nodes to be evaluated in one tree; their ancestors come on top.
+# Nodes to be evaluated in one tree, in addition to their ancestors.
 _TREE_NODES = 96
-# Labels looked at in one go.
+# Labels processed at once.
 _LABELS_AT_ONCE = 1 << 18
-# A prefix with more labels than this is not looked through for whose they are.
-_MOST_OF_ONE = 64
-# Natural logarithm. A name with so much less than its entity's others counts for nothing beside them: even a hundred
-# such names are less than rounding in fp32 comes to over a name's tokens.
+# Owners are looked up only for prefixes of at most so many labels.
+_MAX_OWNER_LABELS = 64
+# Natural logarithm. A name with a probability lower by so much than that of its entity is negligible: even a hundred
+# such names add less than the rounding error in fp32 over a name's tokens.
 _NEGLIGIBLE = 16.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What is asked: after some nodes, their children and, after those at which names end, the end."""
+class _Query:
+    """Queried nodes: their children, and the nodes at which names end."""
 
     nodes: Integers
     child: Integers
@@ -41,26 +42,25 @@ class _Asked:
 
 
 class Exploration:
-    """The names that may follow one prompt, of the entities of several tries together.
+    """State of a search after one prompt, over the entities of several tries.
 
     An entity in two tries has all its names in both, and counts once. All probabilities are natural logarithms.
 
     Attributes:
-        tries: where the names are.
-        log_probability: the most that each node has after the prompt; NaN from :meth:`expand` to :meth:`learn`. Shape
+        log_probability: upper bound for each node after the prompt; NaN from :meth:`expand` to :meth:`learn`. Shape
             (nodes,).
-        open: whether a node has not been expanded and may be, shape (nodes,).
-        evaluated: at how many nodes the model was asked.
-        admitted, refused: numbers of the entities that are known to be wanted or not, increasing.
+        open: True for a node that can be expanded, shape (nodes,).
+        evaluated: number of expanded nodes.
+        admitted, refused: numbers of the entities that are decided to be candidates or not, increasing.
     """
 
     def __init__(self, context: Sequence[int], tries: Sequence[LabelTrie], limit: int | None = None) -> None:
-        """Nothing is known yet.
+        """Start at the prompt.
 
         Args:
-            context: the prompt's tokens, at least one.
-            tries: at least one.
-            limit: the most tokens that the model can take in; entities with a longer name are refused.
+            context: tokens of the prompt, at least one.
+            tries: tries of the names, at least one.
+            limit: maximum tokens of the model; entities with a longer name are refused.
         """
         self.tries = tries
         self.log_probability: Floats = np.zeros(1)
@@ -75,49 +75,47 @@ class Exploration:
         self._depth: Integers = np.array([0])
         self._low: Integers = np.zeros((len(tries), 1), dtype=np.int64)
         self._high: Integers = np.array([[len(trie)] for trie in tries])
-        # Of each node: its token after its parent; the end after it, where a name ends; whether what follows it is
-        # known exactly, and whether its own probability is.
+        # For each node: log-probability of its token after its parent; of the end after it, if a name ends there; True
+        # if the values of its children are exact; True if its own probability is exact.
         self._step: Floats = np.zeros(1)
         self._ending: Floats = np.full(1, np.nan)
         self._exact = np.zeros(1, dtype=bool)
         self._sure = np.ones(1, dtype=bool)
-        # Of names that ended: where, and whose; and of the entities: who, and the most they have.
+        # Node and owner of each ended name; number and upper bound of each owner.
         self._ended: Integers = np.empty(0, dtype=np.int64)
         self._owner: Integers = np.empty(0, dtype=np.int64)
         self._numbers: Integers = np.empty(0, dtype=np.int64)
-        self._found: Floats = np.empty(0)
-        self._asked: dict[bool, list[_Asked]] = {True: [], False: []}
-        if self._deepest is not None:
-            for trie in tries:
-                if trie.longest > self._deepest:
-                    self.settle(
-                        trie.owner_numbers(np.flatnonzero(trie.lengths > self._deepest)), np.empty(0, dtype=np.int64)
-                    )
+        self._masses: Floats = np.empty(0)
+        self._queries: dict[bool, list[_Query]] = {True: [], False: []}
+        for trie in tries:
+            if self._deepest is not None and trie.longest > self._deepest:
+                too_long = np.flatnonzero(trie.lengths > self._deepest)
+                self.settle(trie.owner_numbers(too_long), np.empty(0, dtype=np.int64))
 
     def settle(self, numbers: Integers, admitted: Integers) -> None:
-        """Learn which of these entities are wanted; the others are not."""
+        """Admit some of these entities as candidates, and refuse the others."""
         self.admitted = np.union1d(self.admitted, np.asarray(admitted, dtype=np.int64))
         self.refused = np.union1d(self.refused, np.setdiff1d(np.asarray(numbers, dtype=np.int64), admitted))
 
     def ranked(self) -> Integers:
-        """The entities with a name that has ended, but for the refused ones, by what these have got at most."""
+        """Return the entities with an ended name, except refused ones, by descending mass."""
         numbers = self._numbers[~np.isin(self._numbers, self.refused)]
         return numbers[np.argsort(-self.mass(numbers), kind="stable")]
 
     def mass(self, numbers: Integers) -> Floats:
-        """What the names of these entities that have ended got together at most, -inf for none; shape (numbers,)."""
+        """Return upper bounds of the mass of these entities' ended names, -inf for none; shape (numbers,)."""
         if not len(self._numbers):
             return np.full(len(numbers), -np.inf)
         place = np.minimum(np.searchsorted(self._numbers, numbers), len(self._numbers) - 1)
-        return np.where(self._numbers[place] == numbers, self._found[place], -np.inf)
+        return np.where(self._numbers[place] == numbers, self._masses[place], -np.inf)
 
     def unsure(self, numbers: Integers, heaviest: bool = False) -> Integers:
-        """The nodes to be asked exactly so that what these entities' names that have ended got is sure, increasing.
+        """Return the nodes whose exact values make the masses of these entities exact, increasing.
 
-        Names that count for nothing beside the others are left out.
+        Negligible names are skipped.
 
         Args:
-            heaviest: for each entity those of its most probable name alone, of the names that are not sure.
+            heaviest: True to use only the most probable inexact name of each entity.
         """
         sure = self._sure[self._ended] & self._exact[self._ended]
         names = np.flatnonzero(np.isin(self._owner, numbers) & ~sure)
@@ -127,19 +125,19 @@ class Exploration:
             order = np.lexsort([-value, owner])
             counts[order[1:]] &= owner[order[1:]] != owner[order[:-1]]
         layer = np.unique(self._ended[names[counts]])
-        found = [np.empty(0, dtype=np.int64)]
+        nodes = [np.empty(0, dtype=np.int64)]
         while len(layer):
-            found.append(layer[~self._exact[layer]])
+            nodes.append(layer[~self._exact[layer]])
             layer = np.unique(self._parent[layer])
             layer = layer[layer >= 0]
-        return np.unique(np.concatenate(found))
+        return np.unique(np.concatenate(nodes))
 
     def bounds(self, numbers: Integers) -> tuple[Floats, Integers]:
-        """The most that these entities can get: what they have, and what the open nodes before their names have.
+        """Return upper bounds of the final masses of these entities: ended names plus open nodes above other names.
 
         Returns:
-            the bounds, and for each entity the most probable open node before a name of it, -1 for none; both of
-            shape (numbers,).
+            The bounds, and for each entity the most probable open node above a name of it, -1 for none; both of shape
+            (numbers,).
         """
         total = self.mass(numbers)
         heaviest = np.full(len(numbers), -1, dtype=np.int64)
@@ -153,27 +151,27 @@ class Exploration:
         return total, heaviest
 
     def holding(self, numbers: Integers) -> Integers:
-        """The open nodes before a name of one of these entities that counts beside what it has, increasing."""
+        """Return the open nodes above names of these entities that are not negligible, increasing."""
         least = self.mass(numbers) - _NEGLIGIBLE
-        found = [np.empty(0, dtype=np.int64)]
+        nodes = [np.empty(0, dtype=np.int64)]
         for rows, owner, node, _ in self._open_names(numbers):
-            found.append(node[self.log_probability[node] > least[rows[owner]]])
-        return np.unique(np.concatenate(found))
+            nodes.append(node[self.log_probability[node] > least[rows[owner]]])
+        return np.unique(np.concatenate(nodes))
 
     def above(self, floor: float) -> Integers:
-        """The open nodes that are more probable than this, the most probable first; none before refused names alone."""
+        """Return the open nodes above a floor, the most probable first; close nodes with refused names only."""
         nodes = np.flatnonzero(self.open & (self.log_probability > floor))
-        few = nodes[self._labels(nodes) <= _MOST_OF_ONE]
+        few = nodes[self._labels(nodes) <= _MAX_OWNER_LABELS]
         if len(few) and len(self.refused):
-            wanted = np.zeros(len(few), dtype=bool)
+            useful = np.zeros(len(few), dtype=bool)
             for owner, numbers in self._under(few):
-                wanted[owner[~np.isin(numbers, self.refused)]] = True
-            self.open[few[~wanted]] = False
+                useful[owner[~np.isin(numbers, self.refused)]] = True
+            self.open[few[~useful]] = False
             nodes = nodes[self.open[nodes]]
         return nodes[np.argsort(-self.log_probability[nodes], kind="stable")]
 
     def contenders(self, nodes: Integers, floor: float) -> Integers:
-        """Entities that may get more than this from a name behind these nodes and their other names, increasing."""
+        """Return the entities that can exceed a floor through a name below these nodes, increasing."""
         parts = [np.empty(0, dtype=np.int64)]
         for trie, low, high in zip(self.tries, self._low, self._high, strict=True):
             near = nodes[(high[nodes] > low[nodes]) & (self.log_probability[nodes] > floor - _log(trie.most_names))]
@@ -185,13 +183,12 @@ class Exploration:
         return np.unique(np.concatenate(parts))
 
     def most_of_others(self, excluded: Integers) -> float:
-        """The most that any entity can get that is neither refused nor one of these; -inf if there is none left."""
+        """Return the largest bound of an entity that is neither refused nor excluded; -inf if there is none left."""
         excluded = np.union1d(excluded, self.refused)
         others = np.setdiff1d(self._numbers, excluded)
         most = float(self.bounds(others)[0].max(initial=-np.inf))
         names = max(trie.most_names for trie in self.tries)
-        nodes = np.flatnonzero(self.open)
-        nodes = nodes[np.argsort(-self.log_probability[nodes], kind="stable")]
+        nodes = self._open_nodes()
         for some in _in_parts(nodes, self._labels(nodes)):
             if self.log_probability[some[0]] + _log(names) <= most:
                 break
@@ -200,19 +197,18 @@ class Exploration:
         return most
 
     def sole_owners(self, nodes: Integers) -> Integers:
-        """For each node the number of the entity that all names behind it belong to; -1 where there are several."""
+        """Return for each node the number of the only entity with names below it; -1 for several entities."""
         least = np.full(len(nodes), np.iinfo(np.int64).max)
         most = np.full(len(nodes), -1, dtype=np.int64)
-        few = np.flatnonzero(self._labels(nodes) <= _MOST_OF_ONE)
+        few = np.flatnonzero(self._labels(nodes) <= _MAX_OWNER_LABELS)
         for owner, numbers in self._under(nodes[few]):
             np.minimum.at(least, few[owner], numbers)
             np.maximum.at(most, few[owner], numbers)
         return np.where(least == most, most, -1)
 
     def nearest(self, count: int) -> Integers:
-        """At least so many entities that are neither admitted nor refused, behind the most probable nodes; or all."""
-        nodes = np.flatnonzero(self.open)
-        nodes = nodes[np.argsort(-self.log_probability[nodes], kind="stable")]
+        """Return at least ``count`` undecided entities below the most probable nodes, or all."""
+        nodes = self._open_nodes()
         near = np.empty(0, dtype=np.int64)
         for some in _in_parts(nodes, self._labels(nodes)):
             numbers = [numbers for _, numbers in self._under(some)]
@@ -222,14 +218,14 @@ class Exploration:
         return near
 
     def expand(self, nodes: Integers, exactly: bool = False) -> Integers:
-        """Ask the model what follows these nodes; the answers come with :meth:`learn`.
+        """Query the model for the children of nodes; :meth:`learn` takes the answers.
 
         Args:
-            nodes: open ones; also such as came from expanding in the same turn.
-            exactly: or what the probabilities are at most, where the model tells that sooner.
+            nodes: open nodes, which may have been created in the same turn.
+            exactly: True for exact values; False for upper bounds, if the model has faster ones.
 
         Returns:
-            the nodes that follow, increasing.
+            The children, increasing.
         """
         self.open[nodes] = False
         self.evaluated += len(nodes)
@@ -238,7 +234,7 @@ class Exploration:
             trie.follow(low[nodes], high[nodes], depth)
             for trie, low, high in zip(self.tries, self._low, self._high, strict=True)
         ]
-        # What two tries have in common is one node.
+        # Equal prefixes of two tries are one node.
         keys, place = np.unique(
             np.concatenate([part.source << 32 | part.token for part in follow]), return_inverse=True
         )
@@ -247,84 +243,84 @@ class Exploration:
         low = np.zeros((len(follow), len(keys)), dtype=np.int64)
         high = np.zeros((len(follow), len(keys)), dtype=np.int64)
         cuts = np.cumsum([len(part.source) for part in follow])[:-1]
-        for row, (part, own) in enumerate(zip(follow, np.split(place, cuts), strict=True)):
-            low[row, own], high[row, own] = part.low, part.high
+        for row, (part, children) in enumerate(zip(follow, np.split(place, cuts), strict=True)):
+            low[row, children], high[row, children] = part.low, part.high
         self._parent = np.concatenate([self._parent, source])
         self._token = np.concatenate([self._token, keys & 0xFFFFFFFF])
         self._depth = np.concatenate([self._depth, self._depth[source] + 1])
         self._low = np.concatenate([self._low, low], axis=1)
         self._high = np.concatenate([self._high, high], axis=1)
-        self.log_probability = np.concatenate([self.log_probability, np.full(len(keys), np.nan)])
-        self._step = np.concatenate([self._step, np.full(len(keys), np.nan)])
-        self._ending = np.concatenate([self._ending, np.full(len(keys), np.nan)])
-        self._exact = np.concatenate([self._exact, np.zeros(len(keys), dtype=bool)])
-        self._sure = np.concatenate([self._sure, np.zeros(len(keys), dtype=bool)])
+        unknown, false = np.full(len(keys), np.nan), np.zeros(len(keys), dtype=bool)
+        self.log_probability = np.concatenate([self.log_probability, unknown])
+        self._step = np.concatenate([self._step, unknown])
+        self._ending = np.concatenate([self._ending, unknown])
+        self._exact = np.concatenate([self._exact, false])
+        self._sure = np.concatenate([self._sure, false])
         within = np.ones(len(keys), dtype=bool) if self._deepest is None else self._depth[child] <= self._deepest
         self.open = np.concatenate([self.open, within])
         ended, number = self._names_ended(nodes, [(part.ended, part.label) for part in follow])
         self._ended = np.concatenate([self._ended, ended])
         self._owner = np.concatenate([self._owner, number])
-        self._asked[exactly].append(_Asked(nodes, child, np.unique(ended)))
+        self._queries[exactly].append(_Query(nodes, child, np.unique(ended)))
         return child[within]
 
     def refine(self, nodes: Integers) -> None:
-        """Ask the model exactly what follows these nodes, which were expanded before this turn."""
+        """Query the model for exact values of the children of nodes that were expanded before this turn."""
         if len(nodes):
             child = np.flatnonzero(np.isin(self._parent, nodes))
-            self._asked[True].append(_Asked(nodes, child, nodes[~np.isnan(self._ending[nodes])]))
+            self._queries[True].append(_Query(nodes, child, nodes[~np.isnan(self._ending[nodes])]))
 
     def _names_ended(self, nodes: Integers, ends: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
-        """At which node a name ends and whose it is; a name that stands in two tries once."""
-        where = [nodes[place] for place, _ in ends]
-        whose = [trie.owner_numbers(label) for trie, (_, label) in zip(self.tries, ends, strict=True)]
+        """Return node and owner of each ended name; a name in two tries counts once."""
+        ended = [nodes[place] for place, _ in ends]
+        owners = [trie.owner_numbers(label) for trie, (_, label) in zip(self.tries, ends, strict=True)]
         for row in range(1, len(ends)):
-            before = [number << 32 | node for number, node in zip(whose[:row], where[:row], strict=True)]
-            new = ~np.isin(whose[row] << 32 | where[row], np.concatenate(before))
-            where[row], whose[row] = where[row][new], whose[row][new]
-        return np.concatenate(where), np.concatenate(whose)
+            before = [owner << 32 | node for owner, node in zip(owners[:row], ended[:row], strict=True)]
+            new = ~np.isin(owners[row] << 32 | ended[row], np.concatenate(before))
+            ended[row], owners[row] = ended[row][new], owners[row][new]
+        return np.concatenate(ended), np.concatenate(owners)
 
     def trees(self, prompt: int, end: int, exactly: bool) -> Iterator[tuple[Tree, Integers]]:
-        """What was asked since the last :meth:`learn`, for the model.
+        """Yield the queries since the last :meth:`learn` as trees for the model.
 
         Args:
-            prompt: the prompt's number, kept in the trees.
-            end: the id of the token that ends a name.
-            exactly: what was asked exactly; else the other.
+            prompt: number of the prompt, stored in the trees.
+            end: id of the token that ends a name.
+            exactly: True for queries of exact values, False for those of bounds.
 
         Yields:
-            trees, each with the places of its edges' values in what :meth:`learn` takes.
+            Trees, each with the places of its edges in the values for :meth:`learn`.
         """
-        something = [asked for asked in self._asked[exactly] if len(asked.child) + len(asked.ends)]
-        if not something:
+        sources, targets = [], []
+        for query in self._queries[exactly]:
+            sources += [self._parent[query.child], query.ends]
+            targets += [self._token[query.child], np.full(len(query.ends), end)]
+        if not sum(map(len, sources)):
             return
-        source = np.concatenate([np.concatenate([self._parent[asked.child], asked.ends]) for asked in something])
-        target = np.concatenate(
-            [np.concatenate([self._token[asked.child], np.full(len(asked.ends), end)]) for asked in something]
-        )
+        source, target = np.concatenate(sources), np.concatenate(targets)
         nodes = np.unique(source)
         nodes_so_far = TokenNodes(self._token, self._parent, self._depth)
-        # What shares a beginning comes into the same tree.
+        # Nodes with a common beginning belong to the same tree.
         nodes = nodes[np.lexsort(self._low[::-1, nodes])]
         for some in np.array_split(nodes, -(-len(nodes) // _TREE_NODES)):
             places = np.flatnonzero(np.isin(source, some))
             yield growing_tree(prompt, self._context, nodes_so_far, some, source[places], target[places]), places
 
     def learn(self, values: Mapping[bool, tuple[Floats, bool]]) -> None:
-        """Take the model's answers.
+        """Update the probabilities with the model's answers.
 
         Args:
-            values: to what was asked exactly and to the other, in the places of the trees' edges, and whether they are
-                exact.
+            values: for both kinds of queries, the values in the places of :meth:`trees`, and True if they are exact.
         """
         for exactly, (answers, exact) in values.items():
             begin = 0
-            for asked in self._asked[exactly]:
-                middle, end = begin + len(asked.child), begin + len(asked.child) + len(asked.ends)
-                self._step[asked.child] = answers[begin:middle]
-                self._ending[asked.ends] = answers[middle:end]
-                self._exact[asked.nodes] = exact
+            for query in self._queries[exactly]:
+                middle, end = begin + len(query.child), begin + len(query.child) + len(query.ends)
+                self._step[query.child] = answers[begin:middle]
+                self._ending[query.ends] = answers[middle:end]
+                self._exact[query.nodes] = exact
                 begin = end
-            self._asked[exactly] = []
+            self._queries[exactly] = []
         for depth in range(1, int(self._depth.max()) + 1):
             nodes = np.flatnonzero(self._depth == depth)
             parents = self._parent[nodes]
@@ -332,26 +328,31 @@ class Exploration:
             self._sure[nodes] = self._sure[parents] & self._exact[parents]
         self._numbers, place = np.unique(self._owner, return_inverse=True)
         masses = self.log_probability[self._ended] + self._ending[self._ended]
-        self._found = np.full(len(self._numbers), -np.inf)
-        np.logaddexp.at(self._found, place, masses)
+        self._masses = np.full(len(self._numbers), -np.inf)
+        np.logaddexp.at(self._masses, place, masses)
+
+    def _open_nodes(self) -> Integers:
+        """Return the open nodes, the most probable first."""
+        nodes = np.flatnonzero(self.open)
+        return nodes[np.argsort(-self.log_probability[nodes], kind="stable")]
 
     def _labels(self, nodes: Integers) -> Integers:
-        """How many labels stand behind each node, over all tries; shape (nodes,)."""
+        """Return the number of labels below each node, over all tries; shape (nodes,)."""
         count: Integers = (self._high[:, nodes] - self._low[:, nodes]).sum(axis=0)
         return count
 
     def _under(self, nodes: Integers) -> Iterator[tuple[Integers, Integers]]:
-        """For each trie the entities behind nodes: which node, and the entity's number, once a name."""
+        """Yield for each trie the names below nodes: index of the node, and number of the name's entity."""
         for trie, low, high in zip(self.tries, self._low, self._high, strict=True):
             owner, labels = ranges(low[nodes], high[nodes] - low[nodes])
             yield owner, trie.owner_numbers(labels)
 
     def _open_names(self, numbers: Integers) -> Iterator[tuple[Integers, Integers, Integers, Integers]]:
-        """Where the open nodes before the names of entities are, for each trie, each entity in one trie alone.
+        """Yield for each trie the open nodes above the names of entities; an entity is used in its first trie only.
 
         Yields:
-            which of the entities are in the trie; which of these, and an open node before its names, each pair once;
-            how many names of each of these have the same tokens.
+            Indices of the entities in the trie; for each pair of such an entity and an open node, the index into these
+            and the node; for each of these entities, the largest number of names of the same tokens.
         """
         missing = np.ones(len(numbers), dtype=bool)
         count = len(self._parent)
@@ -372,7 +373,7 @@ class Exploration:
 
 
 def _in_parts(nodes: Integers, labels: Integers) -> Iterator[Integers]:
-    """Nodes in their order, in parts with not too many labels each."""
+    """Split nodes into parts with a limited number of labels each."""
     if len(nodes):
         part = np.cumsum(labels) // _LABELS_AT_ONCE
         yield from np.split(nodes, np.flatnonzero(np.diff(part)) + 1)

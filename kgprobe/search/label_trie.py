@@ -1,11 +1,11 @@
-"""All names of many entities, as the token sequences that a model may say, in a file mapped into memory.
+"""Label trie: the names of many entities as token sequences, in a memory-mapped file.
 
-The sequences stand sorted, one after the other; beside each stands how many tokens it has in common with the one
-before it. So a prefix is a range of labels, and its continuations are the places in that range where something new
-begins: there are no nodes to be stored, and a label takes about 40 bytes. Each label knows its entity and each entity
-its labels, because plausibility is summed over an entity's names.
+The sequences (labels) are stored sorted, each with the number of tokens shared with the previous one. So a prefix is a
+range of labels, and its continuations begin where the shared length equals that of the prefix. No nodes are stored, and
+a label takes about 40 bytes. Labels and entities are linked in both directions, because plausibility is a sum over an
+entity's names.
 
-A trie is made by :mod:`kgprobe.search.label_trie_building`; a label's tokens are what :mod:`.name_tokens` says.
+:mod:`kgprobe.search.label_trie_building` builds tries; :mod:`.name_tokens` defines the tokens of a label.
 """
 
 from pathlib import Path
@@ -21,19 +21,19 @@ Integers = NDArray[np.int64]
 
 FORMAT = 1
 _MAGIC = b"kgprobe trie\n\0\0\0"
-# From this many labels on, what follows a prefix is remembered: every fact of a type begins with the same ones.
+# Continuations of prefixes with at least so many labels are cached, because all facts of a type share them.
 _LARGE = 4096
-_REMEMBERED = 4096
+_CACHED = 4096
 
 
 class Continuations(NamedTuple):
-    """What follows some prefixes, in one trie.
+    """Continuations of prefixes in one trie.
 
     Attributes:
-        source: which prefix, counted from 0, shape (children,), non-decreasing.
-        token: the token that follows, shape (children,).
-        low, high: the range of labels that go on with it, shape (children,).
-        ended: for each label that ends there, which prefix it is, shape (ended,).
+        source: index of the prefix, from 0, shape (children,), non-decreasing.
+        token: next token, shape (children,).
+        low, high: range of the labels that continue with it, shape (children,).
+        ended: for each label that ends, the index of the prefix that it equals, shape (ended,).
         label: that label, shape (ended,).
     """
 
@@ -46,7 +46,7 @@ class Continuations(NamedTuple):
 
 
 class _Header(msgspec.Struct):
-    """What stands in front of the arrays; ``places`` has dtype, length and offset of each."""
+    """Header before the arrays; ``places`` contains dtype, length and offset of each."""
 
     key: str
     size: int
@@ -57,27 +57,25 @@ class _Header(msgspec.Struct):
 
 
 class LabelTrie:
-    """A trie in a file. Labels and entities go by their places, 0 to N - 1; an entity also by its number.
+    """A trie in a file. Labels and entities have places, 0 to N - 1; entities also have the numbers of the graph.
 
     Attributes:
-        key: what the trie was made from, as given to :func:`write_label_trie`.
-        entities: the numbers of the entities in the graph, increasing, shape (entities,).
-        owners: for each label the place of its entity, shape (labels,).
-        lengths: for each label its tokens, shape (labels,).
-        longest: the tokens of the longest label; 0 without labels.
-        most_names: the labels of the entity with most of them; 0 without labels.
-        left_out: numbers of entities that are not in the trie since a name of theirs tokenizes to nothing, each with
-            that name.
-        samples: some names, each with another first character, by which a prompt can be checked.
-        crossing: how many labels have a first token that reaches into the anchor prompt; where there are any, a
-            label's tokens depend on the prompt.
+        key: identification given to :func:`write_label_trie`.
+        entities: numbers of the entities in the graph, increasing, shape (entities,).
+        owners: place of each label's entity, shape (labels,).
+        longest: number of tokens of the longest label; 0 without labels.
+        most_names: largest number of labels of an entity; 0 without labels.
+        left_out: numbers of excluded entities, each with a name that tokenizes to nothing.
+        samples: names to check a prompt, each with a different first character.
+        crossing: number of labels whose first token reaches into the anchor prompt; if positive, tokens depend on the
+            prompt.
     """
 
     def __init__(self, path: Path) -> None:
         """Map a file into memory.
 
         Raises:
-            OSError, ValueError: there is none, or it is not a whole trie of this version.
+            OSError, ValueError: The file is missing, damaged or of another version.
         """
         try:
             header = _read_header(path)
@@ -104,66 +102,59 @@ class LabelTrie:
         self._repeats: NDArray[np.uint32] = arrays["repeats"]
         self.longest = int(np.diff(self._starts).max(initial=0))
         self.most_names = int(np.diff(self._firsts).max(initial=0))
-        self._known: dict[tuple[int, int, int], Continuations] = {}
+        self._cache: dict[tuple[int, int, int], Continuations] = {}
 
     def __len__(self) -> int:
         return len(self.owners)
 
     @property
     def lengths(self) -> Integers:
-        """For each label the number of its tokens, shape (labels,)."""
+        """Number of tokens of each label, shape (labels,)."""
         return np.diff(self._starts).astype(np.int64)
 
     def sequence(self, label: int) -> tuple[int, ...]:
-        """The tokens of a label."""
+        """Return the tokens of a label."""
         return tuple(self._tokens[self._starts[label] : self._starts[label + 1]].tolist())
 
     def labels_of(self, places: Integers) -> tuple[Integers, Integers]:
-        """The labels of entities.
-
-        Args:
-            places: of the entities, shape (entities,).
-
-        Returns:
-            which of these entities, non-decreasing, and the label; both of shape (labels,).
-        """
+        """Return the labels of the entities at these places: indices into ``places``, non-decreasing, and labels."""
         begins = self._firsts[places].astype(np.int64)
         counts = self._firsts[places + 1].astype(np.int64) - begins
         owner, within = ranges(begins, counts)
         return owner, self._labels[within].astype(np.int64)
 
     def owner_numbers(self, labels: Integers) -> Integers:
-        """The numbers of the entities that labels belong to, shape (labels,)."""
+        """Return the number of each label's entity, shape (labels,)."""
         return self.entities[self.owners[labels]].astype(np.int64)
 
     def names(self, places: Integers) -> Integers:
-        """How many labels these entities have, shape (entities,)."""
+        """Return the number of labels of each of these entities, shape (entities,)."""
         return self._firsts[places + 1].astype(np.int64) - self._firsts[places].astype(np.int64)
 
     def repeats(self, places: Integers) -> Integers:
-        """How many names of an entity have the same tokens, at most; 1 nearly always. Shape (entities,)."""
+        """Return the largest number of names of the same tokens of each entity, nearly always 1; shape (entities,)."""
         result = np.ones(len(places), dtype=np.int64)
         if len(self._repeaters):
-            found = np.minimum(np.searchsorted(self._repeaters, places), len(self._repeaters) - 1)
-            same = self._repeaters[found] == places
-            result[same] = self._repeats[found[same]]
+            nearest = np.minimum(np.searchsorted(self._repeaters, places), len(self._repeaters) - 1)
+            same = self._repeaters[nearest] == places
+            result[same] = self._repeats[nearest[same]]
         return result
 
     def find(self, numbers: Integers) -> Integers:
-        """The places of the entities with these numbers, -1 for one that is not in the trie; shape (numbers,)."""
+        """Return the places of the entities with these numbers, -1 if not in the trie; shape (numbers,)."""
         if not len(self.entities):
             return np.full(len(numbers), -1, dtype=np.int64)
-        found = np.minimum(np.searchsorted(self.entities, numbers), len(self.entities) - 1)
-        return np.where(self.entities[found] == numbers, found, -1)
+        nearest = np.minimum(np.searchsorted(self.entities, numbers), len(self.entities) - 1)
+        return np.where(self.entities[nearest] == numbers, nearest, -1)
 
     def follow(self, low: Integers, high: Integers, depth: Integers) -> Continuations:
-        """What follows prefixes.
+        """Return the continuations of prefixes.
 
         Args:
-            low, high: their ranges of labels; empty ones are allowed, and followed by nothing. Shape (prefixes,).
-            depth: how many tokens they have, shape (prefixes,).
+            low, high: ranges of labels, possibly empty, shape (prefixes,).
+            depth: numbers of tokens, shape (prefixes,).
 
-        Cost: one look at each label of the ranges; large ranges are remembered.
+        Cost: one look-up per label of the ranges; large ranges are cached.
         """
         large = high - low >= _LARGE
         if not large.any():
@@ -174,12 +165,12 @@ class LabelTrie:
             parts.append((small, self._follow(low[small], high[small], depth[small])))
         for place in np.flatnonzero(large):
             key = (int(low[place]), int(high[place]), int(depth[place]))
-            known = self._known.get(key)
-            if known is None:
-                if len(self._known) >= _REMEMBERED:
-                    self._known.clear()
-                known = self._known[key] = self._follow(low[[place]], high[[place]], depth[[place]])
-            parts.append((np.array([place]), known))
+            cached = self._cache.get(key)
+            if cached is None:
+                if len(self._cache) >= _CACHED:
+                    self._cache.clear()
+                cached = self._cache[key] = self._follow(low[[place]], high[[place]], depth[[place]])
+            parts.append((np.array([place]), cached))
         source = np.concatenate([places[part.source] for places, part in parts])
         ended = np.concatenate([places[part.ended] for places, part in parts])
         by_source, by_ended = np.argsort(source, kind="stable"), np.argsort(ended, kind="stable")
@@ -194,7 +185,7 @@ class LabelTrie:
 
     def _follow(self, low: Integers, high: Integers, depth: Integers) -> Continuations:
         owner, labels = ranges(low, high - low)
-        # Within a prefix's range all labels have its tokens in common; where two have no more, something else begins.
+        # All labels of a prefix share its tokens; a label that shares no more with the previous one begins a child.
         fresh = self._common[labels] == depth[owner]
         if len(labels):
             fresh |= np.diff(owner, prepend=-1) > 0
@@ -215,12 +206,12 @@ def _read_header(path: Path) -> _Header:
         start = file.read(len(_MAGIC) + 8)
         numbers = np.frombuffer(start[len(_MAGIC) :], dtype=np.uint32)
         if not start.startswith(_MAGIC) or len(numbers) != 2 or numbers[0] != FORMAT:
-            raise ValueError(f"{path} is no trie of version {FORMAT}.")
+            raise ValueError(f"{path} is not a trie of version {FORMAT}.")
         return msgspec.json.decode(file.read(int(numbers[1])), type=_Header)
 
 
 def ranges(begins: Integers, counts: Integers) -> tuple[Integers, Integers]:
-    """Several ranges of integers, one after the other: which range, and the integer; both of shape (sum of counts,)."""
+    """Concatenate ranges of integers: return the index of the range and the integer, both of shape (sum of counts,)."""
     owner = np.repeat(np.arange(len(counts)), counts)
     before = np.cumsum(counts) - counts
     return owner, np.arange(len(owner)) + (begins - before)[owner]
@@ -234,14 +225,14 @@ def write_label_trie(
     left_out: list[tuple[int, str]],
     crossing: int,
 ) -> None:
-    """Write a trie to a file, which is there as a whole or not at all.
+    """Write a trie to a file atomically.
 
     Args:
-        path: in a folder that is there.
+        path: file in an existing folder.
         key, samples, left_out, crossing: see :class:`LabelTrie`.
         arrays: see :mod:`kgprobe.search.label_trie_building`.
     """
-    # The header's own length shifts the arrays, and their offsets stand in it: room for it is set aside.
+    # The header contains the offsets of the arrays, which depend on its length: reserve space for it.
     sized = {name: (array.dtype.str, len(array), 0) for name, array in arrays.items()}
     room = 4096 + len(msgspec.json.encode(_Header(key, 0, sized, samples, left_out, crossing)))
     offset = len(_MAGIC) + 8 + room

@@ -1,4 +1,4 @@
-"""Making a label trie: names are tokenized, sorted as token sequences and written, a million in some 20 seconds."""
+"""Builder of label tries: tokenizes names, sorts the token sequences and writes them, a million in some 20 seconds."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,9 +15,9 @@ from kgprobe.search.name_tokens import name_tokens
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-# Names tokenized at once: enough to keep all cores at it.
+# Names tokenized at once: enough to keep all cores busy.
 _CHUNK = 20_000
-# Names by which a prompt is checked, each with another first character.
+# Names used to check a prompt, each with a different first character.
 _SAMPLES = 256
 _ARRAYS = {
     "tokens": np.int32,
@@ -35,15 +35,15 @@ _ARRAYS = {
 def build_label_trie(
     path: Path, key: str, tokenizer: "PreTrainedTokenizerBase", names: Iterable[tuple[int, Sequence[str]]]
 ) -> None:
-    """Write a trie of all these names to a file, which is there as a whole or not at all.
+    """Write a trie of names to a file atomically.
 
-    Cost: tokenizing the names; memory of some 200 bytes a name at most, none for their texts.
+    Cost: tokenizing the names; at most some 200 bytes of memory per name, none for their texts.
 
     Args:
-        path: in a folder that is there.
-        key: kept with it.
-        tokenizer: the model's; special tokens, truncation and padding are switched off in it.
-        names: entities by their numbers, each once, and each with its names as they stand behind a prompt.
+        path: file in an existing folder.
+        key: identification, stored in the file.
+        tokenizer: the model's tokenizer; its special tokens, truncation and padding are switched off.
+        names: number of each entity, with its names in the form that follows a prompt.
     """
     flat: list[NDArray[np.int32]] = []
     counts: list[Integers] = []
@@ -74,26 +74,26 @@ def build_label_trie(
 def _tokenized(
     tokenizer: "PreTrainedTokenizerBase", names: Iterable[tuple[int, Sequence[str]]]
 ) -> Iterator[tuple[Integers, list[str], tuple[NDArray[np.int32], Integers, int]]]:
-    """Chunks of names with their entities' numbers and their tokens; one is tokenized while the next is read."""
+    """Yield chunks of names with entity numbers and tokens; one chunk is tokenized while the next is read."""
     with ThreadPoolExecutor(1) as worker:
         waiting: deque[tuple[Integers, list[str], Future[tuple[NDArray[np.int32], Integers, int]]]] = deque()
         for entities, texts in _chunks(names):
             waiting.append((entities, texts, worker.submit(name_tokens, tokenizer, texts)))
             if len(waiting) == 2:
-                before, its, tokens = waiting.popleft()
-                yield before, its, tokens.result()
-        for before, its, tokens in waiting:
-            yield before, its, tokens.result()
+                entities, texts, tokens = waiting.popleft()
+                yield entities, texts, tokens.result()
+        for entities, texts, tokens in waiting:
+            yield entities, texts, tokens.result()
 
 
 def _chunks(names: Iterable[tuple[int, Sequence[str]]]) -> Iterator[tuple[Integers, list[str]]]:
     numbers: list[int] = []
     counts: list[int] = []
     texts: list[str] = []
-    for number, its in names:
+    for number, entity_names in names:
         numbers.append(number)
-        counts.append(len(its))
-        texts += its
+        counts.append(len(entity_names))
+        texts += entity_names
         if len(texts) >= _CHUNK:
             yield np.repeat(np.array(numbers, dtype=np.int64), counts), texts
             numbers, counts, texts = [], [], []
@@ -104,13 +104,13 @@ def _chunks(names: Iterable[tuple[int, Sequence[str]]]) -> Iterator[tuple[Intege
 def _arrays(
     tokens: NDArray[np.int32], lengths: Integers, numbers: Integers, left_out: Integers
 ) -> dict[str, NDArray[Any]]:
-    """The arrays of a trie, from labels in any order.
+    """Return the arrays of a trie from labels in any order.
 
     Args:
-        tokens: of all labels, one after the other.
-        lengths: of the labels, shape (labels,).
-        numbers: of the entities they belong to, shape (labels,).
-        left_out: numbers of the entities that are to be left out with all their labels.
+        tokens: concatenated tokens of all labels.
+        lengths: number of tokens of each label, shape (labels,).
+        numbers: entity number of each label, shape (labels,).
+        left_out: numbers of the entities to be excluded with all their labels.
     """
     starts = np.cumsum(lengths) - lengths
     if len(left_out):
@@ -144,19 +144,19 @@ def _arrays(
 
 
 def sort_sequences(tokens: NDArray[np.int32], starts: Integers, lengths: Integers) -> tuple[Integers, Integers]:
-    """The order of token sequences, a prefix before what goes on, equal ones as they come.
+    """Sort token sequences lexicographically, prefixes first, equal sequences in their order.
 
     Args:
         tokens: all tokens, in [0, 2^31).
-        starts, lengths: where each sequence lies in them, shape (sequences,).
+        starts, lengths: slice of each sequence, shape (sequences,).
 
     Returns:
-        the order, and for each sequence in that order how many tokens it has in common with the one before it; 0 for
-        the first. Both of shape (sequences,).
+        The order, and for each sequence in that order the number of tokens shared with the previous one, 0 for the
+        first. Both of shape (sequences,).
     """
     order = np.arange(len(starts))
     common = np.zeros(len(starts), dtype=np.int64)
-    # The places in the order that are not settled yet, and which of them have all tokens so far in common.
+    # Unsettled places of the order, and groups of those that share all tokens so far.
     places, group = order.copy(), np.zeros(len(order), dtype=np.int64)
     width = int(tokens.max(initial=0)) + 2
     depth = 0
@@ -174,14 +174,19 @@ def sort_sequences(tokens: NDArray[np.int32], starts: Integers, lengths: Integer
         first[1:] = group[1:] != group[:-1]
         common[places[(fresh | ended) & ~first]] = depth
         group = np.cumsum(fresh) - 1
-        on = ~ended & (np.bincount(group)[group] > 1)
-        places, group = places[on], group[on]
+        unsettled = ~ended & (np.bincount(group)[group] > 1)
+        places, group = places[unsettled], group[unsettled]
         depth += 1
     return order, common
 
 
 def _repeats(owners: Integers, same: NDArray[np.bool_]) -> tuple[Integers, Integers]:
-    """Entities with names of the same tokens, increasing, and how many such names; ``same``: as the label before."""
+    """Return the entities with several names of the same tokens, increasing, and the largest number of such names.
+
+    Args:
+        owners: entity of each label.
+        same: True for a label with the tokens and the entity of the previous one.
+    """
     run = np.cumsum(~same)
     lengths = np.bincount(run)[run]
     among = owners[same]

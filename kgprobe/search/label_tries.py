@@ -1,7 +1,7 @@
-"""The label tries of a graph for a tokenizer: made when first needed, kept in the user's folder, made anew when stale.
+"""Label tries of a graph for a tokenizer: built when first needed, cached in the user's folder, rebuilt when stale.
 
-A trie holds the names of all members of a type, or of all objects of a relation, in the form in which they stand in a
-template's blank (:mod:`kgprobe.verbalize.sentences`): a template that puts names in the same way shares it.
+A trie contains the names of all members of a type, or of all objects of a relation, in the form that fills a template's
+blank (:mod:`kgprobe.verbalize.sentences`). Templates that use the same form share a trie.
 """
 
 import hashlib
@@ -28,22 +28,21 @@ from kgprobe.verbalize.sentences import object_continuations
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-# Two templates put all names in the same way if they do so with these.
-_TELLING = ("France", "Netherlands", "The Hague", "the Danube", "euro", " A Coruña ")
+# Templates use the same form of all names if they do so for these.
+_TYPICAL = ("France", "Netherlands", "The Hague", "the Danube", "euro", " A Coruña ")
 
 
 class NameSet(NamedTuple):
-    """Entities whose names stand in one trie: the members of a type, or the objects of a relation, by its id."""
+    """Entities of one trie: the members of a type, or the objects of a relation, by its id."""
 
     kind: Literal["members", "objects"]
     id: str
 
 
 class LabelTries:
-    """The tries of one graph for one tokenizer; those that were opened stay open."""
+    """Tries of one graph for one tokenizer; opened tries stay open."""
 
     def __init__(self, graph: Graph, tokenizer: "PreTrainedTokenizerBase") -> None:
-        """Tries of this graph's names in the tokens of this tokenizer."""
         self._graph = graph
         self._tokenizer = tokenizer
         self._digest = _digest(tokenizer)
@@ -51,31 +50,31 @@ class LabelTries:
         self._open: dict[tuple[NameSet, tuple[str, ...]], LabelTrie] = {}
 
     def refresh(self) -> None:
-        """Forget what is open where the graph was loaded into since."""
+        """Close the tries if the graph has changed."""
         state = graph_state(self._graph)
         if state != self._state:
             self._open.clear()
             self._state = state
 
     def open(self, names: NameSet, template: str) -> LabelTrie:
-        """The trie of these entities' names as they fill the template's blank; see :meth:`refresh`.
+        """Return the trie of these entities' names in the form that fills the template's blank; see :meth:`refresh`.
 
-        Cost: none when open; some milliseconds when kept; making it reads and tokenizes all names.
+        Cost: none if open; some milliseconds if cached; building it reads and tokenizes all names.
 
         Raises:
-            KgprobeError: it cannot be written.
+            KgprobeError: The trie cannot be written.
         """
-        way = tuple(object_continuations(template, _TELLING))
-        trie = self._open.get((names, way))
+        forms = tuple(object_continuations(template, _TYPICAL))
+        trie = self._open.get((names, forms))
         if trie is None:
-            trie = self._open[names, way] = self._kept(names, way, template)
+            trie = self._open[names, forms] = self._cached(names, forms, template)
         return trie
 
-    def _kept(self, names: NameSet, way: tuple[str, ...], template: str) -> LabelTrie:
-        made_from = {"graph": self._state, "tokenizer": self._digest, "names": names, "way": way}
-        key = msgspec.json.encode(made_from, order="sorted").decode()
-        # What is loaded into a graph makes its tries stale; they are replaced, not kept beside.
-        name = msgspec.json.encode(made_from | {"graph": msgspec.json.decode(self._state)["uid"]}, order="sorted")
+    def _cached(self, names: NameSet, forms: tuple[str, ...], template: str) -> LabelTrie:
+        source = {"graph": self._state, "tokenizer": self._digest, "names": names, "way": forms}
+        key = msgspec.json.encode(source, order="sorted").decode()
+        # The file name lacks the state of the graph, so that a new trie replaces the stale one.
+        name = msgspec.json.encode(source | {"graph": msgspec.json.decode(self._state)["uid"]}, order="sorted")
         folder = home() / "tries"
         make_folder(folder)
         path = folder / f"{hashlib.sha256(name).hexdigest()[:32]}.trie"
@@ -88,8 +87,8 @@ class LabelTries:
                     trie = LabelTrie(path)
         except OSError as error:
             raise KgprobeError(
-                f"The names of {names.id} cannot be kept in {folder}: {error.strerror}. KGPROBE_HOME names another"
-                " place."
+                f"The names of {names.id} cannot be cached in {folder}: {error.strerror}. Set KGPROBE_HOME to another"
+                " folder."
             ) from error
         return trie
 
@@ -110,7 +109,7 @@ def _opened(path: Path, key: str) -> LabelTrie | None:
 
 
 def _digest(tokenizer: "PreTrainedTokenizerBase") -> str:
-    """Of everything that decides how names become tokens: the tokenizer, and the code around it."""
+    """Return a digest of everything that determines the tokens of names: the tokenizer and the code around it."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         text = f"{type(tokenizer).__name__} {sorted(tokenizer.get_vocab().items())}"

@@ -1,26 +1,26 @@
-"""The entities that a model finds most plausible after a prompt: by beam search, and exactly.
+"""Search for the entities that a model finds most plausible after a prompt: beam search and exact search.
 
 docs/methods/distractor-strategies.md: ``Pl(o | c)`` is the sum, over an entity's names, of the probability that the
-name and then the end follow the prompt; wanted are the n entities with most of it, among those that are admitted.
+name and then the end follow the prompt. The result is the n admitted entities of largest ``Pl``.
 
-The **beam** goes from the prompt on, a token at a time, with the most probable prefixes. A slot of the beam belongs to
-an entity where all names behind its prefixes do, and an entity that leads already needs none.
+**Beam search** extends the most probable prefixes by one token at a time. Prefixes whose names all belong to one entity
+share a slot of the beam; an entity that already leads needs none.
 
-The **exact** search asks best first. A prefix's probability bounds the sum over all names behind it, so no entity gets
-more than its ended names have, and the open prefixes before its others, each once (:meth:`.Exploration.bounds`). Where
-the n-th entity has that much already, nothing can be before it any more. Within the tolerance: sums of a name's
-log-probabilities differ by rounding, by up to ``TOLERANCE``, from one batch to another. It goes by what probabilities
-are at most, which a model tells sooner than what they are; when no prefix is left above the n-th entity's, those in
-front are asked for exactly, and so on until what they have is sure.
+**Exact search** is best-first. The probability of a prefix bounds the sum over all names below it. So the mass of an
+entity is at most that of its ended names plus that of the open prefixes above its others, each once
+(:meth:`.Exploration.bounds`). The search ends when no bound exceeds the n-th mass by more than ``TOLERANCE``: sums of a
+name's log-probabilities differ by that much between batches, through rounding. It works with upper bounds of
+probabilities, if the model has faster ones. When no prefix is left above the n-th mass, the leading entities are
+evaluated exactly, until their masses are exact.
 
-In both, the names of what was found are then asked to their ends, so that plausibilities are whole, and what every
-other entity can get at most tells how many of the first are proved to be the first.
+Both searches then complete the names of the result, so that its plausibilities are complete. The bounds of all other
+entities give the number of first entities that are proved to be the first.
 
-A search is a generator: it yields whom to decide on or that it waits for the model, so that many prompts are asked at
-once.
+A search is a generator: it yields entities to be decided, or None to wait for the model, so that many prompts are
+evaluated in one batch.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,26 +34,26 @@ if TYPE_CHECKING:
     from kgprobe.models.scoring.contract import EdgeScorer, TextScorer
     from kgprobe.models.scoring.trie import Tree
 
-# Natural logarithm. As exact as the scorer is in fp32.
+# Natural logarithm. Precision of the scorer in fp32.
 TOLERANCE = 1e-4
-# Entities decided on beyond those wanted, since some will be turned down and each question costs a turn.
+# Additional entities per decision, because some are refused and each decision costs a turn.
 _SPARE = 8
-# Prefixes that the exact search asks for in one turn, at least: nearly all that are probable have to be asked for
-# sooner or later, and a model reads all of its weights in each turn.
+# Minimum prefixes per turn of exact search: nearly all probable prefixes must be evaluated at some time, and a model
+# reads all its weights in each turn.
 _LEAST_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MostPlausible:
     """The most plausible entities after a prompt.
 
     Attributes:
-        numbers: of the entities, the most plausible first.
-        log_plausibilities: theirs, over all their names.
-        certified: how many of the first are proved to be the most plausible of all, in their order within
+        numbers: numbers of the entities, the most plausible first.
+        log_plausibilities: log Pl of each, over all its names.
+        certified: number of the first entities that are proved to be the most plausible of all, in order within
             ``TOLERANCE``.
-        bound: the most that the log-plausibility of any other can be; -inf if there is none left.
-        evaluated: after how many prefixes the model was asked.
+        bound: upper bound of log Pl of all others; -inf if there is none left.
+        evaluated: number of evaluated prefixes.
     """
 
     numbers: Integers
@@ -63,7 +63,7 @@ class Found:
     evaluated: int
 
 
-# What a search waits for: the decision on these entities, or the model's answers where it is None.
+# A search yields entities to be decided, or None to wait for the model.
 Search = Generator[Integers | None, None, Integers]
 Admit = Callable[[Sequence[tuple[int, Integers]]], Sequence[Integers]]
 
@@ -75,19 +75,19 @@ def find(
     count: int,
     admit: Admit,
     progress: Callable[[int], None] = lambda searches: None,
-) -> list[Found]:
-    """Let searches run side by side: one decision and one evaluation of the model a turn for all of them.
+) -> list[MostPlausible]:
+    """Run searches in parallel, with one decision and one evaluation of the model per turn.
 
     Args:
         scorer: its EOS token ends each name.
-        explorations: one a prompt, new.
-        searches: one a prompt, on its exploration.
-        count: how many entities are wanted of each.
-        admit: given numbers of entities for some prompts, says for each which of them are admitted.
-        progress: called now and then with the number of searches that ended since the last call.
+        explorations: one new exploration per prompt.
+        searches: one search per prompt, on its exploration.
+        count: maximum entities per prompt.
+        admit: given entities of some prompts, returns the admitted ones of each.
+        progress: called with the number of searches that have ended since the last call.
 
     Raises:
-        KgprobeError: the model's probabilities are not numbers.
+        KgprobeError: The model's probabilities are not numbers.
     """
     end = scorer.end_token()
     edges = scorer.growing()
@@ -97,17 +97,17 @@ def find(
     while waiting:
         progress(len(ends) - ended)
         ended = len(ends)
-        undecided = [(number, wanted) for number, wanted in waiting.items() if wanted is not None]
+        undecided = [(number, entities) for number, entities in waiting.items() if entities is not None]
         if undecided:
-            for (number, wanted), admitted in zip(undecided, admit(undecided), strict=True):
-                explorations[number].settle(wanted, admitted)
+            for (number, entities), admitted in zip(undecided, admit(undecided), strict=True):
+                explorations[number].settle(entities, admitted)
             waiting |= _advance(searches, [number for number, _ in undecided], ends)
         else:
             _evaluate(edges, end, explorations, list(waiting))
             waiting = _advance(searches, list(waiting), ends)
-        waiting = {number: wanted for number, wanted in waiting.items() if number not in ends}
+        waiting = {number: entities for number, entities in waiting.items() if number not in ends}
     progress(len(ends) - ended)
-    return [_found(exploration, ends[number], count) for number, exploration in enumerate(explorations)]
+    return [_result(exploration, ends[number], count) for number, exploration in enumerate(explorations)]
 
 
 def _advance(
@@ -129,20 +129,17 @@ def _evaluate(edges: "EdgeScorer", end: int, explorations: Sequence[Exploration]
         places: dict[int, tuple[int, Integers]] = {}
         sizes = dict.fromkeys(numbers, 0)
         for number in numbers:
-            for tree, own in explorations[number].trees(number, end, exactly):
+            for tree, edge_places in explorations[number].trees(number, end, exactly):
                 trees.append(tree)
-                places[id(tree)] = (number, own)
-                sizes[number] += len(own)
-        if not trees:
-            continue
+                places[id(tree)] = (number, edge_places)
+                sizes[number] += len(edge_places)
         values = {number: np.full(size, np.nan) for number, size in sizes.items()}
-        told = ((*one, True) for one in edges.edge_log_probabilities(trees)) if exactly else edges.edge_bounds(trees)
-        for tree, found, exact in told:
-            number, own = places[id(tree)]
-            values[number][own] = found
+        for tree, tree_values, exact in _edge_values(edges, trees, exactly):
+            number, edge_places = places[id(tree)]
+            values[number][edge_places] = tree_values
             answers[number][exactly] = (values[number], exact)
-        for number, its in values.items():
-            if np.isnan(its).any():
+        for number, prompt_values in values.items():
+            if np.isnan(prompt_values).any():
                 raise KgprobeError(
                     f"Prompt {number}: the model's probabilities are not numbers; its weights are broken."
                 )
@@ -150,11 +147,21 @@ def _evaluate(edges: "EdgeScorer", end: int, explorations: Sequence[Exploration]
         explorations[number].learn(answers[number])
 
 
+def _edge_values(edges: "EdgeScorer", trees: "Sequence[Tree]", exactly: bool) -> "Iterable[tuple[Tree, Floats, bool]]":
+    """Return the values of the edges of each tree, and True if they are exact."""
+    if not trees:
+        return ()
+    if not exactly:
+        return edges.edge_bounds(trees)
+    return ((tree, values, True) for tree, values in edges.edge_log_probabilities(trees))
+
+
 def beam(exploration: Exploration, count: int, beams: int) -> Search:
-    """At least ``count`` entities, if there are as many, by a search of ``beams`` slots.
+    """Search at least ``count`` entities, if there are as many, by a beam of ``beams`` slots.
 
     Returns:
-        the numbers of those found with most, at most the greater of ``count`` and ``beams``, all their names asked.
+        The numbers of the entities of largest mass, at most the greater of ``count`` and ``beams``, with all names
+        completed.
     """
     beams = max(beams, count)
     fresh = exploration.expand(np.zeros(1, dtype=np.int64), exactly=True)
@@ -164,7 +171,7 @@ def beam(exploration: Exploration, count: int, beams: int) -> Search:
         near = fresh[exploration.log_probability[fresh] > _floor(exploration, beams)]
         chosen = yield from _slots(exploration, near, leading, beams)
         if not len(chosen) and len(leading) < count:
-            # What fell from the beam before.
+            # Reconsider the prefixes that were dropped before.
             chosen = yield from _slots(exploration, np.flatnonzero(exploration.open), leading, beams)
         if not len(chosen):
             return (yield from _completed(exploration, leading, count))
@@ -172,19 +179,18 @@ def beam(exploration: Exploration, count: int, beams: int) -> Search:
 
 
 def best_first(exploration: Exploration, count: int, max_prefixes: int) -> Search:
-    """The ``count`` most plausible entities, or what was found of them after so many prefixes.
+    """Search the ``count`` most plausible entities exactly, with a limited number of prefixes.
 
     Args:
-        exploration: a new one.
-        count: how many are wanted.
-        max_prefixes: after how many prefixes the model may be asked before the search ends; the names of what was found
-            are asked to their ends in any case.
+        exploration: a new exploration.
+        count: maximum entities.
+        max_prefixes: maximum evaluated prefixes, apart from those that complete the names of the result.
 
     Returns:
-        the numbers of at most ``count`` entities, all their names asked.
+        The numbers of at most ``count`` entities, with all names completed.
     """
     if sum(len(trie.entities) for trie in exploration.tries) <= count:
-        # All are wanted, and can be asked for in one turn.
+        # Evaluate all entities in one turn.
         return (yield from _completed(exploration, np.empty(0, dtype=np.int64), count))
     while True:
         leading = yield from _leading(exploration, count)
@@ -204,7 +210,7 @@ def best_first(exploration: Exploration, count: int, max_prefixes: int) -> Searc
 
 
 def _leading(exploration: Exploration, count: int) -> Search:
-    """The admitted entities whose names have got most so far, at most ``count``."""
+    """Return the admitted entities of largest mass so far, at most ``count``."""
     while True:
         ranked = exploration.ranked()[: count + _SPARE]
         unknown = np.setdiff1d(ranked, exploration.admitted)
@@ -214,43 +220,43 @@ def _leading(exploration: Exploration, count: int) -> Search:
 
 
 def _floor(exploration: Exploration, count: int) -> float:
-    """What an entity has to exceed to be among the first ``count``: as many admitted ones have it, at most."""
+    """Return the ``count``-th largest mass of the admitted entities, which a new one must exceed."""
     masses = exploration.mass(exploration.admitted)
     return float(np.partition(masses, -count)[-count]) if len(masses) >= count else -np.inf
 
 
 def _slots(exploration: Exploration, nodes: Integers, leading: Integers, beams: int) -> Search:
-    """The nodes that the beam goes on with: the most probable ones, each entity in one slot, or in none if it leads."""
+    """Return the most probable nodes that fill the beam; an entity has one slot, or none if it leads."""
     log_probability = exploration.log_probability
     nodes = nodes[np.argsort(-log_probability[nodes], kind="stable")]
-    # Several nodes share a slot, and some have none; mostly these are enough.
+    # Several nodes share a slot, and some need none; so many nodes usually fill the beam.
     enough = 4 * beams
     while True:
         near = nodes[:enough]
         owners = exploration.sole_owners(near)
         done = np.isin(owners, exploration.refused) | np.isin(owners, leading)
         near, owners = near[~done], owners[~done]
-        # A prefix of several entities has a slot of its own.
+        # A prefix of several entities has its own slot.
         slot, place = np.unique(np.where(owners < 0, -1 - near, owners), return_inverse=True)
         if len(slot) < beams and enough < len(nodes):
             enough *= 2
             continue
         masses = np.full(len(slot), -np.inf)
         np.logaddexp.at(masses, place, log_probability[near])
-        taken = np.isin(place, np.argsort(-masses, kind="stable")[:beams])
-        unknown = np.setdiff1d(owners[taken & (owners >= 0)], exploration.admitted)
+        in_beam = np.isin(place, np.argsort(-masses, kind="stable")[:beams])
+        unknown = np.setdiff1d(owners[in_beam & (owners >= 0)], exploration.admitted)
         if not len(unknown):
-            return near[taken]
+            return near[in_beam]
         yield unknown
 
 
 def _rivals(
     exploration: Exploration, leading: Integers, floor: float
 ) -> Generator[Integers | None, None, tuple[Integers, Integers]]:
-    """What to ask since an entity that is not among the leading may get more than ``floor``.
+    """Return nodes whose evaluation lowers the bounds of rivals: entities that can exceed ``floor`` and do not lead.
 
     Returns:
-        nodes to expand, and nodes to ask exactly.
+        Nodes to expand, and nodes to evaluate exactly.
     """
     everywhere = np.flatnonzero(exploration.open)
     while True:
@@ -265,7 +271,7 @@ def _rivals(
 
 
 def _completed(exploration: Exploration, chosen: Integers, count: int) -> Search:
-    """These entities, and others where they are fewer than ``count``, when all their names were asked to the end."""
+    """Complete all names of these entities, after adding others if there are fewer than ``count``; return them."""
     while len(chosen) < count:
         near = exploration.nearest(count - len(chosen) + _SPARE)
         if not len(near):
@@ -283,10 +289,10 @@ def _completed(exploration: Exploration, chosen: Integers, count: int) -> Search
     return chosen
 
 
-def _found(exploration: Exploration, chosen: Integers, count: int) -> Found:
+def _result(exploration: Exploration, chosen: Integers, count: int) -> MostPlausible:
     masses = exploration.mass(chosen)
     numbers = chosen[np.lexsort([chosen, -masses])][:count]
     masses = exploration.mass(numbers)
     bound = exploration.most_of_others(numbers)
     certified = int((masses >= bound - TOLERANCE).sum())
-    return Found(numbers, masses, certified, bound, exploration.evaluated)
+    return MostPlausible(numbers, masses, certified, bound, exploration.evaluated)

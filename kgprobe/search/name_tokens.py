@@ -1,9 +1,8 @@
-"""The tokens of names behind a prompt, for many names at once.
+"""Tokens of names after a prompt, for many names at once.
 
-The rule is that of :mod:`kgprobe.models.scoring.tokens`: prompt and name are joined as running text, and what the name
-adds to the prompt's tokens is its own. Nearly every tokenizer takes a space for a boundary, so that a name has the same
-tokens behind every prompt; here they are found out behind one, the anchor. Whether another prompt gives the same is
-checked.
+As in :mod:`kgprobe.models.scoring.tokens`, prompt and name are joined as running text, and the tokens added to the
+prompt's own belong to the name. Nearly every tokenizer splits at spaces, so a name has the same tokens after every
+prompt. They are computed after an anchor prompt; :func:`agrees` checks another prompt.
 """
 
 from collections.abc import Sequence
@@ -25,15 +24,15 @@ _ANCHOR = "a"
 
 
 def name_tokens(tokenizer: "PreTrainedTokenizerBase", names: Sequence[str]) -> tuple[NDArray[np.int32], Integers, int]:
-    """The tokens of names behind the anchor prompt.
+    """Return the tokens of names after the anchor prompt.
 
     Args:
-        tokenizer: the model's; special tokens, truncation and padding are switched off in it.
+        tokenizer: the model's tokenizer; its special tokens, truncation and padding are switched off.
         names: non-empty texts.
 
     Returns:
-        the tokens of all names, one after the other; how many each name has, shape (names,); and how many names have a
-        first token that reaches into the prompt, so that it depends on the prompt.
+        The concatenated tokens of all names; the number of tokens of each name, shape (names,); and the number of names
+        whose first token reaches into the prompt, so that it depends on the prompt.
     """
     anchor = encode(tokenizer, [_ANCHOR])[0]
     encoded = encode(tokenizer, [join(_ANCHOR, SEPARATOR, text) for text in names])
@@ -42,7 +41,7 @@ def name_tokens(tokenizer: "PreTrainedTokenizerBase", names: Sequence[str]) -> t
     starts = np.cumsum(counts) - counts
     shared = np.zeros(len(counts), dtype=np.int64)
     for place, token in enumerate(anchor):
-        # Where a text is shorter than the anchor, the token of another is looked at, and not counted.
+        # Texts that are shorter than the anchor are masked by counts.
         same = (shared == place) & (counts > place)
         same[same] = flat[starts[same] + place] == token
         shared += same
@@ -51,8 +50,8 @@ def name_tokens(tokenizer: "PreTrainedTokenizerBase", names: Sequence[str]) -> t
 
 
 def agrees(tokenizer: "PreTrainedTokenizerBase", prompt: str, names: Sequence[str]) -> bool:
-    """Whether these names have the same tokens behind this prompt as behind the anchor prompt."""
-    # A token in front stands for BOS, so that an empty prompt will do.
+    """Return True if names have the same tokens after this prompt as after the anchor prompt."""
+    # The leading token represents BOS, so that the prompt may be empty.
     (behind,) = tokenize(tokenizer, [prompt], [names], separator=SEPARATOR, leading=(0,))
     flat, lengths, crossing = name_tokens(tokenizer, names)
     expected = np.split(flat, np.cumsum(lengths)[:-1])

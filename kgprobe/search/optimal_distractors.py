@@ -1,13 +1,15 @@
-"""Optimal distractors: those of a fact's Ω(f) that the model itself finds most plausible after a cloze sentence.
+"""Optimal distractors: the members of a fact's Ω(f) that the model finds most plausible after a cloze sentence.
 
-Sections 3 and 4 of the distractor paper; docs/methods/distractor-strategies.md. A sentence's candidates are all
-entities that share a type with the object (without a type: all objects of the relation). Their names stand in label
-tries, one a type, which are searched together: approximately, by a beam, or exactly, with a certificate
+Sections 3 and 4 of the distractor paper; docs/methods/distractor-strategies.md. The candidates of a sentence are all
+entities that share a type with the object (without a type: all objects of the relation). Their names are stored in
+label tries, one per type, which are searched together: approximately, by a beam, or exactly, with a certificate
 (:mod:`kgprobe.search.most_plausible`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,15 +21,15 @@ from kgprobe.progress import share_counter
 from kgprobe.sampling.distractors import Distractor, admissible
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
-from kgprobe.search.exploration import Exploration
+from kgprobe.search.exploration import Exploration, Floats
 from kgprobe.search.label_trie import Integers, LabelTrie
 from kgprobe.search.label_tries import LabelTries, NameSet
-from kgprobe.search.most_plausible import TOLERANCE, Found, beam, best_first, find
+from kgprobe.search.most_plausible import TOLERANCE, MostPlausible, beam, best_first, find
 from kgprobe.search.name_tokens import agrees
 from kgprobe.search.plausibility import Candidates, log_plausibilities
 from kgprobe.verbalize.sentences import Cloze
 
-# Sentences searched at once: what is known of each lies in memory meanwhile.
+# Sentences searched at once; the explored prefixes of each are in memory.
 _AT_ONCE = 32
 
 
@@ -36,15 +38,14 @@ class Retrieved:
     """The optimal distractors of one sentence.
 
     Attributes:
-        distractors: at most as many as were wanted, the most plausible first.
+        distractors: the most plausible first.
         log_plausibilities: log Pl of each after the sentence, over all its names.
-        certified: how many of the first are proved to be the most plausible in Ω(f), in their order, within
-            ``kgprobe.search.most_plausible.TOLERANCE``; None where nothing can be proved, see ``reason``.
-        bound: the most that log Pl of any other can be; -inf if there is no other, None where nothing can be proved.
-        expanded: after how many prefixes of names the model was asked.
-        pool: how many entities they are the best of, the object and what else is right among them.
-        reason: why there are no distractors, why nothing can be proved, or how many entities were left out since the
-            model cannot take a name of theirs; None if there is nothing to say.
+        certified: number of the first distractors that are proved to be the most plausible in Ω(f), in order, within
+            ``kgprobe.search.most_plausible.TOLERANCE``; None without proof, see ``reason``.
+        bound: upper bound of log Pl of all others; -inf if there are none, None without proof.
+        expanded: number of evaluated prefixes.
+        reason: reason for missing distractors or a missing proof, or the number of excluded candidates; None otherwise.
+        pool: number of searched entities, right objects included.
     """
 
     distractors: list[Distractor] = field(default_factory=list)
@@ -58,7 +59,7 @@ class Retrieved:
 
 @dataclass(slots=True)
 class _Question:
-    """A sentence that can be searched: its tokens, its pool, and what is known of the pool's entities."""
+    """A sentence to be searched: its tokens, the tries of its pool, and the decided candidates (None if not wrong)."""
 
     key: FactKey
     cloze: Cloze
@@ -68,7 +69,7 @@ class _Question:
 
 
 class OptimalDistractors:
-    """Retrieves them from one graph for one model; remembers what it opened."""
+    """Retriever of optimal distractors from one graph for one model."""
 
     def __init__(
         self,
@@ -79,15 +80,13 @@ class OptimalDistractors:
         max_prefixes: int = 2_000,
         beams: int | None = None,
     ) -> None:
-        """Search this graph's names.
+        """Create a retriever.
 
         Args:
-            graph: where the distractors are.
             scorer: the model; its EOS token ends each name.
-            exact: whether to prove that nothing is better, or to follow a beam.
-            max_prefixes: after how many prefixes of names the model is asked for one sentence before exact search ends
-                with what it has proved.
-            beams: how many are kept; None, and anything less, is the number of distractors wanted.
+            exact: True for exact search with a proof, False for beam search.
+            max_prefixes: maximum prefixes that exact search evaluates per sentence.
+            beams: width of the beam; at least, and by default, the number of distractors.
         """
         self.name = "exact-optimal" if exact else "approximate-optimal"
         self._graph = graph
@@ -99,71 +98,75 @@ class OptimalDistractors:
         self._agreeing: dict[tuple[str, str], bool] = {}
 
     def describe(self) -> dict[str, Any]:
-        """The strategy with its options: what a result has to say of it."""
+        """Return the name and the options of the strategy, for results."""
         if self._exact:
             return {"strategy": self.name, "max_prefixes": self._max_prefixes, "tolerance": TOLERANCE}
         return {"strategy": self.name, "beams": self._beams}
 
     def retrieve(self, questions: Sequence[tuple[AskedFact, Cloze]], count: int) -> list[Retrieved]:
-        """The optimal distractors of each sentence, best first.
+        """Return the optimal distractors of each sentence, best first.
 
         Args:
-            questions: facts of the graph, each with a sentence; a fact may come with several.
-            count: how many are wanted for each.
-
-        Returns:
-            one for each question, in their order; with fewer distractors where the graph has no more.
+            questions: facts of the graph with a sentence each; a fact can occur several times.
+            count: maximum distractors per sentence.
 
         Raises:
-            KgprobeError: the model has no EOS token, or its probabilities are not numbers.
+            KgprobeError: The model has no EOS token, or its probabilities are not numbers.
 
-        Cost: apart from tries that are not there yet, the model at some ``count`` prefixes a token of depth; exact
-        search asks for up to ``max_prefixes``.
+        Cost: apart from new tries, beam search evaluates some ``count`` prefixes per token of depth, exact search up
+        to ``max_prefixes``.
         """
         self._scorer.end_token()
         self._tries.refresh()
         keys = list(dict.fromkeys(fact.key for fact, _ in questions))
-        pools: dict[str, list[NameSet]] = {}
-        for row in self._graph.read("sample/pools", rows=[key._asdict() for key in keys]):
-            types = sorted(type_["id"] for type_ in row["types"])
-            pools[row["fact"]] = [NameSet("members", id_) for id_ in types] or [
-                NameSet("objects", row["relation"]["id"])
-            ]
+        pools = self._pools(keys)
         candidates: dict[str, dict[int, Distractor | None]] = {key.fact: {} for key in keys}
         results: list[Retrieved] = []
-        # What comes after it, the right object's own names, is little.
+        # The remaining share is for scoring the right object's names.
         counter = share_counter(len(questions), until=0.9)
         for begin in range(0, len(questions), _AT_ONCE):
             prepared = [
                 self._prepare(fact.key, cloze, pools[fact.key.fact], candidates[fact.key.fact])
                 for fact, cloze in questions[begin : begin + _AT_ONCE]
             ]
-            searched = [one for one in prepared if isinstance(one, _Question)]
+            searched = [question for question in prepared if isinstance(question, _Question)]
             counter(len(prepared) - len(searched))
-            found = iter(self._search(searched, count, counter))
-            results += [next(found) if isinstance(one, _Question) else Retrieved(reason=one) for one in prepared]
+            retrieved = iter(self._search(searched, count, counter))
+            results += [
+                next(retrieved) if isinstance(question, _Question) else Retrieved(reason=question)
+                for question in prepared
+            ]
         return results
+
+    def _pools(self, keys: Sequence[FactKey]) -> dict[str, list[NameSet]]:
+        """Return the name sets that contain the candidates of each fact."""
+        pools = {}
+        for row in self._graph.read("sample/pools", rows=[key._asdict() for key in keys]):
+            members = [NameSet("members", identifier) for identifier in sorted(kind["id"] for kind in row["types"])]
+            pools[row["fact"]] = members or [NameSet("objects", row["relation"]["id"])]
+        return pools
 
     def _prepare(
         self, key: FactKey, cloze: Cloze, pools: Sequence[NameSet], candidates: dict[int, Distractor | None]
     ) -> _Question | str:
-        """A question, or why it cannot be searched."""
+        """Return a sentence to be searched, or the reason why it cannot be."""
         (prompt,) = self._scorer.tokenize([cloze.prompt], [[]])
         if prompt.reason is not None:
             return prompt.reason
         if not prompt.context:
-            return "nothing stands before the blank, so nothing predicts a name's first token"
+            return "the sentence begins with the blank, so nothing predicts a name's first token"
         limit = self._scorer.max_tokens
         if limit is not None and len(prompt.context) >= limit:
             return (
-                f"its sentence has {len(prompt.context)} tokens, which leaves no room for a name in the {limit} that"
-                " the model takes in"
+                f"its sentence has {len(prompt.context)} tokens, which leaves no room for a name within the model's"
+                f" limit of {limit}"
             )
         tries = [self._tries.open(pool, cloze.template) for pool in pools]
         return _Question(key, cloze, prompt, tries, candidates)
 
     def _search(self, questions: Sequence[_Question], count: int, progress: Callable[[int], None]) -> list[Retrieved]:
-        explorations = [Exploration(one.prompt.context, one.tries, self._scorer.max_tokens) for one in questions]
+        limit = self._scorer.max_tokens
+        explorations = [Exploration(question.prompt.context, question.tries, limit) for question in questions]
         too_long = [len(exploration.refused) for exploration in explorations]
         if self._exact:
             searches = [best_first(exploration, count, self._max_prefixes) for exploration in explorations]
@@ -171,30 +174,29 @@ class OptimalDistractors:
             searches = [beam(exploration, count, max(count, self._beams or 0)) for exploration in explorations]
 
         def admit(rows: Sequence[tuple[int, Integers]]) -> list[Integers]:
-            self._learn([(questions[number], numbers) for number, numbers in rows])
-            return [
-                np.array([n for n in numbers.tolist() if questions[number].candidates[n] is not None], dtype=np.int64)
-                for number, numbers in rows
-            ]
+            self._decide([(questions[number], numbers) for number, numbers in rows])
+            admitted = []
+            for number, numbers in rows:
+                candidates = questions[number].candidates
+                is_distractor = np.array([candidates[entity] is not None for entity in numbers.tolist()], dtype=bool)
+                admitted.append(numbers[is_distractor])
+            return admitted
 
-        found = find(self._scorer, explorations, searches, count, admit, progress)
-        return [
-            self._retrieved(question, one, left_out)
-            for question, one, left_out in zip(questions, found, too_long, strict=True)
-        ]
+        results = find(self._scorer, explorations, searches, count, admit, progress)
+        return list(map(self._retrieved, questions, results, too_long))
 
-    def _learn(self, rows: Sequence[tuple[_Question, Integers]]) -> None:
-        """Learn of these entities whether they are distractors of their fact."""
+    def _decide(self, rows: Sequence[tuple[_Question, Integers]]) -> None:
+        """Read from the graph if these entities are distractors of their fact."""
         unknown: dict[FactKey, tuple[dict[int, Distractor | None], set[int]]] = {}
         for question, numbers in rows:
             _, missing = unknown.setdefault(question.key, (question.candidates, set()))
             missing.update(number for number in numbers.tolist() if number not in question.candidates)
-        asked = [(key, sorted(missing)) for key, (_, missing) in unknown.items() if missing]
-        for (key, its), known in zip(asked, admissible(self._graph, asked), strict=True):
+        missing_of = [(key, sorted(missing)) for key, (_, missing) in unknown.items() if missing]
+        for (key, entities), distractors in zip(missing_of, admissible(self._graph, missing_of), strict=True):
             candidates, _ = unknown[key]
-            candidates.update({number: known.get(number) for number in its})
+            candidates.update({entity: distractors.get(entity) for entity in entities})
 
-    def _retrieved(self, question: _Question, found: Found, too_long: int) -> Retrieved:
+    def _retrieved(self, question: _Question, found: MostPlausible, too_long: int) -> Retrieved:
         distractors = [question.candidates[number] for number in found.numbers.tolist()]
         rivals = [distractor for distractor in distractors if distractor is not None]
         notes = list(_left_out(question.tries, too_long))
@@ -207,39 +209,41 @@ class OptimalDistractors:
         bound: float | None = found.bound
         odd = self._other_tokens(question, rivals)
         if odd is not None:
-            notes.append(
-                f"nothing is proved: {odd} has other tokens behind this sentence than the search took it to have"
-            )
+            notes.append(f"nothing is proved: {odd} has other tokens after this sentence than in the search")
             certified = bound = None
-            names = [(rival.label, *rival.aliases) for rival in rivals]
-            (scored,) = log_plausibilities(self._scorer, [Candidates(question.cloze, names)])
-            if scored.reasons:
-                reason = next(iter(scored.reasons.values()))
-                notes.append(
-                    f"{len(scored.reasons):,} of what was found left out, as the model cannot take it: {reason}"
-                )
-            # Those without a value stand last.
-            order = np.argsort(-scored.values, kind="stable")[: len(rivals) - len(scored.reasons)]
-            rivals, values = [rivals[place] for place in order], scored.values[order]
-        named = [
-            replace(rival, reason=f"{rival.reason}; {self._why(place, value, certified or 0)}")
-            for place, (rival, value) in enumerate(zip(rivals, values.tolist(), strict=True), start=1)
-        ]
+            rivals, values = self._rescored(question.cloze, rivals, notes)
+        explained = []
+        for place, (rival, value) in enumerate(zip(rivals, values.tolist(), strict=True), start=1):
+            explained.append(replace(rival, reason=f"{rival.reason}; {self._rank(place, value, certified or 0)}"))
         note = "; ".join(notes) or None
-        return Retrieved(named, values.tolist(), certified, bound, found.evaluated, note, _pool_size(question.tries))
+        pool = len(reduce(np.union1d, (trie.entities for trie in question.tries)))
+        return Retrieved(explained, values.tolist(), certified, bound, found.evaluated, note, pool)
 
-    def _why(self, place: int, value: float, certified: int) -> str:
+    def _rescored(
+        self, cloze: Cloze, rivals: Sequence[Distractor], notes: list[str]
+    ) -> tuple[list[Distractor], Floats]:
+        """Score the names of distractors after a sentence, and return the distractors in order with their values."""
+        names = [(rival.label, *rival.aliases) for rival in rivals]
+        (scored,) = log_plausibilities(self._scorer, [Candidates(cloze, names)])
+        if scored.reasons:
+            reason = next(iter(scored.reasons.values()))
+            notes.append(f"{len(scored.reasons):,} distractors left out, as the model cannot encode them: {reason}")
+        # Distractors without a value come last.
+        order = np.argsort(-scored.values, kind="stable")[: len(rivals) - len(scored.reasons)]
+        return [rivals[place] for place in order], scored.values[order]
+
+    def _rank(self, place: int, value: float, certified: int) -> str:
         proof = ", proved" if place <= certified else ""
         return f"plausibility {np.exp(value):.2g}, number {place} of its {'search' if self._exact else 'beam'}{proof}"
 
     def _other_tokens(self, question: _Question, rivals: Sequence[Distractor]) -> str | None:
-        """A name that has other tokens behind the sentence than in the trie; None if none was found.
+        """Return a name that has other tokens after the sentence than in the trie; None if there is none.
 
-        Tried are the names of what was found, and for each sentence's last word a name of each beginning.
+        Checks the names of the distractors, and for each last word of a sentence the samples of the tries.
         """
         prompt = question.cloze.prompt
         for trie in question.tries:
-            # What a name's first token can reach into is the last word at most.
+            # The first token of a name can reach only into the last word.
             key = (trie.key, prompt.split()[-1] if prompt.split() else "")
             if key not in self._agreeing:
                 self._agreeing[key] = trie.crossing == 0 and agrees(self._scorer.tokenizer, prompt, trie.samples)
@@ -254,7 +258,7 @@ class OptimalDistractors:
 
 
 def _sequences(tries: Sequence[LabelTrie], rivals: Sequence[Distractor]) -> Iterator[list[tuple[int, ...]]]:
-    """The token sequences of each distractor's names."""
+    """Yield the token sequences of each distractor's names."""
     for rival in rivals:
         for trie in tries:
             place = trie.find(np.array([rival.number]))
@@ -263,17 +267,10 @@ def _sequences(tries: Sequence[LabelTrie], rivals: Sequence[Distractor]) -> Iter
                 break
 
 
-def _pool_size(tries: Sequence[LabelTrie]) -> int:
-    """How many entities have a name in one of the tries."""
-    if len(tries) == 1:
-        return len(tries[0].entities)
-    return len(np.unique(np.concatenate([trie.entities for trie in tries])))
-
-
 def _left_out(tries: Sequence[LabelTrie], too_long: int) -> Iterator[str]:
-    unsayable = {number: name for trie in tries for number, name in trie.left_out}
-    if unsayable:
-        name = next(iter(unsayable.values()))
-        yield f"{len(unsayable):,} of its candidates left out, as they have a name that tokenizes to nothing: {name!r}"
+    empty = dict(chain.from_iterable(trie.left_out for trie in tries))
+    if empty:
+        name = next(iter(empty.values()))
+        yield f"{len(empty):,} of its candidates left out, as they have a name that tokenizes to nothing: {name!r}"
     if too_long:
         yield f"{too_long:,} of its candidates left out, as they have a name too long for the model"

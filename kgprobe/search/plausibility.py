@@ -1,10 +1,11 @@
-"""The plausibility of entities after cloze sentences: the sum, over an entity's names, of Pr(name, then the end).
+"""Plausibility of entities after cloze sentences: the sum, over an entity's names, of Pr(name, then the end).
 
 Section 3 of the distractor paper; docs/methods/distractors.md.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +22,10 @@ Names = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """A cloze sentence and the entities that may fill it.
+    """A cloze sentence and its candidate entities.
 
     Attributes:
-        names: of each entity its label and aliases; those of white space alone count for nothing.
+        names: label and aliases of each entity; names of white space alone are ignored.
     """
 
     cloze: Cloze
@@ -34,36 +35,36 @@ class Candidates:
 def log_plausibilities(
     scorer: TextScorer, asked: Sequence[Candidates], *, ends_batch: bool = False
 ) -> list[ScoredContinuations]:
-    """Log Pl of every candidate after its sentence.
+    """Return log Pl of every candidate after its sentence.
 
-    Since it is a sum over all of an entity's names, there is none where the model cannot take one of them.
+    An entity with a name that the model cannot encode has no value, because Pl is a sum over all names.
 
-    Cost: one scoring of all sentences, with as many continuations as the candidates have names.
+    Cost: one scoring of all sentences, with one continuation per name.
 
     Args:
         scorer: its EOS token ends each name.
         asked: sentences with their candidates.
-        ends_batch: whether a batch is done with them, for those who hear how far it is.
+        ends_batch: True if this call completes a batch, for the progress report.
 
     Returns:
-        for each sentence shape (candidates,), natural logarithms, -inf for an entity without a name; and the reason of
-        each candidate that has none.
+        For each sentence, natural logarithms of shape (candidates,), -inf for an entity without a name; and the reason
+        for each candidate without a value.
 
     Raises:
-        KgprobeError: the model has no EOS token.
+        KgprobeError: The model has no EOS token.
     """
     continuations: list[list[str]] = []
-    owners: list[list[int]] = []
+    owners: list[Integers] = []
     for candidates in asked:
         texts = [candidates.cloze.continuations(names) for names in candidates.names]
-        continuations.append([text for its in texts for text in its])
-        owners.append([index for index, its in enumerate(texts) for _ in its])
+        continuations.append(list(chain.from_iterable(texts)))
+        owners.append(np.repeat(np.arange(len(texts)), list(map(len, texts))))
     prompts = [candidates.cloze.prompt for candidates in asked]
     counter = share_counter(sum(map(len, continuations))) if ends_batch else None
     scores = scorer.score(prompts, continuations, eos=True, progress=counter)
     return [
-        _sum_by_owner(scored, np.asarray(its, dtype=np.int64), len(candidates.names))
-        for scored, its, candidates in zip(scores, owners, asked, strict=True)
+        _sum_by_owner(scored, owner, len(candidates.names))
+        for scored, owner, candidates in zip(scores, owners, asked, strict=True)
     ]
 
 

@@ -1,14 +1,14 @@
-"""How distractors are chosen, by name: rivals for every sentence of every fact.
+"""Strategies to choose distractors for every sentence of every fact.
 
-Random, semantic and temporal-semantic distractors (:mod:`kgprobe.sampling`) need no model and are the same for all of a
-fact's sentences, but for former objects, which stand only after sentences that speak of today. Optimal ones
-(:mod:`.optimal_distractors`) are those that the model itself finds most plausible after a sentence, so each sentence
-has its own. A strategy is an entry point of the group ``kgprobe.strategies``.
+Random, semantic and temporal-semantic distractors (:mod:`kgprobe.sampling`) need no model. They are the same for all
+sentences of a fact, except former objects, which are used only after sentences in the present tense. Optimal
+distractors (:mod:`.optimal_distractors`) are those that the model itself finds most plausible after each sentence. A
+strategy is an entry point of the group ``kgprobe.strategies``.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from kgprobe.errors import ArgumentError
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.sampling.distractors import Distractor, Retriever
     from kgprobe.sampling.facts import AskedFact
+    from kgprobe.sampling.keys import FactKey
     from kgprobe.sampling.temporal import TemporalDistractors
     from kgprobe.search.optimal_distractors import OptimalDistractors
     from kgprobe.verbalize.sentences import Cloze
 
-# A fact with the cloze sentences it is asked in.
+# A fact with its cloze sentences.
 Sentences: TypeAlias = "tuple[AskedFact, Sequence[Cloze]]"
 
 
@@ -33,12 +34,11 @@ class Rivals:
     """The distractors of one sentence, best first.
 
     Attributes:
-        certified: of optimal ones, how many of the first are proved to be the most plausible; None where nothing is.
-        log_plausibilities: of each of them after the sentence, where the strategy had to find that out; else None.
-        pool: of optimal ones, how many entities they are the most plausible of, the right object among them: who beats
-            them beats all of these. None where the model had no say.
-        reason: why there are none, where something stood in the way, or what is to be said of those that are there:
-            candidates left out, a proof that cannot be given; else None.
+        certified: number of the first optimal distractors that are proved to be the most plausible; None without proof.
+        log_plausibilities: log Pl of each after the sentence, if the strategy computed it; else None.
+        reason: reason why there are no distractors, or a note on them (excluded candidates, missing proof); else None.
+        pool: number of entities among which optimal distractors are the most plausible, the right object included; an
+            object that beats them beats the whole pool. None for strategies without model.
     """
 
     distractors: "Sequence[Distractor]"
@@ -49,25 +49,25 @@ class Rivals:
 
 
 class Strategy(Protocol):
-    """A way to choose the distractors of facts."""
+    """A strategy to choose the distractors of facts."""
 
     def describe(self) -> dict[str, Any]:
-        """The strategy with its options: what a result has to say of it; ``strategy`` is its name."""
+        """Return the name (``strategy``) and the options, for results."""
         ...
 
     def rivals(self, asked: "Sequence[Sentences]", count: int, seed: Sequence[int]) -> list[list[Rivals]]:
-        """For each fact, for each of its sentences, at most ``count`` distractors."""
+        """Return at most ``count`` distractors for each sentence of each fact."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StrategyOptions:
-    """What a strategy is made with.
+    """Options of a strategy.
 
     Attributes:
-        as_of: what ended before this date (``yyyymmdd``) is former.
-        weighting: of features, for semantic distractors.
-        max_prefixes: after how many prefixes exact search may ask the model for one sentence.
+        as_of: reference date (``yyyymmdd``); facts that ended before it have former objects.
+        weighting: weighting of features, for semantic distractors.
+        max_prefixes: maximum prefixes that exact search evaluates per sentence.
     """
 
     as_of: int
@@ -77,13 +77,13 @@ class StrategyOptions:
 
 @dataclass(frozen=True, slots=True)
 class StrategyKind:
-    """A strategy as it is registered.
+    """A registered strategy.
 
     Attributes:
-        name: as on the command line, the entry point's.
-        summary: which distractors it gives, for people.
-        asks_model: whether it depends on the model.
-        make: makes it; the scorer is None where it asks no model.
+        name: name on the command line and of the entry point.
+        summary: short description for users.
+        asks_model: True if it depends on the model.
+        make: returns the strategy; the scorer is None if it needs no model.
     """
 
     name: str
@@ -96,20 +96,20 @@ STRATEGIES: Register[StrategyKind] = Register("kgprobe.strategies", "strategy")
 
 
 def make_strategy(name: str, graph: "Graph", scorer: "TextScorer | None", options: StrategyOptions) -> Strategy:
-    """The strategy of that name.
+    """Return the strategy of a name.
 
     Raises:
-        UnknownNameError: there is none.
-        ArgumentError: it looks for what a model finds plausible, and there is no model.
+        UnknownNameError: The name is unknown.
+        ArgumentError: The strategy needs a model.
     """
     kind = STRATEGIES.get(name)
     if kind.asks_model and scorer is None:
-        raise ArgumentError("model", f"is missing: {name} looks for what a model finds plausible.")
+        raise ArgumentError("model", f"is missing: {name} needs one to compute plausibilities.")
     return kind.make(graph, scorer, options)
 
 
-class _OfTheGraph:
-    """A strategy that looks at the graph alone."""
+class _GraphStrategy:
+    """A strategy that uses only the graph."""
 
     def __init__(self, retriever: "Retriever") -> None:
         self._retriever = retriever
@@ -122,8 +122,8 @@ class _OfTheGraph:
         return [[Rivals(distractors)] * len(clozes) for (_, clozes), distractors in zip(asked, retrieved, strict=True)]
 
 
-class _OfTheTense:
-    """Former objects and semantic distractors after sentences that speak of today; semantic ones after the others."""
+class _TenseStrategy:
+    """Former objects and semantic distractors after sentences in the present tense, semantic ones after the others."""
 
     def __init__(self, retriever: "TemporalDistractors") -> None:
         self._retriever = retriever
@@ -132,18 +132,27 @@ class _OfTheTense:
         return self._retriever.describe()
 
     def rivals(self, asked: "Sequence[Sentences]", count: int, seed: Sequence[int]) -> list[list[Rivals]]:
-        today = [[speaks_of_today(cloze.template) for cloze in clozes] for _, clozes in asked]
-        now = [fact.key for (fact, _), its in zip(asked, today, strict=True) if any(its)]
-        ever = [fact.key for (fact, _), its in zip(asked, today, strict=True) if not all(its)]
-        after = {
-            True: dict(zip(now, self._retriever.retrieve(now, count, seed), strict=True)),
-            False: dict(zip(ever, self._retriever.semantic.retrieve(ever, count, seed), strict=True)),
+        keys: dict[bool, list[FactKey]] = {True: [], False: []}
+        presents = []
+        for fact, clozes in asked:
+            tenses = [speaks_of_today(cloze.template) for cloze in clozes]
+            presents.append(tenses)
+            for tense in set(tenses):
+                keys[tense].append(fact.key)
+        temporal = self._retriever.retrieve(keys[True], count, seed)
+        semantic = self._retriever.semantic.retrieve(keys[False], count, seed)
+        distractors = {
+            True: dict(zip(keys[True], temporal, strict=True)),
+            False: dict(zip(keys[False], semantic, strict=True)),
         }
-        return [[Rivals(after[one][fact.key]) for one in its] for (fact, _), its in zip(asked, today, strict=True)]
+        rivals = []
+        for (fact, _), tenses in zip(asked, presents, strict=True):
+            rivals.append([Rivals(distractors[tense][fact.key]) for tense in tenses])
+        return rivals
 
 
-class _OfTheModel:
-    """A strategy that asks the model after each sentence."""
+class _ModelStrategy:
+    """A strategy that searches with the model after each sentence."""
 
     def __init__(self, retriever: "OptimalDistractors") -> None:
         self._retriever = retriever
@@ -157,33 +166,32 @@ class _OfTheModel:
         count: int,
         seed: Sequence[int],  # noqa: ARG002 nothing here is random
     ) -> list[list[Rivals]]:
-        flat = [(fact, cloze) for fact, clozes in asked for cloze in clozes]
-        retrieved = iter(self._retriever.retrieve(flat, count))
-        return [
+        flat = list(chain.from_iterable(zip(repeat(fact), clozes, strict=False) for fact, clozes in asked))
+        rivals = iter(
             [
-                Rivals(one.distractors, one.certified, one.log_plausibilities, one.reason, one.pool)
-                for one in islice(retrieved, len(clozes))
+                Rivals(each.distractors, each.certified, each.log_plausibilities, each.reason, each.pool)
+                for each in self._retriever.retrieve(flat, count)
             ]
-            for _, clozes in asked
-        ]
+        )
+        return [list(islice(rivals, len(clozes))) for _, clozes in asked]
 
 
 def _random(graph: "Graph", _: "TextScorer | None", _options: StrategyOptions) -> Strategy:
     from kgprobe.sampling.distractors import RandomDistractors
 
-    return _OfTheGraph(RandomDistractors(graph))
+    return _GraphStrategy(RandomDistractors(graph))
 
 
 def _semantic(graph: "Graph", _: "TextScorer | None", options: StrategyOptions) -> Strategy:
     from kgprobe.sampling.semantic import SemanticDistractors
 
-    return _OfTheGraph(SemanticDistractors(graph, options.weighting))
+    return _GraphStrategy(SemanticDistractors(graph, options.weighting))
 
 
 def _temporal_semantic(graph: "Graph", _: "TextScorer | None", options: StrategyOptions) -> Strategy:
     from kgprobe.sampling.temporal import TemporalDistractors
 
-    return _OfTheTense(TemporalDistractors(graph, options.as_of, options.weighting))
+    return _TenseStrategy(TemporalDistractors(graph, options.as_of, options.weighting))
 
 
 def _optimal(exact: bool) -> "Callable[[Graph, TextScorer | None, StrategyOptions], Strategy]":
@@ -191,15 +199,14 @@ def _optimal(exact: bool) -> "Callable[[Graph, TextScorer | None, StrategyOption
         from kgprobe.search.optimal_distractors import OptimalDistractors
 
         if scorer is None:
-            raise ArgumentError("model", "is missing: optimal distractors are those that a model finds plausible.")
-        limit = {"max_prefixes": options.max_prefixes} if exact else {}
-        return _OfTheModel(OptimalDistractors(graph, scorer, exact=exact, **limit))
+            raise ArgumentError("model", "is missing: optimal distractors need one.")
+        return _ModelStrategy(OptimalDistractors(graph, scorer, exact=exact, max_prefixes=options.max_prefixes))
 
     return make
 
 
 RANDOM = StrategyKind("random", "any entities of the object's type", False, _random)
-SEMANTIC = StrategyKind("semantic", "those most like the object, by relations and objects they share", False, _semantic)
+SEMANTIC = StrategyKind("semantic", "most similar to the object, by shared relations and objects", False, _semantic)
 TEMPORAL_SEMANTIC = StrategyKind(
     "temporal-semantic",
     "former right answers first, nearest in time; then semantic ones",
@@ -208,13 +215,13 @@ TEMPORAL_SEMANTIC = StrategyKind(
 )
 APPROXIMATE_OPTIMAL = StrategyKind(
     "approximate-optimal",
-    "those that the model finds most plausible, by a beam search over the names of the type",
+    "most plausible for the model, by a beam search over the names of the type",
     True,
     _optimal(exact=False),
 )
 EXACT_OPTIMAL = StrategyKind(
     "exact-optimal",
-    "the same by an exact search, with a proof of how many are in their place",
+    "the same by an exact search, with a proof for the first ones",
     True,
     _optimal(exact=True),
 )

@@ -17,7 +17,7 @@ from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.search.exploration import Exploration
 from kgprobe.search.label_trie import LabelTrie
 from kgprobe.search.label_trie_building import build_label_trie
-from kgprobe.search.most_plausible import TOLERANCE, Found, beam, best_first, find
+from kgprobe.search.most_plausible import TOLERANCE, MostPlausible, beam, best_first, find
 from tests.models.exactness import score_tolerance
 from tests.models.tiny import byte_level, random_model
 
@@ -82,7 +82,7 @@ class NameSet:
 
 def search(
     scorer: Scorer, pool: NameSet, tries: list[LabelTrie], prompts: Sequence[str], count: int, **how
-) -> list[Found]:
+) -> list[MostPlausible]:
     """How: ``max_prefixes`` for the exact search, ``width`` for a beam, ``limit`` of tokens."""
     limit = how.pop("limit", None)
     tokens = scorer.tokenize(prompts, [[]] * len(prompts))
@@ -115,7 +115,7 @@ def allowed(scorer: Scorer) -> float:
     return 2 * TOLERANCE + score_tolerance(scorer.model, tokens=4)
 
 
-def check(found: Found, truth: dict[int, float], count: int, scorer: Scorer) -> None:
+def check(found: MostPlausible, truth: dict[int, float], count: int, scorer: Scorer) -> None:
     """What holds of every search: whole plausibilities, best first, and a certificate and a bound that are true."""
     assert len(found.numbers) == min(count, len(truth))
     assert found.log_plausibilities == pytest.approx([truth[number] for number in found.numbers], abs=allowed(scorer))
