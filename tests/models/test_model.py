@@ -99,7 +99,7 @@ def test_a_model_behind_an_api_answers_and_scores_only_where_it_tells_probabilit
             assert isinstance(generator, ApiGenerator)
             assert generator is made.generator()
             (first,) = generator.answer([Request("Why?", 8)])
-            with pytest.raises(KgprobeError, match="does not tell its tokens"):
+            with pytest.raises(KgprobeError, match="does not tokenize"):
                 made.scorer()
             assert not made.refresh()
         assert spending.tokens > 0

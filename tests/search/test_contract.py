@@ -81,7 +81,7 @@ def test_a_strategy_tells_what_it_is(name: str, graph: Graph, tiny: Scorer) -> N
     assert described["strategy"] == name
     assert json.loads(json.dumps(described)) == described
     if kind.asks_model:
-        with pytest.raises(ArgumentError, match=f"`model` is missing: {name} looks for"):
+        with pytest.raises(ArgumentError, match=f"`model` is missing: {name} needs one"):
             make_strategy(name, graph, None, OPTIONS)
 
 

@@ -1,1 +1,1 @@
-"""Models behind OpenAI-compatible APIs: addresses, faults, budgets, answers kept on disk."""
+"""Models behind OpenAI-compatible APIs: addresses, errors, budgets, cached answers."""

@@ -1,9 +1,9 @@
-"""Which server a spec such as ``openai:gpt-4o`` or ``openai:NAME@http://host:8000/v1`` means, and the key it is told.
+"""Server address and API key of a spec such as ``openai:gpt-4o`` or ``openai:NAME@http://host:8000/v1``.
 
-A key goes to the host it is meant for and to no other, whatever a spec names: specs are also read from runs that
-somebody else began. ``OPENAI_API_KEY`` belongs to OpenAI's own address, or that in ``OPENAI_BASE_URL``. A key for any
-other host is looked for in a variable that names the host: ``KGPROBE_API_KEY_API_EXAMPLE_ORG`` for api.example.org,
-with two underscores for a hyphen. ``KGPROBE_API_KEY`` itself goes to servers on this machine only.
+A key is sent only to its own host, because specs can come from the runs of other people. ``OPENAI_API_KEY`` belongs to
+OpenAI's address, or to that in ``OPENAI_BASE_URL``. The key of any other host is read from a variable with the name of
+the host: ``KGPROBE_API_KEY_API_EXAMPLE_ORG`` for api.example.org, with two underscores for a hyphen.
+``KGPROBE_API_KEY`` itself is sent only to servers on this machine.
 """
 
 import ipaddress
@@ -26,12 +26,12 @@ class Address:
     """A model behind an API.
 
     Attributes:
-        name: the spec.
-        model: what the server calls it.
-        url: without credentials.
-        key: None if there is none; a secret, and not shown.
-        key_variable: where the key is looked for.
-        is_openai: whether what the environment says about OpenAI is meant for this server.
+        name: spec of the model.
+        model: name of the model on the server.
+        url: address without credentials.
+        key: secret key, or None; never displayed.
+        key_variable: environment variable of the key.
+        is_openai: True if the environment variables of OpenAI's client apply to this server.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Address:
     is_openai: bool
 
     def without_key(self, text: str) -> str:
-        """Return a text of the server without the key, which a server may repeat.
+        """Return a text of the server with the key removed.
 
         A key of fewer than 8 characters stays: it is a placeholder, and answers may contain it as a word.
         """
@@ -52,54 +52,62 @@ class Address:
 
 
 def find_address(spec: str) -> Address:
-    """The server that a spec means.
+    """Return the address of a spec.
 
     Raises:
-        UnknownNameError: it is of neither form.
-        KgprobeError: its URL holds what it should not, or the key for OpenAI is missing.
+        UnknownNameError: The spec has another form.
+        KgprobeError: The URL or the key is invalid, or OpenAI's key is missing.
     """
     refuse_half_characters(spec)
     kind, _, rest = spec.partition(":")
-    found = re.fullmatch(r"(?P<model>.+?)(?:@(?P<url>[A-Za-z][A-Za-z0-9+.-]*://.*))?", rest, re.DOTALL)
-    if kind != "openai" or found is None:
-        raise UnknownNameError(f"There is no API model {spec!r}; what would be one: {_FORMS}.")
-    model, named = found["model"], found["url"]
+    match = re.fullmatch(r"(?P<model>.+?)(?:@(?P<url>[A-Za-z][A-Za-z0-9+.-]*://.*))?", rest, re.DOTALL)
+    if kind != "openai" or match is None:
+        raise UnknownNameError(f"Invalid API model {spec!r}; expected {_FORMS}.")
+    model = match["model"]
     openai = os.environ.get("OPENAI_BASE_URL") or OPENAI
-    url = (named or openai).rstrip("/")
-    parts = _parts(url, f"The address of {model}" if named else "The address in OPENAI_BASE_URL")
-    if _origin(parts) == _origin(_parts(openai, "The address in OPENAI_BASE_URL")):
-        variable, is_openai = "OPENAI_API_KEY", True
-    else:
-        variable, is_openai = _key_variable(parts.hostname or ""), False
-    if variable not in os.environ and not is_openai and _is_here(parts.hostname or ""):
-        variable = "KGPROBE_API_KEY"
-    key = os.environ.get(variable, "").strip() or None
-    if key is not None and not (key.isascii() and key.isprintable()):
-        # Not shown, of course.
-        raise KgprobeError(f"The key in {variable} holds characters that no key has; was it copied in full?")
+    url = (match["url"] or openai).rstrip("/")
+    parts = _parts(url, f"The address of {model}" if match["url"] else "The address in OPENAI_BASE_URL")
+    is_openai = _origin(parts) == _origin(_parts(openai, "The address in OPENAI_BASE_URL"))
+    variable = "OPENAI_API_KEY" if is_openai else _variable_of(parts.hostname or "")
+    key = _read_key(variable)
     if key is None and url == OPENAI:
         raise KgprobeError(f"{spec} needs a key: set the environment variable OPENAI_API_KEY.")
     return Address(spec, model, url, key, variable, is_openai)
 
 
-def _parts(url: str, what: str) -> SplitResult:
+def _variable_of(host: str) -> str:
+    """Return the environment variable of a host's key."""
+    variable = _key_variable(host)
+    return "KGPROBE_API_KEY" if variable not in os.environ and _is_here(host) else variable
+
+
+def _read_key(variable: str) -> str | None:
+    key = os.environ.get(variable, "").strip() or None
+    if key is not None and not (key.isascii() and key.isprintable()):
+        # Do not display the key.
+        raise KgprobeError(f"The key in {variable} holds invalid characters; was it copied in full?")
+    return key
+
+
+def _parts(url: str, description: str) -> SplitResult:
     from httpx2 import URL, InvalidURL
 
+    invalid = KgprobeError(f"{description} is not a URL of a server, such as http://localhost:8000/v1.")
     try:
         parts = urlsplit(url)
         port = parts.port
-        # Whoever sends requests is more particular.
+        # The HTTP client is stricter.
         URL(url)
     except (ValueError, InvalidURL):
-        raise KgprobeError(f"{what} is no URL of a server; http://localhost:8000/v1 would be one.") from None
+        raise invalid from None
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        # Not shown: it may be a secret.
+        # Do not display the URL, which can contain a secret.
         raise KgprobeError(
-            f"{what} holds more than host, port and path. Keys are taken from the environment only:"
+            f"{description} holds more than host, port and path. Keys are read from the environment only:"
             f" {_key_variable(parts.hostname or 'HOST')}."
         )
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise KgprobeError(f"{what} is no URL of a server; http://localhost:8000/v1 would be one.")
+        raise invalid
     return parts
 
 
@@ -108,8 +116,8 @@ def _origin(parts: SplitResult) -> tuple[str, str, int]:
 
 
 def _key_variable(host: str) -> str:
-    """The variable for a host's key; another for every host."""
-    # No name of a host has an underscore in it that counts.
+    """Return a unique variable for a host's key."""
+    # Host names contain no underscores.
     return f"KGPROBE_API_KEY_{re.sub(r'[^A-Z0-9]', '_', host.upper().replace('-', '__'))}"
 
 

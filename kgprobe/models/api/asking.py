@@ -1,7 +1,6 @@
-"""Requests to a model behind an API, each sent once, and never past a budget or where its answer is on disk.
+"""Requests to a model behind an API, with a cache of answers (:mod:`.cache`) and a budget (:mod:`.spending`).
 
-Kept answers are :mod:`.cache`'s, the budget is :mod:`.spending`'s; how the others are sent, and repeated, is
-:mod:`.session`'s.
+:mod:`.session` sends and repeats the requests that are not cached.
 """
 
 from collections import deque
@@ -17,15 +16,14 @@ from kgprobe.models.api.spending import Spending
 from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.waiting import wait_for_coroutine
 
-Asked = TypeVar("Asked", bound=Hashable)
+RequestT = TypeVar("RequestT", bound=Hashable)
 
 
 class Asker:
-    """Asks one model, whatever the form of the requests.
+    """Client of one model for requests of any form.
 
     Attributes:
-        address: of the model.
-        spending: what it used, and may use.
+        spending: usage and budget.
     """
 
     def __init__(
@@ -36,81 +34,78 @@ class Asker:
         spending: Spending | None = None,
         cache: AnswerCache | None = None,
     ) -> None:
-        """Sends nothing yet.
+        """Create a client; nothing is sent yet.
 
         Args:
-            options: None for the usual ones.
-            spending: shared with others where a budget is for all of them.
-            cache: where answers are kept; None for nowhere.
+            options: options of the requests; None for the defaults.
+            spending: usage and budget, possibly shared.
+            cache: cache of answers; None to store nothing.
 
         Raises:
-            KgprobeError: an option cannot be, or the budget is in money and there are no prices.
+            KgprobeError: An option is invalid, or the budget is in money and there are no prices.
         """
         self.address = address
         self._options = options or ApiOptions()
         if self._options.concurrency < 1 or self._options.attempts < 1 or not self._options.timeout > 0:
             raise KgprobeError(
-                "An API is asked one request at a time at least, once at least, for more than 0 seconds."
+                "Invalid options of an API: concurrency and attempts must be at least 1, timeout more than 0 seconds."
             )
         self.spending = spending or Spending()
         self._usage = self.spending.open_account(address.name, self._options.prices)
-        # What was asked anew since this was made; kept only where that matters.
+        # Requests already refreshed; used only if refresh is set.
         self._refreshed: set[Hashable] = set()
         self._cache = cache
 
     def ask(
         self,
-        form: Form[Asked],
-        requests: Sequence[Asked],
-        kept_as: Callable[[Asked], dict[str, Any]] | None = None,
-        done: Callable[[Asked], None] = lambda _: None,
-    ) -> dict[Asked, Answer | Unanswered]:
-        """An answer to each request, or why there is none; equal requests are sent once.
+        form: Form[RequestT],
+        requests: Sequence[RequestT],
+        cache_key: Callable[[RequestT], dict[str, Any]] | None = None,
+        done: Callable[[RequestT], None] = lambda _: None,
+    ) -> dict[RequestT, Answer | Unanswered]:
+        """Return an answer to each request, or the reason why there is none; equal requests are sent once.
 
         Args:
-            kept_as: everything that an answer depends on beside model and address, as JSON has it; None asks anew and
-                keeps nothing.
-            done: called with each request as soon as its answer is there.
+            cache_key: returns everything that an answer depends on, except model and address, as JSON values; None to
+                bypass the cache.
+            done: called with each request when its answer has arrived.
 
         Raises:
-            BudgetSpentError: the budget does not hold the next request. What was under way has been waited for.
-            KgprobeError: the server takes no request at all (key, name, address), cannot be reached, says what the form
-                cannot use, or the file of answers cannot be used.
+            BudgetSpentError: The budget does not cover the next request; pending requests have been completed.
+            KgprobeError: The server declines all requests (key, name, address), cannot be reached or gives unusable
+                answers, or the cache cannot be used.
         """
-        cache = self._cache if kept_as is not None else None
-        found: dict[Asked, Answer | Unanswered] = {}
+        cache = self._cache if cache_key is not None else None
+        answers: dict[RequestT, Answer | Unanswered] = {}
 
-        def whole(request: Asked) -> dict[str, object]:
-            return {
-                "model": self.address.model,
-                "url": self.address.url,
-                **(kept_as(request) if kept_as is not None else {}),
-            }
+        def full_key(request: RequestT) -> dict[str, object]:
+            specific = cache_key(request) if cache_key is not None else {}
+            return {"model": self.address.model, "url": self.address.url, **specific}
 
-        def settle(request: Asked, answer: Answer | Unanswered) -> None:
-            found[request] = answer
+        def settle(request: RequestT, answer: Answer | Unanswered) -> None:
+            answers[request] = answer
             if isinstance(answer, Answer) and answer.cached:
                 self._usage.cached += 1
             elif isinstance(answer, Answer):
                 self._usage.answers += 1
                 if cache is not None:
-                    cache.put(whole(request), answer)
+                    cache.put(full_key(request), answer)
                     if self._options.refresh:
                         self._refreshed.add(request)
             done(request)
 
-        missing: deque[Asked] = deque()
+        missing: deque[RequestT] = deque()
         for request in dict.fromkeys(requests):
             fresh = self._options.refresh and request not in self._refreshed
-            kept = cache.get(whole(request)) if cache is not None and not fresh else None
-            if kept is not None:
-                settle(request, kept)
+            cached = cache.get(full_key(request)) if cache is not None and not fresh else None
+            if cached is not None:
+                settle(request, cached)
             else:
                 missing.append(request)
         if missing:
-            asked = len(missing) + len(found)
+            total = len(missing) + len(answers)
             session = Session(
-                self.address, self._options, form, self.spending, waiting=missing, done=settle, asked=asked
+                self.address, self._options, form, self.spending, waiting=missing, done=settle, total=total
             )
             wait_for_coroutine(session.ask())
-        return found
+        return answers

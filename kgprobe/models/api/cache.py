@@ -1,7 +1,7 @@
-"""Answers that were paid for, kept on disk: asked again, they cost nothing.
+"""Cache of answers on disk, so that a repeated request costs nothing.
 
-An answer belongs to a model, its address, the prompt and what was asked for with it. It is written the moment it comes,
-and a program that is killed loses none that was written; several programs may use one file.
+The key of an answer contains model, address, prompt and parameters. Each answer is written immediately, and survives if
+the program is killed. Several programs can use one file.
 """
 
 import hashlib
@@ -31,26 +31,26 @@ CREATE TABLE IF NOT EXISTS answer (
 
 
 def answer_cache_path() -> Path:
-    """Where answers are kept by default."""
+    """Return the default path of the cache."""
     return home() / "answers.sqlite"
 
 
 class AnswerCache:
-    """A file of answers, for its owner alone."""
+    """A file of answers, readable only by its owner."""
 
     def __init__(self, path: Path) -> None:
-        """Opens the file, and makes it where there is none.
+        """Open the file, and create it if necessary.
 
         Raises:
-            KgprobeError: it cannot be opened, or is no file of answers.
+            KgprobeError: The file cannot be opened, or has another format.
         """
         self._path = path
         make_folder(path.parent)
         try:
-            # SQLite gives the files that it makes beside this one the same mode.
+            # SQLite creates its auxiliary files with the same mode.
             with open(path, "ab", opener=owner_only):
                 path.chmod(0o600)
-            # Without transactions of Python's own, every statement is one. It is used by one thread at a time.
+            # In autocommit mode, every statement is a transaction. Only one thread at a time uses the connection.
             self._connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
             # A program can be killed at any moment; a machine that loses power may forget the last answers.
             _use_write_ahead_log(self._connection)
@@ -60,13 +60,13 @@ class AnswerCache:
             raise self._failure("opened", error) from error
 
     def get(self, request: Mapping[str, object]) -> Answer | None:
-        """The answer to a request, marked as cached; None if it was not kept.
+        """Return the cached answer to a request, or None.
 
         Args:
-            request: everything that the answer depends on, as JSON has it; no secret.
+            request: everything that the answer depends on, as JSON values without secrets.
 
         Raises:
-            KgprobeError: the file cannot be read.
+            KgprobeError: The file cannot be read.
         """
         try:
             row = self._connection.execute(
@@ -81,10 +81,10 @@ class AnswerCache:
         return Answer(text, bool(refused), bool(ended), prompt_tokens, completion_tokens, cached=True)
 
     def put(self, request: Mapping[str, object], answer: Answer) -> None:
-        """Keep an answer, in place of one that was kept before.
+        """Store an answer, replacing an earlier one.
 
         Raises:
-            KgprobeError: the file cannot be written.
+            KgprobeError: The file cannot be written.
         """
         text = _text(request)
         row = (_key(text), text, answer.text, answer.refused, answer.ended)
@@ -104,11 +104,11 @@ class AnswerCache:
         self._connection.close()
 
     def _failure(self, done: str, error: sqlite3.Error | OSError) -> KgprobeError:
-        return KgprobeError(f"The file of answers {self._path} cannot be {done}: {error}. Without it nothing is kept.")
+        return KgprobeError(f"The answer cache {self._path} cannot be {done}: {error}. No answers can be stored.")
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Set the journal mode, and wait for other programs that do so: SQLite's own timeout does not count here."""
+    """Set the journal mode, and wait for other programs that do so: SQLite's timeout does not apply here."""
     given_up = time.monotonic() + _PATIENCE
     while not _has_write_ahead_log(connection):
         if time.monotonic() > given_up:
@@ -117,7 +117,7 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
 
 
 def _has_write_ahead_log(connection: sqlite3.Connection) -> bool:
-    """Set the journal mode; False where another program holds the file at the moment."""
+    """Set the journal mode; return False if another program locks the file."""
     try:
         connection.execute("PRAGMA journal_mode = WAL")
     except sqlite3.OperationalError as error:

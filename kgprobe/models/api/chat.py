@@ -1,4 +1,4 @@
-"""Questions to models that chat: how they are sent as chat completions, and how what comes back is read."""
+"""Questions to chat models: requests and answers of the chat completions API."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,9 +10,9 @@ from kgprobe.models.api.faults import Fault
 from kgprobe.models.api.parameters import Parameters
 from kgprobe.models.generating.generator import Answer, Request
 
-# No token is shorter than a byte; beside the prompt's there are those of the chat's form.
+# Maximum tokens of the chat template, in addition to one per byte of the prompt.
 _FORM_TOKENS = 64
-# No model reads or writes more for one question.
+# Larger counts are errors.
 _MOST_TOKENS = 2_000_000
 
 
@@ -27,47 +27,42 @@ class _Choice(msgspec.Struct):
 
 
 class Counts(msgspec.Struct):
-    """Tokens of a request and of its answer."""
+    """Token counts of a request and of its answer."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
 
 class _Completion(msgspec.Struct):
-    """What is needed of a chat completion; the client itself would let anything pass for one."""
+    """Required parts of a chat completion; the client itself does not validate answers."""
 
     choices: list[_Choice]
-    # Read apart: an answer whose cost is said in a way that cannot be is an answer.
+    # Decoded separately: an answer with invalid counts is still an answer.
     usage: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class ChatForm:
-    """The form of chat completions, see :class:`.session.Form`.
-
-    Attributes:
-        parameters: what the model takes, learned from what it declines.
-    """
+    """Form of chat completions, see :class:`.session.Form`."""
 
     dispensable = False
     may_be_empty = False
     needs = ""
 
     def __init__(self, address: Address) -> None:
-        """For a model behind this address."""
         self._address = address
         self.parameters = Parameters(address)
 
     def path(self) -> str:
-        """The same for all requests."""
+        """Return the path of chat completions."""
         return "/chat/completions"
 
     def body(self, request: Request) -> dict[str, Any]:
-        """One message of a user, with the parameters that the model takes."""
+        """Return one user message with the parameters that the model accepts."""
         messages = [{"role": "user", "content": request.prompt}]
         return {"model": self._address.model, "messages": messages, **self.parameters.of(request)}
 
     def size(self, request: Request) -> tuple[int, int]:
-        """The most tokens of prompt and answer."""
+        """Return the maximum tokens of prompt and answer."""
         return len(request.prompt.encode()) + _FORM_TOKENS, request.max_tokens
 
     def adapt(self, parameter: str) -> bool:
@@ -86,12 +81,12 @@ def _read(content: bytes, prompt: str) -> Answer | Fault:
     try:
         completion = msgspec.json.decode(content, type=_Completion)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return Fault(f"the server's answer is no chat completion: {error}")
+        return Fault(f"the server's answer is not a chat completion: {error}")
     if not completion.choices:
-        return Fault("the server's answer holds no choice")
+        return Fault("the server's answer has no choices")
     choice = completion.choices[0]
-    said = choice.message.content or ""
-    text = _without_thoughts(said)
+    content_text = choice.message.content or ""
+    text = _without_thoughts(content_text)
     counts = counts_in(completion.usage)
     refused = bool(choice.message.refusal) or choice.finish_reason == "content_filter"
     return Answer(
@@ -99,15 +94,12 @@ def _read(content: bytes, prompt: str) -> Answer | Fault:
         refused=refused,
         ended=choice.finish_reason != "length",
         prompt_tokens=counted(counts.prompt_tokens, prompt),
-        completion_tokens=counted(counts.completion_tokens, said),
+        completion_tokens=counted(counts.completion_tokens, content_text),
     )
 
 
 def _without_thoughts(text: str) -> str:
-    """What a model says after it has thought aloud; empty where its thoughts were cut off.
-
-    Most servers keep thoughts apart; some hand them on in front of the answer.
-    """
+    """Return an answer without the reasoning that some servers put before it; empty if the reasoning was cut off."""
     thoughts, mark, answer = text.rpartition("</think>")
     if not mark and thoughts == "" and answer.lstrip().startswith("<think>"):
         return ""
@@ -115,7 +107,7 @@ def _without_thoughts(text: str) -> str:
 
 
 def counts_in(usage: msgspec.Raw) -> Counts:
-    """What a server says of tokens, as far as it can be read."""
+    """Return the token counts of a server, empty if they cannot be decoded."""
     try:
         return msgspec.json.decode(usage, type=Counts | None) or Counts()
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -123,7 +115,7 @@ def counts_in(usage: msgspec.Raw) -> Counts:
 
 
 def counted(counted: int | None, text: str) -> int:
-    """A number of tokens; where the server does not count, or counts what cannot be, the most that a text can have."""
+    """Return a token count; if it is missing or impossible, the maximum for the text, one token per byte."""
     if counted is None or not bool(text) <= counted <= _MOST_TOKENS:
         return len(text.encode())
     return counted

@@ -1,4 +1,4 @@
-"""Texts to be gone on with: how they are sent as completions, and how what comes back is read."""
+"""Continuations of texts: requests and answers of the completions API."""
 
 from typing import Any
 
@@ -22,34 +22,29 @@ class _Completion(msgspec.Struct):
 
 
 class CompletionForm:
-    """The form of completions, see :class:`.session.Form`. A text may be over with its prompt."""
+    """Form of completions, see :class:`.session.Form`; a continuation may be empty."""
 
     dispensable = False
     may_be_empty = True
     needs = (
-        "Texts are gone on with by completions (/completions), which this server has to offer for the model; chat alone"
-        " does not do."
+        "Continuations use completions (/completions), which this server has to offer for the model; chat alone is not"
+        " enough."
     )
 
     def __init__(self, address: Address, parameters: Parameters) -> None:
-        """For a model behind this address.
-
-        Args:
-            parameters: what the model takes, learned from what it declines.
-        """
         self._address = address
         self._parameters = parameters
 
     def path(self) -> str:
-        """The same for all requests."""
+        """Return the path of completions."""
         return "/completions"
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The text alone, with the parameters that the model takes."""
+        """Return the text with the parameters that the model accepts."""
         return {"model": self._address.model, "prompt": request.prompt, **self._parameters.of(request)}
 
     def size(self, request: Request) -> tuple[int, int]:
-        """The most tokens of text and continuation: no token is shorter than a byte, and one may stand in front."""
+        """Return the maximum tokens of text and continuation: a token per byte, one special token in front."""
         return len(request.prompt.encode()) + 1, request.max_tokens
 
     def adapt(self, parameter: str) -> bool:
@@ -61,9 +56,9 @@ class CompletionForm:
         try:
             completion = msgspec.json.decode(content, type=_Completion)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            return Fault(f"the server's answer is no completion: {error}")
+            return Fault(f"the server's answer is not a completion: {error}")
         if not completion.choices:
-            return Fault("the server's answer holds no choice")
+            return Fault("the server's answer has no choices")
         choice = completion.choices[0]
         counts = counts_in(completion.usage)
         return Answer(

@@ -1,4 +1,4 @@
-"""What can go wrong when an API is asked, and what is to be done about it."""
+"""Errors of API requests, classified by their remedy: repeat, skip the request, or stop."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +10,11 @@ from kgprobe.waiting import retry_after
 
 # The same request may succeed later.
 _PASSING = frozenset((408, 409, 425, 429))
-# Whatever is asked, the answer will be the same.
+# Every request will fail in the same way.
 _FATAL = frozenset((401, 402, 403, 404, 407))
-# There is nothing at a path, or not for this kind of request.
+# The path or the method does not exist.
 _MISSING = frozenset((404, 405, 501))
-# Somebody between us and the server did not wait for its answer.
+# A proxy did not wait for the server's answer.
 _LOST = frozenset((408, 504, 524))
 _SHOWN = 300
 
@@ -24,10 +24,10 @@ class Fault:
     """An attempt that failed and may succeed when it is repeated.
 
     Attributes:
-        reason: as a clause.
-        wait: for how many seconds the server asks to be left alone; None where it says nothing.
-        limited: the server says that it is asked too much.
-        reached: the request may have reached the server, and be charged.
+        reason: a clause.
+        wait: seconds that the server asks to wait; None if it does not.
+        limited: True if the server limits the rate of requests.
+        reached: True if the request may have reached the server, and be charged.
     """
 
     reason: str
@@ -38,14 +38,14 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """A request that the server will not take, or (``fatal``) no request at all.
+    """A request that the server declines.
 
     Attributes:
-        reason: as a clause, with what the server says.
-        fatal: whether that is so for all requests.
-        parameter: the one that this model does not take, where it is that.
-        about_key: whether it may be the key.
-        missing: whether the server has nothing at that path, or does not do that.
+        reason: a clause with the server's message.
+        fatal: True if the server declines all requests.
+        parameter: declined parameter, if that is the reason.
+        about_key: True if the key may be wrong.
+        missing: True if the path or the method does not exist.
     """
 
     reason: str
@@ -56,7 +56,7 @@ class Declined:
 
 
 def classify_error(error: openai.APIError, now: float) -> Fault | Declined:
-    """What an error of the official client means.
+    """Classify an error of the official client.
 
     Args:
         now: seconds since the epoch, for dates in headers.
@@ -72,15 +72,15 @@ def classify_error(error: openai.APIError, now: float) -> Fault | Declined:
             return Fault(str(cause))
         if isinstance(cause, RedirectedError):
             return Declined(str(cause), fatal=True)
-        said = f": {cause}" if str(cause or "") else ""
+        detail = f": {cause}" if str(cause or "") else ""
         reached = "Connect" not in type(cause).__name__
-        return Fault(f"the connection {'broke off' if reached else 'could not be made'}{said}", reached=reached)
+        return Fault(f"the connection {'broke off' if reached else 'could not be made'}{detail}", reached=reached)
     return Fault(f"the server's answer cannot be read: {_short(error.message)}")
 
 
 def _classify_status(error: openai.APIStatusError, now: float) -> Fault | Declined:
-    status, said = error.status_code, _said(error)
-    reason = f"HTTP {status}: {said}"
+    status = error.status_code
+    reason = f"HTTP {status}: {_message(error)}"
     if status == 429 and error.code == "insufficient_quota":
         return Declined(reason, fatal=True)
     if status in _PASSING or (status >= 500 and status not in _MISSING):
@@ -92,17 +92,17 @@ def _classify_status(error: openai.APIStatusError, now: float) -> Fault | Declin
 
 
 def _parameter(error: openai.APIStatusError) -> str | None:
-    """The parameter that a model does not take, as OpenAI says it, or as a validator of requests does."""
+    """Return the declined parameter of an error message of OpenAI or Pydantic."""
     if error.code in ("unsupported_parameter", "unsupported_value"):
         return error.param
-    detail: Any = error.body.get("detail") if isinstance(error.body, dict) else None
-    for one in detail if isinstance(detail, list) else []:
-        if isinstance(one, dict) and one.get("type") == "extra_forbidden" and one.get("loc"):
-            return str(one["loc"][-1])
+    details: Any = error.body.get("detail") if isinstance(error.body, dict) else None
+    for detail in details if isinstance(details, list) else []:
+        if isinstance(detail, dict) and detail.get("type") == "extra_forbidden" and detail.get("loc"):
+            return str(detail["loc"][-1])
     return None
 
 
-def _said(error: openai.APIStatusError) -> str:
+def _message(error: openai.APIStatusError) -> str:
     body = error.body
     for key in ("message", "detail", "error"):
         if isinstance(body, dict) and isinstance(body.get(key), str):

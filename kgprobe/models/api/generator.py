@@ -1,6 +1,6 @@
-"""Answers of a model behind an OpenAI-compatible API, by the official client.
+"""Generator for models behind OpenAI-compatible APIs, based on the official client.
 
-An answer is a chat completion; the continuation of a text is a completion, which not every API offers.
+Answers to questions are chat completions; continuations of texts are completions, which not every API offers.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,15 +13,14 @@ from kgprobe.models.scoring.tokens import not_unicode
 
 
 class ApiGenerator:
-    """A model behind an API that answers.
+    """Generator for a model behind an API.
 
     Attributes:
-        spending: what it used, and may use.
-        parameters: what this model takes, found out while it was asked.
+        spending: usage and budget.
+        parameters: parameters that the model accepts.
     """
 
     def __init__(self, asker: Asker) -> None:
-        """Sends nothing yet."""
         self._asker = asker
         self._chat = ChatForm(asker.address)
         self._completions = CompletionForm(asker.address, self._chat.parameters)
@@ -30,11 +29,11 @@ class ApiGenerator:
 
     @property
     def name(self) -> str:
-        """The model's spec."""
+        """Spec of the model."""
         return self._asker.address.name
 
     def describe(self) -> dict[str, object]:
-        """Model, address, and in which form it is asked."""
+        """Return model, address and form of the prompts."""
         return {
             "name": self.name,
             "model": self._asker.address.model,
@@ -45,37 +44,37 @@ class ApiGenerator:
     def answer(
         self, requests: Sequence[Request], progress: Callable[[int], None] | None = None
     ) -> list[Answer | Unanswered]:
-        """An answer to each request, or why there is none, in their order; equal requests are sent once.
+        """Return an answer or the reason for its lack for each request, in order; equal requests are sent once.
 
         Raises:
-            BudgetSpentError: the budget does not hold the next request. What was under way has been waited for.
-            KgprobeError: the server takes no request at all (key, name, address), cannot be reached, or the file of
-                answers cannot be used.
+            BudgetSpentError: The budget does not cover the next request; pending requests have been completed.
+            KgprobeError: The server declines all requests (key, name, address) or cannot be reached, or the cache
+                cannot be used.
         """
         copies: dict[Request, int] = {}
         for request in requests:
             key = request.normalized()
             copies[key] = copies.get(key, 0) + 1
 
-        def tell(request: Request) -> None:
+        def report(request: Request) -> None:
             if progress is not None:
                 progress(copies[request])
 
         odd = not_unicode([request.prompt for request in copies])
-        taken = [request for place, request in enumerate(copies) if place not in odd]
-        questions = [request for request in taken if not request.continuation]
-        texts = [request for request in taken if request.continuation]
-        found = self._asker.ask(self._chat, questions, _kept_as, tell)
-        found |= self._asker.ask(self._completions, texts, _kept_as, tell)
+        valid = [request for place, request in enumerate(copies) if place not in odd]
+        questions = [request for request in valid if not request.continuation]
+        texts = [request for request in valid if request.continuation]
+        answers = self._asker.ask(self._chat, questions, _cache_key, report)
+        answers |= self._asker.ask(self._completions, texts, _cache_key, report)
         for place, request in enumerate(copies):
             if place in odd:
-                found[request] = Unanswered("its prompt is no Unicode: it holds half of a surrogate pair")
-                tell(request)
-        return [found[request.normalized()] for request in requests]
+                answers[request] = Unanswered("its prompt is not Unicode: it contains half of a surrogate pair")
+                report(request)
+        return [answers[request.normalized()] for request in requests]
 
 
-def _kept_as(request: Request) -> dict[str, object]:
-    """Everything that an answer depends on beside the model, as far as one can say."""
+def _cache_key(request: Request) -> dict[str, object]:
+    """Return everything that an answer depends on, except the model."""
     whole: dict[str, object] = {"prompt": request.prompt, "max_tokens": request.max_tokens}
     whole["temperature"] = request.temperature
     whole |= {"form": "continuation"} if request.continuation else {}

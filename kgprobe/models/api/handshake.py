@@ -1,11 +1,11 @@
-"""Whether a server's log-probabilities are the model's own, found out on the server itself.
+"""Test of a server's log-probabilities before scoring.
 
-A server that ignores what it does not know still answers, with numbers that look right. So before anything is scored,
-a text goes to it: twice, with its options in another order and one by one, as ids and as text, behind other tokens,
-beside other requests, and with settings of the drawing that should have no say. What is never the same, always the
-same, or changes where it should not, is not believed. The first way in which everything is as it should be is taken.
+A server that ignores unknown parameters still returns plausible numbers. So a test text is sent twice, with the options
+in another order and one by one, as ids and as text, after other tokens, in parallel with other requests, and with
+sampling parameters that should not affect the result. Values that always vary, never vary, or vary where they should
+not, are rejected. The first method that passes all tests is used.
 
-What cannot be seen from outside: a server that divides all logits by a number of its own and ignores a bias.
+Not detected: a server that divides all logits by a constant and ignores a bias.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,27 +23,26 @@ Floats = NDArray[np.float64]
 # With digits, words and letters of several scripts, so that tokenizers differ on it.
 TEXT = "Tokyo is in Japan, Łódź is in Poland, 東京 is Tokyo; 1, 2, 3, 4, 5, 6, 7"
 OTHER_TEXT = "7, 6, 5: Poland is in Łódź"
-# Nats, between requests of which one follows the other. The same request gave the same to the last digit (llama.cpp, 4
-# bits a weight).
+# Nats, between successive requests. Repeated requests gave equal digits (llama.cpp, 4 bits per weight).
 TOLERANCE = 0.1
-# Nats, between requests in another order or side by side: what a server has in its cache, and what it computes
-# together, decides where it rounds. The same server differed by 0.15; half precision does by less.
+# Nats, between requests in another order or in parallel: rounding depends on the server's cache and batches. The same
+# server differed by 0.15; half precision differs by less.
 ROUNDING = 0.5
-# Nats. What differs by less is the same number.
+# Nats. Smaller differences count as equal.
 _SAME = 1e-3
-_OPTIONS, _FEWEST_OPTIONS = 8, 3
-_SIDE_BY_SIDE = 8
+_OPTIONS, _MIN_OPTIONS = 8, 3
+_PARALLEL = 8
 _TEMPERATURE, _BIAS = 0.5, 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a server says of options behind a text.
+class OptionScores:
+    """A server's scores of options after a text.
 
     Attributes:
-        values: a log-probability an option, shape (options,).
-        drawn: the id of the token that it went on with; None where it does not tell.
-        prompt_tokens: how many it counts; None where it does not.
+        values: log-probabilities, shape (options,).
+        drawn: id of the generated token; None if unknown.
+        prompt_tokens: number of tokens of the prompt, by the server; None if unknown.
     """
 
     values: Floats
@@ -53,11 +52,11 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """A way that a server can be believed in.
+    """Result of the test: the first method that passed.
 
     Attributes:
-        difference: the greatest, in nats, between answers that should have been equal.
-        findings: for each way that was tried, in order, what came of it.
+        difference: largest difference in nats between answers that should be equal.
+        findings: name and result of each tested method, in order.
     """
 
     way: Way
@@ -65,24 +64,19 @@ class Handshake:
     findings: tuple[tuple[str, str], ...]
 
 
-# Asks by a way what stands behind a prefix; raises UntrustworthyError.
-Ask = Callable[[Way, Question], Told]
+# Scores a question with a method; raises UntrustworthyError.
+Ask = Callable[[Way, Question], OptionScores]
 
-# Asks several at once, as many side by side as scoring will.
-AskTogether = Callable[[Way, Sequence[Question]], list[Told]]
+# Scores several questions in parallel.
+AskTogether = Callable[[Way, Sequence[Question]], list[OptionScores]]
 
-# Whether a question can be put in a way at all.
+# Returns True if a method can express a question.
 Can = Callable[[Way, Question], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What is asked behind: ids by the model's tokenizer, with special tokens in front as it puts them by itself.
-
-    Attributes:
-        text: of ``TEXT``.
-        other: of ``OTHER_TEXT``.
-    """
+    """Token ids of ``TEXT`` and ``OTHER_TEXT``, with the special tokens that the tokenizer adds."""
 
     text: tuple[int, ...]
     other: tuple[int, ...]
@@ -91,63 +85,62 @@ class Prompts:
 def shake_hands(
     name: str, ask_together: AskTogether, can: Can, prompts: Prompts, ways: Sequence[str] = tuple(WAYS)
 ) -> Handshake:
-    """The first of these ways in which a server's log-probabilities can be believed.
+    """Return the first of these methods whose log-probabilities can be trusted.
 
-    Cost: some forty requests a way; one to a server that does not have it.
+    Cost: some forty requests per method; one if the server lacks it.
 
     Args:
-        name: of the model, for messages.
-        ask_together: asks the server; equal questions are sent again.
-        can: what it is asked with; some options cannot be sent as text.
+        name: name of the model, for messages.
+        ask_together: sends requests to the server, also repeated ones.
+        can: returns True if a method can express a question; some options cannot be sent as text.
 
     Raises:
-        KgprobeError: there is none; the message says of each what it lacks.
+        KgprobeError: No method can be trusted; the message lists the reasons.
     """
     findings: list[tuple[str, str]] = []
-    for called in ways:
-        way = WAYS[called]
+    for way in (WAYS[way_name] for way_name in ways):
         try:
             difference = _examine(way, ask_together, can, prompts)
         except UntrustworthyError as error:
-            findings.append((called, str(error)))
+            findings.append((way.name, str(error)))
             continue
-        told = f"agrees with itself to {difference:.1e} nats"
-        return Handshake(way, difference, (*findings, (called, told)))
-    reasons = " ".join(f"{called}: {finding}" for called, finding in findings)
+        finding = f"agrees with itself to {difference:.1e} nats"
+        return Handshake(way, difference, (*findings, (way.name, finding)))
+    reasons = " ".join(f"{way_name}: {finding}" for way_name, finding in findings)
     raise KgprobeError(f"{name} cannot score: no log-probabilities of its server can be used. {reasons}")
 
 
 class _Agrees(Protocol):
-    def __call__(self, told: Floats, expected: Floats, problem: str, allowed: float = TOLERANCE) -> None:
-        """Raise an UntrustworthyError unless these are equal, up to what is allowed."""
+    def __call__(self, values: Floats, expected: Floats, problem: str, allowed: float = TOLERANCE) -> None:
+        """Raise UntrustworthyError if values differ by more than allowed."""
 
 
 def _examine(way: Way, ask_together: AskTogether, can: Can, prompts: Prompts) -> float:
-    """The greatest difference between answers that should be equal.
+    """Return the largest difference between answers that should be equal.
 
     Raises:
-        UntrustworthyError: it is greater than allowed, or answers are equal that should not be.
+        UntrustworthyError: It is larger than allowed, or answers are equal that should differ.
     """
 
-    def ask(way: Way, question: Question) -> Told:
+    def ask(way: Way, question: Question) -> OptionScores:
         return ask_together(way, [question])[0]
 
     prompt = prompts.text
-    sent = [
+    expressible = [
         option
         for option in dict.fromkeys(prompt[::-1])
         if can(way, Question(prompt, (option,))) and can(way, Question(prompts.other, (option,)))
     ]
-    options = tuple(sent[:_OPTIONS])
-    if len(options) < _FEWEST_OPTIONS:
-        raise UntrustworthyError("It takes text only, and what is to be asked cannot be sent as text.")
+    options = tuple(expressible[:_OPTIONS])
+    if len(options) < _MIN_OPTIONS:
+        raise UntrustworthyError("It accepts only text, and the test cannot be sent as text.")
     plain = Question(prompt, options)
     first = ask(way, plain)
     greatest = 0.0
 
-    def agrees(told: Floats, expected: Floats, problem: str, allowed: float = TOLERANCE) -> None:
+    def agrees(values: Floats, expected: Floats, problem: str, allowed: float = TOLERANCE) -> None:
         nonlocal greatest
-        difference = float(np.abs(told - expected).max())
+        difference = float(np.abs(values - expected).max())
         if not difference <= allowed:
             raise UntrustworthyError(f"{problem} (by up to {difference:.2g} nats; {allowed:g} are allowed).")
         greatest = max(greatest, difference)
@@ -158,32 +151,32 @@ def _examine(way: Way, ask_together: AskTogether, can: Can, prompts: Prompts) ->
     alone = [ask(way, Question(prompt, (option,))).values[0] for option in options[:2]]
     agrees(np.array(alone), first.values[:2], "Log-probabilities depend on which other options are asked")
     if np.ptp(first.values) < _SAME:
-        raise UntrustworthyError("All options are equally probable, whatever they are.")
+        raise UntrustworthyError("All options are equally probable.")
     other = ask(way, Question(prompts.other, options))
     if np.abs(other.values - first.values).max() < _SAME:
         raise UntrustworthyError("Log-probabilities do not depend on the prompt.")
-    # Of what is repeated, the last is an option itself.
+    # With echo, the last token of the text is the option.
     whole = Question(prompt[:-1], prompt[-1:]) if way.follow else plain
     _check_tokens(ask(way, replace(whole, text=TEXT)), ask(way, whole), len(prompt), agrees)
     _check_drawing(ask, way, plain, first.values)
     _check_drawn(ask, way, whole, plain, first.values)
-    _check_side_by_side(ask_together, way, can, prompt, options[:2], agrees)
+    _check_parallel(ask_together, way, can, prompt, options[:2], agrees)
     return greatest
 
 
-def _check_tokens(text: Told, ids: Told, count: int, agrees: _Agrees) -> None:
-    """Whether the server makes the same tokens of a text."""
-    for told in (text, ids):
-        if told.prompt_tokens not in (None, count):
+def _check_tokens(text: OptionScores, ids: OptionScores, count: int, agrees: _Agrees) -> None:
+    """Check that the server tokenizes a text in the same way."""
+    for scores in (text, ids):
+        if scores.prompt_tokens not in (None, count):
             raise UntrustworthyError(
-                f"The tokenizer is not the server's: it makes {count} tokens of a text, the server"
-                f" {told.prompt_tokens}. `tokenizer` names another."
+                f"The tokenizer is not the server's: it gives {count} tokens for a text, the server"
+                f" {scores.prompt_tokens}. Name another `tokenizer`."
             )
     problem = "The tokenizer is not the server's: a text and its tokens have other log-probabilities"
     agrees(text.values, ids.values, problem)
 
 
-def _check_side_by_side(
+def _check_parallel(
     ask_together: AskTogether,
     way: Way,
     can: Can,
@@ -191,43 +184,44 @@ def _check_side_by_side(
     options: tuple[int, ...],
     agrees: _Agrees,
 ) -> None:
-    """Whether requests that are under way at once get what each of them gets alone."""
-    asked = [Question(prompt[:end], options) for end in range(len(prompt), 1, -1)]
-    possible = [one for one in asked if all(can(way, replace(one, targets=(option,))) for option in options)]
-    several = possible[:_SIDE_BY_SIDE]
-    alone = [ask_together(way, [one])[0] for one in several]
-    for told, wanted in zip(ask_together(way, several), alone, strict=True):
-        problem = "Requests side by side get other log-probabilities than one by one, as `concurrency` 1 sends them"
-        agrees(told.values, wanted.values, problem, ROUNDING)
+    """Check that parallel requests give the same results as single ones."""
+    questions: list[Question] = []
+    for end in range(len(prompt), 1, -1):
+        question = Question(prompt[:end], options)
+        if len(questions) < _PARALLEL and all(can(way, replace(question, targets=(option,))) for option in options):
+            questions.append(question)
+    single = [ask_together(way, [question])[0] for question in questions]
+    for scores, expected in zip(ask_together(way, questions), single, strict=True):
+        problem = "Parallel requests give other log-probabilities than single ones; try `concurrency` 1"
+        agrees(scores.values, expected.values, problem, ROUNDING)
 
 
 def _check_drawing(ask: Ask, way: Way, plain: Question, values: Floats) -> None:
-    """Whether temperature and bias have no say, or exactly theirs, so that there are none where none is asked for."""
+    """Check that temperature and bias have either no effect or exactly the expected one."""
     other = replace(plain, temperature=_TEMPERATURE, bias=((plain.targets[0], _BIAS),))
-    told = ask(way, other).values
-    if np.abs(told - values).max() <= TOLERANCE:
+    sampled = ask(way, other).values
+    if np.abs(sampled - values).max() <= TOLERANCE:
         return
     biased = values.copy()
     biased[0] += _BIAS
-    # Up to what all of them share.
-    wanted = biased / _TEMPERATURE
-    difference = np.abs((told - told[1]) - (wanted - wanted[1])).max()
+    # Compare up to the normalization.
+    expected = biased / _TEMPERATURE
+    difference = np.abs((sampled - sampled[1]) - (expected - expected[1])).max()
     if not difference <= 2 * TOLERANCE / _TEMPERATURE:
         raise UntrustworthyError(
-            "Log-probabilities are those after the server's own sampling (temperature, top-k, penalties): with another"
-            " temperature and a bias they are neither the same nor what follows from them"
-            f" (by {difference:.2g} nats)."
+            "Log-probabilities are those after the server's own sampling (temperature, top-k, penalties): another"
+            f" temperature and a bias change them by other amounts than expected (by {difference:.2g} nats)."
         )
 
 
 def _check_drawn(ask: Ask, way: Way, whole: Question, plain: Question, values: Floats) -> None:
-    """Whether the token that the server goes on with at temperature 0 is the most probable."""
+    """Check that the token generated at temperature 0 is the most probable one."""
     drawn = ask(way, replace(whole, temperature=0.0)).drawn
     if drawn is None or drawn < 0:
-        raise UntrustworthyError("It does not tell the token that it goes on with, so nothing says what it draws from.")
+        raise UntrustworthyError("It does not report the generated token, so its distribution cannot be checked.")
     best = ask(way, Question(plain.prefix, tuple(dict.fromkeys((drawn, *plain.targets))))).values[0]
     if not best >= values.max() - TOLERANCE:
         raise UntrustworthyError(
-            f"The token that the server goes on with at temperature 0 has a log-probability of {best:.3g}, and another"
+            f"The token generated at temperature 0 has a log-probability of {best:.3g}, and another token"
             f" {values.max():.3g}: these are not the probabilities that it draws from."
         )

@@ -1,13 +1,12 @@
-"""How servers tell the log-probability of a chosen token: the request of each, and how its answer is read.
+"""Methods (ways) to obtain the log-probability of a chosen token from a server: requests and answers.
 
 - ``token_ids``: vLLM's completions with ``logprob_token_ids`` (its pull request 43463).
-- ``n_probs``: llama.cpp's ``/completion``. It names the most probable tokens only, but also the token that was drawn,
-  with its probability before anything was done to it: so one that is not among them is made the drawn one by a bias.
-- ``token_ids_logprob``: SGLang's ``/generate``, from one token before the options, so that its prefix cache counts.
+- ``n_probs``: llama.cpp's ``/completion``. It returns the most probable tokens and the drawn token, with unbiased
+  probabilities. A bias makes any other token the drawn one.
+- ``token_ids_logprob``: SGLang's ``/generate``, starting one token before the options, to use its prefix cache.
 - ``echo``: completions that repeat the prompt with the log-probabilities of its tokens, sent as ids or as text.
 
-Neither ``echo`` nor ``prompt_logprobs`` is asked for where there is another way: today's servers switch their prefix
-caches off for them.
+``echo`` is the last choice, and ``prompt_logprobs`` is not used: current servers disable their prefix caches for them.
 """
 
 import math
@@ -22,29 +21,30 @@ from kgprobe.models.api.address import Address
 from kgprobe.models.api.faults import Fault
 from kgprobe.models.generating.generator import Answer
 
-# What llama.cpp is asked to name at once, about 100 bytes each.
-_NAMED = 1000
-# More than any logit.
+# Tokens returned by llama.cpp per request, about 100 bytes each.
+_TOP_TOKENS = 1000
+# Larger than any logit.
 _CERTAIN = 1000.0
-# Rounding may lift a log-probability by so much above 0; what is below the least one has been filtered out: servers say
-# so in numbers of their own, such as -9999 or the least that a float can be.
+# Rounding can lift a log-probability above 0 by so much.
 _ROUNDING = 1e-3
+# Lower numbers mark filtered tokens: servers use -9999 or the smallest float.
 _LEAST = -1000.0
 
 
 class UntrustworthyError(KgprobeError):
-    """A server's log-probabilities are none, or not those that were asked for."""
+    """Raised for log-probabilities of a server that are invalid or incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of a server: tokens that may follow others.
+    """A request for the log-probabilities of tokens after others.
 
     Attributes:
-        prefix: ids of the tokens before; at least one.
-        targets: ids, each instead of the others, or (``echo``) one behind the other.
-        text: sent in place of the ids of all that is sent; None sends ids.
-        temperature, bias: of the drawing, which should have no say in the answer; ids with what is added to logits.
+        prefix: ids of the preceding tokens, at least one.
+        targets: ids of alternatives, or (``echo``) of successive tokens.
+        text: text to be sent instead of ids, or None.
+        temperature: sampling temperature, which should not affect the answer.
+        bias: ids with values added to their logits, which should not affect the answer.
     """
 
     prefix: tuple[int, ...]
@@ -55,12 +55,12 @@ class Question:
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What a server said to a question.
+    """A server's answer to a question.
 
     Attributes:
-        values: a log-probability a target, natural logarithm; None for one that the server did not name.
-        drawn: the token that it went on with: its id, or its text where the server has no ids; None if not told.
-        prompt_tokens: how many the server counts; None where it does not.
+        values: natural log-probability of each target; None if the server did not return it.
+        drawn: id of the generated token, or its text if the server returns no ids; None if unknown.
+        prompt_tokens: number of tokens of the prompt, by the server; None if unknown.
     """
 
     values: list[float | None]
@@ -70,13 +70,13 @@ class Reply(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One of the ways above.
+    """A method to obtain log-probabilities.
 
     Attributes:
-        at_root: whether the path is beside ``/v1``, not below it.
-        follow: whether targets follow one another.
-        named: whether only some tokens are named where there are several targets.
-        as_text: whether the prompt is sent as text.
+        at_root: True if the path is not below ``/v1``.
+        follow: True if targets follow each other.
+        partial: True if the values of some of several targets can be missing.
+        as_text: True if the prompt is sent as text.
     """
 
     name: str
@@ -86,50 +86,49 @@ class Way:
     read: Callable[[Any, Question], Reply]
     at_root: bool = False
     follow: bool = False
-    named: bool = False
+    partial: bool = False
     as_text: bool = False
 
 
 class NextTokensForm:
-    """The form of such questions to one server, see :class:`.session.Form`; an answer's text is a reply as JSON."""
+    """Form of questions to one server, see :class:`.session.Form`; the text of an answer is a reply as JSON."""
 
     dispensable = True
     may_be_empty = False
     needs = ""
 
     def __init__(self, address: Address, way: Way) -> None:
-        """For a model behind this address."""
         self._name = address.name
         self._model = address.model
         self._way = way
         self._path = f"{root_of(address)}{way.path}" if way.at_root else way.path
 
     def path(self) -> str:
-        """The same for all requests."""
+        """Return the path or URL of the method."""
         return self._path
 
     def body(self, question: Question) -> dict[str, Any]:
-        """As the way has it, with the model's name."""
+        """Return the body of the method with the model's name."""
         return {"model": self._model, **self._way.body(question)}
 
     def size(self, question: Question) -> tuple[int, int]:
-        """Prompt tokens, and the one that a server has to go on with."""
+        """Return the tokens of the prompt, and 1 for the generated token."""
         return len(question.prefix) + (len(question.targets) if self._way.follow else 0), 1
 
     def adapt(self, parameter: str) -> bool:  # noqa: ARG002
-        """Nothing that is sent can be left out."""
+        """Return False, because all parameters are necessary."""
         return False
 
     def read(self, content: bytes, question: Question) -> Answer | Fault:
-        """A reply with a number for each target, or what is wrong with it.
+        """Return a reply with the values of the targets, or a fault.
 
         Raises:
-            UntrustworthyError: there are fewer numbers than were asked for, or they are no log-probabilities.
+            UntrustworthyError: Values are missing, or are not log-probabilities.
         """
         try:
             decoded = msgspec.json.decode(_without_nan(content))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            return Fault(f"the server's answer is no JSON: {error}")
+            return Fault(f"the server's answer is not JSON: {error}")
         try:
             reply = self._way.read(decoded, question)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
@@ -142,36 +141,35 @@ class NextTokensForm:
         return Answer(msgspec.json.encode(reply).decode(), prompt_tokens=tokens, completion_tokens=1)
 
     def _check(self, reply: Reply, question: Question) -> None:
-        told = [value for value in reply.values if value is not None]
-        if len(told) < len(question.targets) and not self._may_lack(question):
+        values = [value for value in reply.values if value is not None]
+        can_lack = self._way.partial and len(question.targets) > 1
+        if len(values) < len(question.targets) and not can_lack:
             raise UntrustworthyError(
-                f"{self._name} gives fewer log-probabilities than asked: {len(told)} of {len(question.targets)}"
+                f"{self._name} gives fewer log-probabilities than asked: {len(values)} of {len(question.targets)}"
                 f" (way {self._way.name})."
             )
-        for value in told:
+        for value in values:
             if not math.isfinite(value) or not _LEAST < value <= _ROUNDING:
                 raise UntrustworthyError(
                     f"{self._name} gives {value!r} as a log-probability (way {self._way.name}); a number in"
-                    f" ({_LEAST:g}, 0] is expected. Does the server filter tokens (top-k, top-p) before it tells?"
+                    f" ({_LEAST:g}, 0] is expected. Does the server filter tokens (top-k, top-p)?"
                 )
-        # Alternatives share 1 between them.
-        if not self._way.follow and sum(map(math.exp, told)) > 1 + 10 * _ROUNDING:
+        # Probabilities of alternatives sum to at most 1.
+        total = sum(map(math.exp, values))
+        if not self._way.follow and total > 1 + 10 * _ROUNDING:
             raise UntrustworthyError(
-                f"{self._name} gives probabilities that sum to {sum(map(math.exp, told)):.3f} for"
-                f" {len(told)} tokens of which one may follow (way {self._way.name}); at most 1 is expected."
+                f"{self._name} gives probabilities that sum to {total:.3f} for {len(values)} alternative tokens"
+                f" (way {self._way.name}); at most 1 is expected."
             )
-
-    def _may_lack(self, question: Question) -> bool:
-        return self._way.named and len(question.targets) > 1
 
 
 def root_of(address: Address) -> str:
-    """The server's address without ``/v1``."""
+    """Return the server's address without ``/v1``."""
     return address.url.removesuffix("/v1")
 
 
 def _without_nan(content: bytes) -> bytes:
-    """Python's servers write NaN and infinities, which JSON has not; a string says the same here."""
+    """Replace NaN and infinities, which servers in Python write and JSON does not allow, by strings."""
     if b"NaN" not in content and b"Infinity" not in content:
         return content
     import json
@@ -180,21 +178,21 @@ def _without_nan(content: bytes) -> bytes:
 
 
 def _number(value: Any) -> float:
-    """A number as it came, also one that is none."""
+    """Return a number, NaN for an invalid value."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return math.nan
     return float(value)
 
 
-def _values(told: Mapping[int, Any], question: Question) -> list[float | None]:
-    return [_number(told[token]) if token in told else None for token in question.targets]
+def _values(values: Mapping[int, Any], question: Question) -> list[float | None]:
+    return [_number(values[token]) if token in values else None for token in question.targets]
 
 
 def _prompt(question: Question) -> str | list[int]:
     return list(question.prefix) if question.text is None else question.text
 
 
-def _of_token_ids(question: Question) -> dict[str, Any]:
+def _token_ids_body(question: Question) -> dict[str, Any]:
     return {
         "prompt": _prompt(question),
         "max_tokens": 1,
@@ -211,22 +209,22 @@ def _of_token_ids(question: Question) -> dict[str, Any]:
 
 
 def _read_token_ids(answer: Any, question: Question) -> Reply:
-    told = answer["choices"][0]["logprobs"]
-    named = {_id(token): value for token, value in told["top_logprobs"][0].items()}
-    drawn = _id(told["tokens"][0])
-    return Reply(_values(named, question), drawn, _count(answer["usage"]["prompt_tokens"]))
+    logprobs = answer["choices"][0]["logprobs"]
+    values = {_id(token): value for token, value in logprobs["top_logprobs"][0].items()}
+    drawn = _id(logprobs["tokens"][0])
+    return Reply(_values(values, question), drawn, _count(answer["usage"]["prompt_tokens"]))
 
 
 def _id(token: str) -> int:
-    """``token_id:17`` is 17."""
+    """Return 17 for ``token_id:17``."""
     return int(token.removeprefix("token_id:")) if token.startswith("token_id:") else -1
 
 
-def _of_n_probs(question: Question) -> dict[str, Any]:
+def _n_probs_body(question: Question) -> dict[str, Any]:
     body: dict[str, Any] = {
         "prompt": _prompt(question),
         "n_predict": 1,
-        "n_probs": _NAMED,
+        "n_probs": _TOP_TOKENS,
         "temperature": question.temperature,
         "samplers": ["temperature"],
         "logit_bias": [[token, bias] for token, bias in question.bias],
@@ -239,12 +237,12 @@ def _of_n_probs(question: Question) -> dict[str, Any]:
 
 
 def _read_n_probs(answer: Any, question: Question) -> Reply:
-    told = answer["completion_probabilities"][0]
-    named = {one["id"]: one["logprob"] for one in told["top_logprobs"]} | {told["id"]: told["logprob"]}
-    return Reply(_values(named, question), told["id"], _count(answer["tokens_evaluated"]))
+    drawn = answer["completion_probabilities"][0]
+    values = {token["id"]: token["logprob"] for token in (*drawn["top_logprobs"], drawn)}
+    return Reply(_values(values, question), drawn["id"], _count(answer["tokens_evaluated"]))
 
 
-def _of_generate(question: Question) -> dict[str, Any]:
+def _generate_body(question: Question) -> dict[str, Any]:
     prompt = {"input_ids": list(question.prefix)} if question.text is None else {"text": question.text}
     return {
         **prompt,
@@ -263,12 +261,13 @@ def _of_generate(question: Question) -> dict[str, Any]:
 
 
 def _read_generate(answer: Any, question: Question) -> Reply:
-    about = answer["meta_info"]
-    named = {token: value for value, token, *_ in about["output_token_ids_logprobs"][0]}
-    return Reply(_values(named, question), about["output_token_logprobs"][0][1], _count(about["prompt_tokens"]))
+    metadata = answer["meta_info"]
+    values = {token: value for value, token, *_ in metadata["output_token_ids_logprobs"][0]}
+    drawn = metadata["output_token_logprobs"][0][1]
+    return Reply(_values(values, question), drawn, _count(metadata["prompt_tokens"]))
 
 
-def _of_echo(question: Question) -> dict[str, Any]:
+def _echo_body(question: Question) -> dict[str, Any]:
     return {
         "prompt": [*question.prefix, *question.targets] if question.text is None else question.text,
         "max_tokens": 1,
@@ -281,28 +280,28 @@ def _of_echo(question: Question) -> dict[str, Any]:
 
 
 def _read_echo(answer: Any, question: Question) -> Reply:
-    told = answer["choices"][0]["logprobs"]
+    logprobs = answer["choices"][0]["logprobs"]
     count = _count(answer["usage"]["prompt_tokens"])
     if count != len(question.prefix) + len(question.targets):
         raise UntrustworthyError(
             f"The server counts {count} tokens where {len(question.prefix) + len(question.targets)} were sent: its"
-            " tokenization is another, or it puts tokens in front."
+            " tokenization differs, or it adds tokens at the beginning."
         )
-    values = told["token_logprobs"]
-    # Behind the prompt stands what was drawn; in front of it, a special token may be left out.
-    own = values[: len(values) - int(answer["usage"].get("completion_tokens", 1))]
-    if len(own) not in (count, count - 1) or len(own) < len(question.targets):
-        raise UntrustworthyError(f"The server repeats {len(own)} tokens of {count}: it does not echo the prompt.")
-    return Reply([_number(one) for one in own[-len(question.targets) :]], told["tokens"][-1], count)
+    values = logprobs["token_logprobs"]
+    # The generated token follows the prompt; a special token before the prompt can be missing.
+    echoed = values[: len(values) - int(answer["usage"].get("completion_tokens", 1))]
+    if len(echoed) not in (count, count - 1) or len(echoed) < len(question.targets):
+        raise UntrustworthyError(f"The server repeats {len(echoed)} tokens of {count}: it does not echo the prompt.")
+    return Reply(list(map(_number, echoed[-len(question.targets) :])), logprobs["tokens"][-1], count)
 
 
-def _count(told: Any) -> int | None:
-    return told if isinstance(told, int) and 0 <= told < 1 << 31 else None
+def _count(count: Any) -> int | None:
+    return count if isinstance(count, int) and 0 <= count < 1 << 31 else None
 
 
-_ECHO = "the prompt with the option behind it, repeated with its log-probabilities"
+_ECHO = "the prompt with the option after it, repeated with its log-probabilities"
 
-# Those that compute least first.
+# In ascending order of computation.
 WAYS: Mapping[str, Way] = {
     way.name: way
     for way in (
@@ -310,27 +309,27 @@ WAYS: Mapping[str, Way] = {
             "token_ids",
             "completions of one token with the log-probabilities of chosen ids (vLLM)",
             "/completions",
-            _of_token_ids,
+            _token_ids_body,
             _read_token_ids,
         ),
         Way(
             "n_probs",
-            "completions of one token with the most probable ones and that which was drawn (llama.cpp)",
+            "completions of one token with the most probable tokens and the drawn one (llama.cpp)",
             "/completion",
-            _of_n_probs,
+            _n_probs_body,
             _read_n_probs,
             at_root=True,
-            named=True,
+            partial=True,
         ),
         Way(
             "token_ids_logprob",
             "one token generated with the log-probabilities of chosen ids (SGLang)",
             "/generate",
-            _of_generate,
+            _generate_body,
             _read_generate,
             at_root=True,
         ),
-        Way("echo", f"{_ECHO}, sent as ids", "/completions", _of_echo, _read_echo, follow=True),
-        Way("echo_text", f"{_ECHO}, sent as text", "/completions", _of_echo, _read_echo, follow=True, as_text=True),
+        Way("echo", f"{_ECHO}, sent as ids", "/completions", _echo_body, _read_echo, follow=True),
+        Way("echo_text", f"{_ECHO}, sent as text", "/completions", _echo_body, _read_echo, follow=True, as_text=True),
     )
 }

@@ -1,4 +1,4 @@
-"""What a user chooses of how models behind APIs are asked."""
+"""User options for models behind APIs."""
 
 from dataclasses import dataclass
 
@@ -7,16 +7,16 @@ from kgprobe.models.api.spending import Prices
 
 @dataclass(frozen=True, slots=True)
 class ApiOptions:
-    """How an API is asked.
+    """Options of requests to an API.
 
     Attributes:
-        concurrency: the most requests under way at once.
-        timeout: seconds until a request without an answer has failed.
-        attempts: how often a request is sent, at most, until it is unanswered.
-        prices: None where nobody asks what it costs.
-        refresh: whether what was answered before is asked again; the new answers are kept.
-        tokenizer: spec of the model whose tokenizer the server has, for scoring; None asks the server for tokens.
-        scoring_way: how log-probabilities are asked for, see :mod:`.next_tokens`; None finds it out.
+        concurrency: maximum concurrent requests.
+        timeout: seconds until a request without answer fails.
+        attempts: maximum attempts per request.
+        prices: token prices; None if unknown.
+        refresh: True to ignore cached answers and replace them.
+        tokenizer: spec of the model with the server's tokenizer, for scoring; None tokenizes on the server.
+        scoring_way: method to obtain log-probabilities, see :mod:`.next_tokens`; None detects it.
     """
 
     concurrency: int = 32

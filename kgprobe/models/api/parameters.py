@@ -1,4 +1,4 @@
-"""What requests are sent with beside their prompt: the parameters that a model takes, under the names it knows."""
+"""Request parameters that a model accepts, under the names that it knows."""
 
 from typing import Any
 
@@ -9,29 +9,28 @@ _LIMITS = ("max_tokens", "max_completion_tokens")
 
 
 class Parameters:
-    """The parameters of one model, learned from what it declines.
+    """Parameters of one model, adapted when it declines one.
 
     Attributes:
-        left_out: those that it does not take.
+        left_out: declined parameters.
     """
 
     def __init__(self, address: Address) -> None:
-        """Nothing was declined yet."""
         self.left_out: frozenset[str] = frozenset()
-        # Of the two names of one thing, OpenAI's newer models know only the second, many other servers only the first.
+        # OpenAI's newer models know only the second name, many other servers only the first.
         self._limit = _LIMITS[address.url == OPENAI]
 
     def of(self, request: Request) -> dict[str, Any]:
-        """What a request is sent with."""
-        # Completions have kept the first name of the limit everywhere.
+        """Return the parameters of a request."""
+        # Completions use the first name everywhere.
         limit = _LIMITS[0] if request.continuation else self._limit
-        wanted: dict[str, Any] = {"temperature": request.temperature, limit: request.max_tokens}
+        parameters: dict[str, Any] = {"temperature": request.temperature, limit: request.max_tokens}
         if request.temperature > 0:
-            wanted["seed"] = request.seed
-        return {name: value for name, value in wanted.items() if name not in self.left_out}
+            parameters["seed"] = request.seed
+        return {name: value for name, value in parameters.items() if name not in self.left_out}
 
     def adapt(self, parameter: str) -> bool:
-        """Do without a parameter from now on, or call it by its other name; False where there is no way to."""
+        """Drop a declined parameter, or switch to its other name; return False if neither is possible."""
         if parameter in _LIMITS:
             other = _LIMITS[parameter == _LIMITS[0]]
             if other in self.left_out:

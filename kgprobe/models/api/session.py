@@ -1,8 +1,8 @@
-"""Requests to one server at once: turns, repetitions, common waits, and the budget that none may pass.
+"""Concurrent requests to one server, with retries, rate limits and a budget.
 
-Many requests are under way at once, up to a limit. One that fails is repeated after an exponential back-off with full
-jitter, up to a number of attempts; one that is told to wait (429) makes all of them wait, for as long as the server
-says, and does not count as failed as long as others get their answers. An empty answer is repeated like a failure.
+A failed request is repeated after an exponential back-off with full jitter, up to a number of attempts. If the server
+limits the rate (429), all requests wait as long as it says; this does not count as a failure while other requests are
+answered. An empty answer is repeated like a failure.
 """
 
 import asyncio
@@ -28,21 +28,20 @@ from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off
 
 # Seconds of the first back-off.
 _FIRST_WAIT = 0.5
-# After a common wait, requests do not all come in the same instant.
+# Jitter after a common wait, as a share of it.
 _SPREAD = 0.1
 
-Asked = TypeVar("Asked")
-AskedOf = TypeVar("AskedOf", contravariant=True)
+RequestT = TypeVar("RequestT")
+FormRequestT = TypeVar("FormRequestT", contravariant=True)
 
 
-class Form(Protocol[AskedOf]):
-    """How requests of one kind are sent, and their answers read.
+class Form(Protocol[FormRequestT]):
+    """Encoder of requests of one kind, and decoder of their answers.
 
     Attributes:
-        dispensable: whether a server need not know of them: then a path that it does not have is no fault of an
-            address, and leaves a request unanswered.
-        may_be_empty: whether an answer without a text is one.
-        needs: what a server has to offer for them, as a sentence; empty where that goes without saying.
+        dispensable: True if servers can lack the path; then the requests stay unanswered, without an error.
+        may_be_empty: True if an answer without text is valid.
+        needs: a sentence on the requirements for the server, or empty.
     """
 
     @property
@@ -58,47 +57,47 @@ class Form(Protocol[AskedOf]):
         """See the attributes."""
 
     def path(self) -> str:
-        """Where they are sent: relative to the server's address, or a whole URL on the same server."""
+        """Return the path, relative to the server's address, or a URL on the same server."""
 
-    def body(self, request: AskedOf) -> dict[str, Any] | None:
-        """What is sent as JSON; None only asks."""
+    def body(self, request: FormRequestT) -> dict[str, Any] | None:
+        """Return the JSON body of a POST request; None for GET."""
 
-    def size(self, request: AskedOf) -> tuple[int, int]:
-        """The most tokens that a request and its answer can have."""
+    def size(self, request: FormRequestT) -> tuple[int, int]:
+        """Return the maximum tokens of a request and of its answer."""
 
     def adapt(self, parameter: str) -> bool:
-        """Do without a parameter that the server declines from now on; False where there is no way to."""
+        """Drop a parameter that the server declines; return False if that is not possible."""
 
-    def read(self, content: bytes, request: AskedOf) -> Answer | Fault:
-        """The answer, or what is wrong with it and may be right the next time.
+    def read(self, content: bytes, request: FormRequestT) -> Answer | Fault:
+        """Return the answer, or a fault that may vanish in the next attempt.
 
         Raises:
-            KgprobeError: nothing that this server says can be used.
+            KgprobeError: The server's answers are unusable.
         """
 
 
-class Session(Generic[Asked]):
-    """Requests being asked in one event loop."""
+class Session(Generic[RequestT]):
+    """Concurrent requests in one event loop."""
 
     def __init__(
         self,
         address: Address,
         options: ApiOptions,
-        form: Form[Asked],
+        form: Form[RequestT],
         spending: Spending,
         *,
-        waiting: deque[Asked],
-        done: Callable[[Asked, Answer | Unanswered], None],
-        asked: int,
+        waiting: deque[RequestT],
+        done: Callable[[RequestT, Answer | Unanswered], None],
+        total: int,
     ) -> None:
-        """Sends nothing yet.
+        """Create a session; nothing is sent yet.
 
         Args:
-            form: of the requests; learns what the model does not take.
-            spending: with an account of this model.
-            waiting: what is to be asked; taken from it one by one.
-            done: called with each request that has its answer, or none for good.
-            asked: how many requests there are, with those that need not be sent.
+            form: form of the requests; adapted when the server declines a parameter.
+            spending: usage and budget, with an account of this model.
+            waiting: requests to be sent; removed one by one.
+            done: called with each request and its final result.
+            total: number of all requests, cached ones included.
         """
         self._address = address
         self._options = options
@@ -107,24 +106,24 @@ class Session(Generic[Asked]):
         self._usage = spending.usage[address.name]
         self._waiting = waiting
         self._done = done
-        self._asked = asked
-        # Not yet done: those that wait, and those that are under way.
+        self._total = total
+        # Waiting and pending requests.
         self._open = len(waiting)
         self._answers = 0
-        # Why no further request is sent.
+        # Error that stops the session.
         self._reason: KgprobeError | None = None
         self._stopped = asyncio.Event()
         self._settled = asyncio.Event()
-        # When requests may be sent again after a common wait, and when that began, in the loop's time.
+        # End and beginning of a common wait, in the loop's time.
         self._free_at = 0.0
         self._limited_at = -1.0
         self._limited_in_a_row = 0
 
     async def ask(self) -> None:
-        """Ask all, with several at once.
+        """Send all requests.
 
         Raises:
-            KgprobeError: see :meth:`.asking.Asker.ask`.
+            KgprobeError: As in :meth:`.asking.Asker.ask`.
         """
         async with self._client() as client:
             size = min(self._options.concurrency, len(self._waiting))
@@ -141,7 +140,7 @@ class Session(Generic[Asked]):
     def _client(self) -> openai.AsyncOpenAI:
         with _openai_environment(self._address.is_openai):
             return openai.AsyncOpenAI(
-                # The client wants one in any case; an empty one is no key.
+                # The client requires a key.
                 api_key=self._address.key or "none",
                 base_url=self._address.url,
                 timeout=self._options.timeout,
@@ -160,8 +159,8 @@ class Session(Generic[Asked]):
             self._answers += isinstance(answer, Answer)
             self._done(request, answer)
 
-    async def _answer(self, client: openai.AsyncOpenAI, request: Asked) -> Answer | Unanswered | None:
-        """The answer to a request after as many attempts as that takes; None where it was stopped before."""
+    async def _answer(self, client: openai.AsyncOpenAI, request: RequestT) -> Answer | Unanswered | None:
+        """Return the result of a request after all necessary attempts; None if the session stops before."""
         failed = sent = 0
         answers = self._answers
         while True:
@@ -175,24 +174,17 @@ class Session(Generic[Asked]):
             clock = asyncio.get_running_loop().time()
             body = self._form.body(request)
             result = await self._attempt(client, request, body, reservation)
-            if isinstance(result, Answer):
-                self._limited_in_a_row = 0
-                if result.text or result.refused or not result.ended or self._form.may_be_empty:
-                    return result
-                fault = Fault("the answer was empty")
-            elif isinstance(result, Declined):
-                if body and result.parameter in body and self._form.adapt(result.parameter):
+            if isinstance(result, Declined):
+                if self._adapt(result, body):
                     continue
-                if not result.fatal or (result.missing and self._form.dispensable):
-                    return Unanswered(self._address.without_key(result.reason))
-                self._stop(KgprobeError(self._fatal_message(result)))
-                return None
-            else:
-                fault = result
+                return self._decline(result)
+            fault = self._checked(result)
+            if isinstance(fault, Answer):
+                return fault
             if fault.wait is not None and fault.wait > LONGEST_ASKED_WAIT:
-                self._stop(KgprobeError(f"{self._address.name} asks to be left alone for {fault.wait:,.0f} seconds."))
+                self._stop(KgprobeError(f"{self._address.name} asks to wait for {fault.wait:,.0f} seconds."))
                 return None
-            # Who stands in a line that moves has not failed.
+            # A rate limit is not a failure while other requests are answered.
             failed += not (fault.limited and self._answers > answers)
             answers = self._answers
             if failed >= self._options.attempts:
@@ -200,6 +192,25 @@ class Session(Generic[Asked]):
             await self._back_off(fault, failed, clock)
             if self._reason is not None:
                 return None
+
+    def _checked(self, result: Answer | Fault) -> Answer | Fault:
+        """Return a result, or a fault in place of an empty answer."""
+        if isinstance(result, Fault):
+            return result
+        self._limited_in_a_row = 0
+        is_complete = result.text or result.refused or not result.ended or self._form.may_be_empty
+        return result if is_complete else Fault("the answer was empty")
+
+    def _adapt(self, declined: Declined, body: dict[str, Any] | None) -> bool:
+        """Drop the declined parameter; return False if the request was declined for another reason."""
+        return bool(body and declined.parameter in body and self._form.adapt(declined.parameter))
+
+    def _decline(self, declined: Declined) -> Unanswered | None:
+        """Return the result of a declined request; stop the session if the server declines all requests."""
+        if not declined.fatal or (declined.missing and self._form.dispensable):
+            return Unanswered(self._address.without_key(declined.reason))
+        self._stop(KgprobeError(self._fatal_message(declined)))
+        return None
 
     def _given_up(self, result: Answer | Fault, fault: Fault, sent: int) -> Answer | Unanswered | None:
         if isinstance(result, Answer):
@@ -211,15 +222,15 @@ class Session(Generic[Asked]):
         return Unanswered(reason)
 
     async def _attempt(
-        self, client: openai.AsyncOpenAI, request: Asked, body: dict[str, Any] | None, reservation: Reservation
+        self, client: openai.AsyncOpenAI, request: RequestT, body: dict[str, Any] | None, reservation: Reservation
     ) -> Answer | Fault | Declined:
-        """Send a request once, and settle what it cost."""
-        # Until something else is known.
+        """Send a request once, and settle its reservation."""
+        # The result in case of cancellation.
         result: Answer | Fault | Declined = Fault("it was given up before the answer came")
         try:
             response = await asyncio.wait_for(self._send(client, body), self._options.timeout)
             result = self._form.read(response.content, request)
-        # They are two classes before Python 3.11.
+        # Two classes before Python 3.11.
         except (asyncio.TimeoutError, TimeoutError):
             result = Fault(f"the server did not answer within {self._options.timeout:g} seconds")
         except openai.APIError as error:
@@ -243,45 +254,38 @@ class Session(Generic[Asked]):
         return await client.post(path, cast_to=httpx2.Response, body=body)
 
     async def _take_turn(self) -> None:
-        """Wait as long as all have to."""
+        """Wait until the end of a common wait."""
         loop = asyncio.get_running_loop()
         while self._reason is None and (wait := self._free_at - loop.time()) > 0:
             await self._sleep(wait + random.uniform(0, _SPREAD * wait))  # noqa: S311
 
-    async def _reserve(self, request: Asked) -> Reservation | None:
-        """Set aside what a request can cost, as soon as the budget holds it; None where it never will."""
-        reservation = Reservation(
-            self._address.name,
-            self._options.prices,
-            *self._form.size(request),
-        )
+    async def _reserve(self, request: RequestT) -> Reservation | None:
+        """Reserve the maximum cost of a request when the budget covers it; return None if it never will."""
+        reservation = Reservation(self._address.name, self._options.prices, *self._form.size(request))
         while self._reason is None:
             if self._spending.reserve(reservation):
                 return reservation
             if not self._spending.under_way:
-                answered = self._asked - self._open
-                self._stop(
-                    BudgetSpentError(
-                        f"The budget does not hold another request to {self._address.name}: {self._spending.describe()}"
-                        f" are spent, and the next may take {reservation.tokens:,} tokens. {answered:,} of"
-                        f" {self._asked:,} requests are done.",
-                        answered,
-                        self._asked,
-                    )
+                answered = self._total - self._open
+                message = (
+                    f"The budget does not cover another request to {self._address.name}: {self._spending.describe()}"
+                    f" are spent, and the next may take {reservation.tokens:,} tokens. {answered:,} of"
+                    f" {self._total:,} requests are done."
                 )
+                self._stop(BudgetSpentError(message, answered, self._total))
                 break
-            # What is under way mostly costs less than was set aside for it.
+            # Pending requests usually cost less than their reservations.
             self._settled.clear()
             await self._settled.wait()
         return None
 
     async def _back_off(self, fault: Fault, failed: int, sent_at: float) -> None:
-        """Wait after a fault: alone, or where the server is asked too much, together with all others."""
+        """Wait after a fault; after a rate limit, make all requests wait."""
         loop = asyncio.get_running_loop()
         if not fault.limited:
             await self._sleep(max(fault.wait or 0.0, back_off(failed - 1, _FIRST_WAIT)))
             return
-        # Requests that were under way when a common wait began say nothing new with their own.
+        # Rate limits of requests that were sent before the common wait began do not extend it.
         fresh = sent_at >= self._limited_at
         if fresh:
             self._limited_in_a_row += 1
@@ -291,32 +295,33 @@ class Session(Generic[Asked]):
             self._free_at = max(self._free_at, loop.time() + wait)
 
     async def _sleep(self, seconds: float) -> None:
-        """Wait, unless everything is stopped."""
+        """Wait, unless the session is stopped."""
         try:
             await asyncio.wait_for(self._stopped.wait(), seconds)
         except (asyncio.TimeoutError, TimeoutError):
             return
 
     def _stop(self, reason: KgprobeError) -> None:
-        """Send no further request; the first reason counts."""
+        """Stop sending requests; the first reason counts."""
         self._reason = self._reason or reason
         self._stopped.set()
         self._settled.set()
 
     def _fatal_message(self, declined: Declined) -> str:
-        text = f"{self._address.name} takes no request: {self._address.without_key(declined.reason)}."
+        text = f"{self._address.name} declines all requests: {self._address.without_key(declined.reason)}."
         if declined.about_key:
-            told = "was sent" if self._address.key else "is not set"
-            text += f" The key comes from the environment variable {self._address.key_variable}, which {told}."
-        if self._form.needs and not declined.about_key:
+            state = "was sent" if self._address.key else "is not set"
+            text += f" The key comes from the environment variable {self._address.key_variable}, which {state}."
+        elif self._form.needs:
             text += f" {self._form.needs}"
-        return f"{text} Asked was {self._address.url}."
+        return f"{text} The address is {self._address.url}."
 
 
 @contextmanager
-def _openai_environment(meant: bool) -> Iterator[None]:
-    """The official client reads keys, headers and names of accounts from the environment, and sends them anywhere."""
-    hidden = {} if meant else {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("OPENAI_")}
+def _openai_environment(is_openai: bool) -> Iterator[None]:
+    """Hide OpenAI's environment variables from the official client, which would send them to any server."""
+    names = [] if is_openai else [name for name in os.environ if name.startswith("OPENAI_")]
+    hidden = {name: os.environ.pop(name) for name in names}
     try:
         yield
     finally:

@@ -1,8 +1,8 @@
-"""What asking models over the network costs, and a budget that it stays within.
+"""Costs of requests to models behind APIs, and a budget for them.
 
-A request is sent only if the budget holds it at its worst: as many prompt tokens as it can have, and an answer of full
-length. That much is reserved until the answer says what it was. So however many requests are under way at once, the
-budget is not passed.
+A request is sent only if the budget covers its maximum: the most prompt tokens that it can have, and an answer of full
+length. That amount is reserved until the answer reports the actual tokens. So concurrent requests never exceed the
+budget.
 """
 
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ _PRICED = 1_000_000
 
 
 class BudgetSpentError(KgprobeError):
-    """The next request could pass the budget, so it was not sent.
+    """Raised instead of sending a request that could exceed the budget.
 
     Attributes:
-        answered: how many of the requests have their answers, which are kept where answers are kept at all.
-        asked: how many requests there were.
+        answered: number of answered requests, whose answers are in the cache if there is one.
+        asked: number of all requests.
     """
 
     def __init__(self, message: str, answered: int, asked: int) -> None:
@@ -28,29 +28,28 @@ class BudgetSpentError(KgprobeError):
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a million tokens cost, in whatever currency the budget is in; at least 0."""
+    """Prices per million tokens, at least 0, in the currency of the budget."""
 
     prompt: float
     completion: float
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """What so many tokens cost."""
+        """Return the cost of tokens."""
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / _PRICED
 
 
 @dataclass(slots=True)
 class Usage:
-    """What one model was asked, and what of it was charged.
+    """Requests to one model, and their cost.
 
     Attributes:
-        requests: that were sent, repetitions included.
-        retries: those among them that repeated one that had failed.
-        answers: that came.
-        cached: answers that came before and were not asked for.
-        prompt_tokens, completion_tokens: as the API counts them; where it does not, as they are estimated.
-        unsettled_tokens: the most that requests may have cost that broke off before one could know. They count towards
-            the budget, and in ``cost``.
-        cost: None without prices.
+        requests: sent requests, repetitions included.
+        retries: repetitions of failed requests.
+        answers: received answers.
+        cached: answers from the cache.
+        prompt_tokens, completion_tokens: counts of the API, or else estimates.
+        unsettled_tokens: maximum tokens of requests that broke off; they count towards the budget and ``cost``.
+        cost: cost so far; None without prices.
     """
 
     requests: int = 0
@@ -64,13 +63,13 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """All of them."""
+        """Sum of all tokens."""
         return self.prompt_tokens + self.completion_tokens + self.unsettled_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """What a request can cost at most, set aside until that is known."""
+    """Maximum cost of a request, reserved until the actual cost is known."""
 
     model: str
     prices: Prices | None
@@ -79,42 +78,42 @@ class Reservation:
 
     @property
     def tokens(self) -> int:
-        """All of them."""
+        """Sum of all tokens."""
         return self.prompt_tokens + self.completion_tokens
 
     @property
     def cost(self) -> float:
-        """0 without prices."""
+        """Cost of all tokens; 0 without prices."""
         return self.prices.cost(self.prompt_tokens, self.completion_tokens) if self.prices else 0.0
 
 
 class Spending:
-    """What models were asked, and how much more they may be; several generators can share one.
+    """Usage of models, and a common budget; several generators can share it.
 
     Attributes:
-        max_tokens, max_cost: the budget; None is no limit.
-        usage: by model, as the user calls it.
+        max_tokens, max_cost: budget; None for no limit.
+        usage: usage by spec of the model.
     """
 
     def __init__(self, *, max_tokens: int | None = None, max_cost: float | None = None) -> None:
-        """Nothing is spent yet.
+        """Start without usage.
 
         Raises:
-            KgprobeError: a limit is negative.
+            KgprobeError: A limit is negative.
         """
         for name, limit in (("max_tokens", max_tokens), ("max_cost", max_cost)):
             if limit is not None and not limit >= 0:
-                raise KgprobeError(f"A budget of {limit} ({name}) cannot be; 0 spends nothing.")
+                raise KgprobeError(f"A budget cannot be negative: {name} is {limit}; 0 spends nothing.")
         self.max_tokens = max_tokens
         self.max_cost = max_cost
         self.usage: dict[str, Usage] = {}
         self._open: list[Reservation] = []
 
     def open_account(self, model: str, prices: Prices | None) -> Usage:
-        """The usage of a model that is going to be asked.
+        """Return the usage of a model, new if necessary.
 
         Raises:
-            KgprobeError: the budget is in money, and nobody says what the model costs.
+            KgprobeError: The budget is in money, and the model has no prices.
         """
         if self.max_cost is not None and prices is None:
             raise KgprobeError(
@@ -128,23 +127,23 @@ class Spending:
 
     @property
     def tokens(self) -> int:
-        """Spent so far."""
+        """Tokens spent so far."""
         return sum(usage.tokens for usage in self.usage.values())
 
     @property
     def cost(self) -> float:
-        """Spent so far on models with prices."""
+        """Cost so far of models with prices."""
         return sum(usage.cost or 0.0 for usage in self.usage.values())
 
     @property
     def under_way(self) -> int:
-        """How many requests are reserved for and not settled."""
+        """Number of unsettled reservations."""
         return len(self._open)
 
     def reserve(self, reservation: Reservation) -> bool:
-        """Set aside what a request can cost at most; False where the budget does not hold it now."""
-        tokens = self.tokens + reservation.tokens + sum(one.tokens for one in self._open)
-        cost = self.cost + reservation.cost + sum(one.cost for one in self._open)
+        """Reserve the maximum cost of a request; return False if the budget does not cover it now."""
+        tokens = self.tokens + reservation.tokens + sum(pending.tokens for pending in self._open)
+        cost = self.cost + reservation.cost + sum(pending.cost for pending in self._open)
         if self.max_tokens is not None and tokens > self.max_tokens:
             return False
         if self.max_cost is not None and cost > self.max_cost:
@@ -153,7 +152,7 @@ class Spending:
         return True
 
     def settle(self, reservation: Reservation, prompt_tokens: int, completion_tokens: int) -> None:
-        """A request cost this much."""
+        """Replace a reservation by the actual tokens."""
         self._open.remove(reservation)
         usage = self.usage[reservation.model]
         usage.prompt_tokens += prompt_tokens
@@ -161,13 +160,13 @@ class Spending:
         self._charge(reservation, prompt_tokens, completion_tokens)
 
     def leave_unsettled(self, reservation: Reservation) -> None:
-        """A request broke off, and may have cost as much as was reserved."""
+        """Charge the reserved maximum for a request that broke off."""
         self._open.remove(reservation)
         self.usage[reservation.model].unsettled_tokens += reservation.tokens
         self._charge(reservation, reservation.prompt_tokens, reservation.completion_tokens)
 
     def describe(self) -> str:
-        """What is spent and what may be, to be shown to a person."""
+        """Return a phrase with usage and budget."""
         tokens = "" if self.max_tokens is None else f" of {self.max_tokens:,}"
         text = f"{self.tokens:,}{tokens} tokens"
         if any(usage.cost is not None for usage in self.usage.values()):

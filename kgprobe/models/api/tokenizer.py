@@ -1,6 +1,6 @@
-"""A server's own tokenizer, asked over the network: ``/tokenize`` of llama.cpp, vLLM and SGLang.
+"""Tokenizer of a server, used over the network: ``/tokenize`` of llama.cpp, vLLM and SGLang.
 
-It is called as a tokenizer of transformers is, as far as :mod:`kgprobe.models.scoring.tokens` does.
+It offers the interface of a tokenizer of transformers that :mod:`kgprobe.models.scoring.tokens` uses.
 """
 
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ class Text:
     """A text to be tokenized.
 
     Attributes:
-        leading: whether special tokens are put in front as the server does by itself.
-        special: whether what looks like a special token is one.
+        leading: True to add the server's own special tokens at the beginning.
+        special: True to recognise special tokens in the text.
     """
 
     text: str
@@ -40,7 +40,7 @@ class _Generation(msgspec.Struct):
 
 
 class _Properties(msgspec.Struct):
-    """What is needed of llama.cpp's ``/props``."""
+    """Required parts of llama.cpp's ``/props``."""
 
     bos_token: str | None = None
     eos_token: str | None = None
@@ -53,14 +53,14 @@ class _Served(msgspec.Struct):
 
 
 class _List(msgspec.Struct):
-    """What is needed of ``/v1/models`` as vLLM has it."""
+    """Required parts of vLLM's ``/v1/models``."""
 
     data: list[_Served] = []
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """One path beside the server's ``/v1``, or below it, see :class:`.session.Form`; answers are kept as they come."""
+    """Form of requests to one URL, see :class:`.session.Form`; answers are not decoded."""
 
     url: str
     model: str
@@ -75,7 +75,7 @@ class _Form:
     def body(self, request: Text | str) -> dict[str, Any] | None:
         if isinstance(request, str):
             return None
-        # Each server takes its own names, and leaves the others.
+        # Each server reads its own keys and ignores the others.
         return {
             "model": self.model,
             "content": request.text,
@@ -100,19 +100,19 @@ class _Form:
 
 
 class ServerTokenizer:
-    """The tokenizer of a server that has ``/tokenize``.
+    """Tokenizer of a server with ``/tokenize``.
 
-    Cost: a request a text that was not tokenized before; a tokenizer on this machine takes next to nothing.
+    Cost: a request per new text, much slower than a local tokenizer.
 
     Attributes:
-        bos_token_id, eos_token_id: as the server says; None where it does not.
+        bos_token_id, eos_token_id: special tokens; None if the server does not report them.
     """
 
     def __init__(self, asker: Asker) -> None:
-        """Finds out the special tokens.
+        """Read the special tokens of the server.
 
         Raises:
-            KgprobeError: the server has no ``/tokenize``.
+            KgprobeError: The server has no ``/tokenize``.
         """
         self._asker = asker
         self._form = _form(asker.address, "/tokenize", _Tokens)
@@ -124,7 +124,7 @@ class ServerTokenizer:
         self([""])
 
     def __call__(self, texts: str | Sequence[str], *, add_special_tokens: bool = True, **_: object) -> dict[str, Any]:
-        """Token ids of a text, or of each of several."""
+        """Return the token ids of a text, or of each of several."""
         if isinstance(texts, str):
             return {"input_ids": self._tokens([Text(texts, add_special_tokens)])[0]}
         return {"input_ids": self._tokens([Text(text, add_special_tokens) for text in texts])}
@@ -134,11 +134,11 @@ class ServerTokenizer:
         return ids[0] if len(ids) == 1 else None
 
     def _tokens(self, texts: Sequence[Text]) -> list[list[int]]:
-        found = self._asker.ask(self._form, [text for text in texts if text not in self._known])
-        for text, answer in found.items():
+        answers = self._asker.ask(self._form, [text for text in texts if text not in self._known])
+        for text, answer in answers.items():
             if not isinstance(answer, Answer):
                 raise KgprobeError(
-                    f"{self._asker.address.name} does not tell its tokens ({answer.reason}); name its tokenizer"
+                    f"{self._asker.address.name} does not tokenize ({answer.reason}); name its tokenizer"
                     " (`tokenizer`), such as hf:OWNER/NAME."
                 )
             self._known[text] = msgspec.json.decode(answer.text, type=_Tokens).tokens
@@ -146,25 +146,25 @@ class ServerTokenizer:
 
 
 def longest_text_of(asker: Asker) -> int | None:
-    """How many tokens a server's model takes in, as llama.cpp or vLLM say it; None where the server says nothing."""
-    told = _properties(asker).default_generation_settings.n_ctx
-    if told is not None:
-        return told
-    served = _told(asker, _Form(f"{asker.address.url}/models", asker.address.model, _List)) or _List()
-    limits = {one.id: one.max_model_len for one in served.data}
+    """Return the context length of a server's model, from llama.cpp or vLLM; None if the server does not report it."""
+    length = _properties(asker).default_generation_settings.n_ctx
+    if length is not None:
+        return length
+    served = _read_metadata(asker, _Form(f"{asker.address.url}/models", asker.address.model, _List)) or _List()
+    limits = {model.id: model.max_model_len for model in served.data}
     return limits.get(asker.address.model)
 
 
 def _properties(asker: Asker) -> _Properties:
-    return _told(asker, _form(asker.address, "/props", _Properties)) or _Properties()
+    return _read_metadata(asker, _form(asker.address, "/props", _Properties)) or _Properties()
 
 
-def _told(asker: Asker, form: _Form) -> Any:
-    """What a server says of itself at a path; None where it says nothing, or something else."""
+def _read_metadata(asker: Asker, form: _Form) -> Any:
+    """Return the server's metadata at a path; None if there are none."""
     try:
         (answer,) = asker.ask(form, [form.url]).values()
     except KgprobeError:
-        # Whether it can be reached at all is found out where it is asked for what is needed.
+        # Required requests report if the server cannot be reached.
         return None
     return msgspec.json.decode(answer.text, type=form.kind) if isinstance(answer, Answer) else None
 

@@ -1,7 +1,7 @@
-"""What is taken from a server that may misbehave: answers up to a bound, not compressed, from the host that was asked.
+"""Protection against misbehaving servers: limited, uncompressed answers from the requested host only.
 
-An honest answer has some kilobytes. One that is compressed could be of any size once it is unpacked, so none is asked
-for and none is taken. A prompt goes to the server that the user named, or to its encrypted port.
+An honest answer has some kilobytes. A compressed answer could have any size when unpacked, so none is requested or
+accepted. A prompt is sent only to the server that the user named, or to its encrypted port.
 """
 
 from collections.abc import AsyncIterator
@@ -9,32 +9,32 @@ from collections.abc import AsyncIterator
 import httpx2
 import openai
 
-# Bytes of an answer, error messages included.
+# Maximum bytes of an answer, error messages included.
 LARGEST = 4 * 2**20
 
 NO_COMPRESSION = {"Accept-Encoding": "identity"}
 
 
 class UnreadableAnswerError(httpx2.TransportError):
-    """An answer that is not taken; the message is a clause."""
+    """An answer that is not accepted; the message is a clause."""
 
 
 class RedirectedError(httpx2.TransportError):
-    """A server sends us to another one; the message is a clause."""
+    """A redirection to another server; the message is a clause."""
 
 
 def careful_client() -> openai.DefaultAsyncHttpxClient:
-    """What the official client sends requests with, as usual but for what it takes.
+    """Return an HTTP client for the official client that checks responses.
 
-    Its requests raise UnreadableAnswerError for an answer that is too large or compressed, and RedirectedError for one
-    that sends them elsewhere.
+    Its requests raise UnreadableAnswerError for an answer that is too large or compressed, and RedirectedError for a
+    redirection to another server.
     """
-    return openai.DefaultAsyncHttpxClient(event_hooks={"response": [_look_at]})
+    return openai.DefaultAsyncHttpxClient(event_hooks={"response": [_check_response]})
 
 
-async def _look_at(response: httpx2.Response) -> None:
-    """See to a response whose head has come and whose body has not."""
-    _refuse_elsewhere(response)
+async def _check_response(response: httpx2.Response) -> None:
+    """Check the headers of a response before its body is read."""
+    _refuse_redirection(response)
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in ("", "identity"):
         raise UnreadableAnswerError(f"the answer is compressed ({encoding[:20]}), which was not asked for")
@@ -47,10 +47,10 @@ class _Bounded(httpx2.AsyncByteStream):
         self._inner = inner
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        taken = 0
+        size = 0
         async for chunk in self._inner:
-            taken += len(chunk)
-            if taken > LARGEST:
+            size += len(chunk)
+            if size > LARGEST:
                 raise UnreadableAnswerError(f"the answer is larger than {LARGEST // 2**20} MiB")
             yield chunk
 
@@ -58,19 +58,19 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-def _refuse_elsewhere(response: httpx2.Response) -> None:
+def _refuse_redirection(response: httpx2.Response) -> None:
     if not response.has_redirect_location:
         return
-    asked = response.request.url
+    source = response.request.url
     try:
-        target = asked.join(response.headers["location"])
+        target = source.join(response.headers["location"])
     except httpx2.InvalidURL:
-        raise RedirectedError("it redirects to what is no address") from None
-    encrypted = (asked.scheme, target.scheme) == ("http", "https")
-    if target.host != asked.host or not (encrypted or _origin(target) == _origin(asked)):
+        raise RedirectedError("it redirects to an invalid address") from None
+    encrypted = (source.scheme, target.scheme) == ("http", "https")
+    if target.host != source.host or not (encrypted or _origin(target) == _origin(source)):
         raise RedirectedError(
-            f"it redirects to another server, {f'{target.scheme}://{target.netloc.decode()}'[:100]!r}; if that is the "
-            "one that is meant, name it"
+            f"it redirects to another server, {f'{target.scheme}://{target.netloc.decode()}'[:100]!r}; if you mean"
+            " that server, name it"
         )
 
 

@@ -115,7 +115,7 @@ def test_an_address_holds_no_secret(url: str) -> None:
 def test_an_address_that_is_none(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Not a model of OpenAI's with a strange name.
     monkeypatch.setenv("OPENAI_API_KEY", "theirs")
-    with pytest.raises(KgprobeError, match=re.escape("http://localhost:8000/v1 would be one")):
+    with pytest.raises(KgprobeError, match=re.escape("such as http://localhost:8000/v1")):
         find_address(f"openai:m@{url}")
 
 

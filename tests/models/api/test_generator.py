@@ -294,7 +294,7 @@ def test_who_stands_in_a_line_that_moves_has_not_failed() -> None:
 
 def test_a_server_that_wants_to_be_left_alone_is() -> None:
     with FaultProxy(faults=first(1, "limited"), retry_after="3600") as proxy:
-        with pytest.raises(KgprobeError, match="left alone for 3,600 seconds"):
+        with pytest.raises(KgprobeError, match="asks to wait for 3,600 seconds"):
             generator(proxy).answer([Request("Why?", 8)])
         assert len(proxy.seen) == 1
 

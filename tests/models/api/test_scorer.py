@@ -103,7 +103,7 @@ LIES = {
     "temperature zero": "after the server's own sampling",
     "top-k": "gives -9999.0 as a log-probability .* Does the server filter",
     "other model": "not the probabilities that it draws from",
-    "side by side": "side by side get other log-probabilities than one by one, as `concurrency` 1",
+    "side by side": "Parallel requests give other log-probabilities than single ones; try `concurrency` 1",
 }
 
 
@@ -172,7 +172,7 @@ def test_a_server_that_declines_many_options_gets_half_of_them(local: Scorer, al
 
 def test_what_a_server_cannot_say_is_asked_for(local: Scorer) -> None:
     with serve(local, tells_tokens=False) as server:
-        with pytest.raises(KgprobeError, match=r"does not tell its tokens .* name its tokenizer"):
+        with pytest.raises(KgprobeError, match=r"does not tokenize .* name its tokenizer"):
             scorer_of(server)
         assert scorer_of(server, local.tokenizer).max_tokens is None
         with pytest.raises(KgprobeError, match="n_probs: HTTP 404"):
