@@ -357,7 +357,7 @@ def test_where_tokens_span_prompt_and_choice_it_is_told(tmp_path: Path, tiny: Mo
             line["object"] = line["choices"][line["answer"]]
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     task = kgprobe.export_dataset(folder, tmp_path / "tasks", model=tiny, examples=2, separator="")
-    assert any("shares a token with the prompt" in note for note in task.notes)
+    assert any("shares a token with the end of" in note for note in task.notes)
     spaced = kgprobe.export_dataset(folder, tmp_path / "tasks", model=tiny, examples=2, name="spaced")
     assert list(spaced.notes) == []
 
