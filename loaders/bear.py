@@ -156,12 +156,12 @@ def _is_id(identifier: str) -> bool:
 
 def _relation(part: _Part) -> Iterator[Relation | Rejected]:
     read = part.relation
-    wanted = {tidied(tidy(template)): " ".join(tidy(template).split()) for template in read.templates}
-    templates = sort_patterns(wanted)
+    patterns = {tidied(tidy(template)): " ".join(tidy(template).split()) for template in read.templates}
+    templates = sort_patterns(patterns)
     if not read.templates:
         yield Rejected(f"{read.id}: it has no template: `templates` is missing or empty; the relation goes without")
     for pattern, why in templates.unfit.items():
-        yield Rejected(f"{read.id}: {wanted[pattern][:80]!r} of its templates {why}; the relation goes without it")
+        yield Rejected(f"{read.id}: {patterns[pattern][:80]!r} of its templates {why}; the relation goes without it")
     answers = part.answers()
     yield from _wrong_answers(part)
     if len(answers) == 1:
@@ -177,7 +177,7 @@ def _relation(part: _Part) -> Iterator[Relation | Rejected]:
         description=tidy(read.description),
         clozes=templates.clozes,
         statements=templates.statements,
-        sentences=tuple(sentence for pattern, sentence in wanted.items() if pattern not in templates.unfit),
+        sentences=tuple(sentence for pattern, sentence in patterns.items() if pattern not in templates.unfit),
         answers=tuple(answers) if len(answers) > 1 else (),
     )
 
@@ -185,11 +185,13 @@ def _relation(part: _Part) -> Iterator[Relation | Rejected]:
 def _wrong_answers(part: _Part) -> Iterator[Rejected]:
     first: dict[str, int] = {}
     for number, (identifier, label) in enumerate(part.space):
-        its = f"{part.relation.id}: the answer {number} of its answer space, {identifier[:40]!r} ({label[:40]!r}),"
+        answer = f"{part.relation.id}: the answer {number} of its answer space, {identifier[:40]!r} ({label[:40]!r}),"
         if not _is_id(identifier):
-            yield Rejected(f"{its} has no id that can be used; it is left out")
+            yield Rejected(f"{answer} has no id that can be used; it is left out")
         elif identifier in first:
-            yield Rejected(f"{its} is the answer {first[identifier]} already; each is expected once, so it is left out")
+            yield Rejected(
+                f"{answer} is the answer {first[identifier]} already; each is expected once, so it is left out"
+            )
         else:
             first[identifier] = number
 
@@ -269,19 +271,19 @@ def _open(options: BearOptions) -> Bear:
 
 
 def _fact_files(folder: Path) -> dict[str, Path]:
-    """The files of facts, by what they are called without their suffix.
+    """Return the files of facts by name without suffix.
 
     Raises:
-        KgprobeError: there is none.
+        KgprobeError: there are none.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         for suffix in _SUFFIXES:
             if path.name.endswith(suffix):
-                found.setdefault(path.name.removesuffix(suffix), path)
-    if not found:
+                files.setdefault(path.name.removesuffix(suffix), path)
+    if not files:
         raise KgprobeError(f"{folder} has no file of facts; one such as P36.jsonl is expected for each relation.")
-    return found
+    return files
 
 
 def _part(line: int, relation: BearRelation, path: Path) -> _Part:

@@ -28,8 +28,8 @@ def read_inactive_relations(path: Path = OWN_LIST) -> dict[str, str]:
             continue
         identifier, _, why = text.partition(" ") if "\t" not in text else text.partition("\t")
         if not PROPERTY_ID.fullmatch(identifier):
-            raise KgprobeError(f"{place}: {identifier[:80]!r} is no relation's id; one like P17 is.")
+            raise KgprobeError(f"{place}: {identifier[:80]!r} is not a relation id such as P17.")
         if identifier in reasons:
-            raise KgprobeError(f"{place}: {identifier} stands there twice.")
+            raise KgprobeError(f"{place}: {identifier} is repeated.")
         reasons[identifier] = why.strip()
     return reasons

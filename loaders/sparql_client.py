@@ -35,7 +35,7 @@ Row: TypeAlias = dict[str, str]
 
 # Maximum number of requests per query.
 TRIES = 6
-GOES_ON = "What came before is kept: the same load goes on."
+GOES_ON = "Repeat the command to continue the load."
 
 # Factors of the back-off, at random in this range.
 _JITTER = (0.5, 1.5)
@@ -116,13 +116,13 @@ class SparqlClient:
         if address.scheme not in {"http", "https"} or not address.host:
             raise ArgumentError(
                 "endpoint",
-                f"is {self.endpoint!r}, which is no address of a SPARQL endpoint; one like"
-                " https://query.wikidata.org/sparql is.",
+                f"is {self.endpoint!r}; expected the address of a SPARQL endpoint, such as"
+                " https://query.wikidata.org/sparql.",
             )
         if not self.contact.isascii() or not self.contact.isprintable() or set("()") & set(self.contact):
             raise ArgumentError(
                 "contact",
-                f"is {self.contact!r}, which cannot stand in a request; an address of mail or of a page can.",
+                f"is {self.contact!r}; expected a mail address or a web page, in ASCII.",
             )
 
     @property

@@ -90,7 +90,7 @@ def _entity(line: bytes) -> Iterator[Entity]:
     if (read.value is None) != (read.datatype is None):
         raise ValueError("a literal has a value and a datatype; one of them is missing")
     if read.popularity is not None and not math.isfinite(read.popularity):
-        raise ValueError("the popularity is no finite number")
+        raise ValueError("the popularity is not a finite number")
     label = tidy(read.label or "")
     yield Entity(
         id=check_id(read.id),
@@ -179,7 +179,7 @@ class TableOptions:
     facts: Path | None = option(
         None,
         "Tab-separated, with a header: subject, relation, object, and where there are any start, end (2011, 2011-05,"
-        " -0044; an end that nobody knows: unknown), id, rank. Other columns are named, and not loaded.",
+        " -0044; an unknown end: unknown), id, rank. Other columns are named, and not loaded.",
         metavar="FILE",
     )
     relations: Path | None = option(
@@ -225,7 +225,7 @@ def _open_named(options: TableOptions, path: Path) -> NamedTable:
     # One object for each stream, as each has its own position.
     readings = {stream: open_input(path) for stream in ("relations", "entities", "facts")}
     columns, delimiter = read_header(readings["facts"])
-    hint = " Aliases, descriptions and types are keys of `entities`, beside `facts` with ids."
+    hint = " Aliases, descriptions and types are keys of `entities`, together with `facts` with ids."
     _report_unread(path.name, columns, (*REQUIRED, *NAMED_OPTIONAL), hint)
     return NamedTable(
         name=path.name,

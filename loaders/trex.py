@@ -140,8 +140,8 @@ class Trex:
                 elif isinstance(value, dict) and "sub_uri" in value:
                     yield line, _of_lama(value, number), file.name, ""
                 else:
-                    own, found = _of_document(value, number)
-                    for read in found:
+                    own, facts = _of_document(value, number)
+                    for read in facts:
                         yield line, read, file.name, own
 
 

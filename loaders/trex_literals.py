@@ -51,7 +51,7 @@ def literal(text: str, words: str) -> Entity | None:
 def _date(written: str, words: str) -> Entity:
     matched = _DATE.fullmatch(written)
     if matched is None:
-        raise ValueError(f"{written[:80]!r} is no date; one like 1879-03-14T00:00:00Z is expected")
+        raise ValueError(f"{written[:80]!r} is not a date such as 1879-03-14T00:00:00Z")
     sign, year, month, day = matched.groups("00")
     if [int(number) for number in _NUMBER.findall(words)] == [int(year)] and day == "01":
         # The words name no day, and where they have no letters no month.

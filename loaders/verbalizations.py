@@ -69,15 +69,15 @@ def _placed(pair: Pair, record: Entity | Relation | Fact | Rejected) -> Placed:
 
 
 def _fact(pair: Pair) -> Fact | Rejected:
-    one = pair.verbalization
+    row = pair.verbalization
     try:
         for what in ("subject", "relation", "object"):
-            check_id(getattr(one, what), f"id of the {what}")
-        check_interval(one.start, one.end)
-        identifier = fact_id(one.subject, one.relation, one.object, one.start)
+            check_id(getattr(row, what), f"id of the {what}")
+        check_interval(row.start, row.end)
+        identifier = fact_id(row.subject, row.relation, row.object, row.start)
     except ValueError as error:
         return Rejected(str(error))
-    return Fact(identifier, one.subject, one.relation, one.object, start=one.start, end=one.end)
+    return Fact(identifier, row.subject, row.relation, row.object, start=row.start, end=row.end)
 
 
 @dataclass(frozen=True, slots=True)

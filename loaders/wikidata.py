@@ -173,7 +173,7 @@ class Dump:
         if form is None:
             return None
         if not form.fullmatch(head.id):
-            raise ValueError(f"{check_id(head.id)!r} is no id of Wikidata's; one like Q42 or P36 is expected")
+            raise ValueError(f"{check_id(head.id)!r} is not a Wikidata id such as Q42 or P36")
         if head.kind == "property":
             return None
         types = self._types(head.types)
@@ -193,9 +193,9 @@ class Dump:
         return [statement for statement in statements if statement.rank != "deprecated"]
 
     def _facts(self, subject: str, claims: dict[str, list[Statement]]) -> Iterator[Fact | Rejected]:
-        wanted = self.selection.relations
+        selected = self.selection.relations
         for relation, statements in claims.items():
-            if relation in TYPE_RELATIONS or (wanted and relation not in wanted):
+            if relation in TYPE_RELATIONS or (selected and relation not in selected):
                 continue
             for statement in self._best(statements):
                 try:
@@ -208,7 +208,7 @@ class Dump:
 
 
 def _has_head(decoder: DumpHeadDecoder, record: bytes) -> bool:
-    """Return True if no entity filter excludes it."""
+    """Return True if a record is a readable item, which the entities report otherwise."""
     try:
         head = decoder.decode(record)
     except DECODING_ERRORS:
@@ -264,7 +264,7 @@ def read_ids(path: Path) -> frozenset[str]:
         if not text or text.startswith("#"):
             continue
         if not ITEM_ID.fullmatch(text):
-            raise KgprobeError(f"{path.name}, line {number:,}: {text[:80]!r} is no item's id; one like Q42 is.")
+            raise KgprobeError(f"{path.name}, line {number:,}: {text[:80]!r} is not an item id such as Q42.")
         ids.add(text)
     return frozenset(ids)
 

@@ -292,7 +292,7 @@ def _repeated_keys(record: bytes) -> list[str]:
         counts = Counter(key for key, _ in pairs)
         for key, count in counts.items():
             if count > 1 and (key == "claims" or PROPERTY_ID.fullmatch(key)):
-                problems[f"the key {key[:40]!r} stands there {count} times; only the last of them is read"] = None
+                problems[f"the key {key[:40]!r} occurs {count} times; only the last one is read"] = None
         return dict(pairs)
 
     try:

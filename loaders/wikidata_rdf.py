@@ -293,16 +293,16 @@ def _parts(ids: Iterable[str], known: Mapping[str, object], size: int) -> Iterat
 
 
 def _by(ids: Sequence[str], rows: Iterable[Row], end: str) -> dict[str, list[Fact]]:
-    """Facts by their subject or object; each once, although an endpoint may hold a triple in several graphs."""
-    found: dict[str, dict[str, Fact]] = {identifier: {} for identifier in ids}
+    """Return facts by their subject or object, each once, although a triple may be in several graphs."""
+    facts_of: dict[str, dict[str, Fact]] = {identifier: {} for identifier in ids}
     for row in rows:
         rank = _RANKS.get(row["rank"].removeprefix(_ONTOLOGY))
         subject, object_ = _name(row, "subject"), _name(row, "object")
         if rank is None or not ITEM_ID.fullmatch(subject) or not ITEM_ID.fullmatch(object_):
             continue
         fact = Fact(_fact_id(row), subject, _name(row, "relation"), object_, rank)
-        found[_name(row, end)][fact.id] = fact
-    return {identifier: [facts[name] for name in sorted(facts)] for identifier, facts in found.items()}
+        facts_of[_name(row, end)][fact.id] = fact
+    return {identifier: [facts[name] for name in sorted(facts)] for identifier, facts in facts_of.items()}
 
 
 def _name(row: Row, variable: str) -> str:
@@ -317,7 +317,5 @@ def _fact_id(row: Row) -> str:
     """
     matched = _STATEMENT_NAME.fullmatch(row["statement"].removeprefix(_STATEMENT))
     if matched is None:
-        raise KgprobeError(
-            f"{row['statement'][:200]!r} is no statement of Wikidata's; does the endpoint serve its data?"
-        )
+        raise KgprobeError(f"{row['statement'][:200]!r} is not a Wikidata statement; does the endpoint serve its data?")
     return f"{matched[1]}${matched[2]}"

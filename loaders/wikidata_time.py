@@ -31,7 +31,7 @@ def bounds(written: str, precision: int, calendar: str = "") -> tuple[str, str]:
     """
     matched = _WRITTEN.fullmatch(written)
     if matched is None or not 0 <= precision <= _FINEST:
-        raise ValueError(f"{written!r} with precision {precision} is no point in time")
+        raise ValueError(f"{written!r} with precision {precision} is not a point in time")
     sign, digits, month, day = matched.groups()
     year = int(digits)
     if precision < _YEAR:

@@ -33,7 +33,7 @@ def read_popularity(file: InputFile) -> Iterator[tuple[int, tuple[str, float] | 
         if views is not None and name.strip():
             yield number, (_id(name.strip()), views)
         elif number > 1:
-            yield number, Rejected(f"{text[:80]!r} is no page with a number from 0 behind it")
+            yield number, Rejected(f"{text[:80]!r} is not a page followed by a count")
 
 
 def _count(text: str) -> float | None:

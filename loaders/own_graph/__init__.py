@@ -34,7 +34,7 @@ class GraphOptions:
     )
     mapping: Path = option(
         Path("mapping.toml"),
-        "What is an entity, what is a fact, and in which sentences facts are asked: TOML.",
+        "Mapping in TOML: entities, facts and their templates.",
         metavar="FILE",
     )
 
@@ -79,7 +79,7 @@ def _propose(options: GraphOptions) -> str:
 
 
 loader = Loader(
-    summary="""Load a property graph of any schema: Neo4j, or whatever answers Bolt.
+    summary="""Load a property graph of any schema: Neo4j, or another server with Bolt.
 
     A mapping says which labels are entities and what they are called, which relationships, intermediate nodes and
     properties are facts, when these held, and how they are asked. --propose writes a first one, made of what the graph

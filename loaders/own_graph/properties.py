@@ -92,7 +92,7 @@ class Property:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         self.numbers += number and value >= 0
         self.keys += isinstance(value, str) or (number and isinstance(value, int))
-        # Of numbers, only years count as dates.
+        # Only years count as dates among numbers.
         self.dates += _is_date(value) and (not number or value in _YEARS)
 
     @property

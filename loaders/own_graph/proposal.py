@@ -67,7 +67,7 @@ def propose(graph: "Graph", name: str) -> str:
     ]
     if not facts:
         raise KgprobeError(
-            f"{name} has no possible facts: there are no relationships between its entities"
+            f"{name} has no possible facts: its entities have no relationships to each other"
             f" ({', '.join(entities)}). {describe(schema)}"
         )
     proposed = [

@@ -43,16 +43,16 @@ def written(
     """A mapping's text.
 
     Args:
-        name: of the graph.
-        left_out: labels of which nothing could be made, with their numbers of nodes.
+        name: name of the graph.
+        left_out: labels without a proposal, with their numbers of nodes.
     """
     parts = [_HEAD.format(name=_remark(name))]
-    parts += [_part("entities", one) for one in entities]
+    parts += [_part("entities", kind) for kind in entities]
     if left_out:
         parts.append("".join(f"# Left out: {_remark(label)} ({count:,} nodes)\n" for label, count in left_out.items()))
-    for one in facts:
-        kind = "relationship" if isinstance(one.what, RelationshipFacts) else "property"
-        parts.append(_part("node_facts" if isinstance(one.what, NodeFacts) else f"{kind}_facts", one))
+    for proposed in facts:
+        kind = "relationship" if isinstance(proposed.what, RelationshipFacts) else "property"
+        parts.append(_part("node_facts" if isinstance(proposed.what, NodeFacts) else f"{kind}_facts", proposed))
     return "\n".join(parts)
 
 

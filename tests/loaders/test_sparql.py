@@ -589,10 +589,10 @@ def test_the_list_of_inactive_relations(tmp_path: Path) -> None:
     mine.write_text("# mine\n\nP1\nP2\tbecause of this\nP3   why not\n", encoding="utf-8")
     assert read_inactive_relations(mine) == {"P1": "", "P2": "because of this", "P3": "why not"}
     mine.write_text("P1 a\nQ2 b\n", encoding="utf-8")
-    with pytest.raises(KgprobeError, match=r"mine.txt, line 2: 'Q2' is no relation's id; one like P17 is."):
+    with pytest.raises(KgprobeError, match=r"mine.txt, line 2: 'Q2' is not a relation id such as P17."):
         read_inactive_relations(mine)
     mine.write_text("P1 a\nP1 b\n", encoding="utf-8")
-    with pytest.raises(KgprobeError, match=r"mine.txt, line 2: P1 stands there twice."):
+    with pytest.raises(KgprobeError, match=r"mine.txt, line 2: P1 is repeated."):
         read_inactive_relations(mine)
 
 
@@ -629,9 +629,9 @@ def test_the_command_line(through: Proxy, tmp_path: Path, start_server: Callable
         ({"centers": []}, "`centers` is empty; at least one is expected, each a text."),
         ({"languages": ['en")']}, "`languages` names 'en\")'; one like en is expected."),
         ({"without_types": ["P1"]}, "`without_types` names 'P1'; one like Q4167410 is expected."),
-        ({"endpoint": "file:///etc"}, "`endpoint` is 'file:///etc', which is no address of a SPARQL endpoint"),
-        ({"endpoint": "http://[::1/sparql"}, "`endpoint` is 'http://[::1/sparql', which is no address"),
-        ({"contact": "me (at home)"}, "`contact` is 'me (at home)', which cannot stand in a request"),
+        ({"endpoint": "file:///etc"}, "`endpoint` is 'file:///etc'; expected the address of a SPARQL endpoint"),
+        ({"endpoint": "http://[::1/sparql"}, "`endpoint` is 'http://[::1/sparql'; expected the address"),
+        ({"contact": "me (at home)"}, "`contact` is 'me (at home)'; expected a mail address or a web page"),
         ({"inactive": "no/such/file"}, "no/such/file does not exist."),
     ],
 )

@@ -246,7 +246,7 @@ def test_a_folder_without_such_files_is_refused(tmp_path: Path) -> None:
             {"object": {"uri": f"1879-02-30T00:00:00Z^^{DATE_TIME}"}},
             "'1879-02-30' is not a date: its month or day does not exist",
         ),
-        ({"object": {"uri": f"soon^^{DATE_TIME}"}}, "'soon' is no date; one like 1879-03-14T00:00:00Z is expected"),
+        ({"object": {"uri": f"soon^^{DATE_TIME}"}}, "'soon' is not a date such as 1879-03-14T00:00:00Z"),
         (
             {"subject": {"uri": f"1879^^{DATE_TIME}"}},
             "the subject is a value, '1879', where an item is expected",

@@ -272,7 +272,7 @@ def test_options(tmp_path: Path) -> None:
         with pytest.raises(ArgumentError, match=message):
             found(**wrong)
     ids.write_text("Q90\nParis\n", encoding="utf-8")
-    with pytest.raises(KgprobeError, match=r"ids\.txt, line 2: 'Paris' is no item's id"):
+    with pytest.raises(KgprobeError, match=r"ids\.txt, line 2: 'Paris' is not an item id"):
         read_ids(ids)
 
 
@@ -333,7 +333,7 @@ def wrong_statement(**changes: Any) -> Json:
         ),
         (
             statement("P36", item(90), "Q1$bad", P580=time("soon")),
-            "P36, statement 'Q1$bad': 'soon' with precision 11 is no point in time",
+            "P36, statement 'Q1$bad': 'soon' with precision 11 is not a point in time",
         ),
         (
             statement("P36", item(90), "Q1$bad", P580=time("+2001-02-30T00:00:00Z")),
@@ -374,8 +374,8 @@ def test_a_statement_that_cannot_be_read_costs_only_itself(tmp_path: Path, bad: 
         (b'{"type":"item","id":1}', "Expected `str`, got `int` - at `$.id`"),
         (b'{"type":"item","id":""}', "the id is empty"),
         (b'{"id":""}', "the id is empty"),
-        (b'{"type":"item","id":"P1"}', "'P1' is no id of Wikidata's; one like Q42 or P36 is expected"),
-        (b'{"type":"item","id":"France"}', "'France' is no id of Wikidata's"),
+        (b'{"type":"item","id":"P1"}', "'P1' is not a Wikidata id such as Q42 or P36"),
+        (b'{"type":"item","id":"France"}', "'France' is not a Wikidata id"),
         (b'{"type":"item","id":"' + b"Q" * 1001 + b'"}', "the id has 1,001 characters, more than 1,000"),
         (
             b'{"type":"item","id":"Q1","labels":{"en":{"value":7}}}',
@@ -406,10 +406,10 @@ SAID = [statement("P36", item(number), f"Q1$a{number}") for number in (2, 3)]
 @pytest.mark.parametrize(
     ("claims", "message"),
     [
-        (b'"P36":[%b],"P36":[%b]', "Q1: the key 'P36' stands there 2 times; only the last of them is read"),
+        (b'"P36":[%b],"P36":[%b]', "Q1: the key 'P36' occurs 2 times; only the last one is read"),
         (
             b'"P36":[%b]},"claims":{"P36":[%b]',
-            "Q1: the key 'claims' stands there 2 times; only the last of them is read",
+            "Q1: the key 'claims' occurs 2 times; only the last one is read",
         ),
         (b'"P36":[%b],"P\xff":[%b]', "Q1: not UTF-8: invalid start byte in a text; its facts are lost"),
     ],

@@ -51,7 +51,7 @@ def test_a_julian_date_is_kept_as_written_and_its_month_where_the_gregorian_has_
     [("2011", 9), ("", 9), ("+2011-05-07", 11), ("+2011-05-07T00:00:00Z", 15), ("+2011-05-07T00:00:00Z", -1)],
 )
 def test_what_is_no_point_in_time(written: str, precision: int) -> None:
-    with pytest.raises(ValueError, match="is no point in time"):
+    with pytest.raises(ValueError, match="is not a point in time"):
         bounds(written, precision)
 
 

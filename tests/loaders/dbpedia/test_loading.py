@@ -164,7 +164,7 @@ def test_a_table_of_views_with_bad_lines(tmp_path: Path) -> None:
     _, entities, _, rejected = read(path, popularity=views)
     assert [entity.popularity for _, entity in sorted(entities.items())] == [10, 3]
     assert [(file, line) for file, line, _ in rejected] == [("views.tsv", line) for line in (5, 6, 7, 8)]
-    assert rejected[0][2] == "'A\\tmany' is no page with a number from 0 behind it"
+    assert rejected[0][2] == "'A\\tmany' is not a page followed by a count"
 
 
 TENURE = (
