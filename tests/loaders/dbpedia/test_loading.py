@@ -230,7 +230,7 @@ def test_what_cannot_be_used_is_told_with_its_file_and_line(tmp_path: Path) -> N
     assert set(facts) == {"dbr:A dbo:part dbr:B"}
     assert {file for file, _, _ in rejected} == {"bad.nt"}
     assert [line for _, line, _ in rejected] == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert "without a name" in rejected[0][2]
+    assert "blank node" in rejected[0][2]
     assert "leads in a circle" in rejected[-1][2]
 
 
