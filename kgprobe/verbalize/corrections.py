@@ -152,27 +152,18 @@ def _next_record(reader: "csv.DictReader[str]", line: int) -> Verbalization | Re
 
 
 def _record(line: int, row: dict[str, str | None]) -> Verbalization | Rejected:
+    ids, triple, context, text, errors, correction = ((row[column] or "").strip() for column in _COLUMNS)
     try:
-        subject, relation, object_ = map(str, literal_eval(row["triples_raw"] or ""))
+        subject, relation, object_ = map(str, literal_eval(ids))
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return Rejected(f"{row['triples_raw']!r} is not a triple of ids")
-    labels = _TRIPLE.fullmatch((row["triples"] or "").strip())
-    if labels is None:
+    match = _TRIPLE.fullmatch(triple)
+    if match is None:
         return Rejected(f"{row['triples']!r} is not (subject, relation, object, start=…, end=…)")
-    errors = tuple(kind.strip() for kind in (row["errors"] or "").split(",") if kind.strip(" -"))
-    return Verbalization(
-        line=line,
-        subject=subject,
-        relation=relation,
-        object=object_,
-        labels=labels[1],
-        start=None if labels[2] == "None" else labels[2],
-        end=None if labels[3] == "None" else labels[3],
-        context=(row["context"] or "").strip(),
-        text=(row["verbalization"] or "").strip(),
-        errors=errors,
-        correction=(row["correction"] or "").strip(),
-    )
+    labels, *bounds = match.groups()
+    start, end = (None if bound == "None" else bound for bound in bounds)
+    kinds = tuple(kind.strip() for kind in errors.split(",") if kind.strip(" -"))
+    return Verbalization(line, subject, relation, object_, labels, start, end, context, text, kinds, correction)
 
 
 def _pair(verbalization: Verbalization) -> Pair | str:

@@ -84,40 +84,20 @@ class _Shot:
 
 
 # Fictional facts, which no graph is asked for.
-_SHOTS = (
-    _Shot(
-        "Captain Hook",
-        "James Hook",
-        "ship (vessel on which the character sails)",
-        "Jolly Roger",
-        "Is [Y] the ship of [X]?",
-        "What is the ship of [X]?",
-    ),
-    _Shot(
-        "Pinocchio",
-        "the wooden boy",
-        "made by (person who carved the puppet)",
-        "Geppetto",
-        "Was [X] made by [Y]?",
-        "Who was [X] made by?",
-    ),
-    _Shot(
-        "Snow White",
-        "Schneewittchen",
-        "lives with (those with whom the character shares a home)",
-        "the seven dwarfs",
-        "Does [X] live with [Y]?",
-        "Who does [X] live with?",
-    ),
-    _Shot(
-        "Rapunzel",
-        "Petrosinella",
-        "place of captivity (building in which the character is kept)",
-        "the tower",
-        "Is [Y] the place of captivity of [X]?",
-        "Which building is the place of captivity of [X]?",
-    ),
-)
+_FACTS = """\
+Captain Hook|James Hook|ship (vessel on which the character sails)|Jolly Roger
+Pinocchio|the wooden boy|made by (person who carved the puppet)|Geppetto
+Snow White|Schneewittchen|lives with (those with whom the character shares a home)|the seven dwarfs
+Rapunzel|Petrosinella|place of captivity (building in which the character is kept)|the tower"""
+_QUESTIONS = """\
+Is [Y] the ship of [X]?|What is the ship of [X]?
+Was [X] made by [Y]?|Who was [X] made by?
+Does [X] live with [Y]?|Who does [X] live with?
+Is [Y] the place of captivity of [X]?|Which building is the place of captivity of [X]?"""
+_SHOTS = [
+    _Shot(*fact.split("|"), *questions.split("|"))
+    for fact, questions in zip(_FACTS.splitlines(), _QUESTIONS.splitlines(), strict=True)
+]
 _TASKS = {
     "yes_no_question": "Write a question that asks whether a relation holds between a subject and an object. It is"
     " answered by yes or no. Use both names as they are, and the words of the relation.",

@@ -86,11 +86,7 @@ def _fill(template: str, names: Mapping[str, str]) -> str:
             placed = _placed(text, names[part])
             # A name with the article that ends in s is a plural: the Netherlands' capital, but Laos's.
             plural = placed.endswith("s") and (placed[:4].lower() == "the " or _THE.search(text) is not None)
-            if indefinite_before := _INDEFINITE.search(text):
-                agreeing = indefinite(placed)
-                start = indefinite_before.start()
-                text = f"{text[:start]}{agreeing.capitalize() if text[start].isupper() else agreeing} "
-            text += placed
+            text = _agreeing(text, placed) + placed
         elif part.startswith(("'s", "’s")) and text.endswith(("'s", "’s", "s'", "s’")):
             text += part[2:]
         elif part.startswith(("'s", "’s")) and plural:
@@ -101,6 +97,15 @@ def _fill(template: str, names: Mapping[str, str]) -> str:
         else:
             text += part
     return _capitalized(text)
+
+
+def _agreeing(before: str, name: str) -> str:
+    """Return the text before a name with the indefinite article that the name requires, if it ends in one."""
+    article = _INDEFINITE.search(before)
+    if article is None:
+        return before
+    agreeing = indefinite(name)
+    return f"{before[: article.start()]}{agreeing.capitalize() if article[1][0].isupper() else agreeing} "
 
 
 def _placed(before: str, name: str) -> str:

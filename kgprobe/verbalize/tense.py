@@ -27,6 +27,10 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def _pairs(text: str) -> dict[str, str]:
+    return dict(pair.split(":") for pair in text.split())
+
+
 _INTRANSITIVE = _words(
     "appear arise arrive belong come compete consist cooperate correspond depend differ emerge exist flow go graduate "
     "happen lie occur originate participate pertain reside serve sit speak specialise specialize stand succumb"
@@ -56,38 +60,22 @@ _OTHERS = _words(
     "unite use view visit voice vote walk want wear win work worship write"
 )
 
-_IRREGULAR = dict(
-    pair.split(":")
-    for pair in _words(
-        "arise:arose bear:bore become:became begin:began broadcast:broadcast build:built buy:bought come:came "
-        "cost:cost cut:cut drink:drank drive:drove fall:fell feed:fed fight:fought find:found fly:flew get:got "
-        "give:gave go:went grow:grew hold:held keep:kept know:knew lead:led lie:lay lose:lost make:made mean:meant "
-        "meet:met oversee:oversaw pay:paid rise:rose run:ran say:said see:saw seek:sought sell:sold send:sent set:set "
-        "sing:sang sit:sat speak:spoke spend:spent stand:stood strike:struck take:took teach:taught tell:told "
-        "think:thought understand:understood wear:wore win:won write:wrote"
-    )
+_IRREGULAR = _pairs(
+    "arise:arose bear:bore become:became begin:began broadcast:broadcast build:built buy:bought come:came cost:cost "
+    "cut:cut drink:drank drive:drove fall:fell feed:fed fight:fought find:found fly:flew get:got give:gave go:went "
+    "grow:grew hold:held keep:kept know:knew lead:led lie:lay lose:lost make:made mean:meant meet:met oversee:oversaw "
+    "pay:paid rise:rose run:ran say:said see:saw seek:sought sell:sold send:sent set:set sing:sang sit:sat speak:spoke "
+    "spend:spent stand:stood strike:struck take:took teach:taught tell:told think:thought understand:understood "
+    "wear:wore win:won write:wrote"
 )
 # Past forms of transitive verbs that are neither the participle nor another word.
 _PLAIN_PASTS = _words("became began drank drove flew gave grew knew oversaw ran sang took wore wrote")
 _DOUBLED = _words("control crop occur plan prefer program refer star stop")
 
-_AUXILIARIES = {
-    "is": "was",
-    "are": "were",
-    "has": "had",
-    "have": "had",
-    "does": "did",
-    "do": "did",
-    "can": "could",
-    "isn't": "wasn't",
-    "aren't": "weren't",
-    "hasn't": "hadn't",
-    "haven't": "hadn't",
-    "doesn't": "didn't",
-    "don't": "didn't",
-    "can't": "couldn't",
-    "cannot": "could not",
-}
+_AUXILIARIES = _pairs(
+    "is:was are:were has:had have:had does:did do:did can:could isn't:wasn't aren't:weren't hasn't:hadn't "
+    "haven't:hadn't doesn't:didn't don't:didn't can't:couldn't"
+) | {"cannot": "could not"}
 _PAST_AUXILIARIES = _words("was were had did could wasn't weren't hadn't didn't couldn't")
 # Finite, but without a statement about the present.
 _MODALS = _words("may might must should would ought")
@@ -293,10 +281,15 @@ def _finite_verbs(template: str) -> list[_Verb] | None:
             verbs.append(verb)
         elif _shows_misreading(word, verbs):
             return None
-    surplus = sum(not verb.word.is_coordinated for verb in verbs)
-    surplus -= 1 + _subordinate_clauses(template, [word.form for word in words])
+    clauses = 1 + _subordinate_clauses(template, [word.form for word in words])
+    return verbs if _is_plausible(verbs, clauses) else None
+
+
+def _is_plausible(verbs: Sequence[_Verb], clauses: int) -> bool:
+    """Return True if there is a verb for each clause, and no surplus verb that may be a noun."""
+    surplus = sum(not verb.word.is_coordinated for verb in verbs) - clauses
     doubtful = any(verb.past is not None and not verb.sure for verb in verbs)
-    return None if surplus < 0 or (doubtful and surplus > 0) else verbs
+    return surplus == 0 or (surplus > 0 and not doubtful)
 
 
 def _words_in(template: str) -> list[_Word]:
@@ -344,16 +337,17 @@ def _verb_of(word: _Word) -> _Verb | None:
     if form in _ALWAYS_FINITE:
         return _Verb(word, _ALWAYS_FINITE[form], True)
     sure = form in _SURE and word.before not in _BEFORE_NOUNS
-    # A name is singular, and a form that can be a noun is one before "of".
-    subjects = _RELATIVES if form in _BASES - _PASTS else _SUBJECTS
-    likely = word.before in subjects and word.follower != "of"
-    if form in _PRESENTS and (sure or likely):
+    likely = sure or _is_after_subject(word)
+    if form in _PRESENTS and likely:
         return _Verb(word, _PRESENTS[form], sure)
-    if word.before in _PARTICIPLES_FOLLOW:
-        return None
-    likely = likely and (form in _PASTS or form.endswith("ed"))
-    used_to = (form, word.follower) == ("used", "to")
-    return _Verb(word, None, sure) if sure or likely or used_to else None
+    likely = sure or (likely and (form in _PASTS or form.endswith("ed"))) or (form, word.follower) == ("used", "to")
+    return _Verb(word, None, sure) if likely and word.before not in _PARTICIPLES_FOLLOW else None
+
+
+def _is_after_subject(word: _Word) -> bool:
+    """Return True if a word follows its subject; a name is singular, and a form that can be a noun is one before of."""
+    subjects = _RELATIVES if word.form in _BASES - _PASTS else _SUBJECTS
+    return word.before in subjects and word.follower != "of"
 
 
 def _shows_misreading(word: _Word, verbs: Sequence[_Verb]) -> bool:

@@ -144,7 +144,7 @@ def check_relation(relation: Relation, examples: Sequence[Example] = ()) -> list
             for severity, problem in _problems(kind, template, examples):
                 flaws.append(Flaw(relation.id, kind, template, severity, problem))
         flaws += [Flaw(relation.id, kind, template, "warning", problem) for template, problem in _repeated(templates)]
-    return flaws + _flaws_of_tense(relation, examples)
+    return [*flaws, *_flaws_of_tense(relation, examples)]
 
 
 def _problems(kind: str, template: str, examples: Sequence[Example]) -> list[tuple[Severity, str]]:
@@ -153,19 +153,17 @@ def _problems(kind: str, template: str, examples: Sequence[Example]) -> list[tup
     return problems if problems or kind == "mined_cloze" else check_reading(kind, template, examples)
 
 
-def _flaws_of_tense(relation: Relation, examples: Sequence[Example]) -> list[Flaw]:
-    flaws = []
+def _flaws_of_tense(relation: Relation, examples: Sequence[Example]) -> Iterator[Flaw]:
     clozes = relation.clozes
-    ended = any(example.end for example in examples)
-    can_end = ended or relation.past_clozes or any(example.start for example in examples)
-    pasts = [cloze for cloze in clozes if tense_of(cloze) == "past"]
-    if can_end and pasts and "present" in map(tense_of, clozes):
+    starts, ends = [example.start for example in examples], [example.end for example in examples]
+    if "present" in map(tense_of, clozes) and (relation.past_clozes or any((*starts, *ends))):
         problem = "is in the past, while others of the relation are not"
-        flaws = [Flaw(relation.id, "cloze", cloze, "warning", problem) for cloze in pasts]
-    if ended and clozes and not templates_of(clozes, relation.past_clozes, ended=True):
+        for cloze in clozes:
+            if tense_of(cloze) == "past":
+                yield Flaw(relation.id, "cloze", cloze, "warning", problem)
+    if any(ends) and clozes and not templates_of(clozes, relation.past_clozes, ended=True):
         problem = "facts of the relation have an end, and none of its clozes can be put in the past"
-        flaws.append(Flaw(relation.id, "past_cloze", "", "warning", problem))
-    return flaws
+        yield Flaw(relation.id, "past_cloze", "", "warning", problem)
 
 
 def check_reading(kind: str, template: str, examples: Sequence[Example] = ()) -> list[tuple[Severity, str]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import msgspec
 
@@ -54,16 +55,6 @@ def examples_of(graph: Graph, relation: str, as_of: int) -> list[Example]:
     Cost: a walk from these objects.
     """
     rows = graph.read("templates/examples", relation=relation, as_of=as_of, objects=OBJECTS)
-    examples = [
-        Example(
-            fact=row["fact"],
-            subject=row["subject_label"],
-            object=row["object_label"],
-            degree=row["degree"],
-            start=row["start"],
-            end=row["end"],
-            holding=row["holding"],
-        )
-        for row in rows
-    ]
+    columns = itemgetter("fact", "subject_label", "object_label", "degree", "start", "end", "holding")
+    examples = [Example(*columns(row)) for row in rows]
     return sorted(examples, key=lambda example: (-example.degree, example.fact))

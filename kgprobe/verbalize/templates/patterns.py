@@ -214,17 +214,16 @@ def _record(record: dict[str, Any], stem: str) -> _Record:
             " with `bear_templates` or `pararel_patterns`, but"
             f" {', '.join(map(repr, list(record)[:_SHOWN_KEYS])) or 'nothing'}; BEAR's file is called {FILE}"
         )
-    _check_text(identifier)
-    for pattern, weight in patterns:
-        _check_text(pattern)
-        if not isinstance(weight, (int, float)) or isinstance(weight, bool) or weight != weight:
-            raise ValueError(f"a number is expected for a weight, not {weight!r}")
+    _check_values(identifier, patterns)
     return _Record(identifier, str(record.get("label") or ""), str(record.get("description") or ""), dict(patterns))
 
 
-def _check_text(text: Any) -> None:
-    if not isinstance(text, str) or not text:
-        raise ValueError(f"a text is expected, not {text!r}")
+def _check_values(identifier: Any, patterns: Sequence[tuple[Any, Any]]) -> None:
+    for text, weight in ((identifier, 0), *patterns):
+        if not isinstance(text, str) or not text:
+            raise ValueError(f"a text is expected, not {text!r}")
+        if not isinstance(weight, (int, float)) or isinstance(weight, bool) or weight != weight:
+            raise ValueError(f"a number is expected for a weight, not {weight!r}")
 
 
 def _listed_patterns(record: dict[str, Any]) -> list[Any]:

@@ -83,15 +83,12 @@ def write_by_model(
 ) -> Iterator[WrittenRelation]:
     """Write clozes for each relation with a model, and keep those that pass the checks.
 
+    Other arguments and cost per relation as in :func:`.writing.write_clozes`.
+
     Args:
-        scorer: the model that writes and scores.
         name: name of the model.
         known: all relations of the graph: few-shot examples, and meanings that a cloze must not express.
         proposals: number of answers per relation.
-        keep: maximum number of clozes per relation.
-        as_of: reference date (``yyyymmdd``) of the facts in the prompt.
-
-    Cost: see :func:`.writing.write_clozes`, for each relation.
     """
     shots = shots_of(known, lambda relation: examples_of(graph, relation.id, as_of), seed)
     for relation in relations:

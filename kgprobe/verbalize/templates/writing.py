@@ -10,7 +10,7 @@ import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations, product
+from itertools import chain, product
 
 import numpy as np
 
@@ -167,8 +167,9 @@ def weigh(scorer: Scorer, clozes: Sequence[str], examples: Sequence[Example]) ->
     for scored in scores:
         for reason in scored.reasons.values():
             raise TextError(reason)
-    pairs = [(i, j) for i, j in combinations(range(len(facts)), 2) if labels[i] != labels[j]]
-    rows, columns = np.array(pairs, dtype=int).reshape(-1, 2).T
+    rows, columns = np.triu_indices(len(facts), 1)
+    different = np.array(labels, dtype=object)[rows] != np.array(labels, dtype=object)[columns]
+    rows, columns = rows[different], columns[different]
     weighed = []
     for number, template in enumerate(clozes):
         # Subjects in rows, objects in columns.
@@ -176,7 +177,7 @@ def weigh(scorer: Scorer, clozes: Sequence[str], examples: Sequence[Example]) ->
         own = matrix.diagonal()
         # A swap cancels the general probability of a label.
         gains = (own[:, None] + own - matrix - matrix.T)[rows, columns]
-        weighed.append(Weighed(template, float(own.mean()), float((gains > 0).mean()) if pairs else None))
+        weighed.append(Weighed(template, float(own.mean()), float((gains > 0).mean()) if len(gains) else None))
     return weighed
 
 
