@@ -248,7 +248,7 @@ def test_several_results_stand_side_by_side(together: Report) -> None:
     assert (gap["facts"], gap["known"]) == (len(both), len(known))
     assert gap["unsaid"] == pytest.approx(sum(not its["one by questions"] for its in known) / len(known))
     assert len(told["gaps"]) == 2
-    assert together.title == "What one and another do not know"
+    assert together.title == "Facts that one and another do not know"
     assert together.lead[0].startswith(f"Compared: {len(shared)} of {len(facts)} facts with answers. ")
     assert "that its rounds did not choose" in together.lead[0]
     assert len(together.lead) == 1 + 4 + 1 + 2

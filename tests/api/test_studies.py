@@ -207,8 +207,8 @@ def test_a_fact_with_several_scores_counts_once_with_their_mean(example_graph: G
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"measures": ["bertscore"]}, "`encoder` is missing: bertscore"),
-        ({"measures": ["grader", "karr"]}, "`grader` is missing: grader"),
+        ({"measures": ["bertscore"]}, "`encoder` is missing: the baseline bertscore"),
+        ({"measures": ["grader", "karr"]}, "`grader` is missing: the baseline grader"),
         ({"measures": ["bleu"]}, "one of distractors:approximate-optimal, .*rouge-l is expected"),
         ({"strategies": ["hardest"]}, "`strategies` is 'hardest'"),
         ({"beams": []}, "`beams` is empty"),

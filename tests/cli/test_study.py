@@ -111,7 +111,7 @@ def test_a_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str
 
 def test_errors_name_the_options_of_the_command(home: dict[str, str], model: str, tmp_path: Path) -> None:
     one = kgprobe("study", "scaling", "--model", model, *COMMON, **home)
-    assert (one.returncode, "--model names 1: to compare sizes, two" in one.stderr) == (2, True), one.stderr
+    assert (one.returncode, "--model has 1; expected at least two" in one.stderr) == (2, True), one.stderr
     scores = tmp_path / "scores.json"
     scores.write_text("[]")
     none = kgprobe("study", "calibration", str(scores), "--model", model, **home)
@@ -119,7 +119,7 @@ def test_errors_name_the_options_of_the_command(home: dict[str, str], model: str
     beside = kgprobe("study", "sampling", "--run", "truth", "--hard", "0.3", **home)
     assert (beside.returncode, "--hard is about synthetic facts; --run" in beside.stderr) == (2, True), beside.stderr
     both = kgprobe("study", "sampling", "--run", "truth", "--reference", "demo", **home)
-    assert (both.returncode, "--reference is told beside a run" in both.stderr) == (2, True), both.stderr
+    assert (both.returncode, "--reference and --run exclude each other" in both.stderr) == (2, True), both.stderr
 
 
 def test_measures_are_set_side_by_side(home: dict[str, str], model: str, tmp_path: Path) -> None:

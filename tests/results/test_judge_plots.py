@@ -40,7 +40,7 @@ def test_reliability_confusion_and_answers() -> None:
         [NamedQuality("mine", ours), NamedQuality("words", words)]
     )
     assert isinstance(reliability, Plot)
-    assert [line.name for line in reliability.lines] == ["as sure as right", "mine", "words"]
+    assert [line.name for line in reliability.lines] == ["perfect calibration", "mine", "words"]
     mine = reliability.lines[1]
     assert [int(label) for label in mine.labels] == [one.count for one in ours.reliability]
     assert list(mine.y) == pytest.approx([one.right for one in ours.reliability])
