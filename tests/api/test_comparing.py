@@ -149,7 +149,9 @@ def test_compare_unshared_facts_are_counted_with_reasons(tmp_path: Path) -> None
     assert kgprobe.check_forgetting(one, two).notes == (told,)
     assert kgprobe.compare([one, measured(tmp_path / "three", {**FACTS, "other": True}, model="three")]).unshared == ""
     seeded = measured(tmp_path / "seeded", {"f900": True}, model="seeded", seed=1, facts={"limit": 1})
-    with pytest.raises(KgprobeError, match=r"The results share no fact.* seeded lacks 200: 200 that its seed, 1, did not draw\."):
+    with pytest.raises(
+        KgprobeError, match=r"The results share no fact.* seeded lacks 200: 200 that its seed, 1, did not draw\."
+    ):
         kgprobe.compare([measured(tmp_path / "four"), seeded])
 
 
