@@ -300,8 +300,8 @@ def test_a_killed_run_behind_faults_loses_nothing(
             2,
             "No relation of this graph is called 'P999'",
         ),
-        (["questions", "--model", "demo", "--strategy", "semantic"], 2, "No such option: --strategy"),
-        (["distractors", "--model", "demo", "--grader", "demo"], 2, "No such option: --grader"),
+        (["questions", "--model", "demo", "--strategy", "semantic"], 2, "No such option '--strategy'"),
+        (["distractors", "--model", "demo", "--grader", "demo"], 2, "No such option '--grader'"),
         (["distractors", "--model", "demo", "--stop-at-width", "0.9"], 2, "0.9"),
         (["distractors", "--model", "demo", "--stop-at-width", "nan"], 2, "--stop-at-width is nan"),
         # Before the first model has been asked anything.
