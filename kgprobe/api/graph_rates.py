@@ -68,10 +68,7 @@ def estimate_rates(
     others = [open_run(graph, other).name for other in several("predictors", predictors)]
     if run in others:
         raise ArgumentError("predictors", f"has {run!r}, the run itself; expected other runs.")
-    if precision is not None and not 0 < precision < 0.5:
-        raise ArgumentError("precision", f"is {precision}; expected a number between 0 and 0.5.")
-    if rounds is not None and precision is None:
-        raise ArgumentError("rounds", "limits the questions for a `precision`; give one.")
+    _check_precision(precision, rounds)
     most = math.inf if rounds is None else whole_number("rounds", rounds)
     estimate = _estimate(graph, run, others, years, groups=precision is None)
     if precision is None:
@@ -91,6 +88,13 @@ def estimate_rates(
             break
     whole = _estimate(graph, run, others, years, groups=True)
     return dataclasses.replace(whole, stopped=stopped, reason=reason)
+
+
+def _check_precision(precision: float | None, rounds: int | None) -> None:
+    if precision is not None and not 0 < precision < 0.5:
+        raise ArgumentError("precision", f"is {precision}; expected a number between 0 and 0.5.")
+    if rounds is not None and precision is None:
+        raise ArgumentError("rounds", "limits the questions for a `precision`; give one.")
 
 
 def _next_rounds(done: int, times_too_wide: float) -> int:

@@ -30,7 +30,7 @@ from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import describe_pool, find_facts
 from kgprobe.sampling.question_negatives import Negative, Negatives
 from kgprobe.sampling.selection import sample_facts as draw_facts
-from kgprobe.search.strategies import STRATEGIES, Sentences, StrategyOptions, make_strategy
+from kgprobe.search.strategies import STRATEGIES, Rivals, Sentences, StrategyOptions, make_strategy
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import OBJECT
 
@@ -146,15 +146,26 @@ def sample_distractors(
         # Strategies without a model ignore the sentence; one placeholder is enough.
         pairs = [(fact, [Cloze(f"It is {OBJECT}", fact.subject_label)]) for fact in describe_facts(graph, keys)]
     rivals = chooser.rivals(pairs, options.distractors, [seed])
-    chosen = []
-    for fact, (_, clozes), lists in zip(named_facts(graph, [fact for fact, _ in pairs]), pairs, rivals, strict=True):
-        for cloze, rival in zip(clozes, lists, strict=True):
-            sentence = cloze.prompt if kind.asks_model else None
-            chosen.append(FactDistractors(fact, rival.distractors, sentence, rival.certified, rival.reason))
+    facts_of_pairs = named_facts(graph, [fact for fact, _ in pairs])
+    chosen = list(_chosen(facts_of_pairs, pairs, rivals, kind.asks_model))
     for each in chosen:
         notes += _unusual(graph, each, options.distractors)
     described = chooser.describe() | ({"model": opened.name} if kind.asks_model and opened is not None else {})
     return DistractorSample(described, chosen, notes=list(dict.fromkeys(notes)))
+
+
+def _chosen(
+    facts: Sequence[NamedFact], pairs: Sequence[Sentences], rivals: Sequence[Sequence[Rivals]], with_sentence: bool
+) -> Iterator[FactDistractors]:
+    """Yield the distractors of each fact and sentence.
+
+    Args:
+        with_sentence: True if distractors belong to their sentence.
+    """
+    for fact, (_, clozes), lists in zip(facts, pairs, rivals, strict=True):
+        for cloze, rival in zip(clozes, lists, strict=True):
+            sentence = cloze.prompt if with_sentence else None
+            yield FactDistractors(fact, rival.distractors, sentence, rival.certified, rival.reason)
 
 
 def _with_sentences(

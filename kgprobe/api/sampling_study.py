@@ -63,12 +63,10 @@ def study_sampling(
     }
     seed = whole_number("seed", seed, 0)
     chosen = make_options(ReplayOptions, options, "a study of sampling")
-    if synthetic_options and (run is not None or reference is not None):
-        which = "run" if reference is None else "reference"
-        raise ArgumentError(next(iter(synthetic_options)), f"is about synthetic facts; `{which}` has its own facts.")
+    _check_origin(synthetic_options, run, reference)
     seeds = [[seed, repetition] for repetition in range(chosen.repetitions)]
     if reference is not None:
-        truth = _of_demo(reference, run, seeds)
+        truth = _of_demo(reference, seeds)
     elif run is None:
         truth = _of_synthetic_facts(synthetic_options, seeds)
     else:
@@ -111,9 +109,16 @@ class _Truth:
     about: Sequence[str] = ()
 
 
-def _of_demo(reference: str, run: str | None, seeds: Sequence[list[int]]) -> _Truth:
-    if run is not None:
+def _check_origin(synthetic_options: Mapping[str, Any], run: str | None, reference: str | None) -> None:
+    """Raise an error if there are options of synthetic facts next to a run or a reference, or both of these."""
+    if synthetic_options and (run is not None or reference is not None):
+        which = "run" if reference is None else "reference"
+        raise ArgumentError(next(iter(synthetic_options)), f"is about synthetic facts; `{which}` has its own facts.")
+    if run is not None and reference is not None:
         raise ArgumentError("reference", "and `run` exclude each other; give one of them.")
+
+
+def _of_demo(reference: str, seeds: Sequence[list[int]]) -> _Truth:
     if reference != DEMO:
         raise ArgumentError("reference", f"is {reference!r}; expected {DEMO!r}.")
     references = [demo_reference(seed) for seed in seeds]

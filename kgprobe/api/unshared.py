@@ -50,19 +50,26 @@ def _reasons(
     """
     for result, own, label in zip(results, answered, labels_of(answered), strict=True):
         lacking = sorted(set(relations).difference(own.facts.index))
-        if not lacking:
-            continue
-        silent = [fact for fact in lacking if fact in own.unheard]
-        rest = [fact for fact in lacking if fact not in own.unheard]
-        others = [fact for fact in rest if relations[fact] not in _relations_of(result)]
-        parts = []
-        if silent:
-            parts.append(f"{len(silent):,} without an answer ({_most(own.unheard[fact] for fact in silent)})")
-        if others:
-            parts.append(f"{len(others):,} of relations that it did not ask ({_most(relations[f] for f in others)})")
-        if len(rest) > len(others):
-            parts.append(f"{len(rest) - len(others):,} {_why_undrawn(result, own, results)}")
-        yield f"{label} lacks {len(lacking):,}: {', '.join(parts)}."
+        if lacking:
+            parts = _parts(result, own, results, {fact: relations[fact] for fact in lacking})
+            yield f"{label} lacks {len(lacking):,}: {', '.join(parts)}."
+
+
+def _parts(result: "Stored", own: AnsweredFacts, results: "Sequence[Stored]", lacking: dict[str, str]) -> Iterator[str]:
+    """Yield the number of lacking facts for each reason.
+
+    Args:
+        lacking: relations of the facts that the result lacks, by fact.
+    """
+    silent = [own.unheard[fact] for fact in lacking if fact in own.unheard]
+    if silent:
+        yield f"{len(silent):,} without an answer ({_most(silent)})"
+    rest = [relation for fact, relation in lacking.items() if fact not in own.unheard]
+    others = [relation for relation in rest if relation not in _relations_of(result)]
+    if others:
+        yield f"{len(others):,} of relations that it did not ask ({_most(others)})"
+    if len(rest) > len(others):
+        yield f"{len(rest) - len(others):,} {_why_undrawn(result, own, results)}"
 
 
 def _relations_of(result: "Stored") -> Sequence[str]:
@@ -84,7 +91,7 @@ def _why_undrawn(result: "Stored", own: AnsweredFacts, results: "Sequence[Stored
     return "that it has not asked yet, or that its graph did not have at its date"
 
 
-def _most(texts: Iterator[str]) -> str:
+def _most(texts: Sequence[str]) -> str:
     """Return the most frequent texts, each with its number."""
     counts = Counter(texts)
     listed = [f"{text}: {count:,}" for text, count in counts.most_common(_NAMED)]
