@@ -103,7 +103,7 @@ def test_its_options_are_those_of_commands(added: Path) -> None:
     program = (
         "import json, kgprobe.cli.probe as probe, kgprobe.cli.rounds as rounds\n"
         "print(json.dumps([[option for parameter in command.params for option in parameter.opts]"
-        " for command in (probe.probe.get_command(None, 'coin'), rounds.rounds.get_command(None, 'run'))]))"
+        " for command in (probe.probe.get_command(None, 'coin'), rounds.run_probe.get_command(None, 'coin'))]))"
     )
     path = os.pathsep.join([str(added), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
@@ -116,4 +116,4 @@ def test_its_options_are_those_of_commands(added: Path) -> None:
     assert done.returncode == 0, done.stderr
     own, of_rounds = json.loads(done.stdout)
     assert {"--odds", "--limit", "--model", "--batch-size"} <= set(own)
-    assert {"--odds", "--distractors", "--difficulty"} <= set(of_rounds)
+    assert {"--odds", "--rounds", "--facts-per-round"} <= set(of_rounds)

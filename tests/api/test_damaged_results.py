@@ -75,7 +75,7 @@ def test_latest_result_damaged_measurement_is_left_out(
     damage(store_measurement(home / "probes" / "broken", FACTS, graph=state))
     (home / "probes" / "stray").write_text("a file")
     assert latest_result(example_graph).folder.name == "whole"
-    assert "broken is left out" in capsys.readouterr().err
+    assert "broken is skipped" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

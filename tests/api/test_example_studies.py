@@ -69,7 +69,7 @@ def test_accuracy_by_number_of_examples_is_the_mean_over_draws(example_graph: Gr
 
 
 def test_numbers_of_examples_that_no_fact_has_are_refused(example_graph: Graph, tiny: Model) -> None:
-    with pytest.raises(KgprobeError, match=r"No fact was asked after each of 1, 900 examples: \d+ is the most"):
+    with pytest.raises(KgprobeError, match=r"No fact was asked after each of 1, 900 examples: .* has at most"):
         kgprobe.study_examples(example_graph, tiny, counts=[1, 900], draws=1, **FEW)
     with pytest.raises(ArgumentError, match="`counts` is empty"):
         kgprobe.study_examples(example_graph, tiny, counts=[], **FEW)
@@ -177,7 +177,7 @@ def test_noise_is_told_by_the_difference_at_the_same_places(example_graph: Graph
     assert result.page().exists()
     again = kgprobe.study_noisy_examples(example_graph, tiny, relations=["P36", "P37"], **options)
     assert again.to_frame().equals(frame)
-    with pytest.raises(KgprobeError, match=r"No relation has 9,?999 facts .* Choose a smaller `length`"):
+    with pytest.raises(KgprobeError, match=r"No relation has 9,?999 current facts .* Choose a smaller `length`"):
         kgprobe.study_noisy_examples(example_graph, tiny, **options | {"length": 9999})
     with pytest.raises(ArgumentError, match="`replaced` is 10, of 10 examples"):
         kgprobe.study_noisy_examples(example_graph, tiny, **options | {"replaced": 10})

@@ -64,7 +64,7 @@ def test_a_picture_begins_where_most_is_surely_unknown(drawn: Graph) -> None:
         kgprobe.draw_graph(drawn)
     assert kgprobe.draw_graph(drawn, "Ada").run is None
     begin(drawn, "run", "2026-01-01T00:00:00+00:00")
-    with pytest.raises(UnknownNameError, match="No run of this graph has an answer yet"):
+    with pytest.raises(UnknownNameError, match="No run of this graph has answers yet"):
         kgprobe.draw_graph(drawn)
     believe(drawn, "run", {"f0": 0.1, "f2": 0.1, "f1": 0.9, "f4": 0.9})
     assert kgprobe.draw_graph(drawn).around == "e2"

@@ -111,7 +111,9 @@ def test_what_cannot_be_is_said(example_graph: Graph, tiny: Model) -> None:
         kgprobe.estimate_rates(example_graph, "to-estimate", precision=0.25, rounds=0)
     in_turn = {**OPTIONS, "sampling": "sequential"}
     kgprobe.run_rounds(example_graph, tiny, name="in-turn", rounds=1, **in_turn)
-    with pytest.raises(KgprobeError, match=r"tells nothing of the whole graph.*sampling=sequential.*--aim estimate"):
+    with pytest.raises(
+        KgprobeError, match=r"gives no estimate for the whole graph.*sampling=sequential.*--aim estimate"
+    ):
         kgprobe.estimate_rates(example_graph, "in-turn")
     kgprobe.forget_run(example_graph, "in-turn")
 

@@ -65,7 +65,7 @@ def test_of_other_labels_all_count_that_the_judge_has_not_learned_from(own: Path
     (own / "probes" / "labelled").rename(own / "probes" / "gone")
     unknown = kgprobe.judged_graph("everything", "more")
     assert unknown.correction.used == FACTS // 4
-    assert "flatter it" in unknown.notes[0]
+    assert "make its figures too good" in unknown.notes[0]
 
 
 def test_without_labels_figures_are_the_judges_own(own: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_part_of_a_graph_is_not_taken_for_the_graph(own: Path) -> None:
     shard_path(own / "sweeps" / "everything", 2).unlink()
     result = kgprobe.judged_graph("everything")
     assert (result.missing, result.correction) == ([2], None)
-    assert "not of the graph" in result.notes[0]
+    assert "estimates for the graph are not possible" in result.notes[0]
     assert "300 facts of 400 (1 shards are missing)" in result.summary()
     assert result.to_dict()["complete"] is False
     # What is there is told, by what is there alone.
@@ -105,7 +105,7 @@ def test_types_are_shown_as_far_as_is_asked_for() -> None:
     ("config", "message"),
     [
         ({"graph": "another"}, "have the graph another"),
-        ({"relations": ["r1"]}, "of other relations"),
+        ({"relations": ["r1"]}, "none of the relations r0"),
         ({"as_of": 20240101}, "have the date 20240101"),
         ({"options": {"replace": "subject", "any_type": False}}, "negatives with another subject"),
         ({"options": {"replace": "object", "any_type": True}}, "any type True"),

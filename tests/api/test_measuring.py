@@ -125,7 +125,7 @@ def test_a_measurement_is_opened_again_and_saved(example_graph: Graph, tiny: Mod
     assert json.loads((folder / "config.json").read_text())["as_of"] == 20241231
     with pytest.raises(KgprobeError, match="needs the graph"):
         kgprobe.open_measurement(made.folder).finding()
-    with pytest.raises(KgprobeError, match="holds no measurement"):
+    with pytest.raises(KgprobeError, match="No measurement nothing"):
         kgprobe.open_measurement("nothing")
 
 

@@ -104,7 +104,7 @@ def test_the_facts_that_are_known_in_one_direction_are_listed_by_relation(tmp_pa
         assert [(one.relation, one.forwards_alone) for one in directions.relations] == [("r0", 6), ("r1", 6)]
         assert [(one.known, one.fact) for one in directions.one_way[-2:]] == [("forwards", "f11"), ("backwards", "f35")]
         assert directions.one_way[0].prediction == "Strong of f00"
-        assert "Of 30 known forwards, 40%" in found.summary()
+        assert "Not known backwards: 40%" in found.summary()
         page = found.page()
         assert len(pd.read_csv(page.parent / "one_way_facts.csv")) == 13
         told = json.loads((page.parent / "comparison.json").read_text())["directions"]

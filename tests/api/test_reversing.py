@@ -191,7 +191,7 @@ def test_it_is_made_anew_when_the_graph_has_changed_and_runs_stay(graph: Graph, 
 
 @ONE_ENGINE
 def test_mistakes_are_named(graph: Graph, tmp_path: Path) -> None:
-    with pytest.raises(KgprobeError, match="Nothing was loaded into the graph"):
+    with pytest.raises(KgprobeError, match="The graph is empty"):
         kgprobe.reverse_graph(graph)
     two = [fact for fact in FACTS if fact.relation == "P38"]
     ingest.load(graph, WrittenSource(ENTITIES, two, RELATIONS))

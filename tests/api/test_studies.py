@@ -132,7 +132,7 @@ def test_sizes_are_of_different_models_one_at_a_time(example_graph: Graph, tiny:
     assert table["parameters"].tolist() == [
         sum(weight.numel() for weight in one.scorer().model.parameters()) for one in (tiny, larger)
     ]
-    with pytest.raises(kgprobe.ArgumentError, match="`models` names 1"):
+    with pytest.raises(kgprobe.ArgumentError, match="`models` has 1; expected at least two"):
         kgprobe.study_scaling(example_graph, [tiny, tiny], **FEW)
 
 
@@ -237,7 +237,7 @@ def test_scores_that_cannot_be_read(example_graph: Graph, tiny: Model, tmp_path:
             calibrated(file)
     with pytest.raises(kgprobe.KgprobeError, match=r"`scores`: .*relation.*\$\[0\]"):
         calibrated([{"subject": "Q1"}])
-    with pytest.raises(kgprobe.ArgumentError, match="`scores` are of no fact"):
+    with pytest.raises(kgprobe.ArgumentError, match="`scores` have no fact"):
         calibrated([{**SCORES[0], "object": "Q90"}])
     with pytest.raises(kgprobe.KgprobeError, match=r"nothing\.json cannot be read"):
         calibrated("nothing.json")

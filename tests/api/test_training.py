@@ -226,7 +226,7 @@ def test_asking_keeps_to_its_share_of_the_time(
     assert len(said) == 1
     # Two seconds are half of the time of four steps of one.
     assert list(figures(trainer)) == ([0, 2, 4, 6, 8, 10, 12] if most is None else [0, 2, 6, 10, 12])
-    assert ("`every` of 200" in said[0]) if most is None else ("every 4 steps" in said[0])
+    assert ("`every`=200" in said[0]) if most is None else ("every 4 steps" in said[0])
 
 
 def test_what_cannot_be_is_said(capitals: Graph, tmp_path: Path) -> None:

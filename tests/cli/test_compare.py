@@ -40,7 +40,7 @@ def compare(home: Path, *arguments: str) -> Completed:
 def test_the_exit_code_is_the_verdict(probes: Path, tuned: str, code: int, said: str) -> None:
     done = compare(probes, "base", tuned, "--fail-if-lost", "2%")
     assert (done.returncode, said in done.stdout) == (code, True), done.stdout + done.stderr
-    assert ("facts would do, with 80% power: about" in " ".join(done.stdout.split())) == (code == 3)
+    assert ("Facts needed for 80% power: about" in " ".join(done.stdout.split())) == (code == 3)
     told = json.loads(compare(probes, "base", tuned, "--fail-if-lost", "2%", "--json").stdout)
     assert told["verdict"] == said.split(":")[0].lower()
     assert told["forgotten"] == {"same": 0, "worse": 60, "between": 12}[tuned]
@@ -72,7 +72,7 @@ def test_several_stand_side_by_side_without_a_server(probes: Path) -> None:
 def test_what_is_known_and_not_said(probes: Path) -> None:
     done = compare(probes, "--gap", "base", "words")
     assert done.returncode == 0, done.stderr
-    assert "Of 600 facts that base knows by distractors, it misses 10% [8, 13] by questions." in done.stdout
+    assert "base knows 600 facts by distractors, and misses 10% [8, 13] of them by questions." in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_what_is_known_and_not_said(probes: Path) -> None:
         (("base", "worse", "--fail-if-lost", "100%"), "a number below 100"),
         (("base", "words", "--gap", "--fail-if-lost", "2%"), "exclude each other"),
         (("--gap", "base", "worse"), "worse is by the probe distractors, like the first"),
-        (("base", ".."), "holds no measurement"),
+        (("base", ".."), "has no measurement"),
     ],
 )
 def test_wrong_usage_is_named(probes: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -115,7 +115,7 @@ def test_compare_name_is_a_result_before_a_folder(probes: Path, monkeypatch: pyt
     done = compare(probes, "base", "same", "--fail-if-lost", "2%")
     assert (done.returncode, "Kept" in done.stdout) == (0, True), done.stderr
     done = compare(probes, "base", "./model", "--fail-if-lost", "2%")
-    assert (done.returncode, "./model holds no measurement" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "./model has no measurement" in done.stderr) == (2, True), done.stderr
     assert compare(probes, "probes/base", "./probes/same", "--fail-if-lost", "2%").returncode == 0
 
 

@@ -57,7 +57,7 @@ def test_where_nothing_can_be_copied_to_is_said(
         ([folder], "--to is the graph itself"),
         (["http://host"], "neither a folder nor an address"),
         (["bolt://user:secret@host"], "KGPROBE_TO_PASSWORD"),
-        (["bolt://localhost:1", "--engine", "neo4j"], "--engine is for a folder"),
+        (["bolt://localhost:1", "--engine", "neo4j"], "--engine is for folders only"),
     ):
         done = kgprobe("graph", "copy", "--to", *to, **home, KGPROBE_TO_PASSWORD="x")
         assert (done.returncode in (1, 2), done.stdout) == (True, "")

@@ -32,7 +32,7 @@ def test_from_the_graph_to_a_task(home: dict[str, str], talker: str, tmp_path: P
     assert json.loads(limited.stdout)["facts"] == 4, limited.stderr
     exported = run("dataset", "export", folder, str(tmp_path / "tasks"), *options, **home)
     assert exported.returncode == 0, exported.stderr
-    assert "--model fits the prompts to one" in " ".join(exported.stderr.split())
+    assert "--model fits the prompts to a model" in " ".join(exported.stderr.split())
     assert "5 facts in" in exported.stdout
     assert {path.name for path in (tmp_path / "tasks" / "mc").iterdir()} == {"mc.yaml", "facts.jsonl", "facts.py"}
 
@@ -52,7 +52,7 @@ def test_relations_left_out_are_counted_by_reason(home: dict[str, str], tmp_path
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("build", "new", "--min-facts", "9000"), 1, "--min-facts and --min-objects say how many are enough"),
+        (("build", "new", "--min-facts", "9000"), 1, "--min-facts and --min-objects are the thresholds"),
         (("build", "new", "--relation", "P99"), 2, "P99"),
         (("show", "nowhere"), 2, "FOLDER is 'nowhere', which is not a folder"),
         (("probe", "nowhere", "--model", "demo", "--examples", "0"), 2, "--examples"),

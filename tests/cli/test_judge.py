@@ -90,8 +90,8 @@ def test_figures_of_a_judged_graph(home: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("train", "nowhere"), 1, "holds no measurement"),
-        (("train", "ruled", "--test-size", "1"), 2, "--test-size is 1.0; a share between 0 and 1"),
+        (("train", "nowhere"), 1, "No measurement nowhere"),
+        (("train", "ruled", "--test-size", "1"), 2, "--test-size is 1.0; expected a share"),
         (("train", "ruled", "--words", "a/b"), 2, "--words is 'a/b'"),
         (("train", "ruled", "--epochs", "0"), 2, "--epochs"),
         (("evaluate", "nobody", "ruled"), 1, "kgprobe judge train"),

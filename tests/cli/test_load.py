@@ -180,7 +180,7 @@ def test_import_files_are_written_and_the_command_is_told(tmp_path: Path, home: 
     assert f"kgprobe graph finish-import '{files}' --graph bolt://HOST:7687" in done.stderr
     again = kgprobe(*given, "--bulk-files", str(files), **home)
     assert (again.returncode, again.stdout) == (2, "")
-    assert f"--bulk-files is {files}, which is there already" in again.stderr
+    assert f"--bulk-files is {files}, which exists" in again.stderr
     # A graph that was not imported from them is not finished.
     wrong = kgprobe("graph", "finish-import", str(files), **home)
     assert (wrong.returncode, wrong.stdout) == (2, "")
@@ -190,7 +190,7 @@ def test_import_files_are_written_and_the_command_is_told(tmp_path: Path, home: 
 @pytest.mark.parametrize(
     ("graph", "said"),
     [
-        ("bolt://127.0.0.1:9", "--graph is bolt://127.0.0.1:9, a server that somebody else runs"),
+        ("bolt://127.0.0.1:9", "--graph is bolt://127.0.0.1:9, a running server; only its administrator"),
         ("FOLDER", "a graph of arcadedb; an import needs Neo4j"),
     ],
 )

@@ -121,7 +121,7 @@ def test_a_model_that_takes_no_question_is_told(home: dict[str, str], model: str
     ("options", "code", "said"),
     [
         (["--model", "demo", "--max-cost", "1"], 2, "--input-price and --output-price"),
-        (["--model", "demo", "--input-price", "1"], 2, "--output-price is missing: a model has two prices"),
+        (["--model", "demo", "--input-price", "1"], 2, "--output-price is missing: give both"),
         (["--model", "openai:gpt"], 1, "set the environment variable OPENAI_API_KEY"),
         (["--model", "demo", "--relation", "P999"], 2, "P999"),
     ],

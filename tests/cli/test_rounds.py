@@ -160,7 +160,7 @@ def test_a_graph_without_facts_is_told_and_keeps_no_run(
     at = home | environment_of(graph.endpoint)
     assert kgprobe("load", "table", "--relations", str(relations), **at).returncode == 0
     done = kgprobe("rounds", "run", "distractors", "--model", model, "--name", "empty", **at)
-    assert (done.returncode, "The graph has no fact to ask" in done.stderr) == (1, True), done.stderr
+    assert (done.returncode, "The graph has no facts to ask" in done.stderr) == (1, True), done.stderr
     assert "No run in this graph yet" in kgprobe("rounds", "status", **at).stderr
 
 

@@ -129,7 +129,7 @@ def test_questions_are_shown_with_what_is_right(home: dict[str, str]) -> None:
         (("negatives", *PARIS, "--replace", "verb"), "relation"),
         (("negatives", "--fact", "Frnace capital Paris"), "No entity is called 'Frnace'; close to it: France (Q142)"),
         (("questions", "--fact", "France | captial | Paris"), "No relation is called 'captial'; close to it: capital"),
-        (("distractors", *PARIS, "--strategy", "exact-optimal"), "Error: --model is missing: exact-optimal looks"),
+        (("distractors", *PARIS, "--strategy", "exact-optimal"), "Error: --model is missing: exact-optimal needs one"),
         (("distractors", *PARIS, "--strategy", "best"), "temporal-semantic"),
         (("distractors", *PARIS, "--distractors", "0"), "--distractors"),
         (("questions", *PARIS, "--difficulty", "medium"), "easy"),

@@ -81,7 +81,7 @@ def test_write_from_labels_goes_on_and_loads(bare: dict[str, str], tmp_path: Pat
     assert first.stderr == "R2 (R2): it has no label.\n1 relation still without a template.\n"
     again = run(*options, "--json", **bare)
     assert json.loads(again.stdout)["kept"] == 1
-    assert f"{path} has 1 relation already; --force writes it anew." in again.stderr
+    assert f"{path} has 1 relation already; --force overwrites it." in again.stderr
     anew = json.loads(run(*options, "--force", "--load", "--json", **bare).stdout)
     assert (anew["loaded"], anew["kept"]) == (True, 0)
     assert anew["written"] == [

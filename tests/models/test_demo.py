@@ -47,7 +47,7 @@ def test_killed_then_twice_at_once(tmp_path, demo_folder):
 def test_a_folder_that_cannot_be_made(tmp_path, monkeypatch):
     (tmp_path / "models").write_text("in the way", encoding="utf-8")
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
-    with pytest.raises(KgprobeError, match="KGPROBE_HOME names another place"):
+    with pytest.raises(KgprobeError, match="choose another place"):
         demo.demo_model_folder()
 
 

@@ -109,7 +109,7 @@ def test_an_interface_answers_within_a_budget():
     described = json.loads(json.dumps(made.describe()))
     assert (described["name"], described["model"]) == ("openai:a/b@http://localhost:1/v1/", "a/b")
     assert described["url"] == "http://localhost:1/v1"
-    with pytest.raises(KgprobeError, match="one request at a time"):
+    with pytest.raises(KgprobeError, match="concurrency and attempts must be at least 1"):
         load_generator("openai:m@http://localhost:1/v1", api=ApiOptions(concurrency=0))
 
 

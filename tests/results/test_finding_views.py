@@ -279,7 +279,7 @@ def test_a_relation_is_ranked_by_its_rate_over_the_graph(finding: Finding) -> No
     assert ranked_relations(over_graph) == ("badly 30% [20, 40]", "well 80% [70, 90]")
     assert over_graph.headline == "org/model knows 70% [65, 75] of the graph's 900 facts; chance level 9%"
     shown = printed(over_graph)
-    assert shown.index("By relation, estimated over the graph") < shown.index("By relation, of the facts asked")
+    assert shown.index("By relation, estimated over the graph") < shown.index("By relation, of the asked facts")
 
 
 def test_a_terminal_shows_all_groups_of_a_kind(finding: Finding) -> None:

@@ -127,7 +127,7 @@ def test_damaged_answers_are_named(tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match=r"outcomes.jsonl, line 7: damaged"):
         outcomes_in(tmp_path)
     path.unlink()
-    with pytest.raises(KgprobeError, match="is not there"):
+    with pytest.raises(KgprobeError, match="does not exist"):
         outcomes_in(tmp_path)
     (tmp_path / CONFIG).write_text("{")
     with pytest.raises(KgprobeError, match="is damaged"):

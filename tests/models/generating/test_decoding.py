@@ -167,7 +167,7 @@ def test_what_cannot_be_gone_on_with_has_a_reason() -> None:
     assert "not valid Unicode" in odd.reason
     assert sound == beam_search(scorer, ["York"], 1)[0]
     assert sum(done) == 3
-    with pytest.raises(KgprobeError, match="0 beams"):
+    with pytest.raises(KgprobeError, match="at least 1 beam and 1 token; got 0"):
         beam_search(scorer, PROMPTS, 0)
     bare = Scorer(scorer.model, scorer.tokenizer, name="bare", bos=False)
     (nothing,) = beam_search(bare, [""], 1)
