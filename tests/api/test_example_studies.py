@@ -179,7 +179,7 @@ def test_noise_is_told_by_the_difference_at_the_same_places(example_graph: Graph
     assert again.to_frame().equals(frame)
     with pytest.raises(KgprobeError, match=r"No relation has 9,?999 current facts .* Choose a smaller `length`"):
         kgprobe.study_noisy_examples(example_graph, tiny, **options | {"length": 9999})
-    with pytest.raises(ArgumentError, match="`replaced` is 10, of 10 examples"):
+    with pytest.raises(ArgumentError, match="`replaced` is 10; expected fewer than `length`"):
         kgprobe.study_noisy_examples(example_graph, tiny, **options | {"replaced": 10})
 
 

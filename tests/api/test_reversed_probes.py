@@ -112,7 +112,7 @@ def test_the_facts_that_are_known_in_one_direction_are_listed_by_relation(tmp_pa
         assert told["relations"][0]["not_forwards_low"] == 0
     store_measurement(tmp_path / "stale", back, relations=relations, **{**of, "reversed_of": "{3}"})
     stale = kgprobe.compare([several[0], kgprobe.open_measurement(tmp_path / "stale")])
-    assert stale.notes[0].startswith("The graph was loaded into between the two directions")
+    assert stale.notes[0].startswith("The graph changed between the two directions")
     # Two results of one direction are compared as ever.
     store_measurement(tmp_path / "other", back, relations=relations, model="other")
     assert kgprobe.compare([several[0], kgprobe.open_measurement(tmp_path / "other")]).directions is None

@@ -202,10 +202,10 @@ def test_mistakes_are_named(graph: Graph, tmp_path: Path) -> None:
             kgprobe.reverse_graph(graph, wrong)  # type: ignore[arg-type]
     with kgprobe.open_graph(tmp_path / "other") as other:
         ingest.load(other, small())
-    with pytest.raises(ArgumentError, match=r"`folder` is .*other, which holds a graph that is no reversed one"):
+    with pytest.raises(ArgumentError, match=r"`folder` is .*other, whose graph is not an inverse one"):
         kgprobe.reverse_graph(graph, 2, tmp_path / "other")
     with (
         kgprobe.reverse_graph(graph, 2) as backwards,
-        pytest.raises(ArgumentError, match="`graph` is a reversed graph"),
+        pytest.raises(ArgumentError, match="`graph` is an inverse graph"),
     ):
         kgprobe.reverse_graph(backwards)

@@ -291,7 +291,7 @@ def test_what_cannot_take_an_import_is_told(tmp_path: Path) -> None:
     (tmp_path / "full" / "thesis.tex").touch()
     with pytest.raises(KgprobeError, match="contains other files"):
         load_bulk_source(tmp_path / "full", hostile())
-    with pytest.raises(ArgumentError, match=r"`bulk_files` is .*full, which is there already"):
+    with pytest.raises(ArgumentError, match=r"`bulk_files` is .*full, which exists"):
         write_bulk_source(tmp_path / "full", hostile())
 
 
