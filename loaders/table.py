@@ -47,7 +47,7 @@ _decode_entity = msgspec.json.Decoder(_EntityLine).decode
 
 
 @dataclass(slots=True)
-class Table:
+class TableSource:
     """Up to three files as a source; see :class:`kgprobe.sources.contract.Source`."""
 
     name: str
@@ -193,7 +193,7 @@ class TableOptions:
     )
 
 
-def _open(options: TableOptions) -> "Table | NamedTable":
+def _open(options: TableOptions) -> "TableSource | NamedTable":
     if options.table is not None:
         return _open_named(options, options.table)
     given = {"relations": options.relations, "entities": options.entities, "facts": options.facts}
@@ -206,7 +206,7 @@ def _open(options: TableOptions) -> "Table | NamedTable":
     columns = _header(readings["facts"]) if "facts" in readings else []
     if columns:
         _report_unread(readings["facts"].name, columns, (*REQUIRED, *OPTIONAL))
-    return Table(
+    return TableSource(
         name=", ".join(reading.name for reading in readings.values()),
         fingerprint=fingerprint(list(readings.values()), {"streams": list(readings)}),
         partial=False,

@@ -13,7 +13,7 @@ from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import Loader
 from kgprobe.sources.lines import fingerprint, open_input
 from kgprobe.sources.values import check_id, check_interval, fact_id, tidy
-from kgprobe.verbalize.corrections import Pair, pair_up, read_verbalizations
+from kgprobe.verbalize.corrections import SentencePair, pair_up, read_verbalizations
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class Verbalizations:
     name: str
     fingerprint: str
     total: int
-    pairs: Sequence[Pair]
+    pairs: Sequence[SentencePair]
     damaged: Sequence[Placed] = ()
     partial: bool = False
     done: int = 0
@@ -52,11 +52,11 @@ class Verbalizations:
         yield from _once((pair, fact) for pair in self.pairs if isinstance(fact := _fact(pair), Fact))
         self.done = self.total
 
-    def _usable(self) -> Iterator[Pair]:
+    def _usable(self) -> Iterator[SentencePair]:
         return (pair for pair in self.pairs if isinstance(_fact(pair), Fact))
 
 
-def _once(records: Iterable[tuple[Pair, Entity | Relation | Fact]]) -> Iterator[Placed]:
+def _once(records: Iterable[tuple[SentencePair, Entity | Relation | Fact]]) -> Iterator[Placed]:
     known: set[str] = set()
     for pair, record in records:
         if record.id not in known:
@@ -64,11 +64,11 @@ def _once(records: Iterable[tuple[Pair, Entity | Relation | Fact]]) -> Iterator[
             yield _placed(pair, record)
 
 
-def _placed(pair: Pair, record: Entity | Relation | Fact | Rejected) -> Placed:
+def _placed(pair: SentencePair, record: Entity | Relation | Fact | Rejected) -> Placed:
     return Placed(pair.verbalization.line, record)
 
 
-def _fact(pair: Pair) -> Fact | Rejected:
+def _fact(pair: SentencePair) -> Fact | Rejected:
     row = pair.verbalization
     try:
         for what in ("subject", "relation", "object"):

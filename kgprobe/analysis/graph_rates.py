@@ -22,7 +22,7 @@ from kgprobe.probes.outcome import Verdict
 from kgprobe.running.applying import COUNTS
 from kgprobe.running.hierarchical_learner import HierarchicalBeliefs, positioned_rounds
 from kgprobe.running.runs import get_run, run_folder
-from kgprobe.running.store import FILE, Draw
+from kgprobe.running.store import FILE, StoredDraw
 from kgprobe.sampling.columns.askable import AskableFacts
 from kgprobe.sampling.columns.graph_columns import ALWAYS, open_columns
 from kgprobe.stats.design_based import Estimate
@@ -156,7 +156,7 @@ def _correct(rates: CorrectedRates, learning: HierarchicalBeliefs, properties: R
     return answers
 
 
-def _rounds(facts: AskableFacts, properties: Row) -> Iterator[tuple[Positions, list[Draw]]]:
+def _rounds(facts: AskableFacts, properties: Row) -> Iterator[tuple[Positions, list[StoredDraw]]]:
     """Yield the rounds that the graph has counted, without answers that a killed program left in the file."""
     if not properties["round"]:
         return
@@ -187,7 +187,7 @@ def _parts(count: int) -> Iterator[Positions]:
         yield np.arange(start, min(start + _AT_ONCE, count))
 
 
-def _drawn(positions: Positions, draws: Sequence[Draw]) -> RoundDraws:
+def _drawn(positions: Positions, draws: Sequence[StoredDraw]) -> RoundDraws:
     verdicts = [draw.verdict for draw in draws]
     return RoundDraws(
         positions,

@@ -67,7 +67,7 @@ class AnsweredFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparedModel:
     """One of the compared results.
 
     Attributes:
@@ -98,7 +98,7 @@ class SideBySide:
         leads: name of the leading measure; empty for the win rate.
     """
 
-    sides: Sequence[Side]
+    sides: Sequence[ComparedModel]
     facts: Sequence[str]
     subjects: Sequence[str]
     relations: Sequence[str]
@@ -108,7 +108,7 @@ class SideBySide:
     leads: str = ""
 
     @property
-    def best_first(self) -> list[Side]:
+    def best_first(self) -> list[ComparedModel]:
         """The sides by decreasing rate; in the given order if they share no facts."""
         return sorted(self.sides, key=lambda side: -side.shared.win_rate.value if side.shared else 0)
 
@@ -190,7 +190,7 @@ def set_side_by_side(answered: Sequence[AnsweredFacts]) -> SideBySide:
     shared = sorted(set(first.index).intersection(*(result.facts.index for result in answered[1:])))
     common = [result.facts.loc[shared] for result in answered]
     sides = [
-        Side(label, result.name, result.model, result.probe, len(result.facts), _rates(facts))
+        ComparedModel(label, result.name, result.model, result.probe, len(result.facts), _rates(facts))
         for label, result, facts in zip(labels_of(answered), answered, common, strict=True)
     ]
     values = _shared_values(answered, shared)

@@ -23,7 +23,7 @@ from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start
 from kgprobe.sampling.demonstrations import Demonstration, draw_demonstrations
 from kgprobe.sampling.facts import askable_relations
 from kgprobe.sampling.selection import choose_facts, list_facts
-from kgprobe.studies.example_counts import Draw, example_counts_study
+from kgprobe.studies.example_counts import ExampleDraw, example_counts_study
 from kgprobe.studies.noise import NoisyProbabilities, measure_noise, noise_study
 from kgprobe.studies.noisy_examples import make_noisy
 from kgprobe.studies.prompting import prompting_study
@@ -88,7 +88,7 @@ def study_examples(
         for draw in range(seed, seed + chosen.draws)
         for count in counts
     }
-    draws = [Draw(count, draw, outcomes) for (count, draw), outcomes in outcomes_by_draw.items()]
+    draws = [ExampleDraw(count, draw, outcomes) for (count, draw), outcomes in outcomes_by_draw.items()]
     config = {"measurements": measured.folders, "seed": seed, **asdict(chosen)}
     return kept(example_counts_study(draws, measured.model.name, config, seed), measured.missing)
 

@@ -25,7 +25,7 @@ from kgprobe.running.claims import CONFIG, read_config
 from kgprobe.running.identity import digest_of, versions
 from kgprobe.running.measurement import MEASUREMENT, Progress, ask_each, read_measurement
 from kgprobe.running.store import FILE, Outcomes
-from kgprobe.sampling.selection import Chosen, Listed, choose_facts, list_facts
+from kgprobe.sampling.selection import Listed, SelectedFacts, choose_facts, list_facts
 
 
 def measure(
@@ -150,7 +150,7 @@ def is_path(name: str | Path) -> bool:
     return Path(name).name != str(name) or str(name) == ".."
 
 
-def _result(graph: Graph, folder: Path, kind: ProbeKind, progress: Progress, chosen: Chosen) -> Measurement:
+def _result(graph: Graph, folder: Path, kind: ProbeKind, progress: Progress, chosen: SelectedFacts) -> Measurement:
     return Measurement(folder, kind, read_config(folder, MEASUREMENT), progress, chosen.missing, graph)
 
 

@@ -31,7 +31,7 @@ from kgprobe.probes.statements.words import StatementWords, statement_relations
 from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.identity import digest_of, versions
-from kgprobe.running.predictions import PredictedShards, Shards, Share, predict_shards, shards_of
+from kgprobe.running.predictions import PredictedShards, Shards, ShardShare, predict_shards, shards_of
 from kgprobe.sampling.columns.graph_columns import GraphColumns, columns_of, kept_columns
 from kgprobe.sampling.columns.said import kept_said
 
@@ -96,7 +96,7 @@ def judge_graph(
             predictions, another process makes that share, or it is not writable.
     """
     chosen = make_options(SweepOptions, options, "judge_graph")
-    share = None if chosen.shard is None else Share.read(chosen.shard)
+    share = None if chosen.shard is None else ShardShare.read(chosen.shard)
     if chosen.ray is not None:
         check_ray()
     name = None if name is None else folder_name("name", name)

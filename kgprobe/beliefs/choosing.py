@@ -19,7 +19,7 @@ from pkgutil import resolve_name
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.beliefs.draw import Chosen, turn_of
+from kgprobe.beliefs.draw import RoundChoice, turn_of
 from kgprobe.beliefs.gains import expected_gain, hardest_gain
 from kgprobe.beliefs.messages import Messages
 from kgprobe.beliefs.register import SAMPLING_RULES
@@ -42,7 +42,7 @@ _SHARPNESS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class CandidatePool:
     """The facts that a round can draw, with the request.
 
     Attributes:
@@ -81,7 +81,7 @@ def choose(
     number: int = 1,
     candidates: int = CANDIDATES,
     uniform_share: float | None = None,
-) -> Chosen:
+) -> RoundChoice:
     """Draw the facts of a round.
 
     Args:
@@ -96,28 +96,28 @@ def choose(
     """
     askable = np.arange(messages.effects.count) if left_out is None else np.flatnonzero(~left_out)
     if not len(askable) or not size:
-        return Chosen(np.empty(0, np.int64), np.empty(0), np.nan)
-    rule: Callable[[Pool], Chosen] = resolve_name(SAMPLING_RULES[sampling].model or "")
-    return rule(Pool(messages, askable, size, number, candidates, uniform_share, generator))
+        return RoundChoice(np.empty(0, np.int64), np.empty(0), np.nan)
+    rule: Callable[[CandidatePool], RoundChoice] = resolve_name(SAMPLING_RULES[sampling].model or "")
+    return rule(CandidatePool(messages, askable, size, number, candidates, uniform_share, generator))
 
 
-def sequential(pool: Pool) -> Chosen:
+def sequential(pool: CandidatePool) -> RoundChoice:
     """Take all facts in turn; their probabilities are unknown."""
     count = pool.messages.effects.count
     turn = turn_of(count, min(pool.size, count), pool.number)
     positions = turn[np.isin(turn, pool.askable)]
-    return Chosen(positions, np.full(len(positions), np.nan), np.nan)
+    return RoundChoice(positions, np.full(len(positions), np.nan), np.nan)
 
 
-def uniform(pool: Pool) -> Chosen:
+def uniform(pool: CandidatePool) -> RoundChoice:
     """Draw facts uniformly."""
     considered, share, size = pool.candidates()
     places = pool.generator.choice(len(considered), size, replace=False)
     chance = share * size / len(considered)
-    return Chosen(considered[places], np.full(size, chance), chance)
+    return RoundChoice(considered[places], np.full(size, chance), chance)
 
 
-def thompson(pool: Pool) -> Chosen:
+def thompson(pool: CandidatePool) -> RoundChoice:
     """Draw x of every fact and take the highest, after an eighth of the round drawn uniformly."""
     considered, share, size = pool.candidates()
     uniform_share = 1 / 8 if pool.uniform_share is None else pool.uniform_share
@@ -128,20 +128,22 @@ def thompson(pool: Pool) -> Chosen:
     highest = np.argsort(-draws, kind="stable")[: size - len(drawn)]
     chance = share * len(drawn) / len(considered)
     chances = np.concatenate([np.full(len(drawn), chance), np.full(len(highest), np.nan)])
-    return Chosen(considered[np.concatenate([drawn, highest])], chances, chance)
+    return RoundChoice(considered[np.concatenate([drawn, highest])], chances, chance)
 
 
-def hardest(pool: Pool) -> Chosen:
+def hardest(pool: CandidatePool) -> RoundChoice:
     """Draw facts by their information on which facts are the hardest; half of the round uniformly."""
     return _draw_by_gain(pool, _probably_hardest, 1 / 2)
 
 
-def information(pool: Pool) -> Chosen:
+def information(pool: CandidatePool) -> RoundChoice:
     """Draw facts by their information on all facts and on the mean; an eighth of the round uniformly."""
     return _draw_by_gain(pool, _informative, 1 / 8)
 
 
-def _draw_by_gain(pool: Pool, preferred: Callable[[Messages, Positions], Floats], uniform_share: float) -> Chosen:
+def _draw_by_gain(
+    pool: CandidatePool, preferred: Callable[[Messages, Positions], Floats], uniform_share: float
+) -> RoundChoice:
     """Draw facts with probabilities of a uniform share and a preferred one."""
     considered, share, size = pool.candidates()
     if pool.uniform_share is not None:
@@ -151,7 +153,7 @@ def _draw_by_gain(pool: Pool, preferred: Callable[[Messages, Positions], Floats]
     places = draw_by(chances, pool.generator)
     # A fact outside the candidates has a probability of at least the floor.
     smallest = float(chances.min()) if share == 1 else size * floor
-    return Chosen(considered[places], share * chances[places], share * smallest)
+    return RoundChoice(considered[places], share * chances[places], share * smallest)
 
 
 def _informative(messages: Messages, facts: Positions) -> Floats:

@@ -31,7 +31,7 @@ Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class RoundChoice:
     """The facts of a round.
 
     Attributes:
@@ -87,7 +87,7 @@ class Beliefs:
             setattr(self, name, np.insert(column, places[~known], values[order][~known]))
         self.positions = np.insert(self.positions, places[~known], new[~known])
 
-    def choose(self, sampling: str, size: int, number: int, generator: np.random.Generator) -> Chosen:
+    def choose(self, sampling: str, size: int, number: int, generator: np.random.Generator) -> RoundChoice:
         """Draw the facts of a round.
 
         Args:
@@ -105,10 +105,10 @@ class Beliefs:
         if sampling not in rules:
             names = ", ".join(rules)
             raise UnknownNameError(f"sampling={sampling!r} cannot draw by counts of answers; choose {names}.")
-        rule: Callable[..., Chosen] = resolve_name(rules[sampling])
+        rule: Callable[..., RoundChoice] = resolve_name(rules[sampling])
         return rule(self, size, number, generator)
 
-    def thompson(self, size: int, _number: int, generator: np.random.Generator) -> Chosen:
+    def thompson(self, size: int, _number: int, generator: np.random.Generator) -> RoundChoice:
         """Take the facts with the highest draws of theta, highest first; their probabilities are unknown."""
         candidates = self.positions[self.askable]
         theta = generator.beta(self.alpha[self.askable], self.beta[self.askable])
@@ -121,15 +121,15 @@ class Beliefs:
         chosen[is_untouched] = self._outside(self.positions, int(is_untouched.sum()), generator)
         return _with_unknown_probabilities(chosen)
 
-    def uniform(self, size: int, _number: int, generator: np.random.Generator) -> Chosen:
+    def uniform(self, size: int, _number: int, generator: np.random.Generator) -> RoundChoice:
         """Draw facts uniformly, in random order."""
         left_out = self.positions[~self.askable]
         askable = self.count - len(left_out)
         chosen = self._outside(left_out, min(size, askable), generator)
         chance = len(chosen) / askable if len(chosen) else np.nan
-        return Chosen(chosen, np.full(len(chosen), chance), chance)
+        return RoundChoice(chosen, np.full(len(chosen), chance), chance)
 
-    def sequential(self, size: int, number: int, _generator: np.random.Generator) -> Chosen:
+    def sequential(self, size: int, number: int, _generator: np.random.Generator) -> RoundChoice:
         """Take all facts in turn, each once before any is asked again; their probabilities are unknown."""
         turn = turn_of(self.count, min(size, self.count), number)
         return _with_unknown_probabilities(turn[~np.isin(turn, self.positions[~self.askable])])
@@ -165,8 +165,8 @@ class Beliefs:
         return np.array(list(chosen)[:size], dtype=np.int64)
 
 
-def _with_unknown_probabilities(positions: Positions) -> Chosen:
-    return Chosen(positions, np.full(len(positions), np.nan), np.nan)
+def _with_unknown_probabilities(positions: Positions) -> RoundChoice:
+    return RoundChoice(positions, np.full(len(positions), np.nan), np.nan)
 
 
 def turn_of(count: int, size: int, number: int) -> Positions:

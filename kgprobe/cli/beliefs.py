@@ -7,14 +7,14 @@ import click
 import cloup
 
 from kgprobe.cli.from_options import OptionsFirst
-from kgprobe.cli.groups import Group
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
 from kgprobe.progress import waiting
 
 _LOOK = "MATCH path = (:Entity {label: 'France'})-[:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT]-() RETURN path"
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def beliefs() -> None:
     """Show the beliefs of runs in the graph."""
 

@@ -9,7 +9,7 @@ import click
 import cloup
 
 from kgprobe.cli.from_options import OptionsFirst, given_options
-from kgprobe.cli.groups import Group
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import (
     Common,
     ask_password,
@@ -42,7 +42,7 @@ _per_relation_option = cloup.option(
 )
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def dataset() -> None:
     """Build, show, ask and export multiple-choice data sets.
 

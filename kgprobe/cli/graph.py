@@ -11,7 +11,7 @@ import click
 from kgprobe.cli.browser import browser
 from kgprobe.cli.bulk import finish_import
 from kgprobe.cli.copying import copy
-from kgprobe.cli.groups import Group
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
 from kgprobe.cli.reversing import reverse
 from kgprobe.servers.engine import LEAST_MEMORY
@@ -48,7 +48,7 @@ class _Memory(click.ParamType[int]):
         return mebibytes
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def graph() -> None:
     """Start, stop and query the graph server.
 

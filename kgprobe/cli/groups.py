@@ -8,7 +8,7 @@ import click
 _WHOLE = 1_000
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """A group whose list of commands is wrapped, not cut."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -20,7 +20,7 @@ class Group(click.Group):
             )
 
 
-class DefaultGroup(Group):
+class DefaultGroup(CommandGroup):
     """A group with a default command: ``kgprobe report demo`` is `report page demo`."""
 
     def __init__(self, *arguments: Any, default: str, **options: Any) -> None:

@@ -9,7 +9,7 @@ import click
 import cloup
 
 from kgprobe.cli.from_options import OptionsFirst, given_options
-from kgprobe.cli.groups import Group
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import (
     as_of_or,
     ask_password,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _LABELLED = 2000
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def judge() -> None:
     """Judge a whole graph from a few thousand answers: label, train, evaluate, predict, show.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgprobe.cli.from_options import given_options
-from kgprobe.cli.groups import Group
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import ask_password, debug_option, graph_option, in_flags, json_option
 from kgprobe.errors import KgprobeError
 from kgprobe.sanitize import visible_lines
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SHOWN_PROBLEMS = 20
 
 
-class _Loaders(Group):
+class _Loaders(CommandGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return LOADERS.names()
 

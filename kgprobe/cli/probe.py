@@ -9,7 +9,7 @@ import cloup
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.cli.from_options import OptionsFirst, given_options
-from kgprobe.cli.groups import Group
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import (
     Common,
     FactsAsked,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SHOWN_PROBLEMS = 20
 
 
-class ProbeGroup(Group):
+class ProbeGroup(CommandGroup):
     """A group with one command for each registered probe."""
 
     def __init__(self, *arguments: Any, command_of: Callable[[ProbeKind], click.Command], **options: Any) -> None:

@@ -9,7 +9,7 @@ import cloup
 
 from kgprobe.api.options import ApiLimits, RoundsOptions
 from kgprobe.cli.from_options import OptionsFirst, given_options
-from kgprobe.cli.groups import Group
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import (
     Common,
     ask_password,
@@ -47,7 +47,7 @@ kgprobe rounds run {name} --model demo --rounds 4 --facts-per-round 32
 kgprobe rounds run {name} --model hf:gpt2 --aim estimate"""
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def rounds() -> None:
     """Ask a model about the graph in adaptive rounds.
 

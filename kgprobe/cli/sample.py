@@ -6,7 +6,7 @@ import click
 import cloup
 
 from kgprobe.cli.from_options import OptionsFirst, given_options
-from kgprobe.cli.groups import Group
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import (
     Common,
     ask_password,
@@ -37,7 +37,7 @@ def _limit_option(help_: str) -> "Callable[[click.decorators.FC], click.decorato
     return cloup.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help=help_)
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def sample() -> None:
     """Show facts, distractors, negatives and questions as a probe draws them."""
 

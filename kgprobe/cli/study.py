@@ -22,7 +22,7 @@ from kgprobe.api.options import (
     SyntheticOptions,
 )
 from kgprobe.cli.from_options import OptionsFirst, given_options
-from kgprobe.cli.groups import Group
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import (
     Common,
     FactsAsked,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from kgprobe.results.study import StudyResult
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def study() -> None:
     """Analyse measures and sampling rules: each study is a table, plots and their data.
 
@@ -352,7 +352,7 @@ def show(result: "StudyResult", as_json: bool, full: bool) -> None:
         }
         click.echo(msgspec.json.encode(content))
         return
-    from rich.console import Console, Group
+    from rich.console import Console
 
     from kgprobe.report.tables import notes_of, rich_table
 

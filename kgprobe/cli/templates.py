@@ -10,7 +10,7 @@ import click
 import cloup
 
 from kgprobe.cli.from_options import OptionsFirst
-from kgprobe.cli.groups import Group
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import (
     Common,
     as_of_option,
@@ -47,7 +47,7 @@ def _output_option(help_: str) -> Callable[[F], F]:
     )
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def templates() -> None:
     """List, check and write templates: sentences with [X] for the subject and [Y] for the object.
 

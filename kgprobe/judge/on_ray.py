@@ -25,7 +25,7 @@ from kgprobe.running.predictions import (
     LOOK_SECONDS,
     PredictedShards,
     Shards,
-    Share,
+    ShardShare,
     count_shards,
     lock_share,
     make_shard,
@@ -86,7 +86,7 @@ def predict_on_ray(
     plan: PredictionPlan,
     workers: int,
     *,
-    share: Share | None = None,
+    share: ShardShare | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
 ) -> PredictedShards:
     """Run :func:`kgprobe.running.predictions.predict_shards` on the Ray cluster of ``RAY_ADDRESS``, or on this machine.
@@ -102,14 +102,14 @@ def predict_on_ray(
     check_ray()
     if plan.local is None:
         raise KgprobeError("Workers load the model by its name, so it cannot be a model object; pass its spec.")
-    chosen = share or Share()
+    chosen = share or ShardShare()
     with lock_share(folder, config, chosen):
         stopped = _predict(folder, shards, plan, workers, chosen, callbacks)
     return count_shards(folder, shards, stopped)
 
 
 def _predict(
-    folder: Path, shards: Shards, plan: PredictionPlan, workers: int, share: Share, callbacks: Callbacks
+    folder: Path, shards: Shards, plan: PredictionPlan, workers: int, share: ShardShare, callbacks: Callbacks
 ) -> Stop:
     missing = missing_shards(folder, shards.numbers_of(share))
     own = shards.facts_of(share)

@@ -13,7 +13,7 @@ from kgprobe.sampling.facts import AskedFact
 from kgprobe.verbalize.answers import normalized
 
 
-class NameSet:
+class KnownNameSet:
     """A set of normalized names, 8 bytes each."""
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -35,8 +35,8 @@ class KnownNames:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._of_relations: dict[str, NameSet] = {}
-        self._of_graph: NameSet | None = None
+        self._of_relations: dict[str, KnownNameSet] = {}
+        self._of_graph: KnownNameSet | None = None
 
     def of_relation(self, relation: str, name: str) -> bool:
         """Return True if a normalized name belongs to an object of the relation."""
@@ -64,5 +64,5 @@ def related_names(fact: AskedFact, answers: Iterable[str], known: KnownNames | N
     return lambda name: name in near or (known is not None and known.of_relation(fact.relation, name))
 
 
-def _names(rows: Iterable[Row]) -> NameSet:
-    return NameSet(map(normalized, chain.from_iterable(row["names"] for row in rows)))
+def _names(rows: Iterable[Row]) -> KnownNameSet:
+    return KnownNameSet(map(normalized, chain.from_iterable(row["names"] for row in rows)))

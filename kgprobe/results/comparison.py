@@ -9,7 +9,7 @@ import numpy as np
 
 from kgprobe.analysis.directions import DirectionCounts, Directions, OneWayFact
 from kgprobe.analysis.model_comparison import ModelComparison, PairDifference
-from kgprobe.analysis.side_by_side import AnsweredFacts, Floats, Side, SideBySide
+from kgprobe.analysis.side_by_side import AnsweredFacts, ComparedModel, Floats, SideBySide
 from kgprobe.report.plots import HeatMap
 from kgprobe.report.plots_page import write_plots_page
 from kgprobe.results.result import SHOWN_FACTS, Result, flat_fields, points, write_frame, write_result_files
@@ -189,7 +189,7 @@ def models_table(beside: SideBySide) -> Table:
     return Table("models", "Side by side", rows, [beside.caveat])
 
 
-def _measures(beside: SideBySide, side: Side) -> dict[str, Any]:
+def _measures(beside: SideBySide, side: ComparedModel) -> dict[str, Any]:
     """Return the means of a model's other measures over the shared facts; one that leads has an interval."""
     place = next(number for number, other in enumerate(beside.sides) if other is side)
     measures: dict[str, Any] = {}

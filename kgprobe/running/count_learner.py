@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kgprobe.beliefs.draw import Beliefs, Chosen
+from kgprobe.beliefs.draw import Beliefs, RoundChoice
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.probes.outcome import Outcome
 from kgprobe.running.applying import apply_round
@@ -35,7 +35,7 @@ class IndependentLearner:
         self.keys: FactKeys = askable_facts(graph, run["relations"], plan.as_of)
         self._beliefs = read_beliefs(graph, plan.run, self.keys)
 
-    def choose(self, number: int) -> Chosen:
+    def choose(self, number: int) -> RoundChoice:
         """Draw the facts of a round."""
         generator = np.random.default_rng([self._plan.seed, number])
         return self._beliefs.choose(self._plan.sampling, self._plan.batch, number, generator)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.beliefs.choosing import choose
-from kgprobe.beliefs.draw import Chosen, credible_interval
+from kgprobe.beliefs.draw import RoundChoice, credible_interval
 from kgprobe.beliefs.effects import Effects, effects_of, standardised_popularity
 from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters
 from kgprobe.beliefs.summary import belief_rows
@@ -23,7 +23,7 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.running.applying import apply_round
 from kgprobe.running.learner import Applied
 from kgprobe.running.runs import Plan
-from kgprobe.running.store import Draw, read_rounds
+from kgprobe.running.store import StoredDraw, read_rounds
 from kgprobe.sampling.columns.askable import AskableFacts
 from kgprobe.sampling.columns.graph_columns import open_columns
 
@@ -40,7 +40,7 @@ _BELIEFS = 20_000
 
 def positioned_rounds(
     facts: AskableFacts, answers: Path, count: int | None = None
-) -> Iterator[tuple[Positions, list[Draw]]]:
+) -> Iterator[tuple[Positions, list[StoredDraw]]]:
     """Yield the draws of each round of a run with the positions of the facts; -1 for one outside ``facts``.
 
     Args:
@@ -161,7 +161,7 @@ class HierarchicalLearner:
         sample_size = min(_WIDTH_FACTS, len(self.keys))
         self._width_sample = np.sort(generator.choice(len(self.keys), sample_size, replace=False))
 
-    def choose(self, number: int) -> Chosen:
+    def choose(self, number: int) -> RoundChoice:
         """Draw the facts of a round, see :func:`kgprobe.beliefs.choosing.choose`."""
         plan = self._plan
         generator = np.random.default_rng([plan.seed, number])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kgprobe.beliefs.draw import Chosen
+from kgprobe.beliefs.draw import RoundChoice
 from kgprobe.probes.outcome import Outcome
 from kgprobe.sampling.keys import Keys
 
@@ -36,7 +36,7 @@ class Learner(Protocol):
         """Facts that can be asked, in the order of their positions."""
         ...
 
-    def choose(self, number: int) -> Chosen:
+    def choose(self, number: int) -> RoundChoice:
         """Draw the facts of a round from the seed and its number, from 1 on."""
         ...
 

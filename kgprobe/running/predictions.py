@@ -37,14 +37,14 @@ LOOK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ShardShare:
     """The shards that one process makes: every ``of``-th, from the ``number``-th on."""
 
     number: int = 1
     of: int = 1
 
     @classmethod
-    def read(cls, text: str) -> "Share":
+    def read(cls, text: str) -> "ShardShare":
         """Parse a share such as ``2/4``.
 
         Raises:
@@ -84,11 +84,11 @@ class Shards:
         """Return the places of a shard's facts."""
         return range(number * self.size, min(self.facts, (number + 1) * self.size))
 
-    def numbers_of(self, share: Share) -> range:
+    def numbers_of(self, share: ShardShare) -> range:
         """Return the numbers of a share's shards."""
         return range(share.number - 1, self.count, share.of)
 
-    def facts_of(self, share: Share) -> int:
+    def facts_of(self, share: ShardShare) -> int:
         """Return the number of facts of a share."""
         return sum(len(self.places(number)) for number in self.numbers_of(share))
 
@@ -132,7 +132,7 @@ def predict_shards(
     shards: Shards,
     make: Callable[[range], pa.Table],
     *,
-    share: Share | None = None,
+    share: ShardShare | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
 ) -> PredictedShards:
     """Make the missing shards in sequence, and wait for shards that other processes make.
@@ -149,13 +149,13 @@ def predict_shards(
     Raises:
         KgprobeError: the folder has other settings, another process makes this share, or it cannot be written.
     """
-    share = share or Share()
+    share = share or ShardShare()
     with lock_share(folder, config, share):
         return _predict(folder, shards, make, share, callbacks)
 
 
 @contextmanager
-def lock_share(folder: Path, config: Mapping[str, Any], share: Share) -> Iterator[None]:
+def lock_share(folder: Path, config: Mapping[str, Any], share: ShardShare) -> Iterator[None]:
     """Create the folder with its settings, or compare them, and lock the share for this process.
 
     Raises:
@@ -211,7 +211,7 @@ def count_shards(folder: Path, shards: Shards, stopped: Stop) -> PredictedShards
 
 
 def _predict(
-    folder: Path, shards: Shards, make: Callable[[range], pa.Table], share: Share, callbacks: Callbacks
+    folder: Path, shards: Shards, make: Callable[[range], pa.Table], share: ShardShare, callbacks: Callbacks
 ) -> PredictedShards:
     total = shards.facts_of(share)
     missing = deque(missing_shards(folder, shards.numbers_of(share)))

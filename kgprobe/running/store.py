@@ -30,7 +30,7 @@ class _Place(msgspec.Struct, frozen=True):
     round: int = 0
 
 
-class Draw(msgspec.Struct, frozen=True):
+class StoredDraw(msgspec.Struct, frozen=True):
     """The part of a run's line from which a learner replays it.
 
     Attributes:
@@ -61,7 +61,7 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 _decode_place = msgspec.json.Decoder(_Place).decode
-_decode_draw = msgspec.json.Decoder(Draw).decode
+_decode_draw = msgspec.json.Decoder(StoredDraw).decode
 _decode_line = msgspec.json.Decoder(_Line).decode
 
 
@@ -216,7 +216,7 @@ def read_outcomes(path: Path, evidence: type[msgspec.Struct], count: int | None 
         raise _lacking(path, expected, count)
 
 
-def read_rounds(path: Path, count: int | None = None) -> Iterator[list[Draw]]:
+def read_rounds(path: Path, count: int | None = None) -> Iterator[list[StoredDraw]]:
     """Yield the draws of each round of a run in order, without an incomplete last line.
 
     Memory: one round.
@@ -228,7 +228,7 @@ def read_rounds(path: Path, count: int | None = None) -> Iterator[list[Draw]]:
         KgprobeError: the file is missing, a line is damaged or out of order (the message names file and line), or the
             file has fewer lines than ``count``.
     """
-    draws: list[Draw] = []
+    draws: list[StoredDraw] = []
     held = 0
     with _open(path) as file:
         for number, line in enumerate(file, start=1):

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from kgprobe.graph.client import Graph, Row
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.pool_draws import Pool, PoolDraws, by_number
+from kgprobe.sampling.pool_draws import ObjectPool, PoolDraws, by_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,9 @@ class RandomDistractors:
         return self._draws.draw(keys, pools, count, seed, lambda rows: admissible(self._graph, rows))
 
 
-def object_pool(row: Row) -> Pool:
+def object_pool(row: Row) -> ObjectPool:
     """Return the pool of a row of ``sample/pools``: entities of the object's types, or objects of its relation."""
     if not row["types"]:
-        return Pool((("sample/objects", row["relation"]["id"]),), row["relation"]["size"], row["total"])
+        return ObjectPool((("sample/objects", row["relation"]["id"]),), row["relation"]["size"], row["total"])
     lists = tuple(("sample/members", type_["id"]) for type_ in row["types"])
-    return Pool(lists, sum(type_["size"] for type_ in row["types"]), row["total"])
+    return ObjectPool(lists, sum(type_["size"] for type_ in row["types"]), row["total"])

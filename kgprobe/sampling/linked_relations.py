@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kgprobe.graph.client import Graph
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.pool_draws import Members, Pool, PoolDraws, by_number
+from kgprobe.sampling.pool_draws import Members, ObjectPool, PoolDraws, by_number
 
 # Size of the sample of a kind.
 SAMPLE_SIZE = 300
@@ -44,7 +44,7 @@ class LinkedRelations:
         self._draws = PoolDraws(graph)
         self._links: dict[tuple[Members, ...], frozenset[Link]] = {}
 
-    def links(self, pools: Sequence[Pool]) -> list[frozenset[Link]]:
+    def links(self, pools: Sequence[ObjectPool]) -> list[frozenset[Link]]:
         """Return the links of each pool, from at most ``SAMPLE_SIZE`` random members.
 
         Cost: for a new pool, a walk through the facts of these members; see also :mod:`.pool_draws`.
@@ -62,7 +62,7 @@ class LinkedRelations:
         return [self._links[pool.lists] for pool in pools]
 
     def _members(
-        self, rows: Sequence[tuple[FactKey, Sequence[int]]], pools: Mapping[str, Pool]
+        self, rows: Sequence[tuple[FactKey, Sequence[int]]], pools: Mapping[str, ObjectPool]
     ) -> list[dict[int, frozenset[Link]]]:
         members = []
         for key, numbers in rows:

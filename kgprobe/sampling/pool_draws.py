@@ -59,7 +59,7 @@ def by_number(
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class ObjectPool:
     """The pool of a fact: a union of lists of members.
 
     Attributes:
@@ -79,7 +79,7 @@ class Pool:
 
 
 @dataclass(slots=True)
-class Draw(Generic[T]):
+class PoolDraw(Generic[T]):
     """The state of the draws for a fact.
 
     Attributes:
@@ -100,7 +100,7 @@ class Draw(Generic[T]):
     tried: int = 0
 
     @classmethod
-    def of_members(cls, key: FactKey, members: NDArray[Any], seed: Sequence[int]) -> "Draw[T]":
+    def of_members(cls, key: FactKey, members: NDArray[Any], seed: Sequence[int]) -> "PoolDraw[T]":
         """Return draws from a list of distinct members."""
         generator = generator_of(key, seed)
         if len(members) <= SHUFFLED_MEMBERS:
@@ -132,7 +132,7 @@ def generator_of(key: FactKey, seed: Sequence[int]) -> np.random.Generator:
     return np.random.default_rng([*seed, zlib.crc32(key.fact.encode())])
 
 
-def go_through(draws: Sequence[Draw[T]], count: int, test: Test[T]) -> None:
+def go_through(draws: Sequence[PoolDraw[T]], count: int, test: Test[T]) -> None:
     """Draw until ``count`` entities are accepted for each fact, or the pool is exhausted."""
     pending = [draw for draw in draws if draw.is_open(count)]
     while pending:
@@ -153,7 +153,7 @@ class PoolDraws:
         self._members: dict[Members, NDArray[np.int64]] = {}
 
     def draw(
-        self, keys: Sequence[FactKey], pools: Mapping[str, Pool], count: int, seed: Sequence[int], test: Test[T]
+        self, keys: Sequence[FactKey], pools: Mapping[str, ObjectPool], count: int, seed: Sequence[int], test: Test[T]
     ) -> list[list[T]]:
         """Draw distinct entities of each fact's pool uniformly among those that pass the test, in random order.
 
@@ -166,24 +166,26 @@ class PoolDraws:
         Returns:
             One list per fact, in the order of the keys; shorter than ``count`` if the pool has fewer.
         """
-        draws: list[Draw[T]] = self._begin(keys, pools, seed)
+        draws: list[PoolDraw[T]] = self._begin(keys, pools, seed)
         go_through(draws, count, test)
         return [list(draw.accepted.values())[:count] for draw in draws]
 
-    def _begin(self, keys: Sequence[FactKey], pools: Mapping[str, Pool], seed: Sequence[int]) -> list[Draw[T]]:
+    def _begin(
+        self, keys: Sequence[FactKey], pools: Mapping[str, ObjectPool], seed: Sequence[int]
+    ) -> list[PoolDraw[T]]:
         listed = (pool.lists for pool in pools.values() if pool.is_listed)
         self._read_members(set(chain.from_iterable(listed)))
         unions: dict[tuple[Members, ...], NDArray[np.int64]] = {}
-        draws: list[Draw[T]] = []
+        draws: list[PoolDraw[T]] = []
         for key in keys:
             pool = pools[key.fact]
             if not pool.is_listed:
                 share = min(1.0, pool.size / max(1, pool.total))
-                draws.append(Draw(key, generator_of(key, seed), None, None, pool.total, share))
+                draws.append(PoolDraw(key, generator_of(key, seed), None, None, pool.total, share))
                 continue
             if pool.lists not in unions:
                 unions[pool.lists] = np.unique(np.concatenate([self._members[group] for group in pool.lists]))
-            draws.append(Draw.of_members(key, unions[pool.lists], seed))
+            draws.append(PoolDraw.of_members(key, unions[pool.lists], seed))
         return draws
 
     def _read_members(self, groups: set[Members]) -> None:

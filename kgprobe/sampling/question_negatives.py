@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kgprobe.graph.client import Graph
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.pool_draws import Pool, PoolDraws, by_number
+from kgprobe.sampling.pool_draws import ObjectPool, PoolDraws, by_number
 
 # Separates these draws from others with the same seed.
 NEGATIVES = 4
@@ -57,7 +57,7 @@ class Negatives:
         pools = {}
         for row in rows:
             relation = row["relation"]
-            pools[row["fact"]] = Pool((("sample/objects", relation["id"]),), relation["size"], row["total"])
+            pools[row["fact"]] = ObjectPool((("sample/objects", relation["id"]),), relation["size"], row["total"])
         return self._draws.draw(keys, pools, count, [*seed, NEGATIVES], self._admissible)
 
     def _admissible(self, rows: Sequence[tuple[FactKey, Sequence[int]]]) -> list[dict[int, Negative]]:

@@ -62,7 +62,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SelectedFacts:
     """The facts to ask.
 
     Attributes:
@@ -88,7 +88,7 @@ def choose_facts(
     listed: Selection | None = None,
     limit: int | None = None,
     seed: int = 0,
-) -> Chosen:
+) -> SelectedFacts:
     """Return the facts to ask in random order: all that can be asked, those of a list, or some of these.
 
     Cost: one scan of the graph's facts, streamed into arrays, and a hash of each; for a list, a walk from each subject.
@@ -120,7 +120,7 @@ def choose_facts(
             )
         digest = hashlib.sha256("".join(f"{key.subject}\0{key.fact}\n" for key in sorted(keys)).encode())
         identity |= {"count": len(keys), "sha256": digest.hexdigest()}
-    return Chosen(sample_facts(keys, limit, seed), missing, identity)
+    return SelectedFacts(sample_facts(keys, limit, seed), missing, identity)
 
 
 def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:

@@ -18,7 +18,7 @@ from kgprobe.sampling.distractors import Distractor, admissible
 from kgprobe.sampling.features import K1, B, FeatureIndex, Floats, Int32s, open_features
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.nearest import Search
-from kgprobe.sampling.pool_draws import Draw, go_through
+from kgprobe.sampling.pool_draws import PoolDraw, go_through
 
 # Number of shared features in a reason.
 SHOWN_FEATURES = 3
@@ -109,7 +109,7 @@ class SemanticDistractors:
             if groups not in members:
                 lists = [self._index.members[group] for group in groups]
                 members[groups] = lists[0] if len(lists) == 1 else np.unique(np.concatenate(lists))
-            draw: Draw[Distractor] = Draw.of_members(ranking.key, members[groups], seed)
+            draw: PoolDraw[Distractor] = PoolDraw.of_members(ranking.key, members[groups], seed)
             draw.accepted = ranking.accepted
             draws.append(draw)
         go_through(draws, count, lambda rows: admissible(self._graph, rows))

@@ -18,7 +18,7 @@ from kgprobe.sampling.distractors import object_pool
 from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.linked_relations import LinkedRelations
-from kgprobe.sampling.pool_draws import SHUFFLED_MEMBERS, Draw, PoolDraws, Test, by_number, generator_of, go_through
+from kgprobe.sampling.pool_draws import SHUFFLED_MEMBERS, PoolDraw, PoolDraws, Test, by_number, generator_of, go_through
 from kgprobe.sampling.subjects import subject_pool
 
 # Replaced parts.
@@ -154,11 +154,11 @@ class StatementNegatives:
                 row = objects[fact.key.fact]
                 types = frozenset(type_["id"] for type_ in row["types"])
                 relations &= {link.relation for link in of_subject if link.leads_to(types, row["datatype"])}
-        draws: list[Draw[FalseFact]] = []
+        draws: list[PoolDraw[FalseFact]] = []
         for fact, relations in zip(facts, possible, strict=True):
             others = relations - self._alike.get(fact.relation, {fact.relation})
             numbers = [number for number, relation in enumerate(self._order) if relation in others]
-            draws.append(Draw.of_members(fact.key, np.array(numbers, dtype=np.int64), seed))
+            draws.append(PoolDraw.of_members(fact.key, np.array(numbers, dtype=np.int64), seed))
         return _draw_all(draws, count, lambda tried: self._false(tried, self._with_relations(by_key, tried)))
 
     def _with_entities(
@@ -278,14 +278,14 @@ def _object_names(fact: AskedFact) -> list[str]:
     return _names(fact.object_label, fact.object_aliases)
 
 
-def _of_all(key: FactKey, total: int, seed: Sequence[int]) -> Draw[FalseFact]:
+def _of_all(key: FactKey, total: int, seed: Sequence[int]) -> PoolDraw[FalseFact]:
     """Return draws from all entities; few are shuffled, so that none is missed."""
     if total <= SHUFFLED_MEMBERS:
-        return Draw.of_members(key, np.arange(total), seed)
-    return Draw(key, generator_of(key, seed), None, None, total, 1.0)
+        return PoolDraw.of_members(key, np.arange(total), seed)
+    return PoolDraw(key, generator_of(key, seed), None, None, total, 1.0)
 
 
-def _draw_all(draws: Sequence[Draw[FalseFact]], count: int, test: Test[FalseFact]) -> list[list[FalseFact]]:
+def _draw_all(draws: Sequence[PoolDraw[FalseFact]], count: int, test: Test[FalseFact]) -> list[list[FalseFact]]:
     go_through(draws, count, test)
     return [list(draw.accepted.values())[:count] for draw in draws]
 

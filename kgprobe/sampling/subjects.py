@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from kgprobe.graph.client import Graph, Row
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.pool_draws import Pool, PoolDraws, by_number
+from kgprobe.sampling.pool_draws import ObjectPool, PoolDraws, by_number
 
 # Separates these draws from others with the same seed.
 SUBJECTS = 2
@@ -39,15 +39,15 @@ def other_subjects(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequ
     return PoolDraws(graph).draw(keys, pools, count, [*seed, SUBJECTS], with_label)
 
 
-def subject_pool(row: Row) -> Pool:
+def subject_pool(row: Row) -> ObjectPool:
     """Return the pool of a row of ``sample/subject_pools``: entities of the types, or subjects of the relation."""
     if not row["types"]:
         return relation_pool(row)
     lists = tuple(("sample/members", type_["id"]) for type_ in row["types"])
-    return Pool(lists, sum(type_["size"] for type_ in row["types"]), row["total"])
+    return ObjectPool(lists, sum(type_["size"] for type_ in row["types"]), row["total"])
 
 
-def relation_pool(row: Row) -> Pool:
+def relation_pool(row: Row) -> ObjectPool:
     """Return the pool of the subjects of a fact's relation, from a row of ``sample/subject_pools``."""
     # Their number is unknown without listing them: a size of 0 lists all.
-    return Pool((("sample/subjects", row["relation"]),), 0, row["total"])
+    return ObjectPool((("sample/subjects", row["relation"]),), 0, row["total"])

@@ -28,7 +28,7 @@ _REPLICATES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class ExampleDraw:
     """One measurement, with one number of examples and one seed.
 
     Attributes:
@@ -49,7 +49,7 @@ class Draw:
         return evidences
 
 
-def example_counts_study(draws: Sequence[Draw], model: str, config: Mapping[str, Any], seed: int = 0) -> Study:
+def example_counts_study(draws: Sequence[ExampleDraw], model: str, config: Mapping[str, Any], seed: int = 0) -> Study:
     """Compare accuracy by the number of examples.
 
     Args:
@@ -95,7 +95,7 @@ def example_counts_study(draws: Sequence[Draw], model: str, config: Mapping[str,
     )
 
 
-def _common(draws: Sequence[Draw]) -> list[str]:
+def _common(draws: Sequence[ExampleDraw]) -> list[str]:
     """Return the facts that have the full number of examples in every draw, sorted."""
     most = 0
     full: list[set[str]] = []
@@ -114,7 +114,7 @@ def _common(draws: Sequence[Draw]) -> list[str]:
 
 
 def _by_draw(
-    draws: Sequence[Draw], common: Sequence[str], counts: Sequence[int], seeds: Sequence[int]
+    draws: Sequence[ExampleDraw], common: Sequence[str], counts: Sequence[int], seeds: Sequence[int]
 ) -> tuple[Floats, Floats]:
     """Return correctness and probability of the right choice, shape (seeds, facts, counts)."""
     right = np.zeros((len(seeds), len(common), len(counts)))
@@ -145,7 +145,7 @@ def _enough_interval(right: Floats, counts: Sequence[int], seed: int) -> tuple[i
     return counts[int(low)], counts[int(high)]
 
 
-def _notes(draws: Sequence[Draw], common: Sequence[str], by_draw: Floats, seeds: Sequence[int]) -> list[str]:
+def _notes(draws: Sequence[ExampleDraw], common: Sequence[str], by_draw: Floats, seeds: Sequence[int]) -> list[str]:
     interval = "The interval of the number that is enough is a bootstrap's over facts and draws"
     if len(seeds) < 5:
         interval += f"; {len(seeds)} draws show little of the variation between draws"

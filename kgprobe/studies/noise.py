@@ -21,7 +21,7 @@ from kgprobe.models.scoring.tokens import join
 from kgprobe.probes.examples.prompts import Layout
 from kgprobe.report.plots import Line, Plot
 from kgprobe.stats.proportions import CONFIDENCE, Mean
-from kgprobe.studies.noisy_examples import ARRANGEMENTS, CONTENTS, NoisySequence, Pair
+from kgprobe.studies.noisy_examples import ARRANGEMENTS, CONTENTS, ExamplePair, NoisySequence
 from kgprobe.studies.study import Study
 
 Floats = NDArray[np.float64]
@@ -62,7 +62,7 @@ def measure_noise(scorer: TextScorer, sequence: NoisySequence, layout: Layout) -
 
     Cost: one pass over the tokens of each variant.
     """
-    variants: dict[tuple[str, str] | None, Sequence[Pair]] = {None: sequence.right}
+    variants: dict[tuple[str, str] | None, Sequence[ExamplePair]] = {None: sequence.right}
     variants |= {variant: sequence.with_noise(*variant) for variant in VARIANTS}
     probabilities = {}
     for variant, pairs in variants.items():
@@ -74,7 +74,7 @@ def measure_noise(scorer: TextScorer, sequence: NoisySequence, layout: Layout) -
     return NoisyProbabilities(sequence, probabilities[None], {variant: probabilities[variant] for variant in VARIANTS})
 
 
-def _written(pairs: Sequence[Pair], layout: Layout) -> tuple[str, list[tuple[int, int]]]:
+def _written(pairs: Sequence[ExamplePair], layout: Layout) -> tuple[str, list[tuple[int, int]]]:
     """Return the text of the examples, and the spans of their objects with the separator before each."""
     text = ""
     spans = []

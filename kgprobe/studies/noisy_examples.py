@@ -31,7 +31,7 @@ _OTHERS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ExamplePair:
     """Subject and object of an example in the prompt."""
 
     subject: str
@@ -49,11 +49,11 @@ class NoisySequence:
     """
 
     relation: str
-    right: Sequence[Pair]
+    right: Sequence[ExamplePair]
     replaced: Mapping[str, NDArray[np.int64]]
-    replacements: Mapping[str, Mapping[int, Pair]]
+    replacements: Mapping[str, Mapping[int, ExamplePair]]
 
-    def with_noise(self, arrangement: str, content: str) -> list[Pair]:
+    def with_noise(self, arrangement: str, content: str) -> list[ExamplePair]:
         """Return the examples with replacements."""
         places = set(self.replaced[arrangement].tolist())
         return [self.replacements[content][place] if place in places else pair for place, pair in enumerate(self.right)]
@@ -84,17 +84,17 @@ def make_noisy(
         wrong = [other.label for other in others if other.label.strip() and other.label != example.object_label]
         if not wrong:
             return None
-        incorrect[place] = Pair(example.subject_label, wrong[0])
+        incorrect[place] = ExamplePair(example.subject_label, wrong[0])
     names = [example.subject_label for example in demonstrations]
     invented = list(islice(invented_names(names, generator), len(places)))
     if len(invented) < len(places):
         return None
     unknown = {}
     for place, name, index in zip(places, invented, generator.permutation(length), strict=False):
-        unknown[place] = Pair(name, demonstrations[index].object_label)
+        unknown[place] = ExamplePair(name, demonstrations[index].object_label)
     return NoisySequence(
         relation=relation,
-        right=[Pair(example.subject_label, example.object_label) for example in demonstrations],
+        right=[ExamplePair(example.subject_label, example.object_label) for example in demonstrations],
         replaced={"spread": spread, "block": block},
         replacements={"unknown": unknown, "incorrect": incorrect},
     )

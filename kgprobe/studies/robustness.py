@@ -14,10 +14,10 @@ from kgprobe.sampling.facts import describe_facts
 from kgprobe.stats.proportions import Mean
 from kgprobe.studies.measures import Scores, find_triples
 from kgprobe.studies.study import Study, counted_notes, json_number
-from kgprobe.verbalize.corrections import Pair
+from kgprobe.verbalize.corrections import SentencePair
 
 
-def paired_questions(graph: Graph, pairs: Sequence[Pair]) -> tuple[list[ClozeItem], list[ClozeItem], list[str]]:
+def paired_questions(graph: Graph, pairs: Sequence[SentencePair]) -> tuple[list[ClozeItem], list[ClozeItem], list[str]]:
     """Return flawed and corrected questions of the pairs whose fact is in the graph, and messages on the others.
 
     Cost: a walk from each subject.

@@ -74,7 +74,7 @@ class WrittenCloze(Cloze):
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SentencePair:
     """One fact in a flawed and in a corrected sentence; both end in ``object_label``."""
 
     verbalization: Verbalization
@@ -122,17 +122,17 @@ def _scan(path: Path) -> list[tuple[int, Verbalization | Rejected]]:
         raise KgprobeError(f"{path} cannot be read: {error}.") from error
 
 
-def pair_up(verbalizations: Sequence[Verbalization]) -> tuple[list[Pair], list[Unpaired]]:
+def pair_up(verbalizations: Sequence[Verbalization]) -> tuple[list[SentencePair], list[Unpaired]]:
     """Make cloze sentences from verbalizations and their corrections; return them and the unusable verbalizations.
 
     The label of the object is the longest end of the triple's text with which both sentences end, apart from quotation
     marks. It must match exactly; inflected labels do not count.
     """
-    pairs: list[Pair] = []
+    pairs: list[SentencePair] = []
     unpaired: list[Unpaired] = []
     for verbalization in verbalizations:
         pair = _pair(verbalization)
-        if isinstance(pair, Pair):
+        if isinstance(pair, SentencePair):
             pairs.append(pair)
         else:
             unpaired.append(Unpaired(verbalization, pair))
@@ -166,7 +166,7 @@ def _record(line: int, row: dict[str, str | None]) -> Verbalization | Rejected:
     return Verbalization(line, subject, relation, object_, labels, start, end, context, text, kinds, correction)
 
 
-def _pair(verbalization: Verbalization) -> Pair | str:
+def _pair(verbalization: Verbalization) -> SentencePair | str:
     """Return both cloze sentences, or the reason why there are none."""
     if not verbalization.correction:
         return "it has no correction"
@@ -178,7 +178,7 @@ def _pair(verbalization: Verbalization) -> Pair | str:
         subject, relation, object_ = ", ".join(parts[: first - 1]), parts[first - 1], ", ".join(parts[first:])
         flawed, corrected = (_cloze(sentence, subject, object_) for sentence in sentences)
         if flawed and corrected:
-            return Pair(verbalization, subject, relation, object_, flawed, corrected)
+            return SentencePair(verbalization, subject, relation, object_, flawed, corrected)
     # If both sentences are unfit, report the first.
     unfit = all(_cloze(verbalization.text, "", ", ".join(parts[first:])) is None for first in range(2, len(parts)))
     return f"its object is not at the end of the {'verbalization' if unfit else 'correction'}"

@@ -100,7 +100,7 @@ class RelationshipFacts(_Dated, frozen=True, forbid_unknown_fields=True, kw_only
     backwards: bool = False
 
 
-class Side(Struct, frozen=True, forbid_unknown_fields=True):
+class RelationshipSide(Struct, frozen=True, forbid_unknown_fields=True):
     """Relationship between an intermediate node and a subject or object.
 
     Attributes:
@@ -118,8 +118,8 @@ class NodeFacts(_Dated, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Intermediate nodes of a label, as facts between their two sides."""
 
     node: str
-    subject: Side
-    object: Side
+    subject: RelationshipSide
+    object: RelationshipSide
 
 
 class PropertyFacts(_Asked, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -17,7 +17,7 @@ import msgspec
 from kgprobe.errors import KgprobeError
 from kgprobe.sources.values import tidy
 
-from .mapping import EntityKind, NodeFacts, PropertyFacts, RelationshipFacts, Side, relation_id
+from .mapping import EntityKind, NodeFacts, PropertyFacts, RelationshipFacts, RelationshipSide, relation_id
 from .properties import SAMPLE, Properties, properties_of
 from .schema import Schema, describe, read_schema
 from .sentences import Sentences, sentences_of, sentences_of_date, words_of
@@ -129,8 +129,8 @@ class _Between:
         type: relationship type that names the facts; None for the node's label.
     """
 
-    subject: Side
-    object: Side
+    subject: RelationshipSide
+    object: RelationshipSide
     type: str | None
 
 
@@ -155,7 +155,10 @@ def _sides(label: str, schema: Schema, entities: Sequence[str]) -> _Between | No
     if len(known) != 2:
         return None
     # The side that leads to the node is the subject: (customer)-[:PURCHASED]->(order)-[:ORDERS]->(product).
-    sides = [Side(type_, "in" if arrow == "in" else "out", labels) for (type_, arrow), labels in sorted(known.items())]
+    sides = [
+        RelationshipSide(type_, "in" if arrow == "in" else "out", labels)
+        for (type_, arrow), labels in sorted(known.items())
+    ]
     if {side.arrow for side in sides} == {"in", "out"}:
         sides.sort(key=lambda side: side.arrow)
         return _Between(sides[0], sides[1], sides[0].type)

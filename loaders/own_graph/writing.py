@@ -11,7 +11,7 @@ import msgspec
 from kgprobe.sanitize import visible
 from kgprobe.sources.values import tidy
 
-from .mapping import EntityKind, Facts, NodeFacts, RelationshipFacts, Side
+from .mapping import EntityKind, Facts, NodeFacts, RelationshipFacts, RelationshipSide
 
 T = TypeVar("T", bound=EntityKind | Facts)
 
@@ -77,7 +77,7 @@ def _pairs(what: Any) -> Iterator[tuple[str, str]]:
 
 
 def _toml(value: Any) -> str:
-    if isinstance(value, Side):
+    if isinstance(value, RelationshipSide):
         inner = ", ".join(f"{key} = {text}" for key, text in _pairs(value))
         return f"{{ {inner} }}"
     if isinstance(value, tuple):

@@ -17,7 +17,7 @@ from kgprobe.running.callbacks import Callbacks, Start
 from kgprobe.sampling.demonstrations import draw_demonstrations
 from kgprobe.stats.paired_proportions import mcnemar
 from kgprobe.studies.noise import measure_noise
-from kgprobe.studies.noisy_examples import CONTENTS, Pair, invented_names, make_noisy
+from kgprobe.studies.noisy_examples import CONTENTS, ExamplePair, invented_names, make_noisy
 from tests.models.exactness import score_tolerance
 from tests.models.tiny import byte_level, naive_score, random_model
 
@@ -203,7 +203,7 @@ def test_probabilities_of_noise_are_those_of_a_full_pass(example_graph: Graph, a
     drawn = draw_demonstrations(example_graph, ["P36"], 6, 0, AS_OF["as_of"])["P36"]
     sequence = make_noisy(example_graph, "P36", drawn, 2, [0, 0], AS_OF["as_of"])
     assert sequence is not None
-    assert sequence.right == [Pair(one.subject_label, one.object_label) for one in drawn]
+    assert sequence.right == [ExamplePair(one.subject_label, one.object_label) for one in drawn]
     found = measure_noise(scorer, sequence, Layout(" ", ": "))
     assert not isinstance(found, str)
     ways = [(sequence.right, found.as_it_is)]

@@ -8,7 +8,7 @@ from threading import Event
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kgprobe.running.predictions import SHARDS, Shards, Share, predict_shards
+from kgprobe.running.predictions import SHARDS, Shards, ShardShare, predict_shards
 
 
 def test_predict_shards_overlapping_shares_make_each_shard_once(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_predict_shards_overlapping_shares_make_each_shard_once(tmp_path: Path) 
     with ThreadPoolExecutor() as pool:
         whole = pool.submit(predict_shards, tmp_path, {"seed": 0}, shards, maker(True))
         assert begun.wait(30)
-        half = predict_shards(tmp_path, {"seed": 0}, shards, maker(False), share=Share(1, 2))
+        half = predict_shards(tmp_path, {"seed": 0}, shards, maker(False), share=ShardShare(1, 2))
         assert whole.result().complete
     assert half.shards_done >= 3
     assert sorted(places.start for places in made) == [0, 2, 4, 6, 8, 10]

@@ -61,7 +61,7 @@ class Flaw:
 
 
 @dataclass(frozen=True, slots=True)
-class TemplateCheck:
+class CheckedTemplates:
     """Result of a check of several relations.
 
     Attributes:
@@ -77,7 +77,7 @@ class TemplateCheck:
 
 def check_graph(
     graph: Graph, ids: Sequence[str] = (), report_progress: Callable[[int, int], None] = lambda done, total: None
-) -> TemplateCheck:
+) -> CheckedTemplates:
     """Check the templates of the graph's relations with facts of each.
 
     Args:
@@ -95,7 +95,7 @@ def check_graph(
     return _check_of(relations, flaws)
 
 
-def check_file(path: Path, names: Sequence[str] = ()) -> TemplateCheck:
+def check_file(path: Path, names: Sequence[str] = ()) -> CheckedTemplates:
     """Check the templates of a file of relations (:mod:`.file`).
 
     Args:
@@ -124,10 +124,10 @@ def check_file(path: Path, names: Sequence[str] = ()) -> TemplateCheck:
     return _check_of(relations, flaws)
 
 
-def _check_of(relations: Sequence[Relation], flaws: Sequence[Flaw]) -> TemplateCheck:
+def _check_of(relations: Sequence[Relation], flaws: Sequence[Flaw]) -> CheckedTemplates:
     templates = sum(len(getattr(relation, f"{kind}s")) for relation, kind in product(relations, KINDS))
     without = [relation.id for relation in relations if relation.active and not relation.clozes]
-    return TemplateCheck(len(relations), templates, flaws, without)
+    return CheckedTemplates(len(relations), templates, flaws, without)
 
 
 def check_relation(relation: Relation, examples: Sequence[Example] = ()) -> list[Flaw]:

@@ -8,7 +8,7 @@ import pytest
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
-from kgprobe.probes.known_names import KnownNames, NameSet, related_names
+from kgprobe.probes.known_names import KnownNames, KnownNameSet, related_names
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence
 from kgprobe.probes.questions.items import Kind, QuestionItems
@@ -165,5 +165,5 @@ def test_an_answer_of_several_names_may_be_longer(loaded: Graph) -> None:
 
 
 def test_no_names_hold_nothing() -> None:
-    assert "" not in NameSet([])
-    assert "y" not in NameSet(["x"])
+    assert "" not in KnownNameSet([])
+    assert "y" not in KnownNameSet(["x"])
