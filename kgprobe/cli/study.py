@@ -352,7 +352,7 @@ def show(result: "StudyResult", as_json: bool, full: bool) -> None:
         }
         click.echo(msgspec.json.encode(content))
         return
-    from rich.console import Console
+    from rich.console import Console, Group
 
     from kgprobe.report.tables import notes_of, rich_table
 
