@@ -24,7 +24,7 @@ from kgprobe.models.spec_forms import short_name
 from kgprobe.options import make_options
 from kgprobe.probes.outcome import Probe
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
-from kgprobe.results.run import _COLUMNS, Run
+from kgprobe.results.run import RUN_COLUMNS, Run
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.rounds import RunReport, continue_run
 from kgprobe.running.runs import Plan, begin_run, get_run, plan_of, run_folder
@@ -216,7 +216,7 @@ def runs(graph: Graph) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    frame: pd.DataFrame = pd.DataFrame(runs_of(graph), columns=_COLUMNS)
+    frame: pd.DataFrame = pd.DataFrame(runs_of(graph), columns=RUN_COLUMNS)
     frame.attrs["note"] = None if len(frame) else NO_RUN
     return frame
 
@@ -228,7 +228,7 @@ def runs_of(graph: Graph, run: str | None = None) -> list[Row]:
         UnknownNameError: no such run.
     """
     return [
-        {name: properties.get(name) for name in _COLUMNS}
+        {name: properties.get(name) for name in RUN_COLUMNS}
         for properties in ([find_run(graph, run)] if run else list_runs(graph))
     ]
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from kgprobe.analysis.graph_rates import GraphRates
 
 
-_COLUMNS = (
+# Properties of runs in lists.
+RUN_COLUMNS = (
     *("id", "model", "probe", "round", "rounds", "batch", "asked", "unaskable", "unanswered"),
     *("sampling", "learner", "width", "seed", "as_of", "started"),
 )
