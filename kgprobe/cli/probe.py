@@ -22,6 +22,7 @@ from kgprobe.cli.rendering import show_finding
 from kgprobe.cli.reversing import Direction, direction_options, open_directed
 from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.watching import measuring, report_end
+from kgprobe.errors import UnknownNameError
 from kgprobe.probes.register import PROBES, ProbeKind
 from kgprobe.progress import waiting
 from kgprobe.sanitize import counted
@@ -50,6 +51,16 @@ class ProbeGroup(CommandGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Return the command of a probe; None if there is no such probe."""
         return self._command_of(PROBES.get(cmd_name)) if cmd_name in PROBES else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command of the first argument; raise UsageError, with the nearest name, if it is not a probe."""
+        try:
+            PROBES.get(args[0])
+        except UnknownNameError as error:
+            raise click.UsageError(str(error), ctx) from None
+        return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Raise UsageError if options come before the probe."""
