@@ -1,6 +1,6 @@
 """Both directions of the same facts: asked from subject to object, and from object to subject.
 
-A reversed graph keeps the facts' ids, by which the directions are paired. docs/methods/reversed-graphs.md.
+An inverse graph keeps the facts' ids, by which the directions are paired. docs/methods/reversed-graphs.md.
 """
 
 from collections.abc import Mapping, Sequence

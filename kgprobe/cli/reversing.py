@@ -1,4 +1,4 @@
-"""``--inverse``: ask about inverse relations, in a reversed graph; and ``kgprobe graph reverse``."""
+"""``--inverse``: ask about inverse relations, in an inverse graph; and ``kgprobe graph reverse``."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -54,7 +54,7 @@ def direction_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def open_directed(graph: str | None, direction: Direction) -> Iterator["Graph"]:
-    """Open the graph of ``--graph``, or its reversed graph.
+    """Open the graph of ``--graph``, or its inverse graph.
 
     Args:
         graph: address or folder; None is the user's default graph.
@@ -71,7 +71,7 @@ def open_directed(graph: str | None, direction: Direction) -> Iterator["Graph"]:
 
 @contextmanager
 def reversed_graph(graph: str | None, folder: Path | None, given: Mapping[str, Any]) -> Iterator["Graph"]:
-    """Open the reversed graph of a graph; print progress and notes on stderr.
+    """Open the inverse graph of a graph; print progress and notes on stderr.
 
     Args:
         graph, folder, given: see :func:`kgprobe.reverse_graph`.
@@ -101,13 +101,13 @@ def reversed_graph(graph: str | None, folder: Path | None, given: Mapping[str, A
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the reversed graph.  [default: one per graph, in KGPROBE_HOME]",
+    help="Folder of the inverse graph.  [default: one per graph, in KGPROBE_HOME]",
 )
 @graph_option
 @json_option
 @debug_option
 def reverse(given: dict[str, Any], folder: Path | None, graph: str | None, as_json: bool) -> None:
-    """Make the reversed graph, from object to subject, and show its relations.
+    """Make the inverse graph, from object to subject, and show its relations.
 
     `kgprobe probe … --inverse` makes it when needed. Use this command to choose its folder. It is a normal graph: pass
     it to other commands as --graph FOLDER.

@@ -1,6 +1,6 @@
-"""The origin of a reversed graph, stored in it to recognize reversed and outdated graphs.
+"""The origin of an inverse graph, stored in it to recognize reversed and outdated graphs.
 
-A reversed graph has the facts of another graph from object to subject, for relations with few enough subjects per
+An inverse graph has the facts of another graph from object to subject, for relations with few enough subjects per
 object; docs/methods/reversed-graphs.md.
 """
 
@@ -18,7 +18,7 @@ class ReversedRelation(msgspec.Struct, frozen=True):
         facts: number of facts whose object is not a literal.
         lasting: number of these facts without an end.
         objects: number of different objects of the lasting facts.
-        kept: True if its facts are in the reversed graph.
+        kept: True if its facts are in the inverse graph.
     """
 
     id: str
@@ -40,7 +40,7 @@ class ReversedRelation(msgspec.Struct, frozen=True):
 
 
 class Reversal(msgspec.Struct, frozen=True):
-    """Origin of a reversed graph.
+    """Origin of an inverse graph.
 
     Attributes:
         of: state of the original graph, see :func:`~kgprobe.graph.state.graph_state`.
@@ -54,7 +54,7 @@ class Reversal(msgspec.Struct, frozen=True):
 
     @property
     def kept(self) -> list[ReversedRelation]:
-        """Relations whose facts are in the reversed graph."""
+        """Relations whose facts are in the inverse graph."""
         return [relation for relation in self.relations if relation.kept]
 
     @property
@@ -65,22 +65,22 @@ class Reversal(msgspec.Struct, frozen=True):
 
 
 def reversal_of(graph: Graph) -> Reversal | None:
-    """Return the origin of a reversed graph; None for other graphs."""
+    """Return the origin of an inverse graph; None for other graphs."""
     origin = graph.read("reverse/origin")[0]["reversal"]
     return None if origin is None else msgspec.json.decode(origin, type=Reversal)
 
 
 def mark_reversal(graph: Graph, reversal: Reversal, uid: str) -> None:
-    """Store the origin of a reversed graph in an empty graph.
+    """Store the origin of an inverse graph in an empty graph.
 
     Args:
-        uid: id of the reversed graph, the same for the same reversal of the same graph.
+        uid: id of the inverse graph, the same for the same reversal of the same graph.
     """
     graph.write("reverse/mark", uid=uid, reversal=msgspec.json.encode(reversal).decode())
 
 
 def asked_by(probe: str, is_reversed: bool) -> str:
-    """Return a probe's name, with the direction for a reversed graph.
+    """Return a probe's name, with the direction for an inverse graph.
 
     >>> asked_by("examples", True)
     'examples backwards'
