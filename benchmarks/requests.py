@@ -22,8 +22,7 @@ from aiohttp import web
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.models.api.cache import AnswerCache
-from kgprobe.models.api.options import ApiOptions
-from kgprobe.models.api.spending import Spending
+from kgprobe.models.api.spending import ApiOptions, Spending
 from kgprobe.models.generating.generator import Answer, Request
 from kgprobe.models.spec import load_generator
 

@@ -8,9 +8,9 @@ from kgprobe.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kgprobe.models.local_options import LocalOptions
     from kgprobe.models.model import Models
     from kgprobe.models.scoring.contract import TextScorer
+    from kgprobe.models.spec_forms import LocalOptions
 
 
 def models_within(
@@ -30,8 +30,7 @@ def models_within(
     Raises:
         ArgumentError: a price is missing.
     """
-    from kgprobe.models.api.options import ApiOptions
-    from kgprobe.models.api.spending import Prices, Spending
+    from kgprobe.models.api.spending import ApiOptions, Prices, Spending
     from kgprobe.models.model import Models
 
     if (limits.input_price is None) != (limits.output_price is None):

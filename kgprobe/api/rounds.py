@@ -18,9 +18,8 @@ from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
 from kgprobe.graph.run_nodes import NO_RUN, find_run, list_runs
-from kgprobe.models.local_options import LocalOptions
 from kgprobe.models.model import Model, Models
-from kgprobe.models.spec_forms import short_name
+from kgprobe.models.spec_forms import LocalOptions, short_name
 from kgprobe.options import make_options
 from kgprobe.probes.outcome import Probe
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind

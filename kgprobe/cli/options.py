@@ -13,7 +13,7 @@ import cloup
 from kgprobe.cli.from_options import given_options
 from kgprobe.dates import as_of_day, today
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.models.local_options import LocalOptions
+from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.options import make_options
 
 if TYPE_CHECKING:

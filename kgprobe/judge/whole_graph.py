@@ -17,8 +17,8 @@ from kgprobe.judge.files import Judge, check_judge
 from kgprobe.judge.judged_facts import SCHEMA, PredictionSettings
 from kgprobe.judge.labelled import pick
 from kgprobe.judge.prompts import read_statements
-from kgprobe.models.local_options import LocalOptions
 from kgprobe.models.model import Models
+from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
 from kgprobe.probes.statements.words import StatementWords
 from kgprobe.progress import share_counter

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 from kgprobe.errors import ArgumentError
 from kgprobe.models.api.spending import Spending
-from kgprobe.models.local_options import LocalOptions
 from kgprobe.models.spec import load_scoring_model, load_tokenizer, wrap_scorer
-from kgprobe.models.spec_forms import absolute_spec, check_local, is_api, no_weights
+from kgprobe.models.spec_forms import LocalOptions, absolute_spec, check_local, is_api, no_weights
 
 if TYPE_CHECKING:
     from peft import PeftModel
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from kgprobe.models.api.cache import AnswerCache
-    from kgprobe.models.api.options import ApiOptions
+    from kgprobe.models.api.spending import ApiOptions
     from kgprobe.models.generating.generator import Generator
     from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.models.scoring.scorer import Scorer
@@ -312,10 +311,10 @@ class Models:
 
 def _behind_api(spec: str, api: "ApiOptions | None", spending: Spending | None, cache: "AnswerCache | None") -> Model:
     from kgprobe.models.api.address import find_address
-    from kgprobe.models.api.asking import Asker
     from kgprobe.models.api.generator import ApiGenerator
-    from kgprobe.models.api.options import ApiOptions
+    from kgprobe.models.api.requests import Asker
     from kgprobe.models.api.scorer import ApiScorer
+    from kgprobe.models.api.spending import ApiOptions
 
     address = find_address(spec)
     options = api or ApiOptions()

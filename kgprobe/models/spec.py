@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.demo import demo_model_folder, demo_revision
-from kgprobe.models.local_options import DTYPES
-from kgprobe.models.spec_forms import check_local, is_api, is_harness
+from kgprobe.models.spec_forms import DTYPES, check_local, is_api, is_harness
 
 if TYPE_CHECKING:
     import torch
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from kgprobe.models.api.cache import AnswerCache
-    from kgprobe.models.api.options import ApiOptions
-    from kgprobe.models.api.spending import Spending
+    from kgprobe.models.api.spending import ApiOptions, Spending
     from kgprobe.models.generating.generator import Generator
     from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.models.scoring.scorer import Scorer
@@ -183,8 +181,8 @@ def load_generator(
     """
     if is_api(spec):
         from kgprobe.models.api.address import find_address
-        from kgprobe.models.api.asking import Asker
         from kgprobe.models.api.generator import ApiGenerator
+        from kgprobe.models.api.requests import Asker
 
         return ApiGenerator(Asker(find_address(spec), api, spending=spending, cache=cache))
     from kgprobe.models.generating.local import LocalGenerator

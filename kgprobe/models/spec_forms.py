@@ -1,10 +1,12 @@
-"""Forms of a model's spec; nothing is loaded here."""
+"""Forms of a model's spec, and options for loading models; nothing is loaded here."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from kgprobe.arguments import refuse_half_characters
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.options import option
 
 # Specs of models with weights, for messages.
 SPECS = (
@@ -94,3 +96,31 @@ def check_local(spec: str, revision: str | None = None) -> None:
         )
     if revision is not None and (kind != "hf" or (Path(name).expanduser() / "config.json").is_file()):
         raise ArgumentError("revision", f"is {revision!r}; {spec} is not a repository of the hub and has no revisions.")
+
+
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalOptions:
+    """Options for loading and computing a model on this machine."""
+
+    device: str | None = option(
+        None,
+        "Torch device of the model: cpu, cuda, cuda:1.",
+        metavar="NAME",
+        shown_default="cuda if available",
+    )
+    dtype: str | None = option(
+        None, "Precision of the weights.", choices=DTYPES, shown_default="float32 on a CPU, else bfloat16"
+    )
+    batch_tokens: int | None = option(
+        None,
+        "Maximum tokens per forward pass; a longer prompt is still computed. Does not affect results.",
+        minimum=1,
+        metavar="N",
+        shown_default="as memory allows",
+    )
+    revision: str | None = option(
+        None, "Branch, tag or commit of the hub repository.", metavar="NAME", shown_default="newest"
+    )

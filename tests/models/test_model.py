@@ -14,14 +14,13 @@ from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.models import identity, model, spec
 from kgprobe.models.api.cache import AnswerCache, answer_cache_path
 from kgprobe.models.api.generator import ApiGenerator
-from kgprobe.models.api.options import ApiOptions
-from kgprobe.models.api.spending import Prices, Spending
+from kgprobe.models.api.spending import ApiOptions, Prices, Spending
 from kgprobe.models.generating.generator import Answer, Request
-from kgprobe.models.local_options import LocalOptions
 from kgprobe.models.model import Model, Models, load_model, wrap_model
 from kgprobe.models.scoring import scorer
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.spec import wrap_scorer
+from kgprobe.models.spec_forms import LocalOptions
 from tests.models.api.fault_proxy import FaultProxy
 from tests.models.exactness import Reference, assert_exact, reference_scores
 from tests.models.tiny import byte_level, random_model

@@ -11,8 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.models.api.generator import ApiGenerator
-from kgprobe.models.api.options import ApiOptions
-from kgprobe.models.api.spending import Prices, Spending
+from kgprobe.models.api.spending import ApiOptions, Prices, Spending
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.spec import load_generator, load_scorer

@@ -2,7 +2,7 @@
 
 Each inner node of a tree of continuations (:mod:`kgprobe.models.scoring.trie`) is a request of one token, which scores
 all of its children. Continuations, prompts and calls share the requests of common nodes. :mod:`.next_tokens` defines
-the requests, and :mod:`.handshake` tests if the server can be trusted.
+the requests, and tests if the server can be trusted.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,9 +15,20 @@ import msgspec
 import numpy as np
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.models.api.asking import Asker
-from kgprobe.models.api.handshake import OTHER_TEXT, TEXT, OptionScores, Prompts, shake_hands
-from kgprobe.models.api.next_tokens import WAYS, NextTokensForm, Question, Reply, UntrustworthyError, Way
+from kgprobe.models.api.next_tokens import (
+    OTHER_TEXT,
+    TEXT,
+    WAYS,
+    NextTokensForm,
+    OptionScores,
+    Prompts,
+    Question,
+    Reply,
+    UntrustworthyError,
+    Way,
+    shake_hands,
+)
+from kgprobe.models.api.requests import Asker
 from kgprobe.models.api.tokenizer import ServerTokenizer, longest_text_of
 from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.models.scoring.contract import Floats, ScoredContinuations, UncachedTrees, tokenized_for
@@ -52,7 +63,7 @@ class ApiScorer:
     def __init__(
         self, asker: Asker, tokenizer: Any = None, *, way: str | None = None, tokenizer_name: str | None = None
     ) -> None:
-        """Choose a method of scoring, see :func:`.handshake.shake_hands`.
+        """Choose a method of scoring, see :func:`.next_tokens.shake_hands`.
 
         Args:
             tokenizer: tokenizer of transformers; None tokenizes on the server.

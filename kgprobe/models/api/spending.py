@@ -3,6 +3,8 @@
 A request is sent only if the budget covers its maximum: the most prompt tokens that it can have, and an answer of full
 length. That amount is reserved until the answer reports the actual tokens. So concurrent requests never exceed the
 budget.
+
+User options for models behind APIs.
 """
 
 from dataclasses import dataclass
@@ -177,3 +179,26 @@ class Spending:
         usage = self.usage[reservation.model]
         if reservation.prices is not None:
             usage.cost = (usage.cost or 0.0) + reservation.prices.cost(prompt_tokens, completion_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiOptions:
+    """Options of requests to an API.
+
+    Attributes:
+        concurrency: maximum concurrent requests.
+        timeout: seconds until a request without answer fails.
+        attempts: maximum attempts per request.
+        prices: token prices; None if unknown.
+        refresh: True to ignore cached answers and replace them.
+        tokenizer: spec of the model with the server's tokenizer, for scoring; None tokenizes on the server.
+        scoring_way: method to obtain log-probabilities, see :mod:`.next_tokens`; None detects it.
+    """
+
+    concurrency: int = 32
+    timeout: float = 120.0
+    attempts: int = 8
+    prices: Prices | None = None
+    refresh: bool = False
+    tokenizer: str | None = None
+    scoring_way: str | None = None

@@ -11,9 +11,8 @@ import msgspec
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.api.address import Address
-from kgprobe.models.api.asking import Asker
-from kgprobe.models.api.faults import Fault
 from kgprobe.models.api.next_tokens import root_of
+from kgprobe.models.api.requests import Asker, Fault, Form
 from kgprobe.models.generating.generator import Answer
 
 
@@ -59,15 +58,13 @@ class _List(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
-    """Form of requests to one URL, see :class:`.session.Form`; answers are not decoded."""
+class _Form(Form[Text | str]):
+    """Form of requests to one URL; answers are not decoded."""
 
     url: str
     model: str
     kind: Any
-    dispensable: bool = True
-    may_be_empty: bool = False
-    needs: str = ""
+    dispensable = True
 
     def path(self) -> str:
         return self.url
@@ -87,9 +84,6 @@ class _Form:
 
     def size(self, request: Text | str) -> tuple[int, int]:  # noqa: ARG002
         return 0, 0
-
-    def adapt(self, parameter: str) -> bool:  # noqa: ARG002
-        return False
 
     def read(self, content: bytes, request: Text | str) -> Answer | Fault:  # noqa: ARG002
         try:

@@ -18,9 +18,8 @@ from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
 from kgprobe.models.scoring.contract import Floats
 from kgprobe.models.scoring.forward import LONGEST_ROW, PLACES_A_TOKEN
-from kgprobe.models.scoring.node_cache import KeptNodes, NewNodes, size_of_row, take_in
+from kgprobe.models.scoring.node_cache import KeptNodes, NewNodes, share_of, size_of_row, take_in
 from kgprobe.models.scoring.plan import batches, fill_rows
-from kgprobe.models.scoring.prefixes import share_of
 from kgprobe.models.scoring.projection import LikelyPart, VocabularyProjection
 from kgprobe.models.scoring.trie import Integers, Tree
 

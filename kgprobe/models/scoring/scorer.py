@@ -17,7 +17,7 @@ import transformers
 from kgprobe.errors import KgprobeError
 from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.identity import tensor_places, weights_digest
-from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
+from kgprobe.models.scoring.batching import BatchLimits, Memory, compute_if_it_fits
 from kgprobe.models.scoring.check import WAY_MEANINGS, WAYS, choose_way, longest_text
 from kgprobe.models.scoring.contract import (
     Floats,
@@ -37,9 +37,8 @@ from kgprobe.models.scoring.forward import (
     run_way,
 )
 from kgprobe.models.scoring.incremental_trees import GrowingTrees
-from kgprobe.models.scoring.memory import Memory
+from kgprobe.models.scoring.node_cache import Prefixes
 from kgprobe.models.scoring.plan import PrefixGroup, batches, plan
-from kgprobe.models.scoring.prefixes import Prefixes
 from kgprobe.models.scoring.projection import VocabularyProjection, find_likely_part
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens, shared_lengths
 from kgprobe.models.scoring.trie import Forest, Integers, Tree, build_all_trees

@@ -31,8 +31,8 @@ from kgprobe.models.scoring.forward import (
     run_way,
     virtual_prefix,
 )
+from kgprobe.models.scoring.node_cache import Prefixes
 from kgprobe.models.scoring.plan import batches
-from kgprobe.models.scoring.prefixes import Prefixes
 from kgprobe.models.scoring.tokens import TokenizedPrompt, common_prefix, encode, no_unicode, not_unicode
 from kgprobe.models.scoring.trie import Tree, build_tree, merge
 from kgprobe.models.states.layers import find_layers, layer_count, state_size, states_at

@@ -14,11 +14,10 @@ import pytest
 from transformers import GenerationConfig
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.api import session
+from kgprobe.models.api import requests as session
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.generator import ApiGenerator
-from kgprobe.models.api.options import ApiOptions
-from kgprobe.models.api.spending import BudgetSpentError, Prices, Spending
+from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Prices, Spending
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
@@ -216,7 +215,7 @@ _CHILD = """
 import sys
 from pathlib import Path
 from kgprobe.models.api.cache import AnswerCache
-from kgprobe.models.api.options import ApiOptions
+from kgprobe.models.api.spending import ApiOptions
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.spec import load_generator
 url, path, count = sys.argv[1:]

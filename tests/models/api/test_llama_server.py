@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from kgprobe.models.api.address import find_address
-from kgprobe.models.api.asking import Asker
-from kgprobe.models.api.options import ApiOptions
+from kgprobe.models.api.requests import Asker
 from kgprobe.models.api.scorer import ApiScorer
+from kgprobe.models.api.spending import ApiOptions
 from kgprobe.models.scoring.scorer import Scorer
 
 # Nats. The server rounds activations to 8 bits, we compute with the weights that its 4 bits mean: 0.40 was seen.

@@ -11,11 +11,11 @@ import pytest
 from aiohttp import web
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.api import session
+from kgprobe.models.api import requests as session
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.generator import ApiGenerator
-from kgprobe.models.api.options import ApiOptions
-from kgprobe.models.api.transport import LARGEST
+from kgprobe.models.api.requests import LARGEST
+from kgprobe.models.api.spending import ApiOptions
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.spec import load_generator
 from tests.models.api.fault_proxy import FaultProxy

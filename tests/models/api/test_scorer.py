@@ -9,13 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.models.api import session
+from kgprobe.models.api import requests as session
 from kgprobe.models.api.address import find_address
-from kgprobe.models.api.asking import Asker
 from kgprobe.models.api.cache import AnswerCache
-from kgprobe.models.api.options import ApiOptions
+from kgprobe.models.api.requests import Asker
 from kgprobe.models.api.scorer import ApiScorer
-from kgprobe.models.api.spending import BudgetSpentError, Spending
+from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Spending
 from kgprobe.models.model import load_model
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.sentences import Passage, score_passages

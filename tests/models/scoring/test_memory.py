@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from kgprobe.models.scoring.memory import Memory
+from kgprobe.models.scoring.batching import Memory
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from tests.models.exactness import assert_exact, reference_scores, score_tolerance

@@ -1,8 +1,13 @@
-"""Concurrent requests to one server, with retries, rate limits and a budget.
+"""Requests to a model behind an API: concurrent, repeated, within rate limits and a budget, with cached answers.
 
-A failed request is repeated after an exponential back-off with full jitter, up to a number of attempts. If the server
-limits the rate (429), all requests wait as long as it says; this does not count as a failure while other requests are
-answered. An empty answer is repeated like a failure.
+Answers are limited in size, uncompressed, and from the requested host only: an honest answer has some kilobytes, a
+compressed one could have any size when unpacked, and a prompt is sent only to the server that the user named, or to its
+encrypted port.
+
+Errors are classified by their remedy: repeat, skip the request, or stop. A failed request is repeated after an
+exponential back-off with full jitter, up to a number of attempts. If the server limits the rate (429), all requests
+wait as long as it says; this does not count as a failure while other requests are answered. An empty answer is repeated
+like a failure.
 """
 
 import asyncio
@@ -10,32 +15,207 @@ import os
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import httpx2
 import openai
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.api.address import Address
-from kgprobe.models.api.faults import Declined, Fault, classify_error
-from kgprobe.models.api.options import ApiOptions
-from kgprobe.models.api.spending import BudgetSpentError, Reservation, Spending
-from kgprobe.models.api.transport import NO_COMPRESSION, careful_client
+from kgprobe.models.api.cache import AnswerCache
+from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Reservation, Spending
 from kgprobe.models.generating.generator import Answer, Unanswered
-from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off
+from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off, retry_after, wait_for_coroutine
+
+# Maximum bytes of an answer, error messages included.
+LARGEST = 4 * 2**20
+
+NO_COMPRESSION = {"Accept-Encoding": "identity"}
+
+
+class UnreadableAnswerError(httpx2.TransportError):
+    """An answer that is not accepted; the message is a clause."""
+
+
+class RedirectedError(httpx2.TransportError):
+    """A redirection to another server; the message is a clause."""
+
+
+def careful_client() -> openai.DefaultAsyncHttpxClient:
+    """Return an HTTP client for the official client that checks responses.
+
+    Its requests raise UnreadableAnswerError for an answer that is too large or compressed, and RedirectedError for a
+    redirection to another server.
+    """
+    return openai.DefaultAsyncHttpxClient(event_hooks={"response": [_check_response]})
+
+
+async def _check_response(response: httpx2.Response) -> None:
+    """Check the headers of a response before its body is read."""
+    _refuse_redirection(response)
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity"):
+        raise UnreadableAnswerError(f"the answer is compressed ({encoding[:20]}), which was not asked for")
+    assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101  (of an asynchronous client)
+    response.stream = _Bounded(response.stream)
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._inner:
+            size += len(chunk)
+            if size > LARGEST:
+                raise UnreadableAnswerError(f"the answer is larger than {LARGEST // 2**20} MiB")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def _refuse_redirection(response: httpx2.Response) -> None:
+    if not response.has_redirect_location:
+        return
+    source = response.request.url
+    try:
+        target = source.join(response.headers["location"])
+    except httpx2.InvalidURL:
+        raise RedirectedError("it redirects to an invalid address") from None
+    encrypted = (source.scheme, target.scheme) == ("http", "https")
+    if target.host != source.host or not (encrypted or _origin(target) == _origin(source)):
+        raise RedirectedError(
+            f"it redirects to another server, {f'{target.scheme}://{target.netloc.decode()}'[:100]!r}; if you mean"
+            " that server, name it"
+        )
+
+
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)
+
+
+# The same request may succeed later.
+_PASSING = frozenset((408, 409, 425, 429))
+# Every request will fail in the same way.
+_FATAL = frozenset((401, 402, 403, 404, 407))
+# The path or the method does not exist.
+_MISSING = frozenset((404, 405, 501))
+# A proxy did not wait for the server's answer.
+_LOST = frozenset((408, 504, 524))
+_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An attempt that failed and may succeed when it is repeated.
+
+    Attributes:
+        reason: a clause.
+        wait: seconds that the server asks to wait; None if it does not.
+        limited: True if the server limits the rate of requests.
+        reached: True if the request may have reached the server, and be charged.
+    """
+
+    reason: str
+    wait: float | None = None
+    limited: bool = False
+    reached: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """A request that the server declines.
+
+    Attributes:
+        reason: a clause with the server's message.
+        fatal: True if the server declines all requests.
+        parameter: declined parameter, if that is the reason.
+        about_key: True if the key may be wrong.
+        missing: True if the path or the method does not exist.
+    """
+
+    reason: str
+    fatal: bool = False
+    parameter: str | None = None
+    about_key: bool = False
+    missing: bool = False
+
+
+def classify_error(error: openai.APIError, now: float) -> Fault | Declined:
+    """Classify an error of the official client.
+
+    Args:
+        now: seconds since the epoch, for dates in headers.
+    """
+    if isinstance(error, openai.APIStatusError):
+        return _classify_status(error, now)
+    if isinstance(error, openai.APITimeoutError):
+        reached = "Connect" not in type(error.__cause__).__name__
+        return Fault("the server did not answer in time", reached=reached)
+    if isinstance(error, openai.APIConnectionError):
+        cause = error.__cause__
+        if isinstance(cause, UnreadableAnswerError):
+            return Fault(str(cause))
+        if isinstance(cause, RedirectedError):
+            return Declined(str(cause), fatal=True)
+        detail = f": {cause}" if str(cause or "") else ""
+        reached = "Connect" not in type(cause).__name__
+        return Fault(f"the connection {'broke off' if reached else 'could not be made'}{detail}", reached=reached)
+    return Fault(f"the server's answer cannot be read: {_short(error.message)}")
+
+
+def _classify_status(error: openai.APIStatusError, now: float) -> Fault | Declined:
+    status = error.status_code
+    reason = f"HTTP {status}: {_message(error)}"
+    if status == 429 and error.code == "insufficient_quota":
+        return Declined(reason, fatal=True)
+    if status in _PASSING or (status >= 500 and status not in _MISSING):
+        wait = retry_after(error.response.headers, now)
+        return Fault(reason, wait=wait, limited=status == 429, reached=status in _LOST)
+    if status in _FATAL or status in _MISSING:
+        return Declined(reason, fatal=True, about_key=status in (401, 403), missing=status in _MISSING)
+    return Declined(reason, parameter=_parameter(error))
+
+
+def _parameter(error: openai.APIStatusError) -> str | None:
+    """Return the declined parameter of an error message of OpenAI or Pydantic."""
+    if error.code in ("unsupported_parameter", "unsupported_value"):
+        return error.param
+    details: Any = error.body.get("detail") if isinstance(error.body, dict) else None
+    for detail in details if isinstance(details, list) else []:
+        if isinstance(detail, dict) and detail.get("type") == "extra_forbidden" and detail.get("loc"):
+            return str(detail["loc"][-1])
+    return None
+
+
+def _message(error: openai.APIStatusError) -> str:
+    body = error.body
+    for key in ("message", "detail", "error"):
+        if isinstance(body, dict) and isinstance(body.get(key), str):
+            return _short(body[key])
+    return _short(error.response.text or error.response.reason_phrase or "no message")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
+
 
 # Seconds of the first back-off.
 _FIRST_WAIT = 0.5
 # Jitter after a common wait, as a share of it.
 _SPREAD = 0.1
 
-RequestT = TypeVar("RequestT")
+RequestT = TypeVar("RequestT", bound=Hashable)
 FormRequestT = TypeVar("FormRequestT", contravariant=True)
 
 
-class Form(Protocol[FormRequestT]):
+class Form(Generic[FormRequestT]):
     """Encoder of requests of one kind, and decoder of their answers.
 
     Attributes:
@@ -44,29 +224,26 @@ class Form(Protocol[FormRequestT]):
         needs: a sentence on the requirements for the server, or empty.
     """
 
-    @property
-    def dispensable(self) -> bool:
-        """See the attributes."""
-
-    @property
-    def may_be_empty(self) -> bool:
-        """See the attributes."""
-
-    @property
-    def needs(self) -> str:
-        """See the attributes."""
+    __slots__ = ()
+    dispensable = False
+    may_be_empty = False
+    needs = ""
 
     def path(self) -> str:
         """Return the path, relative to the server's address, or a URL on the same server."""
+        raise NotImplementedError
 
     def body(self, request: FormRequestT) -> dict[str, Any] | None:
         """Return the JSON body of a POST request; None for GET."""
+        raise NotImplementedError
 
     def size(self, request: FormRequestT) -> tuple[int, int]:
         """Return the maximum tokens of a request and of its answer."""
+        raise NotImplementedError
 
-    def adapt(self, parameter: str) -> bool:
+    def adapt(self, parameter: str) -> bool:  # noqa: ARG002
         """Drop a parameter that the server declines; return False if that is not possible."""
+        return False
 
     def read(self, content: bytes, request: FormRequestT) -> Answer | Fault:
         """Return the answer, or a fault that may vanish in the next attempt.
@@ -74,6 +251,7 @@ class Form(Protocol[FormRequestT]):
         Raises:
             KgprobeError: The server's answers are unusable.
         """
+        raise NotImplementedError
 
 
 class Session(Generic[RequestT]):
@@ -123,7 +301,7 @@ class Session(Generic[RequestT]):
         """Send all requests.
 
         Raises:
-            KgprobeError: As in :meth:`.asking.Asker.ask`.
+            KgprobeError: As in :meth:`Asker.ask`.
         """
         async with self._client() as client:
             size = min(self._options.concurrency, len(self._waiting))
@@ -326,3 +504,95 @@ def _openai_environment(is_openai: bool) -> Iterator[None]:
         yield
     finally:
         os.environ.update(hidden)
+
+
+class Asker:
+    """Client of one model for requests of any form.
+
+    Attributes:
+        spending: usage and budget.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        options: ApiOptions | None = None,
+        *,
+        spending: Spending | None = None,
+        cache: AnswerCache | None = None,
+    ) -> None:
+        """Create a client; nothing is sent yet.
+
+        Args:
+            options: options of the requests; None for the defaults.
+            spending: usage and budget, possibly shared.
+            cache: cache of answers; None to store nothing.
+
+        Raises:
+            KgprobeError: An option is invalid, or the budget is in money and there are no prices.
+        """
+        self.address = address
+        self._options = options or ApiOptions()
+        if self._options.concurrency < 1 or self._options.attempts < 1 or not self._options.timeout > 0:
+            raise KgprobeError(
+                "Invalid options of an API: concurrency and attempts must be at least 1, timeout more than 0 seconds."
+            )
+        self.spending = spending or Spending()
+        self._usage = self.spending.open_account(address.name, self._options.prices)
+        # Requests already refreshed; used only if refresh is set.
+        self._refreshed: set[Hashable] = set()
+        self._cache = cache
+
+    def ask(
+        self,
+        form: Form[RequestT],
+        requests: Sequence[RequestT],
+        cache_key: Callable[[RequestT], dict[str, Any]] | None = None,
+        done: Callable[[RequestT], None] = lambda _: None,
+    ) -> dict[RequestT, Answer | Unanswered]:
+        """Return an answer to each request, or the reason why there is none; equal requests are sent once.
+
+        Args:
+            cache_key: returns everything that an answer depends on, except model and address, as JSON values; None to
+                bypass the cache.
+            done: called with each request when its answer has arrived.
+
+        Raises:
+            BudgetSpentError: The budget does not cover the next request; pending requests have been completed.
+            KgprobeError: The server declines all requests (key, name, address), cannot be reached or gives unusable
+                answers, or the cache cannot be used.
+        """
+        cache = self._cache if cache_key is not None else None
+        answers: dict[RequestT, Answer | Unanswered] = {}
+
+        def full_key(request: RequestT) -> dict[str, object]:
+            specific = cache_key(request) if cache_key is not None else {}
+            return {"model": self.address.model, "url": self.address.url, **specific}
+
+        def settle(request: RequestT, answer: Answer | Unanswered) -> None:
+            answers[request] = answer
+            if isinstance(answer, Answer) and answer.cached:
+                self._usage.cached += 1
+            elif isinstance(answer, Answer):
+                self._usage.answers += 1
+                if cache is not None:
+                    cache.put(full_key(request), answer)
+                    if self._options.refresh:
+                        self._refreshed.add(request)
+            done(request)
+
+        missing: deque[RequestT] = deque()
+        for request in dict.fromkeys(requests):
+            fresh = self._options.refresh and request not in self._refreshed
+            cached = cache.get(full_key(request)) if cache is not None and not fresh else None
+            if cached is not None:
+                settle(request, cached)
+            else:
+                missing.append(request)
+        if missing:
+            total = len(missing) + len(answers)
+            session = Session(
+                self.address, self._options, form, self.spending, waiting=missing, done=settle, total=total
+            )
+            wait_for_coroutine(session.ask())
+        return answers
