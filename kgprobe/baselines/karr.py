@@ -23,8 +23,8 @@ from kgprobe.baselines.register import BaselineKind, BySentence, Tools
 from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.clozes import ClozeItem
+from kgprobe.sampling.distractors import other_subjects
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.subjects import other_subjects
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import SUBJECT
 
@@ -56,7 +56,7 @@ def draw_contrasts(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequ
     """Draw other subjects and other relations for each fact.
 
     Relations are drawn uniformly from the graph's active relations with cloze sentences, and one sentence of each.
-    Subjects are drawn by :func:`~kgprobe.sampling.subjects.other_subjects`.
+    Subjects are drawn by :func:`~kgprobe.sampling.distractors.other_subjects`.
 
     Args:
         keys: facts of the graph.

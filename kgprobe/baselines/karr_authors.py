@@ -26,9 +26,9 @@ from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, not_unicode
 from kgprobe.probes.clozes import ClozeItem
+from kgprobe.sampling.distractors import SUBJECTS
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.pool_draws import PoolDraws, by_number
-from kgprobe.sampling.subjects import SUBJECTS, relation_pool
+from kgprobe.sampling.pool_draws import PoolDraws, by_number, relation_pool
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import SUBJECT
 

@@ -16,7 +16,10 @@ from typing import Any, Protocol
 
 from kgprobe.graph.client import Graph, Row
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.pool_draws import ObjectPool, PoolDraws, by_number
+from kgprobe.sampling.pool_draws import PoolDraws, by_number, object_pool, subject_pool
+
+# Separates the draws of subjects from others with the same seed.
+SUBJECTS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +117,29 @@ class RandomDistractors:
         return self._draws.draw(keys, pools, count, seed, lambda rows: admissible(self._graph, rows))
 
 
-def object_pool(row: Row) -> ObjectPool:
-    """Return the pool of a row of ``sample/pools``: entities of the object's types, or objects of its relation."""
-    if not row["types"]:
-        return ObjectPool((("sample/objects", row["relation"]["id"]),), row["relation"]["size"], row["total"])
-    lists = tuple(("sample/members", type_["id"]) for type_ in row["types"])
-    return ObjectPool(lists, sum(type_["size"] for type_ in row["types"]), row["total"])
+def other_subjects(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[str]]:
+    """Draw labels of distinct entities in place of each fact's subject, uniformly; docs/methods/baselines.md.
+
+    They share a type with it; in place of a subject without types, they are subjects of the same relation. The fact may
+    also be true of them.
+
+    Cost: the members of each small type, and the subjects of each relation of typeless subjects; for a subject of a
+    large type some look-ups for each entity.
+
+    Args:
+        keys: facts of the graph.
+        count: number of labels per fact.
+        seed: of the draws, which do not depend on the other facts.
+
+    Returns:
+        One list per fact, in the order of the keys; shorter than ``count`` if the graph has fewer entities with names.
+    """
+    rows = graph.read("sample/subject_pools", rows=[key._asdict() for key in keys])
+    pools = {row["fact"]: subject_pool(row) for row in rows}
+
+    def with_label(rows: Sequence[tuple[FactKey, Sequence[int]]]) -> list[dict[int, str]]:
+        candidates = [{**key._asdict(), "numbers": list(numbers)} for key, numbers in rows]
+        matches = graph.read("sample/other_subjects", rows=candidates)
+        return by_number(rows, ((row["fact"], row["number"], row["label"]) for row in matches if row["label"].strip()))
+
+    return PoolDraws(graph).draw(keys, pools, count, [*seed, SUBJECTS], with_label)

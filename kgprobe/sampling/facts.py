@@ -22,6 +22,21 @@ class AskedFact:
     start: str | None
     end: str | None
 
+    @property
+    def subject_names(self) -> list[str]:
+        """The subject's label and aliases, without those of white space."""
+        return names_of(self.subject_label, self.subject_aliases)
+
+    @property
+    def object_names(self) -> list[str]:
+        """The object's label and aliases, without those of white space."""
+        return names_of(self.object_label, self.object_aliases)
+
+
+def names_of(label: str, aliases: Sequence[str]) -> list[str]:
+    """Return an entity's label and aliases, without those of white space."""
+    return [name for name in (label, *aliases) if name.strip()]
+
 
 def askable_relations(graph: Graph, templates: Sequence[str] = (), ids: Sequence[str] = ()) -> dict[str, Row]:
     """Return the active relations with templates of one of some kinds, by id, sorted.

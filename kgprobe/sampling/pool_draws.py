@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.graph.client import Graph
+from kgprobe.graph.client import Graph, Row
 from kgprobe.sampling.keys import FactKey
 
 # A pool is listed if it has at most this many members, or at most this share of all entities.
@@ -76,6 +76,29 @@ class ObjectPool:
     def is_listed(self) -> bool:
         """True if the pool is small enough to be listed."""
         return self.size <= max(LISTED_MEMBERS, LISTED_SHARE * self.total)
+
+
+def object_pool(row: Row) -> ObjectPool:
+    """Return the pool of a row of ``sample/pools``: entities of the object's types, or objects of its relation."""
+    if row["types"]:
+        return _pool_of_types(row)
+    return ObjectPool((("sample/objects", row["relation"]["id"]),), row["relation"]["size"], row["total"])
+
+
+def subject_pool(row: Row) -> ObjectPool:
+    """Return the pool of a row of ``sample/subject_pools``: entities of the types, or subjects of the relation."""
+    return _pool_of_types(row) if row["types"] else relation_pool(row)
+
+
+def relation_pool(row: Row) -> ObjectPool:
+    """Return the pool of the subjects of a fact's relation, from a row of ``sample/subject_pools``."""
+    # Their number is unknown without listing them: a size of 0 lists all.
+    return ObjectPool((("sample/subjects", row["relation"]),), 0, row["total"])
+
+
+def _pool_of_types(row: Row) -> ObjectPool:
+    lists = tuple(("sample/members", type_["id"]) for type_ in row["types"])
+    return ObjectPool(lists, sum(type_["size"] for type_ in row["types"]), row["total"])
 
 
 @dataclass(slots=True)
@@ -166,13 +189,12 @@ class PoolDraws:
         Returns:
             One list per fact, in the order of the keys; shorter than ``count`` if the pool has fewer.
         """
-        draws: list[PoolDraw[T]] = self._begin(keys, pools, seed)
+        draws: list[PoolDraw[T]] = self.begin(keys, pools, seed)
         go_through(draws, count, test)
         return [list(draw.accepted.values())[:count] for draw in draws]
 
-    def _begin(
-        self, keys: Sequence[FactKey], pools: Mapping[str, ObjectPool], seed: Sequence[int]
-    ) -> list[PoolDraw[T]]:
+    def begin(self, keys: Sequence[FactKey], pools: Mapping[str, ObjectPool], seed: Sequence[int]) -> list[PoolDraw[T]]:
+        """Return the state before the first draw for each fact; see :meth:`draw`."""
         listed = (pool.lists for pool in pools.values() if pool.is_listed)
         self._read_members(set(chain.from_iterable(listed)))
         unions: dict[tuple[Members, ...], NDArray[np.int64]] = {}

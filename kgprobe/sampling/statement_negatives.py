@@ -1,25 +1,52 @@
-"""Negatives of facts: a fact with another subject, relation or object, absent from the graph at any time.
+"""Negatives of facts: a fact with another subject, relation or object, which the graph contains at no time.
 
-Section 3 of the paper on evaluating with large graphs; docs/methods/statements.md. Candidates are drawn as
-distractors are. A candidate is rejected if the graph contains the same statement: at any time, for a namesake of one of
-its ends, or by another relation with the same words. Namesakes of the subject are searched among the facts of the
-object, unless it has more than ``NAMESAKES_DEGREE`` facts.
+GraphEval (Section 3 of the paper on evaluating with large graphs). The definition, also that of
+:mod:`kgprobe.sampling.columns.statement_negatives`, which draws from arrays of the whole graph:
+
+- **Fact**: both of its ends have a label.
+- **Entity in place of the subject or the object**: it has a label, is neither end of the fact, and shares no name with
+  the entity that it replaces. Only literals replace literals. It shares a type with the replaced entity; in place of an
+  entity without types it is another subject (or object) of the relation, with the same datatype.
+- **Relation in place of the relation**: it is one of the given relations, has a fact, and shares no wording with the
+  replaced relation. It leads from a subject of the kind of the fact's subject to an object of the kind of its object. A
+  kind is a common type; without types, the subjects of the relation, or the objects without types of a datatype.
+- **Any type**: the sentences about kinds do not apply.
+- **Absent**: the graph contains no fact, at any time, that says the same: with this relation or one that shares a
+  wording with it, and with the same subject and an object that shares a name with the object, or with the same object
+  and a subject that shares a name with the subject. Names are labels and aliases that are not white space, compared
+  exactly.
+- **Draws** are uniform among the negatives of a part, without repetition. With several parts, each negative first draws
+  the part, among those with more.
+
+The queries of this module have bounds, so that no cost grows with the graph; arrays have none. ``KIND_MEMBERS``: the
+relations of a larger kind of subjects come from a random sample of it. ``NAMESAKES_DEGREE``: namesakes of the subject
+are not searched among the facts of an object with more. Draws among more than ``pool_draws.SHUFFLED_MEMBERS``
+candidates end after ``pool_draws.PATIENCE`` attempts per negative.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 
 from kgprobe.graph.client import Graph, Row
-from kgprobe.sampling.distractors import object_pool
-from kgprobe.sampling.facts import AskedFact, describe_facts
+from kgprobe.sampling.facts import AskedFact, describe_facts, names_of
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.linked_relations import LinkedRelations
-from kgprobe.sampling.pool_draws import SHUFFLED_MEMBERS, PoolDraw, PoolDraws, Test, by_number, generator_of, go_through
-from kgprobe.sampling.subjects import subject_pool
+from kgprobe.sampling.pool_draws import (
+    SHUFFLED_MEMBERS,
+    Members,
+    ObjectPool,
+    PoolDraw,
+    PoolDraws,
+    by_number,
+    generator_of,
+    go_through,
+    object_pool,
+    subject_pool,
+)
 
 # Replaced parts.
 SUBJECT, RELATION, OBJECT = "subject", "relation", "object"
@@ -28,9 +55,12 @@ REPLACED = (*ENDS, "any")
 
 # Maximum number of facts of an object among which namesakes of the subject are searched.
 NAMESAKES_DEGREE = 10_000
+# Maximum number of members of a kind of subjects whose relations are read.
+KIND_MEMBERS = 1_000
 
 # Separates these draws from others with the same seed.
 _SEEDS = {SUBJECT: 11, RELATION: 12, OBJECT: 13, "any": 14}
+_LINKS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +82,17 @@ class FalseFact:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A possible negative, with all names of both ends."""
+    """A possible negative of a fact, by the number of its replacement, with all names of both ends."""
 
-    fact: FalseFact
+    fact: str
+    number: int
+    false: FalseFact
     subject_names: Sequence[str]
     object_names: Sequence[str]
+
+
+# Facts, each with the tried numbers.
+_Tried: TypeAlias = Sequence[tuple[FactKey, Sequence[int]]]
 
 
 class StatementNegatives:
@@ -74,20 +110,18 @@ class StatementNegatives:
         """Draw from this graph.
 
         Args:
-            words: wordings of each relation, by id; relations with a common wording are equivalent.
+            words: wordings of each relation, by id.
             relations: ids of the relations that may replace another.
             replace: one of ``REPLACED``; with ``any`` the part is drawn at random for each negative.
-            any_type: True allows any entity (any literal for a literal) or relation as a replacement. Otherwise an
-                entity is replaced by one that shares a type (without a type: by another subject, or object of the same
-                datatype, of the relation), a relation by one that the graph has between such entities.
+            any_type: True allows replacements of any kind.
         """
         self._graph = graph
         self._order = sorted(relations)
-        self._alike = _equivalent(words)
+        self._alike = equivalent_relations(words)
         self._places = ENDS if replace == "any" else (replace,)
         self._any_type = any_type
         self._draws = PoolDraws(graph)
-        self._linked = LinkedRelations(graph)
+        self._linked = _LinkedRelations(graph)
 
     def draw(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[FalseFact]]:
         """Draw distinct negatives of each fact uniformly among those of a part, in random order.
@@ -100,158 +134,169 @@ class StatementNegatives:
         Returns:
             One list per fact, in the order of the keys; shorter than ``count`` if the graph has fewer.
 
-        Cost: for each part some walks through the facts of the candidates and of both ends; see :mod:`.pool_draws` and
-        :mod:`.linked_relations`.
+        Cost: for each part some walks through the facts of the candidates and of both ends, see :mod:`.pool_draws`; for
+        a new kind of subjects whose relation is replaced, walks through the facts of ``KIND_MEMBERS`` of them.
         """
         if not keys:
             return []
-        facts = describe_facts(self._graph, keys)
-        rows = [key._asdict() for key in keys]
+        facts = {}
+        for fact in describe_facts(self._graph, keys):
+            if fact.subject_label.strip() and fact.object_label.strip():
+                facts[fact.key] = fact
+        rows = [key._asdict() for key in facts]
         objects = {row["fact"]: row for row in self._graph.read("sample/pools", rows=rows)}
         subjects = {row["fact"]: row for row in self._graph.read("sample/subject_pools", rows=rows)}
-        drawn: dict[str, list[list[FalseFact]]] = {}
+        drawn: list[dict[str, list[FalseFact]]] = []
         for place in self._places:
             own_seed = [*seed, _SEEDS[place]]
             if place == RELATION:
-                drawn[place] = self._other_relations(facts, objects, subjects, count, own_seed)
+                draws = self._relation_draws(facts, objects, subjects, own_seed)
             else:
-                pools = objects if place == OBJECT else subjects
-                drawn[place] = self._other_entities(place, facts, pools, count, own_seed)
-        if len(self._places) == 1:
-            return drawn[self._places[0]]
-        return [
-            _mixed([drawn[place][number] for place in self._places], count, generator_of(key, [*seed, _SEEDS["any"]]))
-            for number, key in enumerate(keys)
-        ]
+                draws = self._entity_draws(place, list(facts), objects if place == OBJECT else subjects, own_seed)
+            drawn.append(self._negatives(place, facts, draws, count))
+        negatives = []
+        for key in keys:
+            of_parts = [of_part.get(key.fact, []) for of_part in drawn]
+            if len(of_parts) == 1:
+                negatives.append(of_parts[0])
+            else:
+                negatives.append(_mixed(of_parts, count, generator_of(key, [*seed, _SEEDS["any"]])))
+        return negatives
 
-    def _other_entities(
-        self, place: str, facts: Sequence[AskedFact], rows: Mapping[str, Row], count: int, seed: Sequence[int]
-    ) -> list[list[FalseFact]]:
-        by_key = {fact.key: fact for fact in facts}
+    def _negatives(
+        self, place: str, facts: Mapping[FactKey, AskedFact], draws: Sequence[PoolDraw[FalseFact]], count: int
+    ) -> dict[str, list[FalseFact]]:
+        """Return the negatives of each fact's draws, by the fact's id."""
 
         def test(tried: _Tried) -> list[dict[int, FalseFact]]:
-            return self._false(tried, self._with_entities(place, by_key, tried))
+            if place == RELATION:
+                candidates = self._with_relations(facts, tried)
+            else:
+                candidates = self._with_entities(place, facts, tried)
+            absent = self._absent(candidates)
+            return by_number(tried, ((each.fact, each.number, each.false) for each in absent))
 
-        if not self._any_type:
-            pool_of = object_pool if place == OBJECT else subject_pool
-            pools = {fact: pool_of(row) for fact, row in rows.items()}
-            return self._draws.draw([fact.key for fact in facts], pools, count, seed, test)
-        return _draw_all([_of_all(fact.key, rows[fact.key.fact]["total"], seed) for fact in facts], count, test)
+        go_through(draws, count, test)
+        return {draw.key.fact: list(draw.accepted.values())[:count] for draw in draws}
 
-    def _other_relations(
+    def _entity_draws(
+        self, place: str, keys: Sequence[FactKey], rows: Mapping[str, Row], seed: Sequence[int]
+    ) -> list[PoolDraw[FalseFact]]:
+        """Return draws from the pool of the entity in this place of each fact."""
+        if self._any_type:
+            return [self._draw_of_all(key, rows[key.fact], seed) for key in keys]
+        pool_of = object_pool if place == OBJECT else subject_pool
+        return self._draws.begin(keys, {fact: pool_of(row) for fact, row in rows.items()}, seed)
+
+    def _draw_of_all(self, key: FactKey, row: Row, seed: Sequence[int]) -> PoolDraw[FalseFact]:
+        """Return draws from all entities, or from all literals."""
+        total = row["total"]
+        if total <= SHUFFLED_MEMBERS:
+            return PoolDraw.of_members(key, np.arange(total), seed)
+        if row.get("datatype"):
+            literals = ObjectPool((("sample/literals", ""),), self._literals, total)
+            return self._draws.begin([key], {key.fact: literals}, seed)[0]
+        share = max(total - self._literals, 1) / total
+        return PoolDraw(key, generator_of(key, seed), None, None, total, share)
+
+    @cached_property
+    def _literals(self) -> int:
+        """Number of literals."""
+        return int(self._graph.read("sample/literal_count")[0]["literals"])
+
+    @cached_property
+    def _used(self) -> set[str]:
+        """Relations that have facts."""
+        return {row["id"] for row in self._graph.read("sample/used_relations")}
+
+    def _relation_draws(
         self,
-        facts: Sequence[AskedFact],
+        facts: Mapping[FactKey, AskedFact],
         objects: Mapping[str, Row],
         subjects: Mapping[str, Row],
-        count: int,
         seed: Sequence[int],
-    ) -> list[list[FalseFact]]:
-        by_key = {fact.key: fact for fact in facts}
-        possible = [set(self._order) for _ in facts]
-        if not self._any_type:
-            links = self._linked.links([subject_pool(subjects[fact.key.fact]) for fact in facts])
-            for fact, relations, of_subject in zip(facts, possible, links, strict=True):
-                row = objects[fact.key.fact]
-                types = frozenset(type_["id"] for type_ in row["types"])
-                relations &= {link.relation for link in of_subject if link.leads_to(types, row["datatype"])}
+    ) -> list[PoolDraw[FalseFact]]:
+        """Return draws from the relations that can replace that of each fact, by their places in the order."""
+        if self._any_type:
+            linked = [self._used] * len(facts)
+        else:
+            linked = self._linked.between(
+                [subject_pool(subjects[key.fact]) for key in facts], [objects[key.fact] for key in facts]
+            )
         draws: list[PoolDraw[FalseFact]] = []
-        for fact, relations in zip(facts, possible, strict=True):
+        for fact, relations in zip(facts.values(), linked, strict=True):
             others = relations - self._alike.get(fact.relation, {fact.relation})
             numbers = [number for number, relation in enumerate(self._order) if relation in others]
             draws.append(PoolDraw.of_members(fact.key, np.array(numbers, dtype=np.int64), seed))
-        return _draw_all(draws, count, lambda tried: self._false(tried, self._with_relations(by_key, tried)))
+        return draws
 
-    def _with_entities(
-        self, place: str, facts: Mapping[FactKey, AskedFact], tried: "_Tried"
-    ) -> "list[tuple[str, int, _Candidate]]":
-        """Return candidates with the entities of these numbers, as (fact, number, candidate)."""
+    def _with_entities(self, place: str, facts: Mapping[FactKey, AskedFact], tried: _Tried) -> list[_Candidate]:
+        """Return the candidates with the entities of these numbers."""
         requests = []
         for key, numbers in tried:
             fact = facts[key]
-            ends = (fact.object, key.subject) if place == OBJECT else (key.subject, fact.object)
-            requests.append(
-                {
-                    "fact": key.fact,
-                    "replaced": ends[0],
-                    "other": ends[1],
-                    "names": _object_names(fact) if place == OBJECT else _subject_names(fact),
-                    "relation": fact.relation if place == OBJECT else None,
-                    "numbers": list(numbers),
-                }
-            )
+            request: Row = {"fact": key.fact, "numbers": list(numbers)}
+            if place == OBJECT:
+                request |= {"replaced": fact.object, "other": key.subject, "relation": fact.relation}
+                request["names"] = fact.object_names
+            else:
+                request |= {"replaced": key.subject, "other": fact.object, "relation": None}
+                request["names"] = fact.subject_names
+            requests.append(request)
         candidates = []
         by_fact = {key.fact: facts[key] for key, _ in tried}
         for row in self._graph.read("sample/replacements", rows=requests, any_type=self._any_type):
-            fact, names = by_fact[row["fact"]], _names(row["label"], row["aliases"])
-            if not row["label"].strip():
+            label, fact = row["label"], by_fact[row["fact"]]
+            if not label.strip():
                 continue
+            names = names_of(label, row["aliases"])
             if place == OBJECT:
-                false = _changed(fact, place, object=row["id"], object_label=row["label"])
-                candidate = _Candidate(false, _subject_names(fact), names)
+                false, both = _changed(fact, place, object=row["id"], object_label=label), (fact.subject_names, names)
             else:
-                false = _changed(fact, place, subject=row["id"], subject_label=row["label"])
-                candidate = _Candidate(false, names, _object_names(fact))
-            candidates.append((row["fact"], row["number"], candidate))
+                false, both = _changed(fact, place, subject=row["id"], subject_label=label), (names, fact.object_names)
+            candidates.append(_Candidate(row["fact"], row["number"], false, *both))
         return candidates
 
-    def _with_relations(
-        self, facts: Mapping[FactKey, AskedFact], tried: "_Tried"
-    ) -> "list[tuple[str, int, _Candidate]]":
-        """Return candidates with the relations of these numbers, as (fact, number, candidate)."""
+    def _with_relations(self, facts: Mapping[FactKey, AskedFact], tried: _Tried) -> list[_Candidate]:
+        """Return the candidates with the relations of these numbers."""
         candidates = []
         for key, numbers in tried:
             fact = facts[key]
-            names = _subject_names(fact), _object_names(fact)
             for number in numbers:
                 false = _changed(fact, RELATION, relation=self._order[number])
-                candidates.append((key.fact, number, _Candidate(false, *names)))
+                candidates.append(_Candidate(key.fact, number, false, fact.subject_names, fact.object_names))
         return candidates
 
-    def _false(
-        self, tried: "_Tried", candidates: "Sequence[tuple[str, int, _Candidate]]"
-    ) -> list[dict[int, FalseFact]]:
-        """Return the candidates that the graph does not contain, by fact and number."""
-        contained: set[int] = set()
-        rows = [
-            {
-                "index": index,
-                "subject": candidate.fact.subject,
-                "relations": sorted(self._alike.get(candidate.fact.relation, {candidate.fact.relation})),
-                "object": candidate.fact.object,
-                "names": candidate.object_names,
-            }
-            for index, (_, _, candidate) in enumerate(candidates)
-        ]
+    def _absent(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
+        """Return the candidates that the graph does not contain."""
+        rows: list[Row] = []
+        for index, candidate in enumerate(candidates):
+            false = candidate.false
+            alike = sorted(self._alike.get(false.relation, {false.relation}))
+            row = {"index": index, "subject": false.subject, "relations": alike, "object": false.object}
+            rows.append({**row, "names": candidate.object_names})
+        contained = set()
         if rows:
             contained |= {row["index"] for row in self._graph.read("sample/said", rows=rows)}
-        rows = [
-            {**row, "names": candidate.subject_names}
-            for index, (row, (_, _, candidate)) in enumerate(zip(rows, candidates, strict=True))
-            if index not in contained
-        ]
-        if rows:
-            matches = self._graph.read("sample/said_of_namesakes", rows=rows, max_degree=NAMESAKES_DEGREE)
+        rest = []
+        for row, candidate in zip(rows, candidates, strict=True):
+            if row["index"] not in contained:
+                rest.append({**row, "names": candidate.subject_names})
+        if rest:
+            matches = self._graph.read("sample/said_of_namesakes", rows=rest, max_degree=NAMESAKES_DEGREE)
             contained |= {row["index"] for row in matches}
-        accepted = []
-        for index, (fact, number, candidate) in enumerate(candidates):
-            if index not in contained:
-                accepted.append((fact, number, candidate.fact))
-        return by_number(tried, accepted)
+        return [candidate for index, candidate in enumerate(candidates) if index not in contained]
 
 
-# Facts, each with the tried numbers.
-_Tried: TypeAlias = Sequence[tuple[FactKey, Sequence[int]]]
-
-
-def _equivalent(relations: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
-    """Return the relations with a common wording by relation, including itself."""
+def equivalent_relations(words: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
+    """Return the relations that share a wording with each relation, including itself."""
     by_wording: defaultdict[str, set[str]] = defaultdict(set)
-    for relation, words in relations.items():
-        for wording in words:
+    for relation, wordings in words.items():
+        for wording in wordings:
             by_wording[wording].add(relation)
     equivalent = {}
-    for relation, words in relations.items():
-        equivalent[relation] = {relation}.union(*(by_wording[wording] for wording in words))
+    for relation, wordings in words.items():
+        equivalent[relation] = {relation}.union(*(by_wording[wording] for wording in wordings))
     return equivalent
 
 
@@ -266,30 +311,6 @@ def _changed(fact: AskedFact, replaced: str, **other: str) -> FalseFact:
     return FalseFact(replaced, **(own | other))
 
 
-def _names(label: str, aliases: Sequence[str]) -> list[str]:
-    return [name for name in (label, *aliases) if name.strip()]
-
-
-def _subject_names(fact: AskedFact) -> list[str]:
-    return _names(fact.subject_label, fact.subject_aliases)
-
-
-def _object_names(fact: AskedFact) -> list[str]:
-    return _names(fact.object_label, fact.object_aliases)
-
-
-def _of_all(key: FactKey, total: int, seed: Sequence[int]) -> PoolDraw[FalseFact]:
-    """Return draws from all entities; few are shuffled, so that none is missed."""
-    if total <= SHUFFLED_MEMBERS:
-        return PoolDraw.of_members(key, np.arange(total), seed)
-    return PoolDraw(key, generator_of(key, seed), None, None, total, 1.0)
-
-
-def _draw_all(draws: Sequence[PoolDraw[FalseFact]], count: int, test: Test[FalseFact]) -> list[list[FalseFact]]:
-    go_through(draws, count, test)
-    return [list(draw.accepted.values())[:count] for draw in draws]
-
-
 def _mixed(lists: Sequence[Sequence[FalseFact]], count: int, generator: np.random.Generator) -> list[FalseFact]:
     """Return ``count`` negatives, each from a list drawn at random among those with more."""
     rests = [list(reversed(negatives)) for negatives in lists]
@@ -299,3 +320,54 @@ def _mixed(lists: Sequence[Sequence[FalseFact]], count: int, generator: np.rando
         if rest:
             mixed.append(rest.pop())
     return mixed
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A relation with the kind of its objects: their types, or without types their datatype, empty for entities."""
+
+    relation: str
+    types: frozenset[str]
+    datatype: str
+
+    def leads_to(self, types: frozenset[str], datatype: str) -> bool:
+        """Return True for objects of this kind."""
+        return bool(self.types & types) if types else not self.types and self.datatype == datatype
+
+
+class _LinkedRelations:
+    """Relations between kinds of entities in one graph, cached. Samples of kinds do not depend on the seed."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._draws = PoolDraws(graph)
+        self._links: dict[tuple[Members, ...], frozenset[_Link]] = {}
+
+    def between(self, pools: Sequence[ObjectPool], objects: Sequence[Row]) -> list[set[str]]:
+        """Return the relations from each pool of subjects to the kind of each object, a row of ``sample/pools``."""
+        new = {"\n".join(id_ for _, id_ in pool.lists): pool for pool in pools if pool.lists not in self._links}
+        if new:
+            # These keys are of kinds instead of facts.
+            kinds = [FactKey("", kind) for kind in new]
+            drawn = self._draws.draw(kinds, new, KIND_MEMBERS, [_LINKS], lambda rows: self._members(rows, new))
+            for pool, members in zip(new.values(), drawn, strict=True):
+                self._links[pool.lists] = frozenset().union(*members)
+        relations = []
+        for pool, row in zip(pools, objects, strict=True):
+            types = frozenset(type_["id"] for type_ in row["types"])
+            relations.append(
+                {link.relation for link in self._links[pool.lists] if link.leads_to(types, row["datatype"])}
+            )
+        return relations
+
+    def _members(self, rows: _Tried, pools: Mapping[str, ObjectPool]) -> list[dict[int, frozenset[_Link]]]:
+        """Return the links of the members of each kind with these numbers."""
+        members = []
+        for key, numbers in rows:
+            types = [id_ for query, id_ in pools[key.fact].lists if query == "sample/members"]
+            members.append({"kind": key.fact, "types": types, "numbers": list(numbers)})
+        accepted = []
+        for row in self._graph.read("sample/links", rows=members):
+            links = (_Link(link["relation"], frozenset(link["types"]), link["datatype"]) for link in row["links"])
+            accepted.append((row["kind"], row["number"], frozenset(links)))
+        return by_number(rows, accepted)

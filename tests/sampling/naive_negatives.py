@@ -1,14 +1,14 @@
-"""Negatives of an enumerable graph, by the words of docs/methods/statements.md."""
+"""Negatives of an enumerable graph, by the words of kgprobe/sampling/statement_negatives.py."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kgprobe.records import Entity, Fact
 from tests.sampling.enumerable import enumerable
 
-# What each says; r2 and r3 say the same, and so do r3 and r4.
-RELATIONS = {
+# Wordings of relations; r2 and r3 share one, and so do r3 and r4. No fact has the last one.
+RELATIONS: Mapping[str, Collection[str]] = {
     "r0": set(),
     "r1": {"one"},
     "r2": {"two"},
@@ -21,7 +21,7 @@ Triple = tuple[str, str, str]
 
 
 def graph_of(seed: int) -> tuple[list[Entity], list[Fact]]:
-    """Entities with few names, so that many have one in common, and literals of two datatypes among them."""
+    """Return entities with few names, so that many have one in common, some of them literals of two datatypes."""
     people, facts = enumerable(seed, entities=26, facts=60, subjects=8)
     facts = [replace(fact, relation=f"r{number % 6}") for number, fact in enumerate(facts)]
     literals = [
@@ -32,32 +32,47 @@ def graph_of(seed: int) -> tuple[list[Entity], list[Fact]]:
     return [*people, *literals], [*facts, *dated]
 
 
-def alike(relation: str) -> set[str]:
-    return {relation} | {other for other, words in RELATIONS.items() if words & RELATIONS[relation]}
-
-
 class Naive:
-    """What a negative is, by the words of docs/methods/statements.md."""
+    """The definition, by loops over entities and facts.
 
-    def __init__(self, people: Sequence[Entity], facts: Sequence[Fact], max_degree: int) -> None:
-        self.by_id = {entity.id: entity for entity in people}
-        self.facts = facts
+    Attributes:
+        relations: wordings by relation.
+        max_degree: maximum number of facts of an object among which namesakes of the subject are searched.
+    """
+
+    def __init__(
+        self,
+        entities: Sequence[Entity],
+        facts: Sequence[Fact],
+        relations: Mapping[str, Collection[str]] = RELATIONS,
+        max_degree: int = 10**9,
+    ) -> None:
+        self.by_id = {entity.id: entity for entity in entities}
+        self.facts, self.relations, self.max_degree = facts, relations, max_degree
         self.degrees = Counter(fact.subject for fact in facts) + Counter(fact.object for fact in facts)
-        self.max_degree = max_degree
+        self.about: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        self.pointing_to: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        for fact in facts:
+            self.about[fact.subject, fact.relation].append(fact.object)
+            self.pointing_to[fact.object, fact.relation].append(fact.subject)
 
     def names(self, entity: str) -> set[str]:
         return {name for name in (self.by_id[entity].label, *self.by_id[entity].aliases) if name.strip()}
 
+    def alike(self, relation: str) -> set[str]:
+        own = set(self.relations.get(relation, ()))
+        return {relation} | {other for other, words in self.relations.items() if own & set(words)}
+
     def is_said(self, subject: str, relation: str, object_: str) -> bool:
-        """Of both; of a namesake of the object; of a namesake of the subject where the object has few facts."""
-        for fact in self.facts:
-            if fact.relation not in alike(relation):
-                continue
-            if fact.subject == subject and (fact.object == object_ or self.names(fact.object) & self.names(object_)):
-                return True
-            few = self.degrees[object_] <= self.max_degree
-            if few and fact.object == object_ and self.names(fact.subject) & self.names(subject):
-                return True
+        """Return True if the graph says it of both, of a namesake of the object, or of a namesake of the subject."""
+        few = self.degrees[object_] <= self.max_degree
+        for other in self.alike(relation):
+            for known in self.about[subject, other]:
+                if known == object_ or self.names(known) & self.names(object_):
+                    return True
+            for known in self.pointing_to[object_, other]:
+                if few and self.names(known) & self.names(subject):
+                    return True
         return False
 
     def like(self, entity: str, fallback: set[str]) -> set[str]:
@@ -70,36 +85,37 @@ class Naive:
     def entities(self, fact: Fact, entity: str, other: str, place: str, *, any_type: bool) -> Iterator[str]:
         same = [each for each in self.facts if each.relation == fact.relation]
         fallback = {each.object if place == "object" else each.subject for each in same}
-        literal = self.by_id[entity].datatype is None
-        everything = {each.id for each in self.by_id.values() if (each.datatype is None) == literal}
-        for rival in self.like(entity, fallback) if not any_type else everything:
-            named = self.by_id[rival].label.strip()
-            if named and rival not in (entity, other) and not self.names(rival) & self.names(entity):
+        is_literal = self.by_id[entity].datatype is not None
+        for rival in self.by_id if any_type else self.like(entity, fallback):
+            if (self.by_id[rival].datatype is not None) != is_literal or not self.by_id[rival].label.strip():
+                continue
+            if rival not in (entity, other) and not self.names(rival) & self.names(entity):
                 yield rival
 
     def linked(self, fact: Fact) -> set[str]:
-        subjects = {each.subject for each in self.facts if each.relation == fact.relation}
+        subjects = self.like(fact.subject, {each.subject for each in self.facts if each.relation == fact.relation})
         types = set(self.by_id[fact.object].types)
-
-        def is_like(other: Entity) -> bool:
-            own = self.by_id[fact.object].datatype
-            return bool(types & set(other.types)) if types else not other.types and other.datatype == own
-
-        return {
-            each.relation
-            for each in self.facts
-            if each.subject in self.like(fact.subject, subjects) and is_like(self.by_id[each.object])
-        }
+        own = self.by_id[fact.object].datatype
+        relations = set()
+        for each in self.facts:
+            other = self.by_id[each.object]
+            same_kind = types & set(other.types) if types else not other.types and other.datatype == own
+            if each.subject in subjects and same_kind:
+                relations.add(each.relation)
+        return relations
 
     def negatives(self, fact: Fact, place: str, *, any_type: bool) -> set[Triple]:
-        said = (fact.subject, fact.relation, fact.object)
+        if not (self.by_id[fact.subject].label.strip() and self.by_id[fact.object].label.strip()):
+            return set()
+        triples: list[Triple] = []
         if place == "relation":
-            triples = {(fact.subject, each, fact.object) for each in RELATIONS if each not in alike(fact.relation)}
-            triples = {each for each in triples if any_type or each[1] in self.linked(fact)}
+            used = {each.relation for each in self.facts} if any_type else self.linked(fact)
+            others = used & self.relations.keys() - self.alike(fact.relation)
+            triples += [(fact.subject, other, fact.object) for other in others]
         elif place == "object":
-            its = self.entities(fact, fact.object, fact.subject, place, any_type=any_type)
-            triples = {(*said[:2], rival) for rival in its}
+            rivals = self.entities(fact, fact.object, fact.subject, place, any_type=any_type)
+            triples += [(fact.subject, fact.relation, rival) for rival in rivals]
         else:
-            its = self.entities(fact, fact.subject, fact.object, place, any_type=any_type)
-            triples = {(rival, *said[1:]) for rival in its}
+            rivals = self.entities(fact, fact.subject, fact.object, place, any_type=any_type)
+            triples += [(rival, fact.relation, fact.object) for rival in rivals]
         return {triple for triple in triples if not self.is_said(*triple)}

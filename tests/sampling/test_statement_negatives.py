@@ -42,7 +42,7 @@ def test_all_negatives_are_found_and_nothing_else(
     monkeypatch.setattr(module, "NAMESAKES_DEGREE", 8)
     people, facts = graph_of(3)
     load(graph, WrittenSource(people, facts))
-    naive = Naive(people, facts, 8)
+    naive = Naive(people, facts, max_degree=8)
     keys = [FactKey(fact.subject, fact.id) for fact in facts]
     counts: Counter[str] = Counter()
     for place in ENDS:
@@ -86,9 +86,21 @@ def test_namesakes_of_both_ends_say_the_same(graph: Graph) -> None:
     assert drawn("object", FactKey("other 0", "f2")) == {("other 0", "in", "state 0"), ("other 0", "in", "state 2")}
 
 
+def test_few_literals_among_many_entities_are_all_found(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SHUFFLED_MEMBERS", 10)
+    entities = [Entity(f"e{n}", f"name {n}") for n in range(400)]
+    entities += [Entity(f"{n}", f"{n}", value=f"{n}", datatype="number") for n in range(3)]
+    load(graph, WrittenSource(entities, [Fact("f", "e0", "r", "0"), Fact("g", "e0", "r", "e1")]))
+    negatives = StatementNegatives(graph, {}, ["r"], any_type=True)
+    of_literal, of_entity = negatives.draw([FactKey("e0", "f"), FactKey("e0", "g")], 9, [0])
+    assert {negative.object for negative in of_literal} == {"1", "2"}
+    assert len({negative.object for negative in of_entity}) == 9
+
+
 def test_each_is_drawn_with_the_same_probability(graph: Graph) -> None:
     entities = [Entity(f"e{n}", f"name {n}", types=("t",)) for n in range(12)]
     facts = [Fact(f"f{n}", f"e{n}", "r", "e11") for n in range(4)]
+    facts += [Fact(f"g{n}", "e4", f"r{n}", "e5") for n in range(6)]
     load(graph, WrittenSource(entities, facts))
     negatives = StatementNegatives(graph, {}, ["r", *(f"r{n}" for n in range(6))], replace="any", any_type=True)
     key = FactKey("e0", "f0")
@@ -109,7 +121,7 @@ def test_each_is_drawn_with_the_same_probability(graph: Graph) -> None:
 
 
 def test_a_large_kind_shows_its_relations_in_a_sample(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgprobe.sampling.linked_relations.SAMPLE_SIZE", 5)
+    monkeypatch.setattr("kgprobe.sampling.statement_negatives.KIND_MEMBERS", 5)
     monkeypatch.setattr(pool_draws, "LISTED_MEMBERS", 0)
     monkeypatch.setattr(pool_draws, "LISTED_SHARE", 0)
     entities = [

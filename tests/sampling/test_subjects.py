@@ -10,8 +10,8 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact
 from kgprobe.sampling import pool_draws as module
+from kgprobe.sampling.distractors import other_subjects
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.subjects import other_subjects
 from tests.written_source import WrittenSource
 
 KINDS: Sequence[tuple[str, ...]] = [("city",), ("city", "port"), ("port",), ("river",), ()]

@@ -1,7 +1,4 @@
-"""Relations between kinds of entities, from the columns of all facts.
-
-:mod:`kgprobe.sampling.linked_relations` estimates them from a sample.
-"""
+"""Relations between kinds of entities, from the columns of all facts."""
 
 from functools import cached_property
 from typing import Any

@@ -1,12 +1,9 @@
 """Negatives of many facts, drawn from columns.
 
-The definition (docs/methods/statements.md) is that of :mod:`kgprobe.sampling.statement_negatives`. Draws depend only on
-the seed and a fact's id, not on the other facts or the engine. Two approximations are not necessary with columns:
-namesakes of the subject are found for objects with any number of facts, and the relations between two kinds come from
-all their members instead of a sample.
+The definition is that of :mod:`kgprobe.sampling.statement_negatives`, without the bounds of queries. Draws depend only
+on the seed and a fact's id, not on the other facts or the engine.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +17,7 @@ from kgprobe.sampling.columns.links import LinkedColumns, types_or
 from kgprobe.sampling.columns.said import Said, mixed
 from kgprobe.sampling.columns.unions import Bools, Unions, below, draw_members
 from kgprobe.sampling.lists import Lists, lists_of_rows
-from kgprobe.sampling.statement_negatives import ENDS, OBJECT, RELATION
+from kgprobe.sampling.statement_negatives import ENDS, OBJECT, RELATION, equivalent_relations
 
 # Separates the draw of the part from the draws of its replacement.
 _PLACE = 4
@@ -97,6 +94,11 @@ class ColumnNegatives:
     def _draw_part(self, place: str, facts: Int64s, bases: UInt64s, count: int) -> Int32s:
         """Draw replacements of a part, shape (facts, count); -1 if a fact has fewer."""
         columns = self._columns
+        stated = self._named[columns.subjects[facts]] & self._named[columns.objects[facts]]
+        if not stated.all():
+            replacements = np.full((len(facts), count), -1, dtype=np.int32)
+            replacements[stated] = self._draw_part(place, facts[stated], bases[stated], count)
+            return replacements
         if place == RELATION:
             unions = self._relations(facts)
         else:
@@ -223,12 +225,10 @@ def _mix_parts(drawn: Sequence[Int32s], bases: UInt64s, count: int) -> tuple[NDA
 
 def _alike(relation_ids: Sequence[str], words: Mapping[str, Collection[str]]) -> Lists[np.int32]:
     """Return the relations with a common wording by relation, including itself."""
-    by_wording: defaultdict[str, set[int]] = defaultdict(set)
-    for code, relation in enumerate(relation_ids):
-        for wording in words.get(relation, ()):
-            by_wording[wording].add(code)
+    codes = {relation: code for code, relation in enumerate(relation_ids)}
+    equivalent = equivalent_relations(words)
     rows = []
-    for code, relation in enumerate(relation_ids):
-        sets = (by_wording[wording] for wording in words.get(relation, ()))
-        rows.append(sorted({code}.union(*sets)))
+    for relation in relation_ids:
+        alike = equivalent.get(relation, {relation})
+        rows.append(sorted(codes[other] for other in alike if other in codes))
     return lists_of_rows(rows, np.int32)
