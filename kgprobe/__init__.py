@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from kgprobe.api.example_studies import study_examples, study_noisy_examples, study_prompting
     from kgprobe.api.graph_pictures import draw_graph
     from kgprobe.api.graph_rates import estimate_rates
-    from kgprobe.api.judged_graphs import judged_graph
-    from kgprobe.api.judging import evaluate_judge, open_judge, train_judge
+    from kgprobe.api.judging import evaluate_judge, judge_graph, judged_graph, open_judge, train_judge
     from kgprobe.api.kept_results import kept_results
     from kgprobe.api.loading import load, propose_mapping
     from kgprobe.api.measure_studies import study_calibration, study_robustness
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from kgprobe.api.sampling_study import study_sampling
     from kgprobe.api.statement_samples import sample_statements
     from kgprobe.api.studies import study_distractor_count, study_scaling, study_sentences, study_strategies
-    from kgprobe.api.sweeps import judge_graph
     from kgprobe.api.templates import check_templates, convert_patterns, list_templates, write_templates
     from kgprobe.api.training import TrainerCallback
     from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
@@ -88,9 +86,10 @@ _DOOR = {
     ),
     "kgprobe.api.graph_pictures": ("draw_graph",),
     "kgprobe.api.graph_rates": ("estimate_rates",),
-    "kgprobe.api.judged_graphs": ("judged_graph",),
     "kgprobe.api.judging": (
         "evaluate_judge",
+        "judge_graph",
+        "judged_graph",
         "open_judge",
         "train_judge",
     ),
@@ -131,7 +130,6 @@ _DOOR = {
         "study_scaling",
         "study_strategies",
     ),
-    "kgprobe.api.sweeps": ("judge_graph",),
     "kgprobe.api.templates": (
         "check_templates",
         "convert_patterns",

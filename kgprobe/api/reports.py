@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from kgprobe.api.comparing import Stored, answers_of, compare, find_gap, open_result
-from kgprobe.api.judged_graphs import judged_graph
+from kgprobe.api.judging import judged_graph
 from kgprobe.api.measuring import is_path, open_measurement
 from kgprobe.api.rounds import open_run, runs_of
 from kgprobe.arguments import whole_number

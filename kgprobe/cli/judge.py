@@ -1,6 +1,5 @@
 """``kgprobe judge``: predict a model's answers to all statements of a graph from its hidden states."""
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -200,8 +199,7 @@ def predict(
     kgprobe judge predict JUDGE --shard 1/4 --name whole
     kgprobe judge predict JUDGE --ray 8
     """  # noqa: D301
-    from kgprobe.api.judging import open_judge
-    from kgprobe.api.sweeps import judge_graph
+    from kgprobe.api.judging import judge_graph, open_judge
     from kgprobe.servers.opening import open_graph
 
     trained = open_judge(judge_name)
@@ -220,14 +218,9 @@ def predict(
                 callbacks=callbacks,
                 **given,
             )
-    swept = sweep.swept
     if sweep.judged is None:
-        where = f"{swept.done:,} of {swept.facts:,} facts"
-        report_end(swept.stopped, None, where, "Repeat the command to continue.")
-        content = {"folder": str(sweep.folder), "facts": swept.facts, "done": swept.done, "complete": False}
-        click.echo(json.dumps(content) if as_json else f"{where} are judged, in {sweep.folder}.")
-    else:
-        render(sweep.judged, as_json)
+        report_end(sweep.swept.stopped, None, sweep.progress(), "Repeat the command to continue.")
+    render(sweep, as_json)
 
 
 @judge.command(cls=OptionsFirst)
@@ -257,7 +250,7 @@ def show(sweep: str, labels: str | None, raw: bool, types: int, as_json: bool) -
     kgprobe judge show SWEEP
     kgprobe judge show SWEEP --labels LABELS --json
     """  # noqa: D301
-    from kgprobe.api.judged_graphs import judged_graph
+    from kgprobe.api.judging import judged_graph
 
     render(judged_graph(sweep, labels, raw=raw, types=types), as_json)
 

@@ -1,31 +1,26 @@
 """The judge: a classifier on hidden states that predicts a model's answers to statements without asking it.
 
 *Evaluating the Factuality of Large Language Models using Large-Scale Knowledge Graphs*; docs/methods/judge.md. Labels
-of some thousand statements are the model's own answers (:mod:`.labelled`). Judges of every layer are trained on them
+of some thousand statements are the model's own answers (:mod:`.labels`). Judges of every layer are trained on them
 and compared on statements of other entities and relations (:mod:`.training`). The best one predicts for the whole
 graph.
 """
 
 from dataclasses import dataclass
 
+from kgprobe.errors import ArgumentError
 from kgprobe.options import option
 from kgprobe.sampling.statement_negatives import REPLACED
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkOptions:
-    """Options of the network; the defaults are the paper's (section 4) except the width, which it does not give."""
+class JudgeOptions:
+    """Options of training a judge; the network's defaults are the paper's (section 4), except the missing width."""
 
     units: int = option(256, "Units of the hidden layer.", minimum=1)
     epochs: int = option(100, "Epochs.", minimum=1)
     learning_rate: float = option(1e-4, "Learning rate (Adam).", minimum=0.0)
     batch_size: int = option(8, "Batch size.", minimum=1)
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeOptions(NetworkOptions):
-    """Options of training a judge on labels."""
-
     layers: tuple[int, ...] = option((), "Read this layer; repeatable.", metavar="N", shown_default="all", minimum=0)
     test_size: float = option(0.3, "Share of the facts held out for testing.", minimum=0.0, maximum=1.0)
     holdout: float = option(
@@ -45,6 +40,13 @@ class JudgeOptions(NetworkOptions):
     encoder_epochs: int = option(5, "Epochs of the prompt encoder.", minimum=1)
     encoder_learning_rate: float = option(2e-5, "Learning rate of the prompt encoder (AdamW).", minimum=0.0)
     encoder_batch_size: int = option(8, "Batch size of the prompt encoder.", minimum=1)
+
+    def __post_init__(self) -> None:
+        """Raise an ArgumentError for a share that leaves no statements."""
+        for name in ("test_size", "holdout"):
+            share = getattr(self, name)
+            if not 0 < share < 1:
+                raise ArgumentError(name, f"is {share}; expected a share between 0 and 1.")
 
 
 @dataclass(frozen=True, slots=True)

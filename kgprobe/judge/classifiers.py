@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.judge import NetworkOptions
+from kgprobe.judge import JudgeOptions
 from kgprobe.probes.confidence import normalized
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 
@@ -162,14 +162,14 @@ def fit_linear_probe(states: Floats, answers: Integers, *, strength: float) -> L
     )
 
 
-def fit_network(states: Floats, answers: Integers, options: NetworkOptions, *, seed: int) -> Network:
+def fit_network(states: Floats, answers: Integers, options: JudgeOptions, *, seed: int) -> Network:
     """Fit the network by gradient descent: Adam on the cross-entropy.
 
     Cost: epochs × statements / batch steps of some 0.2 ms.
 
     Args:
         states, answers: as of :func:`fit_linear_probe`.
-        options: see :class:`NetworkOptions`.
+        options: see :class:`~kgprobe.judge.JudgeOptions`.
         seed: seed of the order of statements and of the initial weights.
     """
     import torch

@@ -4,7 +4,7 @@ Each shard contains a range of facts and appears when it is complete, so an exis
 the shards as a stream. docs/methods/judged-graphs.md.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgprobe.errors import KgprobeError
-from kgprobe.files import read_json
+from kgprobe.files import read_json, replacing
 from kgprobe.running.claims import CONFIG
 from kgprobe.running.predictions import shard_path
 
@@ -96,7 +96,7 @@ class PredictionJudge(msgspec.Struct, frozen=True):
         kind: kind of its classifier.
         reader: description of the model whose hidden states it reads.
         aside: share of the labels' facts that were held out from training.
-        seed: seed of this choice, see :func:`kgprobe.judge.labelled.set_aside`.
+        seed: seed of this choice, see :func:`kgprobe.judge.labels.set_aside`.
         labels: name of the folder of its training labels.
     """
 
@@ -153,6 +153,12 @@ def read_names(folder: Path) -> dict[str, str]:
         return read_json(folder / NAMES, dict[str, str], "Delete it; relations and types are then shown by their ids.")
     except FileNotFoundError:
         return {}
+
+
+def write_names(folder: Path, names: Mapping[str, str]) -> None:
+    """Write the names of relations and types, except empty ones."""
+    with replacing(folder / NAMES) as unfinished:
+        unfinished.write_bytes(msgspec.json.encode({id_: name for id_, name in names.items() if name}))
 
 
 def stream_judged_facts(

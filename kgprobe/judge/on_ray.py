@@ -9,7 +9,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,16 +20,15 @@ from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError, how_to_install
 from kgprobe.judge.whole_graph import PredictionPlan
-from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop
+from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.predictions import (
     LOOK_SECONDS,
+    WHOLE,
     PredictedShards,
     Shards,
     ShardShare,
-    count_shards,
-    lock_share,
+    finish_shards,
     make_shard,
-    missing_shards,
 )
 
 # Seconds for a cluster to answer.
@@ -86,7 +85,7 @@ def predict_on_ray(
     plan: PredictionPlan,
     workers: int,
     *,
-    share: ShardShare | None = None,
+    share: ShardShare = WHOLE,
     callbacks: Callbacks = NO_CALLBACKS,
 ) -> PredictedShards:
     """Run :func:`kgprobe.running.predictions.predict_shards` on the Ray cluster of ``RAY_ADDRESS``, or on this machine.
@@ -102,31 +101,18 @@ def predict_on_ray(
     check_ray()
     if plan.local is None:
         raise KgprobeError("Workers load the model by its name, so it cannot be a model object; pass its spec.")
-    chosen = share or ShardShare()
-    with lock_share(folder, config, chosen):
-        stopped = _predict(folder, shards, plan, workers, chosen, callbacks)
-    return count_shards(folder, shards, stopped)
+    return finish_shards(folder, config, shards, partial(_predict, workers, (plan, folder, shards)), share, callbacks)
 
 
-def _predict(
-    folder: Path, shards: Shards, plan: PredictionPlan, workers: int, share: ShardShare, callbacks: Callbacks
-) -> Stop:
-    missing = missing_shards(folder, shards.numbers_of(share))
-    own = shards.facts_of(share)
-    done = own - sum(len(shards.places(number)) for number in missing)
-    callbacks.on_start(Start(shards.facts, done, own))
+def _predict(workers: int, arguments: tuple[Any, ...], missing: list[int]) -> Generator[int]:
+    """Yield the numbers of shards as workers finish them."""
     if not missing:
-        return Stop.DONE
+        return
     with _cluster(workers) as ray:
         try:
-            for number in _make_shards(ray, missing, (plan, folder, shards), workers):
-                done += len(shards.places(number))
-                callbacks.on_batch(Batch((), done))
-                if callbacks.should_stop() and done < own:
-                    return Stop.ASKED_TO
+            yield from _make_shards(ray, missing, arguments, workers)
         except ray.exceptions.RayError as error:
             raise KgprobeError(f"A worker failed: {_reason(error)}") from error
-    return Stop.DONE
 
 
 @contextmanager
@@ -167,7 +153,7 @@ def _no_cluster(error: Exception) -> str:
     return f"Ray does not start on this machine: {fault}. Try again with fewer workers, or judge without Ray."
 
 
-def _make_shards(ray: Any, missing: list[int], arguments: tuple[Any, ...], workers: int) -> Iterator[int]:
+def _make_shards(ray: Any, missing: list[int], arguments: tuple[Any, ...], workers: int) -> Generator[int]:
     """Yield the numbers of shards as they are finished."""
     import ray.data
 

@@ -7,7 +7,7 @@ embeddings before every statement, and is trained on the loss of the answers' wo
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,10 @@ class VirtualPrompt:
     instruction_loss: float
     instruction_tokens: int
     learned: int
+
+    def record(self) -> dict[str, Any]:
+        """Return the results of learning, for the judge's file."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "virtual"}
 
 
 @dataclass(frozen=True, slots=True)

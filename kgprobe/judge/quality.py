@@ -87,6 +87,14 @@ class Quality:
     answers: tuple[AnswerQuality, ...]
     reliability: tuple[Reliability, ...]
 
+    def by_answer(self) -> dict[str, dict[str, int]]:
+        """Return the rows of the confusion matrix that have statements, by the model's answer and the predicted one."""
+        rows = {}
+        for given, counts in zip(JUDGEMENTS, self.confusion, strict=True):
+            if any(counts):
+                rows[given] = dict(zip(JUDGEMENTS, counts, strict=True))
+        return rows
+
 
 def quality_of(given: Integers, probabilities: Doubles) -> Quality:
     """Return the quality of probabilities as predictions of the model's answers.

@@ -1,22 +1,32 @@
-"""Comparison of judges of every layer, and training of the best one.
+"""Training of a judge on labels, and its evaluation.
 
 The layer, the regularization, and the choice between the paper's network and a linear probe are decided by
 cross-validation on the training statements, with folds by entity. The chosen judge is then evaluated on held-out
-statements (:mod:`.splits`).
+statements (:mod:`.labels`).
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
-from kgprobe.judge import NetworkOptions
+from kgprobe.judge import JudgeOptions
 from kgprobe.judge.classifiers import Classifier, Doubles, Floats, Integers, fit_linear_probe, fit_network
-from kgprobe.judge.quality import Quality, quality_of
-from kgprobe.judge.splits import Splits
+from kgprobe.judge.files import Judge
+from kgprobe.judge.labels import LabelledStatements, Splits, TrainingLabels, pick
+from kgprobe.judge.prompt_encoder import check_peft, learn_virtual_prompt
+from kgprobe.judge.prompts import StatePrompt, prompt_for, read_statements, word_probabilities
+from kgprobe.judge.quality import Quality, QualityComparison, compare_quality, quality_of
+from kgprobe.models.states.layers import layer_count
 from kgprobe.probes.statements.metrics import JUDGEMENTS
+from kgprobe.running.identity import versions
+
+if TYPE_CHECKING:
+    from kgprobe.models.scoring.scorer import Scorer
+
+OnProgress = Callable[[int, int], None]
 
 # Candidate inverse regularization strengths.
 _STRENGTHS = (1e-4, 1e-3, 1e-2)
@@ -25,33 +35,48 @@ _FOLDS = 3
 _FEWEST = 10
 
 
-@dataclass(frozen=True, slots=True)
-class LayerJudged:
+def no_progress(done: int, total: int) -> None:
+    """Ignore progress."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitQualities:
+    """Quality on each split of the labelled statements.
+
+    Attributes:
+        folds: quality on the training statements, in cross-validation if it is of a classifier.
+        other_entities, other_relations: quality on held-out statements, after training on all training statements;
+            None if there are no such statements.
+    """
+
+    folds: Quality
+    other_entities: Quality | None = None
+    other_relations: Quality | None = None
+
+    def by_split(self) -> dict[str, Quality]:
+        """Return the qualities by the short name of the split, without missing ones."""
+        qualities = {"folds": self.folds, "entities": self.other_entities, "relations": self.other_relations}
+        return {name: quality for name, quality in qualities.items() if quality is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerJudged(SplitQualities):
     """Results of a linear probe of one layer.
 
     Attributes:
         layer: its number.
         strength: the best inverse regularization strength.
-        folds: quality in cross-validation on the training statements.
-        other_entities, other_relations: quality of a probe trained on all training statements; None if there are no
-            such statements.
     """
 
     layer: int
     strength: float
-    folds: Quality
-    other_entities: Quality | None
-    other_relations: Quality | None
 
 
-@dataclass(frozen=True, slots=True)
-class KindJudged:
-    """Results of one kind of classifier at the chosen layer; attributes as of :class:`LayerJudged`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindJudged(SplitQualities):
+    """Results of one kind of classifier at the chosen layer."""
 
     kind: str
-    folds: Quality
-    other_entities: Quality | None
-    other_relations: Quality | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +97,134 @@ class Trained:
     kinds: tuple[KindJudged, ...]
 
 
-def train_judge(
+@dataclass(frozen=True, slots=True)
+class LearnedJudge:
+    """A judge with the results of its training.
+
+    Attributes:
+        judge: the judge.
+        trained: candidates that it was selected from.
+        splits: split of the statements.
+        baseline: quality of the answer words' probabilities.
+    """
+
+    judge: Judge
+    trained: Trained
+    splits: Splits
+    baseline: SplitQualities
+
+
+def learn_judge(
+    scorer: "Scorer",
+    data: TrainingLabels,
+    words: Sequence[str],
+    *,
+    on_encoder: OnProgress = no_progress,
+    on_states: OnProgress = no_progress,
+    on_training: OnProgress = no_progress,
+) -> LearnedJudge:
+    """Train a judge on the training set of labels.
+
+    Args:
+        scorer: the model whose hidden states are read.
+        words: words of the answers, in the order of ``JUDGEMENTS``.
+        on_encoder, on_states, on_training: called with finished and total numbers.
+
+    Raises:
+        KgprobeError: the hidden states are not readable, or the prompt encoder cannot be trained.
+    """
+    options, seed, learned, splits = data.options, data.seed, data.learned, data.splits
+    prompt = prompt_for(data.labels.config["described"], scorer)
+    virtual, encoder = None, None
+    if options.prompt_encoder:
+        # Only the training set of the classifiers, so that the other splits are held out for both.
+        own = learned.part(splits.train)
+        encoded = learn_virtual_prompt(
+            scorer, prompt, own.texts, own.answers, words, options, seed=seed, on_progress=on_encoder
+        )
+        virtual, encoder = encoded.virtual, encoded.record()
+    layers = sorted(set(options.layers)) or list(range(1, layer_count(scorer.model) + 1))
+    states, kept = _read_states(scorer, prompt, learned, layers, on_states, virtual)
+    learned, splits = learned.part(kept), splits.kept(kept)
+    trained = choose_classifier(
+        states, learned.answers, learned.heads, splits, layers, options, seed=seed, on_progress=on_training
+    )
+    by_words = word_probabilities(scorer, prompt, learned.texts, words)
+    train_quality = quality_of(learned.answers[splits.train], by_words[splits.train])
+    baseline = SplitQualities(folds=train_quality, **_held_out(learned.answers, splits, by_words.__getitem__))
+    training = {
+        "labels": data.labels.name,
+        "options": asdict(options),
+        "seed": seed,
+        "labelled": len(data.statements.texts),
+        "unlabelled": data.statements.unlabelled,
+        "statements": {name: len(places) for name, places in splits.sides().items()},
+        "entities": sorted({*learned.heads, *learned.tails}),
+        "layers": [asdict(candidate) for candidate in trained.layers],
+        "kinds": [asdict(candidate) for candidate in trained.kinds],
+        "baseline": asdict(baseline),
+        "prompt_encoder": encoder,
+        "versions": versions(),
+    }
+    labels = dict(data.labels.config)
+    judge = Judge(trained.classifier, trained.layer, prompt, scorer.describe(), labels, training, virtual)
+    return LearnedJudge(judge, trained, splits, baseline)
+
+
+def evaluate_on(
+    judge: Judge, scorer: "Scorer", statements: LabelledStatements, words: Sequence[str]
+) -> tuple[QualityComparison, QualityComparison | None]:
+    """Return the quality on statements, and on those without entities of the training set; None without any of these.
+
+    Args:
+        words: answer words of the baseline.
+    """
+    states, kept = _read_states(scorer, judge.prompt, statements, [judge.layer], no_progress, judge.virtual)
+    statements = statements.part(kept)
+    predicted = judge.classifier.probabilities(states[:, 0])
+    by_words = word_probabilities(scorer, judge.prompt, statements.texts, words)
+    learned = set(judge.training["entities"])
+    ends = zip(statements.heads, statements.tails, strict=True)
+    held_out = np.flatnonzero([learned.isdisjoint(pair) for pair in ends])
+
+    def compare(places: Integers) -> QualityComparison:
+        facts = pick(statements.facts, places)
+        return compare_quality(statements.answers[places], predicted[places], by_words[places], facts)
+
+    return compare(np.arange(len(statements.texts))), compare(held_out) if len(held_out) else None
+
+
+def _read_states(
+    scorer: "Scorer",
+    prompt: StatePrompt,
+    statements: LabelledStatements,
+    layers: Sequence[int],
+    on_progress: OnProgress,
+    virtual: Floats | None,
+) -> tuple[Floats, Integers]:
+    """Return hidden states, shape (statements, layers, size), and the places of statements that fit the context."""
+    done, count = 0, len(statements.texts)
+
+    def progress(more: int) -> None:
+        nonlocal done
+        done += more
+        on_progress(done, count)
+
+    read = read_statements(scorer.states(layers), prompt, statements.texts, progress, virtual)
+    kept = np.setdiff1d(np.arange(count), list(read.reasons))
+    return (read.values if len(kept) == count else read.values[kept]), kept
+
+
+def choose_classifier(
     states: Floats,
     answers: Integers,
     subjects: Sequence[str],
     splits: Splits,
     layers: Sequence[int],
-    network_options: NetworkOptions,
+    options: JudgeOptions,
     *,
     seed: int,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: OnProgress = no_progress,
 ) -> Trained:
     """Choose a layer and a kind of classifier, evaluate them, and train on all statements.
 
@@ -93,7 +236,7 @@ def train_judge(
         subjects: subjects of the statements; each subject is in one fold.
         splits: training and held-out statements.
         layers: their numbers.
-        network_options: options of the network.
+        options: options of the network.
         seed: random seed.
         on_progress: called with the number of finished steps, and their total.
 
@@ -114,16 +257,16 @@ def train_judge(
         return fit_linear_probe(at_layer[places], answers[places], strength=chosen.strength)
 
     def network(places: Integers) -> Classifier:
-        return fit_network(at_layer[places], answers[places], network_options, seed=seed)
+        return fit_network(at_layer[places], answers[places], options, seed=seed)
 
-    probabilities = _out_of_fold(network, at_layer, train, folds)
+    folds_quality = quality_of(answers[train], _out_of_fold(network, at_layer, train, folds))
     on_progress(steps - 1, steps)
     whole = network(train)
+    of_network = _held_out(answers, splits, lambda places: whole.probabilities(at_layer[places]))
+    of_linear = {"other_entities": chosen.other_entities, "other_relations": chosen.other_relations}
     kinds = (
-        KindJudged("linear", chosen.folds, chosen.other_entities, chosen.other_relations),
-        KindJudged(
-            "network", quality_of(answers[train], probabilities), *_held_out_quality(whole, at_layer, answers, splits)
-        ),
+        KindJudged(kind="linear", folds=chosen.folds, **of_linear),
+        KindJudged(kind="network", folds=folds_quality, **of_network),
     )
     better = min(kinds, key=lambda kind: kind.folds.log_loss)
     everything = np.arange(len(answers))
@@ -132,34 +275,28 @@ def train_judge(
     return Trained(chosen.layer, classifier, tuple(judged), kinds)
 
 
-def _evaluate_layer(
-    layer: int, states: Floats, answers: Integers, splits: Splits, folds: NDArray[np.int64]
-) -> LayerJudged:
+def _evaluate_layer(layer: int, states: Floats, answers: Integers, splits: Splits, folds: Integers) -> LayerJudged:
     train = splits.train
-    qualities = []
+    qualities = {}
     for strength in _STRENGTHS:
 
         def fit(places: Integers, strength: float = strength) -> Classifier:
             return fit_linear_probe(states[places], answers[places], strength=strength)
 
-        qualities.append(quality_of(answers[train], _out_of_fold(fit, states, train, folds)))
-    best = min(range(len(qualities)), key=lambda number: qualities[number].log_loss)
-    whole = fit_linear_probe(states[train], answers[train], strength=_STRENGTHS[best])
-    return LayerJudged(layer, _STRENGTHS[best], qualities[best], *_held_out_quality(whole, states, answers, splits))
+        qualities[strength] = quality_of(answers[train], _out_of_fold(fit, states, train, folds))
+    best = min(qualities, key=lambda strength: qualities[strength].log_loss)
+    whole = fit_linear_probe(states[train], answers[train], strength=best)
+    held_out = _held_out(answers, splits, lambda places: whole.probabilities(states[places]))
+    return LayerJudged(layer=layer, strength=best, folds=qualities[best], **held_out)
 
 
-def _held_out_quality(
-    classifier: Classifier, states: Floats, answers: Integers, splits: Splits
-) -> tuple[Quality | None, Quality | None]:
-    def quality(places: Integers) -> Quality | None:
-        return quality_of(answers[places], classifier.probabilities(states[places])) if len(places) else None
-
-    return quality(splits.other_entities), quality(splits.other_relations)
+def _held_out(answers: Integers, splits: Splits, probabilities: Callable[[Integers], Doubles]) -> Mapping[str, Quality]:
+    """Return the quality of probabilities on held-out statements, by split, without empty splits."""
+    places = {"other_entities": splits.other_entities, "other_relations": splits.other_relations}
+    return {name: quality_of(answers[part], probabilities(part)) for name, part in places.items() if len(part)}
 
 
-def _out_of_fold(
-    fit: Callable[[Integers], Classifier], states: Floats, train: Integers, folds: NDArray[np.int64]
-) -> Doubles:
+def _out_of_fold(fit: Callable[[Integers], Classifier], states: Floats, train: Integers, folds: Integers) -> Doubles:
     """Return cross-validated probabilities of the training statements."""
     probabilities = np.empty((len(train), len(JUDGEMENTS)))
     for fold in range(_FOLDS):
@@ -168,26 +305,30 @@ def _out_of_fold(
     return probabilities
 
 
+def check_training(data: TrainingLabels) -> None:
+    """Raise a KgprobeError if a judge cannot be trained on these labels, before its model is loaded."""
+    choose_folds(data.learned.answers, data.learned.heads, data.splits.train, data.seed)
+    if data.options.prompt_encoder:
+        check_peft()
+
+
 def choose_folds(answers: Integers, subjects: Sequence[str], train: Integers, seed: int) -> Integers:
     """Return the fold of each training statement, shape (training statements,); each subject is in one fold.
 
-    Arguments and errors as of :func:`train_judge`; ``train`` are the places of the training statements.
+    Arguments and errors as of :func:`choose_classifier`; ``train`` are the places of the training statements.
     """
-    _check(answers[train])
-    return _folds(np.array([subjects[place] for place in train], dtype=object), answers[train], seed)
-
-
-def _folds(subjects: NDArray[np.object_], answers: Integers, seed: int) -> Integers:
     from sklearn.model_selection import StratifiedGroupKFold
 
-    names = len(set(subjects.tolist()))
+    answers, groups = answers[train], np.array(pick(subjects, train), dtype=object)
+    _check(answers)
+    names = len(set(groups.tolist()))
     if names < _FOLDS:
         raise KgprobeError(
             f"The training statements have {names} subjects; at least {_FOLDS} are needed. Label more facts."
         )
     folds = np.empty(len(answers), dtype=np.int64)
     splitter = StratifiedGroupKFold(_FOLDS, shuffle=True, random_state=seed)
-    for number, (outside, inside) in enumerate(splitter.split(np.zeros((len(answers), 1)), answers, subjects)):
+    for number, (outside, inside) in enumerate(splitter.split(np.zeros((len(answers), 1)), answers, groups)):
         if len(set(answers[outside].tolist())) == 1:
             raise KgprobeError(
                 "All answers but those of one kind belong to a few subjects, so cross-validation is impossible. Label"

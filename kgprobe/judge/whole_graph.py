@@ -5,25 +5,34 @@ queried; its columns suffice.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.reversal import reversal_of
+from kgprobe.graph.state import graph_state
+from kgprobe.judge import SweepOptions
 from kgprobe.judge.files import Judge, check_judge
-from kgprobe.judge.judged_facts import SCHEMA, PredictionSettings
-from kgprobe.judge.labelled import pick
+from kgprobe.judge.judged_facts import SCHEMA, PredictionSettings, write_names
+from kgprobe.judge.labels import pick
 from kgprobe.judge.prompts import read_statements
-from kgprobe.models.model import Models
+from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
-from kgprobe.probes.statements.words import StatementWords
+from kgprobe.probes.statements.words import StatementWords, statement_relations
 from kgprobe.progress import share_counter
-from kgprobe.sampling.columns.graph_columns import GraphColumns, Int64s, columns_of
-from kgprobe.sampling.columns.said import Said, mixed, said_of
+from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.running.identity import versions
+from kgprobe.running.predictions import PredictedShards, Shards, ShardShare, predict_shards, shards_of
+from kgprobe.sampling.columns.graph_columns import GraphColumns, Int64s, columns_of, kept_columns
+from kgprobe.sampling.columns.said import Said, kept_said, mixed, said_of
 from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, NegativeArrays
 from kgprobe.sampling.columns.unions import below
 from kgprobe.sampling.seeded_order import seeded_number
@@ -270,3 +279,113 @@ class PredictionPlan:
             scorer = Models().open(self.model, self.local).local_scorer()
         columns, said = columns_of(self.columns), said_of(self.said)
         return GraphJudge(self.judge, scorer, columns, said, self.words, self.settings)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPredictions:
+    """Predictions for a graph, ready to begin.
+
+    Attributes:
+        plan: judge, model and files.
+        scorer: the model.
+        shards: division of the facts.
+        config: settings that the predictions depend on.
+    """
+
+    plan: PredictionPlan
+    scorer: "Scorer"
+    shards: Shards
+    config: Mapping[str, Any]
+
+    def run(
+        self, folder: Path, share: ShardShare, workers: int | None, callbacks: Callbacks = NO_CALLBACKS
+    ) -> PredictedShards:
+        """Make the missing shards of a share in a folder.
+
+        Args:
+            workers: number of Ray workers; None predicts in this process.
+
+        Raises:
+            KgprobeError: see :func:`~kgprobe.running.predictions.predict_shards`.
+        """
+        from kgprobe.judge.on_ray import predict_on_ray
+
+        if workers is None:
+            make = self.plan.open(self.scorer).predict
+            swept = predict_shards(folder, self.config, self.shards, make, share=share, callbacks=callbacks)
+        else:
+            swept = predict_on_ray(
+                folder, self.config, self.shards, self.plan, workers, share=share, callbacks=callbacks
+            )
+        write_names(folder, columns_of(self.plan.columns).type_labels() | dict(self.plan.words.labels))
+        return swept
+
+
+def prepare_predictions(
+    graph: Graph,
+    judge: Judge,
+    model: Model,
+    options: SweepOptions,
+    *,
+    relations: Sequence[str],
+    as_of: int | None,
+    seed: int,
+) -> GraphPredictions:
+    """Load the model and read the graph's columns.
+
+    Args:
+        relations: ids of relations; empty means those of the judge's labels if these are of the same graph, else all.
+        as_of: date of the facts, ``yyyymmdd``; None is that of the labels.
+
+    Raises:
+        KgprobeError: the model is not the judge's, or the graph has no facts to judge.
+    """
+    labels, state, words = judge.labels, graph_state(graph), StatementWords.of(graph)
+    if not relations and not options.all_relations and labels["graph"] == state:
+        relations = labels["relations"]
+    replace, any_type = options.replace, options.any_type
+    if replace is None:
+        replace = labels["options"]["replace"]
+        any_type = any_type or labels["options"]["any_type"]
+    settings = PredictionSettings(
+        relations=tuple(id_ for id_ in statement_relations(graph, relations) if words.templates(id_, False)),
+        as_of=labels["as_of"] if as_of is None else as_of,
+        negatives=options.negatives,
+        replace=replace,
+        any_type=any_type,
+        seed=seed,
+    )
+    scorer = model.local_scorer()
+    model.refresh()
+    check_judge(judge, scorer)
+    plan = PredictionPlan(judge, model.name, model.local, kept_columns(graph), kept_said(graph), words, settings)
+    facts = len(columns_of(plan.columns).askable(settings.relations, settings.as_of))
+    if not facts:
+        raise KgprobeError(
+            f"The graph has no facts to judge: none of {', '.join(settings.relations)} is current at {settings.as_of}"
+            " with names of subject and object."
+        )
+    shards = shards_of(facts)
+    config = {
+        "facts": shards.facts,
+        "shards": shards.count,
+        "shard_size": shards.size,
+        "settings": msgspec.to_builtins(settings),
+        "statements": words.present,
+        "judge": {
+            "digest": judge.digest(),
+            "answers_of": judge.answers_of,
+            "layer": judge.layer,
+            "kind": judge.classifier.kind,
+            "reader": scorer.describe()["name"],
+            "aside": judge.training["options"]["test_size"],
+            "seed": judge.training["seed"],
+            "labels": judge.training["labels"],
+        },
+        "reader": scorer.describe(),
+        "prompt": asdict(judge.prompt),
+        "versions": versions(),
+        "graph": state,
+        "reversed": reversal_of(graph) is not None,
+    }
+    return GraphPredictions(plan, scorer, shards, config)

@@ -3,27 +3,62 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from kgprobe.judge.files import FILE, Judge
+from kgprobe.judge.labels import LabelledStatements
 from kgprobe.judge.quality import Quality, QualityComparison
-from kgprobe.judge.splits import Splits
-from kgprobe.judge.training import LayerJudged, Trained
+from kgprobe.judge.training import LayerJudged, LearnedJudge, SplitQualities, evaluate_on
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.report.plots import HeatMap, Line, Plot
 from kgprobe.report.plots_page import write_plots_page
-from kgprobe.results.result import Result
+from kgprobe.results.result import Heading, Result, ResultRow, row_dicts, row_table
 from kgprobe.sanitize import counted
-from kgprobe.stats.proportions import share
-from kgprobe.tables import Table, flat_row
+from kgprobe.stats.proportions import Share, share
+from kgprobe.tables import Table
 
+if TYPE_CHECKING:
+    from kgprobe.models.scoring.scorer import Scorer
+
+_WORDS = "words"
+_SPLITS = ("folds", "entities", "relations")
 _MEANINGS = (
     "*folds*: cross-validation on the training set; *entities* and *relations*: statements with entities, or"
     " relations, that are not in the training set."
 )
 
 
-_WORDS = "words"
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class QualityRow(ResultRow):
+    """Quality of a judge, or of the words' probabilities, on some statements.
+
+    Attributes:
+        layer: layer of the judge's hidden states; None for the words.
+        judge: the judge, or the words.
+        statements: the statements.
+        count, accuracy, macro_f1, auroc, log_loss, calibration_error: as of
+            :class:`~kgprobe.judge.quality.Quality`.
+    """
+
+    layer: int | None
+    judge: Annotated[str, Heading("judge")]
+    statements: Annotated[str, Heading("of")]
+    count: Annotated[int, Heading("statements")]
+    accuracy: Annotated[Share, Heading("accuracy")]
+    macro_f1: Annotated[float, Heading("F1", _rounded)]
+    auroc: Annotated[float | None, Heading("AUROC", _rounded)]
+    log_loss: Annotated[float, Heading("log loss", _rounded)]
+    calibration_error: Annotated[float, Heading("calibration error", _rounded)]
+
+    @classmethod
+    def of(cls, layer: int | None, judge: str, statements: str, quality: Quality) -> "QualityRow":
+        """Return the row of a quality."""
+        numbers = (quality.macro_f1, quality.auroc, quality.log_loss, quality.calibration_error)
+        return cls(layer, judge, statements, quality.count, quality.accuracy, *numbers)
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -58,49 +93,52 @@ class JudgeQuality(Result):
         """Quality of the answer words' probabilities on the leading statements."""
         return self.leading.baseline
 
+    @property
+    def name(self) -> str:
+        """Layer and kind of the judge."""
+        return f"layer {self.judge.layer}, {self.judge.classifier.kind}"
+
     def rows(self) -> list[dict[str, Any]]:
         """Return precision, recall, F1 and AUROC of each answer, for the judge and for the words' probabilities."""
-        return [{"judge": name, **asdict(answer)} for name, quality in self._both() for answer in quality.answers]
+        rows = []
+        for name, quality in self._leading().items():
+            rows += [{"judge": name, **asdict(answer)} for answer in quality.answers]
+        return rows
 
     def tables(self) -> list[Table]:
         """Return tables of overall quality, quality by answer, confusion matrix and reliability."""
-        rows = [
-            {
-                "judge": name,
-                "given": given,
-                **{f"predicted {name}": count for name, count in zip(JUDGEMENTS, counts, strict=True)},
-            }
-            for name, quality in self._both()
-            for given, counts in zip(JUDGEMENTS, quality.confusion, strict=True)
-            if sum(counts)
+        parts = [("all held-out", self.every)]
+        if self.apart is not None:
+            parts.insert(0, ("held-out entities", self.apart))
+        overall = []
+        for statements, compared in parts:
+            overall.append(QualityRow.of(self.judge.layer, self.name, statements, compared.quality))
+            overall.append(QualityRow.of(None, _WORDS, statements, compared.baseline))
+        answers = []
+        for row in self.rows():
+            if row["count"]:
+                shown = {name: _rounded(row[name]) for name in ("precision", "recall", "f1", "auroc")}
+                answers.append(row | shown)
+        confusion, reliability = [], []
+        for name, quality in self._leading().items():
+            for given, counts in quality.by_answer().items():
+                predicted = {f"predicted {answer}": count for answer, count in counts.items()}
+                confusion.append({"judge": name, "given": given, **predicted})
+            for bin_ in quality.reliability:
+                row = {"judge": name, "confidence": f"{bin_.low:.1f} to {bin_.high:.1f}", "statements": bin_.count}
+                row |= {"mean confidence": _rounded(bin_.confidence), "right": _rounded(bin_.right)}
+                reliability.append(row)
+        notes = [
+            "*held-out entities*: the subject and object of these statements are not in the training set. Tables below"
+            f" are of {'these' if self.apart else 'all held-out'} statements.",
+            "*calibration error*: mean distance of confidence from the share of right predictions.",
         ]
-        reliability = [
-            {
-                "judge": name,
-                "confidence": f"{bin_.low:.1f} to {bin_.high:.1f}",
-                "statements": bin_.count,
-                "mean confidence": round(bin_.confidence, 3),
-                "right": round(bin_.right, 3),
-            }
-            for name, quality in self._both()
-            for bin_ in quality.reliability
-        ]
+        title = "Reliability: confidence and share of right predictions"
         return [
-            Table(
-                "quality",
-                "Accuracy",
-                self._quality_rows(),
-                [
-                    "*held-out entities*: the subject and object of these statements are not in the training set."
-                    f" Tables below are of {'these' if self.apart else 'all held-out'} statements.",
-                    "*calibration error*: mean distance of confidence from the share of right predictions.",
-                ],
-            ),
-            Table("answers", "By answer", [_rounded(row) for row in self.rows() if row["count"]], groups_by="judge"),
-            Table("confusion", "Confusion matrix", rows, groups_by="judge"),
-            Table(
-                "reliability", "Reliability: confidence and share of right predictions", reliability, groups_by="judge"
-            ),
+            row_table("quality", "Accuracy", overall, notes),
+            Table("answers", "By answer", answers, groups_by="judge"),
+            Table("confusion", "Confusion matrix", confusion, groups_by="judge"),
+            Table("reliability", title, reliability, groups_by="judge"),
         ]
 
     def summary(self) -> str:
@@ -125,6 +163,32 @@ class JudgeQuality(Result):
             )
         return warnings
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, with stable keys."""
+        return {
+            "layer": self.judge.layer,
+            "kind": self.judge.classifier.kind,
+            "summary": self.summary(),
+            "warnings": self.warnings(),
+            "apart": asdict(self.apart) if self.apart else None,
+            "every": asdict(self.every),
+        }
+
+    def plots(self) -> list[Plot | HeatMap]:
+        """Return plots of reliability, confusion matrix, and figures by answer, for the judge and the words."""
+        return quality_plots(self._leading())
+
+    def page(self, path: str | Path) -> Path:
+        """Write a page with plots and tables, with its script next to it; return the page's path.
+
+        Raises:
+            KgprobeError: it cannot be written.
+        """
+        return _write_page(path, f"A judge of {self.judge.answers_of}, evaluated", self, self.plots(), self.judge)
+
+    def _leading(self) -> dict[str, Quality]:
+        return {self.name: self.quality, _WORDS: self.baseline}
+
     def _describe(self, which: str, compared: QualityComparison) -> str:
         quality, baseline = compared.quality, compared.baseline
         return (
@@ -133,109 +197,69 @@ class JudgeQuality(Result):
             f" {baseline.accuracy}, AUROC {_auroc(baseline)}."
         )
 
-    def _quality_rows(self) -> list[dict[str, Any]]:
-        parts = {"held-out entities": self.apart, "all held-out": self.every}
-        return [
-            _row({"judge": name, "statements": part}, quality)
-            for part, beside in parts.items()
-            if beside is not None
-            for name, quality in ((self._name, beside.quality), (_WORDS, beside.baseline))
-        ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, with stable keys."""
-        return {
-            "layer": self.judge.layer,
-            "kind": self.judge.classifier.kind,
-            "summary": self.summary(),
-            "warnings": self.warnings(),
-            "apart": None if self.apart is None else asdict(self.apart),
-            "every": asdict(self.every),
-        }
+def quality_on(judge: Judge, scorer: "Scorer", statements: LabelledStatements, words: Sequence[str]) -> JudgeQuality:
+    """Return the quality of a judge on held-out statements.
 
-    def plots(self) -> list[Plot | HeatMap]:
-        """Return plots of reliability, confusion matrix, and figures by answer, for the judge and the words."""
-        return quality_plots([NamedQuality(name, quality) for name, quality in self._both()])
-
-    def page(self, path: str | Path) -> Path:
-        """Write a page with plots and tables, with its script next to it; return the page's path.
-
-        Raises:
-            KgprobeError: it cannot be written.
-        """
-        title = f"A judge of {self.judge.answers_of}, evaluated"
-        return _page(path, title, self, self.plots(), self.judge)
-
-    def _both(self) -> list[tuple[str, Quality]]:
-        return [(self._name, self.quality), (_WORDS, self.baseline)]
-
-    @property
-    def _name(self) -> str:
-        return f"layer {self.judge.layer}, {self.judge.classifier.kind}"
+    Args:
+        words: answer words of the baseline.
+    """
+    every, apart = evaluate_on(judge, scorer, statements, words)
+    return JudgeQuality(judge=judge, every=every, apart=apart)
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class TrainedJudge(Result):
-    """A new judge; one row for each layer.
+    """A new judge; one row for each layer and split.
 
     Attributes:
-        judge: the judge.
+        learned: the judge, and the candidates that it was selected from.
         folder: the judge's folder.
-        trained: candidates that it was selected from.
-        splits: split of the statements.
-        baseline: quality of the answer words' probabilities, by split.
         aside: quality on the test set; None without a test set.
     """
 
-    judge: Judge
+    learned: LearnedJudge
     folder: Path
-    trained: Trained
-    splits: Splits
-    baseline: Mapping[str, Quality | None]
     aside: JudgeQuality | None
 
-    columns: ClassVar[Sequence[str]] = (
-        *("layer", "statements", "count", "accuracy", "accuracy_low", "accuracy_high"),
-        *("macro_f1", "auroc", "log_loss", "calibration_error"),
-    )
+    @property
+    def judge(self) -> Judge:
+        """The judge."""
+        return self.learned.judge
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of a row's values."""
+        return QualityRow.columns()
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the quality of each layer's linear probe, for each split."""
-        return [
-            {"layer": layer.layer, "statements": side, **flat_row(_numbers(quality))}
-            for layer in self.trained.layers
-            for side in SIDES
-            if (quality := getattr(layer, side)) is not None
-        ]
+        rows = []
+        for layer in self.learned.trained.layers:
+            for split, quality in layer.by_split().items():
+                rows.append(QualityRow.of(layer.layer, "linear", split, quality))
+        return row_dicts(rows)
 
     def tables(self) -> list[Table]:
         """Return tables of each layer's linear probe, of both kinds at the best layer, and of the test set."""
-        layers = [
-            {"layer": str(layer.layer), **_sides(layer), "read": "yes" if layer.layer == self.judge.layer else ""}
-            for layer in self.trained.layers
-        ]
-        layers.append({"layer": _WORDS, **_sides(self.baseline), "read": ""})
-        kinds = [
-            _row({"judge": layer.kind, "statements": name}, quality)
-            for layer in self.trained.kinds
-            for side, name in SIDES.items()
-            if (quality := getattr(layer, side)) is not None
-        ]
-        counts = ", ".join(
-            f"{len(getattr(self.splits, field)):,} {name}"
-            for field, name in (
-                ("train", "in the training set"),
-                ("other_entities", "with held-out entities"),
-                ("other_relations", "with held-out relations"),
-                ("between", "excluded, as they belong to several splits"),
-            )
-        )
+        layers = []
+        for layer in self.learned.trained.layers:
+            read = "yes" if layer.layer == self.judge.layer else ""
+            layers.append({"layer": str(layer.layer), **_split_cells(layer), "read": read})
+        layers.append({"layer": _WORDS, **_split_cells(self.learned.baseline), "read": ""})
+        kinds = []
+        for kind in self.learned.trained.kinds:
+            for split, quality in kind.by_split().items():
+                kinds.append(QualityRow.of(self.judge.layer, kind.kind, split, quality).cells())
+        splits = self.learned.splits
         notes = [
             f"Accuracy; {_MEANINGS} Last row: the words' probabilities at the last token.",
-            f"Statements: {counts}. The layer with the lowest log loss over the folds is used.",
+            f"Statements: {len(splits.train):,} in the training set, {len(splits.other_entities):,} with held-out"
+            f" entities, {len(splits.other_relations):,} with held-out relations, {len(splits.between):,} excluded, as"
+            " they belong to several splits. The layer with the lowest log loss over the folds is used.",
         ]
-        encoded = self.judge.training["prompt_encoder"]
-        if encoded is not None and self.judge.virtual is not None:
+        if self.judge.virtual is not None:
+            encoded = self.judge.training["prompt_encoder"]
             notes.append(
                 f"States are read behind {len(self.judge.virtual):,} virtual tokens in place of the"
                 f" {encoded['instruction_tokens']:,} tokens of the instruction, learned from {encoded['learned']:,}"
@@ -258,8 +282,8 @@ class TrainedJudge(Result):
         """Return warnings of a useless judge: on the test set, or on the folds without one."""
         if self.aside:
             return self.aside.warnings()
-        chosen = next(layer for layer in self.trained.kinds if layer.kind == self.judge.classifier.kind)
-        return _one_answer(chosen.folds)
+        folds = {kind.kind: kind.folds for kind in self.learned.trained.kinds}
+        return _one_answer(folds[self.judge.classifier.kind])
 
     def page(self, path: str | Path) -> Path:
         """Write a page with plots and tables, with its script next to it; return the page's path.
@@ -267,8 +291,11 @@ class TrainedJudge(Result):
         Raises:
             KgprobeError: it cannot be written.
         """
-        plots = [*layer_plots(self.trained.layers, self.baseline), *(self.aside.plots() if self.aside else [])]
-        return _page(path, f"A judge of {self.judge.answers_of}", self, plots, self.judge)
+        plots = [
+            *layer_plots(self.learned.trained.layers, self.learned.baseline),
+            *(self.aside.plots() if self.aside else []),
+        ]
+        return _write_page(path, f"A judge of {self.judge.answers_of}", self, plots, self.judge)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, with stable keys."""
@@ -283,178 +310,97 @@ class TrainedJudge(Result):
         }
 
 
-def _page(path: str | Path, title: str, look: Result, plots: Sequence[Plot | HeatMap], judge: Judge) -> Path:
+def _write_page(path: str | Path, title: str, result: Result, plots: Sequence[Plot | HeatMap], judge: Judge) -> Path:
     config = {"reader": judge.reader, "options": judge.training["options"], "seed": judge.training["seed"]}
-    verdict = " ".join(look.summary().splitlines())
-    return write_plots_page(Path(path), title, verdict, plots, look.tables(), look.notes, config, alone=True)
+    verdict = " ".join(result.summary().splitlines())
+    return write_plots_page(Path(path), title, verdict, plots, result.tables(), result.notes, config, alone=True)
 
 
 def _one_answer(quality: Quality) -> list[str]:
     """Return a warning if all predictions are the same."""
-    predicted = [
-        answer for answer, counts in zip(JUDGEMENTS, zip(*quality.confusion, strict=True), strict=True) if any(counts)
-    ]
-    return (
-        [f"The judge predicts the same answer for all {quality.count:,} statements: {predicted[0]}."]
-        if len(predicted) == 1
-        else []
-    )
+    predicted = [answer for answer, *counts in zip(JUDGEMENTS, *quality.confusion, strict=True) if any(counts)]
+    if len(predicted) > 1:
+        return []
+    return [f"The judge predicts the same answer for all {quality.count:,} statements: {predicted[0]}."]
 
 
 def _auroc(quality: Quality) -> str:
     return "none" if quality.auroc is None else f"{quality.auroc:.2f}"
 
 
-def _sides(judged: Any) -> dict[str, Any]:
+def _split_cells(qualities: SplitQualities) -> dict[str, Any]:
     """Return accuracies, then AUROC, by split."""
-    by_side = {
-        name: judged[side] if isinstance(judged, Mapping) else getattr(judged, side) for side, name in SIDES.items()
-    }
-    accuracies = {
-        name: None if quality is None else f"{quality.accuracy.value:.0%}" for name, quality in by_side.items()
-    }
-    areas = {
-        f"{name} AUROC": None if quality is None or quality.auroc is None else round(quality.auroc, 3)
-        for name, quality in by_side.items()
-    }
-    return accuracies | areas
+    cells: dict[str, Any] = dict.fromkeys((*_SPLITS, *(f"{split} AUROC" for split in _SPLITS)))
+    for split, quality in qualities.by_split().items():
+        cells[split] = f"{quality.accuracy.value:.0%}"
+        cells[f"{split} AUROC"] = _rounded(quality.auroc)
+    return cells
 
 
-def _row(first: Mapping[str, Any], quality: Quality) -> dict[str, Any]:
-    shown = {
-        "statements": quality.count,
-        "accuracy": quality.accuracy,
-        "F1": quality.macro_f1,
-        "AUROC": quality.auroc,
-        "log loss": quality.log_loss,
-        "calibration error": quality.calibration_error,
-    }
-    return {**first, **_rounded(shown)}
-
-
-def _numbers(quality: Quality) -> dict[str, Any]:
-    numbers = ("count", "accuracy", "macro_f1", "auroc", "log_loss", "calibration_error")
-    return {name: getattr(quality, name) for name in numbers}
-
-
-def _rounded(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: round(value, 3) if isinstance(value, float) else value for name, value in row.items()}
-
-
-SIDES = {"folds": "folds", "other_entities": "entities", "other_relations": "relations"}
-
-
-_WORDS = "words"
-
-
-def layer_plots(layers: Sequence[LayerJudged], baseline: Mapping[str, Quality | None]) -> list[Plot]:
+def layer_plots(layers: Sequence[LayerJudged], baseline: SplitQualities) -> list[Plot]:
     """Return plots of accuracy and AUROC by layer, for linear probes and the words' probabilities, on each split.
 
     Args:
         layers: ascending, one at least.
-        baseline: quality of the words' probabilities, by split.
+        baseline: quality of the words' probabilities.
     """
     accuracies: list[Line] = []
     areas: list[Line] = []
-    for side, name in SIDES.items():
-        judged = [(layer.layer, getattr(layer, side)) for layer in layers if getattr(layer, side) is not None]
-        if judged:
-            _add_lines(name, judged, accuracies, areas)
+    for split in _SPLITS:
+        qualities = {layer.layer: layer.by_split()[split] for layer in layers if split in layer.by_split()}
+        if qualities:
+            shares = [quality.accuracy for quality in qualities.values()]
+            accuracies.append(_share_line(split, list(qualities), shares))
+            ranked = {layer: quality.auroc for layer, quality in qualities.items() if quality.auroc is not None}
+            areas.append(Line(split, list(ranked), list(ranked.values())))
     ends = [layers[0].layer, layers[-1].layer]
-    for side, name in SIDES.items():
-        words = baseline[side]
-        if words is None:
-            continue
-        accuracies.append(Line(f"{_WORDS}, {name}", ends, [words.accuracy.value] * 2))
+    for split, words in baseline.by_split().items():
+        accuracies.append(Line(f"{_WORDS}, {split}", ends, [words.accuracy.value] * 2))
         if words.auroc is not None:
-            areas.append(Line(f"{_WORDS}, {name}", ends, [words.auroc] * 2))
+            areas.append(Line(f"{_WORDS}, {split}", ends, [words.auroc] * 2))
     return [
         Plot("Accuracy by layer", "layer", "accuracy, 95% intervals", accuracies),
         Plot("AUROC by layer", "layer", "mean AUROC of the answers", areas),
     ]
 
 
-def _add_lines(name: str, judged: Sequence[tuple[int, Quality]], accuracies: list[Line], areas: list[Line]) -> None:
-    """Add the lines of accuracy and AUROC of one split.
+def quality_plots(judged: Mapping[str, Quality]) -> list[Plot | HeatMap]:
+    """Return a reliability plot of all; for each a confusion matrix, and precision, recall, F1 and AUROC.
 
     Args:
-        judged: layers with their qualities.
+        judged: qualities of a judge or baseline, by its name.
     """
-    shares = [quality.accuracy for _, quality in judged]
-    accuracies.append(
-        Line(
-            name,
-            [layer for layer, _ in judged],
-            [share.value for share in shares],
-            [share.low for share in shares],
-            [share.high for share in shares],
-        )
-    )
-    ranked = [(layer, quality.auroc) for layer, quality in judged if quality.auroc is not None]
-    areas.append(Line(name, [layer for layer, _ in ranked], [area for _, area in ranked]))
-
-
-@dataclass(frozen=True, slots=True)
-class NamedQuality:
-    """Quality of a judge or baseline, with its name."""
-
-    name: str
-    quality: Quality
-
-
-def quality_plots(judged: Sequence[NamedQuality]) -> list[Plot | HeatMap]:
-    """Return a reliability plot of all; for each a confusion matrix, and precision, recall, F1 and AUROC."""
-    plots: list[Plot | HeatMap] = [_reliability(judged)]
-    for each in judged:
-        plots += [_confusion(each), _answers(each)]
-    return plots
-
-
-def _reliability(judged: Sequence[NamedQuality]) -> Plot:
     lines = [Line("perfect calibration", [0.0, 1.0], [0.0, 1.0])]
-    for each in judged:
-        bins = each.quality.reliability
+    maps: list[HeatMap] = []
+    for name, quality in judged.items():
+        bins = quality.reliability
         shares = [share(round(bin_.right * bin_.count), bin_.count) for bin_ in bins]
-        lines.append(
-            Line(
-                each.name,
-                [bin_.confidence for bin_ in bins],
-                [bin_.value for bin_ in shares],
-                [bin_.low for bin_ in shares],
-                [bin_.high for bin_ in shares],
-                points=True,
-                labels=[f"{bin_.count:,}" for bin_ in bins],
-            )
-        )
-    return Plot(
-        "Reliability, with numbers of statements",
-        "mean confidence of a bin",
-        "accuracy, 95% intervals",
-        lines,
-    )
+        labels = [f"{bin_.count:,}" for bin_ in bins]
+        lines.append(_share_line(name, [bin_.confidence for bin_ in bins], shares, points=True, labels=labels))
+        maps += [_confusion(name, quality), _answers(name, quality)]
+    title = "Reliability, with numbers of statements"
+    return [Plot(title, "mean confidence of a bin", "accuracy, 95% intervals", lines), *maps]
 
 
-def _confusion(judged: NamedQuality) -> HeatMap:
-    rows = {
-        f"{name}, {sum(counts):,}": [count / sum(counts) for count in counts]
-        for name, counts in zip(JUDGEMENTS, judged.quality.confusion, strict=True)
-        if sum(counts)
-    }
-    return HeatMap(
-        f"Confusion matrix, as shares of each answer: {judged.name}",
-        list(rows),
-        [f"predicted {name}" for name in JUDGEMENTS],
-        list(rows.values()),
-        "share",
-    )
+def _share_line(name: str, x: Sequence[float], shares: Sequence[Share], **options: Any) -> Line:
+    lows, highs = [share.low for share in shares], [share.high for share in shares]
+    return Line(name, x, [share.value for share in shares], lows, highs, **options)
 
 
-def _answers(judged: NamedQuality) -> HeatMap:
-    answers = [answer for answer in judged.quality.answers if answer.count]
-    return HeatMap(
-        f"By answer: {judged.name}",
-        [f"{answer.answer}, {answer.count:,}" for answer in answers],
-        ["precision", "recall", "F1", "AUROC"],
-        [[answer.precision, answer.recall, answer.f1, answer.auroc] for answer in answers],
-        "figure",
-    )
+def _confusion(name: str, quality: Quality) -> HeatMap:
+    rows = {}
+    for given, counts in quality.by_answer().items():
+        total = sum(counts.values())
+        rows[f"{given}, {total:,}"] = [count / total for count in counts.values()]
+    title = f"Confusion matrix, as shares of each answer: {name}"
+    return HeatMap(title, list(rows), [f"predicted {name}" for name in JUDGEMENTS], list(rows.values()), "share")
+
+
+def _answers(name: str, quality: Quality) -> HeatMap:
+    rows = {}
+    for answer in quality.answers:
+        if answer.count:
+            figures = [answer.precision, answer.recall, answer.f1, answer.auroc]
+            rows[f"{answer.answer}, {answer.count:,}"] = figures
+    columns = ["precision", "recall", "F1", "AUROC"]
+    return HeatMap(f"By answer: {name}", list(rows), columns, list(rows.values()), "figure")

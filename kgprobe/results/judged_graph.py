@@ -2,14 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
-from kgprobe.analysis.label_correction import ENOUGH, Correction
-from kgprobe.analysis.whole_graph import (
-    ALL,
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.judge.correction import (
+    ENOUGH,
+    Correction,
+    choose_labels,
+    correct_by_labels,
+    labelled_metrics,
+    learned_facts,
+)
+from kgprobe.judge.graph_figures import (
+    COLUMNS,
     METRICS,
     OBJECT_TYPE,
     OVERALL,
@@ -18,10 +28,13 @@ from kgprobe.analysis.whole_graph import (
     THIRD,
     GroupSums,
     WholeGraph,
+    whole_graph,
 )
-from kgprobe.judge.judged_facts import PredictionConfig
+from kgprobe.judge.judged_facts import PredictionConfig, read_judged_graph, read_names, stream_judged_facts
+from kgprobe.judge.labels import Labels
 from kgprobe.probes.statements.metrics import JUDGEMENTS
-from kgprobe.results.result import Result
+from kgprobe.results.result import Result, ResultRow, row_dicts
+from kgprobe.running.predictions import PredictedShards, missing_shards
 from kgprobe.stats.design_based import Estimate
 from kgprobe.stats.proportions import Mean
 from kgprobe.tables import Table
@@ -29,11 +42,39 @@ from kgprobe.tables import Table
 # Types that tables show.
 TYPES = 20
 
-
 _NO_TYPE = "(no type)"
-
-
 _UNKNOWN = "(popularity not known)"
+# Fields of an estimate in a row.
+_ESTIMATED = ("low", "high", "standard_error", "weight", "labelled", "labels_worth")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupFigure(ResultRow):
+    """A metric of a group of facts.
+
+    Attributes:
+        by, group, name: kind of the group, its id, and its label.
+        metric: name of the metric.
+        facts, measured: number of facts, and of facts with the metric.
+        raw: mean by the judge alone; None without measured facts.
+        estimate, low, high, standard_error, weight, labelled, labels_worth: the estimate corrected by labels; None if
+            there are too few labels. See :class:`~kgprobe.stats.design_based.Estimate`.
+    """
+
+    by: str
+    group: str | None
+    name: str | None
+    metric: str
+    facts: int
+    measured: int
+    raw: float | None
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    standard_error: float | None = None
+    weight: float | None = None
+    labelled: int | None = None
+    labels_worth: float | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -58,37 +99,40 @@ class JudgedGraph(Result):
     types: int = TYPES
     names: Mapping[str, str] = field(default_factory=dict)
 
-    columns: ClassVar[Sequence[str]] = (
-        *("by", "group", "name", "metric", "facts", "measured", "raw", "estimate", "low", "high"),
-        *("standard_error", "weight", "labelled", "labels_worth"),
-    )
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of a row's values."""
+        return GroupFigure.columns()
+
+    def figures(self, group: GroupSums) -> list[GroupFigure]:
+        """Return the metrics of a group."""
+        estimates = self._estimates(group)
+        name = self.names.get(group.name or "", group.name)
+        figures = []
+        for metric in METRICS:
+            numbers: dict[str, Any] = {}
+            if metric in estimates:
+                estimate = estimates[metric]
+                numbers = {"estimate": estimate.value} | {field: getattr(estimate, field) for field in _ESTIMATED}
+            figures.append(
+                GroupFigure(
+                    by=group.by,
+                    group=group.name,
+                    name=name,
+                    metric=metric,
+                    facts=group.facts,
+                    measured=group.measured,
+                    raw=group.mean(metric),
+                    **numbers,
+                )
+            )
+        return figures
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the judge's figure of each group and metric, and its corrected estimate if there is one."""
-        estimates = self._estimates()
-        rows = []
+        rows: list[dict[str, Any]] = []
         for group in self.graph.groups:
-            for metric in METRICS:
-                sums = group.sums[metric]
-                estimate = estimates.get((group.by, group.name, metric))
-                rows.append(
-                    {
-                        "by": group.by,
-                        "group": group.name,
-                        "name": self._name(group),
-                        "metric": metric,
-                        "facts": group.facts,
-                        "measured": sums.count,
-                        "raw": sums.mean if sums.count else None,
-                        "estimate": estimate.value if estimate else None,
-                        "low": estimate.low if estimate else None,
-                        "high": estimate.high if estimate else None,
-                        "standard_error": estimate.standard_error if estimate else None,
-                        "weight": estimate.weight if estimate else None,
-                        "labelled": estimate.labelled if estimate else None,
-                        "labels_worth": estimate.labels_worth if estimate else None,
-                    }
-                )
+            rows += row_dicts(self.figures(group))
         return rows
 
     def tables(self) -> list[Table]:
@@ -102,7 +146,7 @@ class JudgedGraph(Result):
             self._table("relations", "By relation", RELATION),
             self._table("subject_types", "By type of the subject", SUBJECT_TYPE, most=self.types),
             self._table("object_types", "By type of the object", OBJECT_TYPE, most=self.types),
-            self._table("thirds", "By popularity of the subject", THIRD),
+            self._table("thirds", "By popularity of the subject", THIRD, unnamed=_UNKNOWN),
             self._correlations(),
             self._judgements(),
             self._left_out(),
@@ -114,20 +158,25 @@ class JudgedGraph(Result):
         whole = f"{self.config.judge.answers_of}, judged on {self.graph.facts:,} facts"
         if self.missing:
             whole += f" of {self.config.facts:,} ({len(self.missing):,} shards are missing)"
-        estimates = self._estimates()
         figures = []
         for group in self.graph.groups[:1]:
+            estimates = self._estimates(group)
             for metric in METRICS:
-                estimate, sums = estimates.get((OVERALL, ALL, metric)), group.sums[metric]
-                if estimate is not None:
-                    figures.append(f"{metric} {estimate} (by the judge alone {sums.mean:.3f})")
-                elif sums.count:
-                    figures.append(f"{metric} {sums.mean:.3f} by the judge alone")
+                raw = group.mean(metric)
+                if metric in estimates:
+                    figures.append(f"{metric} {estimates[metric]} (by the judge alone {raw:.3f})")
+                elif raw is not None:
+                    figures.append(f"{metric} {raw:.3f} by the judge alone")
         return f"{whole}: {', '.join(figures) or 'none could be measured'}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, with stable keys and all types."""
+        names = (*JUDGEMENTS, "not_judged")
         correction = self.correction
+        labels = None
+        if correction is not None:
+            labels = {"name": correction.labels}
+            labels |= {name: getattr(correction, name) for name in ("asked", "used", "left_out", "partly")}
         return {
             "folder": str(self.folder),
             "complete": not self.missing,
@@ -137,51 +186,40 @@ class JudgedGraph(Result):
             "figures": self.rows(),
             "correlations": [asdict(each) for each in self.graph.correlations],
             "judgements": {
-                name: dict(zip((*JUDGEMENTS, "not_judged"), counts, strict=True))
-                for name, counts in self.graph.judgements.items()
+                statements: dict(zip(names, counts, strict=True))
+                for statements, counts in self.graph.judgements.items()
             },
             "not_measured": dict(self.graph.reasons),
-            "labels": correction
-            and {
-                "name": correction.labels,
-                "asked": correction.asked,
-                "used": correction.used,
-                "left_out": dict(correction.left_out),
-                "partly": correction.partly,
-            },
+            "labels": labels,
             "notes": list(self.notes),
         }
 
-    def estimate(self, group: GroupSums, metric: str) -> Estimate | None:
-        """Return a group's estimate corrected by labels; None if there are too few labels."""
-        return self._estimates().get((group.by, group.name, metric))
+    def _estimates(self, group: GroupSums) -> Mapping[str, Estimate]:
+        """Return the corrected estimates of a group by metric; empty if there are too few labels."""
+        return {} if self.correction is None else self.correction.estimates.get((group.by, group.name), {})
 
-    def _name(self, group: GroupSums) -> str | None:
-        return None if group.name is None else self.names.get(group.name, group.name)
-
-    def _estimates(self) -> dict[tuple[str, str | None, str], Estimate]:
-        groups = self.correction.estimates if self.correction else ()
-        return {
-            (group.by, group.name, metric): estimate for group in groups for metric, estimate in group.estimates.items()
-        }
-
-    def _table(self, key: str, title: str, by: str, *, most: int | None = None, notes: Sequence[str] = ()) -> Table:
-        estimates = self._estimates()
+    def _table(
+        self,
+        key: str,
+        title: str,
+        by: str,
+        *,
+        most: int | None = None,
+        notes: Sequence[str] = (),
+        unnamed: str = _NO_TYPE,
+    ) -> Table:
         groups = [group for group in self.graph.groups if group.by == by]
         heading = "of" if by == OVERALL else by
         rows: list[dict[str, Any]] = []
         for group in groups[:most]:
-            first = {heading: self._name(group) or (_UNKNOWN if by == THIRD else _NO_TYPE)}
-            rows.append({**first, "by": "judge", "facts": group.sums[METRICS[0]].count, **_means(group)})
-            corrected = {
-                metric: estimates[group.by, group.name, metric]
-                for metric in METRICS
-                if (group.by, group.name, metric) in estimates
-            }
-            if corrected:
-                shown = {metric: Mean(each.value, each.low, each.high) for metric, each in corrected.items()}
-                labelled = next(iter(corrected.values())).labelled
-                rows.append({**first, "by": "corrected", "facts": labelled, **shown})
+            figures = self.figures(group)
+            first = {heading: figures[0].name or unnamed}
+            means = {figure.metric: figure.raw for figure in figures}
+            rows.append({**first, "by": "judge", "facts": group.measured, **means})
+            estimates = self._estimates(group)
+            if estimates:
+                shown = {metric: Mean(each.value, each.low, each.high) for metric, each in estimates.items()}
+                rows.append({**first, "by": "corrected", "facts": figures[0].labelled, **shown})
         rest = len(groups) - len(groups[:most])
         more = [f"{rest:,} more are in the rows and in JSON."] if rest else []
         return Table(key, title, rows, [*notes, *more], groups_by=heading)
@@ -195,34 +233,143 @@ class JudgedGraph(Result):
         return Table("correlations", "Rank correlations", list(rows.values()), [note])
 
     def _judgements(self) -> Table:
-        rows = [
-            {
-                "statements": name,
-                "judged": sum(counts[: len(JUDGEMENTS)]),
-                **{
-                    each: counts[place] / sum(counts[: len(JUDGEMENTS)]) if sum(counts[: len(JUDGEMENTS)]) else None
-                    for place, each in enumerate(JUDGEMENTS)
-                },
-                "not judged": counts[len(JUDGEMENTS)],
-            }
-            for name, counts in self.graph.judgements.items()
-        ]
+        rows = []
+        for name, (*counts, not_judged) in self.graph.judgements.items():
+            judged = sum(counts)
+            shares = [count / judged if judged else None for count in counts]
+            row = {"statements": name, "judged": judged, **dict(zip(JUDGEMENTS, shares, strict=True))}
+            rows.append(row | {"not judged": not_judged})
         return Table("judgements", "Judgements of statements", rows)
 
     def _left_out(self) -> Table:
-        rows = [{"of": "facts", "number": count, "why": why} for why, count in self.graph.reasons.items()]
+        counts = {"facts": self.graph.reasons}
         notes = []
-        if self.correction is not None:
-            rows += [
-                {"of": "labelled facts", "number": count, "why": why} for why, count in self.correction.left_out.items()
-            ]
+        correction = self.correction
+        if correction is not None:
+            counts["labelled facts"] = correction.left_out
             notes.append(
-                f"{self.correction.used:,} of {self.correction.asked:,} facts of {self.correction.labels} are used;"
-                f" {self.correction.partly:,} of these have negatives without a label. Facts without a label may"
-                " differ from others; the estimates do not account for that."
+                f"{correction.used:,} of {correction.asked:,} facts of {correction.labels} are used;"
+                f" {correction.partly:,} of these have negatives without a label. Facts without a label may differ from"
+                " others; the estimates do not account for that."
             )
+        rows = []
+        for of, reasons in counts.items():
+            rows += [{"of": of, "number": count, "why": why} for why, count in reasons.items()]
         return Table("left_out", "Left out of the figures", rows, notes, groups_by="of")
 
 
-def _means(group: GroupSums) -> dict[str, float | None]:
-    return {metric: group.sums[metric].mean if group.sums[metric].count else None for metric in METRICS}
+def read_figures(folder: Path, labels: Labels | None = None, *, raw: bool = False, types: int = TYPES) -> JudgedGraph:
+    """Return the figures of a judged graph.
+
+    Args:
+        folder: folder of the judged facts.
+        labels: labels that correct them; None takes the judge's own if they exist.
+        raw: True to omit the correction.
+        types: number of types in tables.
+
+    Raises:
+        ArgumentError: the labels are not a sample of the judged facts.
+        KgprobeError: no such judged graph, or a file is unreadable.
+    """
+    config = read_judged_graph(folder)
+    missing = missing_shards(folder, range(config.shards))
+    notes: list[str] = []
+    labels = choose_labels(config, labels, notes, raw=raw)
+    if missing:
+        labels = None
+        notes = [
+            f"{len(missing):,} of {config.shards:,} shards are missing: figures are of the others only, and estimates"
+            " for the graph are not possible."
+        ]
+    facts = [] if labels is None else labelled_metrics(labels.outcomes)
+    present = sorted(set(range(config.shards)) - set(missing))
+    graph = whole_graph(stream_judged_facts(folder, present, COLUMNS), [fact.fact for fact in facts])
+    if not missing and graph.facts != config.facts:
+        raise KgprobeError(f"{folder} has {graph.facts:,} facts; expected {config.facts:,}. Judge them again.")
+    correction = None
+    if labels is not None:
+        correction = correct_by_labels(graph, labels.name, facts, learned_facts(config, labels, notes))
+    return JudgedGraph(
+        folder=folder,
+        config=config,
+        missing=missing,
+        graph=graph,
+        correction=correction,
+        types=types,
+        names=read_names(folder),
+        notes=notes,
+    )
+
+
+def store_figures(graph: Graph, judged: JudgedGraph) -> None:
+    """Write the figures of all facts and of each relation into the graph."""
+    config = judged.config
+    rows = []
+    for group in judged.graph.groups:
+        if group.by == RELATION:
+            relation = _properties(judged.figures(group))
+            rows.append({"relation": group.name, "properties": relation})
+    properties = {
+        "model": config.judge.answers_of,
+        "judge": config.judge.digest,
+        "as_of": config.settings.as_of,
+        "seed": config.settings.seed,
+        "labels": judged.correction.labels if judged.correction else None,
+        "kept": datetime.now(tz=timezone.utc).isoformat(timespec="seconds"),
+        **_properties(judged.figures(judged.graph.groups[0])),
+    }
+    graph.write("judge/keep", id=judged.folder.name, properties=properties, rows=rows)
+
+
+def _properties(figures: Sequence[GroupFigure]) -> dict[str, Any]:
+    properties: dict[str, Any] = {"facts": figures[0].facts, "measured": figures[0].measured}
+    for figure in figures:
+        properties |= {
+            figure.metric: figure.raw if figure.estimate is None else figure.estimate,
+            f"{figure.metric}_raw": figure.raw,
+            f"{figure.metric}_low": figure.low,
+            f"{figure.metric}_high": figure.high,
+        }
+    return properties
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class Sweep(Result):
+    """Predictions for a graph: progress, and figures when all facts are judged.
+
+    Attributes:
+        folder: folder of the shards.
+        swept: progress, including other processes' shards.
+        judged: figures; None until all facts are judged.
+    """
+
+    folder: Path
+    swept: PredictedShards
+    judged: JudgedGraph | None = None
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of a row's values."""
+        return GroupFigure.columns()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows of the figures."""
+        return self.judged.rows() if self.judged else []
+
+    def tables(self) -> list[Table]:
+        """Return the tables of the figures."""
+        return self.judged.tables() if self.judged else []
+
+    def progress(self) -> str:
+        """Return the number of judged facts."""
+        return f"{self.swept.done:,} of {self.swept.facts:,} facts"
+
+    def summary(self) -> str:
+        """Return the figures in a sentence, or the progress."""
+        return self.judged.summary() if self.judged else f"{self.progress()} are judged, in {self.folder}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures, or the progress."""
+        if self.judged is not None:
+            return self.judged.to_dict()
+        return {"folder": str(self.folder), "facts": self.swept.facts, "done": self.swept.done, "complete": False}

@@ -7,8 +7,8 @@ processes, or machines with a common disk, can each make a share of the shards.
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -57,6 +57,10 @@ class ShardShare:
 
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
+
+
+# All shards.
+WHOLE = ShardShare()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +136,7 @@ def predict_shards(
     shards: Shards,
     make: Callable[[range], pa.Table],
     *,
-    share: ShardShare | None = None,
+    share: ShardShare = WHOLE,
     callbacks: Callbacks = NO_CALLBACKS,
 ) -> PredictedShards:
     """Make the missing shards in sequence, and wait for shards that other processes make.
@@ -143,19 +147,59 @@ def predict_shards(
         config: settings on which the predictions depend; stored with them.
         shards: of facts in a fixed order.
         make: returns the rows of the facts in some places, in this order.
-        share: of the shards; None makes all.
+        share: of the shards.
         callbacks: ``on_batch`` is called after each shard, ``on_part`` within it if ``make`` reports its progress.
 
     Raises:
         KgprobeError: the folder has other settings, another process makes this share, or it cannot be written.
     """
-    share = share or ShardShare()
-    with lock_share(folder, config, share):
-        return _predict(folder, shards, make, share, callbacks)
+
+    def make_places(number: int) -> pa.Table:
+        places = shards.places(number)
+        with hearing_shares(lambda part: callbacks.on_part(part * len(places))):
+            return make(places)
+
+    return finish_shards(folder, config, shards, partial(_make_in_sequence, folder, make_places), share, callbacks)
+
+
+def finish_shards(
+    folder: Path,
+    config: Mapping[str, Any],
+    shards: Shards,
+    make_all: Callable[[list[int]], Generator[int | None]],
+    share: ShardShare,
+    callbacks: Callbacks,
+) -> PredictedShards:
+    """Make the missing shards of a share, and report the progress.
+
+    Args:
+        make_all: makes the shards of these numbers; yields the number of each finished shard, or None while it waits.
+
+    Raises:
+        KgprobeError: see :func:`predict_shards`.
+    """
+    stopped = Stop.DONE
+    with _lock_share(folder, config, share):
+        missing = missing_shards(folder, shards.numbers_of(share))
+        total = shards.facts_of(share)
+        done = total - sum(len(shards.places(number)) for number in missing)
+        callbacks.on_start(Start(shards.facts, done, total))
+        with closing(make_all(missing)) as finished:
+            for number in finished:
+                if number is not None:
+                    done += len(shards.places(number))
+                    callbacks.on_batch(Batch((), done))
+                if done < total and callbacks.should_stop():
+                    stopped = Stop.ASKED_TO
+                    break
+    # With the shards of all processes.
+    missing = missing_shards(folder, range(shards.count))
+    facts = shards.facts - sum(len(shards.places(number)) for number in missing)
+    return PredictedShards(shards.facts, facts, shards.count, shards.count - len(missing), stopped)
 
 
 @contextmanager
-def lock_share(folder: Path, config: Mapping[str, Any], share: ShardShare) -> Iterator[None]:
+def _lock_share(folder: Path, config: Mapping[str, Any], share: ShardShare) -> Iterator[None]:
     """Create the folder with its settings, or compare them, and lock the share for this process.
 
     Raises:
@@ -203,40 +247,18 @@ def missing_shards(folder: Path, numbers: Iterable[int]) -> list[int]:
     return [number for number in numbers if not shard_path(folder, number).exists()]
 
 
-def count_shards(folder: Path, shards: Shards, stopped: Stop) -> PredictedShards:
-    """Return the progress, with the shards of all processes."""
-    finished = [number for number in range(shards.count) if shard_path(folder, number).exists()]
-    done = sum(len(shards.places(number)) for number in finished)
-    return PredictedShards(shards.facts, done, shards.count, len(finished), stopped)
-
-
-def _predict(
-    folder: Path, shards: Shards, make: Callable[[range], pa.Table], share: ShardShare, callbacks: Callbacks
-) -> PredictedShards:
-    total = shards.facts_of(share)
-    missing = deque(missing_shards(folder, shards.numbers_of(share)))
-    done = total - sum(len(shards.places(number)) for number in missing)
-    callbacks.on_start(Start(shards.facts, done, total))
+def _make_in_sequence(folder: Path, make: Callable[[int], pa.Table], missing: list[int]) -> Generator[int | None]:
+    waiting = deque(missing)
     busy = 0
-    while missing:
-        number = missing.popleft()
-        places = shards.places(number)
-        if make_shard(folder, number, partial(_make_with_progress, make, places, callbacks)):
+    while waiting:
+        number = waiting.popleft()
+        if make_shard(folder, number, partial(make, number)):
             busy = 0
-            done += len(places)
-            callbacks.on_batch(Batch((), done))
+            yield number
         else:
             # Another process makes it: check again last, in case that process stops before the end.
-            missing.append(number)
+            waiting.append(number)
             busy += 1
-        if missing and callbacks.should_stop():
-            return count_shards(folder, shards, Stop.ASKED_TO)
-        if busy and busy >= len(missing):
+            yield None
+        if busy and busy >= len(waiting):
             time.sleep(LOOK_SECONDS)
-    return count_shards(folder, shards, Stop.DONE)
-
-
-def _make_with_progress(make: Callable[[range], pa.Table], places: range, callbacks: Callbacks) -> pa.Table:
-    """Make rows, and call ``callbacks.on_part`` with the progress."""
-    with hearing_shares(lambda part: callbacks.on_part(part * len(places))):
-        return make(places)

@@ -8,7 +8,7 @@ import pytest
 
 import kgprobe
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.judge.labelled import set_aside
+from kgprobe.judge.labels import set_aside
 from kgprobe.running.predictions import shard_path
 from kgprobe.sampling.selection import SEEDED_ORDER
 from tests.judge.sweeps import JUDGE, judged, said, write_labels, write_sweep

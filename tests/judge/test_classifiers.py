@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kgprobe.judge import NetworkOptions
+from kgprobe.judge import JudgeOptions
 from kgprobe.judge.classifiers import KINDS, Network, fit_linear_probe, fit_network
 
 
@@ -33,7 +33,7 @@ def test_the_linear_probe_is_scikit_learns(answers):
 
 def test_the_network_is_torchs():
     states, given = blobs([0, 1, 2])
-    ours = fit_network(states, given, NetworkOptions(units=16, epochs=3), seed=3)
+    ours = fit_network(states, given, JudgeOptions(units=16, epochs=3), seed=3)
     net = torch.nn.Sequential(
         torch.nn.LayerNorm(12), torch.nn.Linear(12, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3), torch.nn.Softmax(1)
     )
@@ -50,7 +50,7 @@ def test_both_learn_what_can_be_learned(answers):
     others, theirs = states[200:], given[200:]
     for classifier in (
         fit_linear_probe(states[:200], given[:200], strength=0.1),
-        fit_network(states[:200], given[:200], NetworkOptions(epochs=30, learning_rate=1e-3), seed=0),
+        fit_network(states[:200], given[:200], JudgeOptions(epochs=30, learning_rate=1e-3), seed=0),
     ):
         told = classifier.probabilities(others)
         assert (told.argmax(axis=1) == theirs).mean() > 0.85
@@ -60,7 +60,7 @@ def test_both_learn_what_can_be_learned(answers):
 def test_the_network_follows_its_seed_and_leaves_torchs_alone():
     states, given = blobs([0, 1])
     before = torch.get_rng_state()
-    first, again, other = (fit_network(states, given, NetworkOptions(epochs=2), seed=seed) for seed in (1, 1, 2))
+    first, again, other = (fit_network(states, given, JudgeOptions(epochs=2), seed=seed) for seed in (1, 1, 2))
     assert torch.equal(before, torch.get_rng_state())
     np.testing.assert_array_equal(first.first_weight, again.first_weight)
     assert (first.first_weight != other.first_weight).any()
@@ -70,7 +70,7 @@ def test_what_a_classifier_consists_of_makes_it_again():
     states, given = blobs([0, 1, 2])
     for classifier in (
         fit_linear_probe(states, given, strength=1),
-        fit_network(states, given, NetworkOptions(epochs=1), seed=0),
+        fit_network(states, given, JudgeOptions(epochs=1), seed=0),
     ):
         again = KINDS[classifier.kind](**classifier.tensors())
         np.testing.assert_array_equal(again.probabilities(states), classifier.probabilities(states))

@@ -9,7 +9,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from kgprobe.errors import KgprobeError
-from kgprobe.judge import NetworkOptions
+from kgprobe.judge import JudgeOptions
 from kgprobe.judge.classifiers import KINDS, fit_linear_probe, fit_network
 from kgprobe.judge.files import FILE, Judge, check_judge, load_judge, save_judge
 from kgprobe.judge.prompts import StatePrompt
@@ -25,7 +25,7 @@ def judge(kind: str = "linear", size: int = 6) -> Judge:
     classifier = (
         fit_linear_probe(states, answers, strength=0.1)
         if kind == "linear"
-        else fit_network(states, answers, NetworkOptions(units=4, epochs=1), seed=0)
+        else fit_network(states, answers, JudgeOptions(units=4, epochs=1), seed=0)
     )
     labels = {"described": {"model": "hf:large"}, "seed": 3}
     return Judge(classifier, 7, StatePrompt("Is it? ", "\nAnswer:", chat=True), READER, labels, {"accuracy": 0.5})

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from kgprobe.errors import KgprobeError
-from kgprobe.judge import NetworkOptions
-from kgprobe.judge.splits import Splits, split_statements
-from kgprobe.judge.training import train_judge
+from kgprobe.judge import JudgeOptions
+from kgprobe.judge.labels import Splits, split_statements
+from kgprobe.judge.training import choose_classifier
 
 SIZE = 16
 LAYERS = (3, 5, 9)
-FEW_STEPS = NetworkOptions(units=32, epochs=15, learning_rate=3e-3, batch_size=16)
+FEW_STEPS = JudgeOptions(units=32, epochs=15, learning_rate=3e-3, batch_size=16)
 
 
 def statements(count: int, seed: int = 0) -> tuple[list[str], list[str], list[str]]:
@@ -29,7 +29,7 @@ def with_signal(answers: np.ndarray, strengths: tuple[float, ...], seed: int = 0
 
 def trained(states, answers, heads, relations, tails, **others):
     splits = split_statements(heads, relations, tails, share=0.25, seed=0)
-    return train_judge(states, answers, heads, splits, LAYERS, FEW_STEPS, seed=0, **others), splits
+    return choose_classifier(states, answers, heads, splits, LAYERS, FEW_STEPS, seed=0, **others), splits
 
 
 def test_the_layer_that_says_most_is_chosen():
@@ -100,7 +100,7 @@ def test_answers_about_one_subject_alone_are_nothing_to_learn_from():
         (["s0"] * 45 + ["s1"] * 45, "have 2 subjects"),
     ):
         with pytest.raises(KgprobeError, match=said):
-            train_judge(states, answers, subjects, everything, LAYERS, FEW_STEPS, seed=0)
+            choose_classifier(states, answers, subjects, everything, LAYERS, FEW_STEPS, seed=0)
 
 
 def test_the_same_seed_gives_the_same_judge():

@@ -17,10 +17,10 @@ def test_one_answer_to_everything_is_said_first(told: list[int], warned: bool) -
     folds = quality_of(np.array([0, 1, 0]), np.eye(3)[told])
     classifier = SimpleNamespace(kind="linear")
     judge: Any = SimpleNamespace(layer=1, classifier=classifier)
-    fitted: Any = SimpleNamespace(kinds=[KindJudged("linear", folds, None, None)])
-    splits: Any = None
+    fitted: Any = SimpleNamespace(kinds=[KindJudged(kind="linear", folds=folds)])
+    learned: Any = SimpleNamespace(judge=judge, trained=fitted)
     # No fact is set aside that could tell.
-    result = TrainedJudge(judge=judge, folder=Path("j"), trained=fitted, splits=splits, baseline={}, aside=None)
+    result = TrainedJudge(learned=learned, folder=Path("j"), aside=None)
     warnings = ["The judge predicts the same answer for all 3 statements: true."] if warned else []
     assert result.warnings() == warnings
     assert result.summary().splitlines()[:-1] == warnings

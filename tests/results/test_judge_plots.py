@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from kgprobe.judge.quality import Quality, quality_of
-from kgprobe.judge.training import LayerJudged
+from kgprobe.judge.training import LayerJudged, SplitQualities
 from kgprobe.report.plots import HeatMap, Plot
 from kgprobe.report.plots_page import write_plots_page
-from kgprobe.results.judge import NamedQuality, layer_plots, quality_plots
+from kgprobe.results.judge import layer_plots, quality_plots
 
 
 def quality(seed: int = 0, count: int = 60, answers: int = 3) -> Quality:
@@ -22,8 +22,11 @@ def quality(seed: int = 0, count: int = 60, answers: int = 3) -> Quality:
 
 
 def test_layers_are_beside_the_words_for_each_side() -> None:
-    layers = [LayerJudged(layer, 1e-3, quality(layer), quality(layer + 9), None) for layer in (2, 5, 7)]
-    words = {"folds": quality(20), "other_entities": None, "other_relations": None}
+    layers = [
+        LayerJudged(layer=layer, strength=1e-3, folds=quality(layer), other_entities=quality(layer + 9))
+        for layer in (2, 5, 7)
+    ]
+    words = SplitQualities(folds=quality(20))
     accuracy, auroc = layer_plots(layers, words)
     assert [line.name for line in accuracy.lines] == ["folds", "entities", "words, folds"]
     folds, entities, theirs = accuracy.lines
@@ -36,9 +39,7 @@ def test_layers_are_beside_the_words_for_each_side() -> None:
 
 def test_reliability_confusion_and_answers() -> None:
     ours, words = quality(1), quality(2, answers=2)
-    reliability, confusion, by_answer, their_confusion, theirs = quality_plots(
-        [NamedQuality("mine", ours), NamedQuality("words", words)]
-    )
+    reliability, confusion, by_answer, their_confusion, theirs = quality_plots({"mine": ours, "words": words})
     assert isinstance(reliability, Plot)
     assert [line.name for line in reliability.lines] == ["perfect calibration", "mine", "words"]
     mine = reliability.lines[1]
@@ -56,7 +57,7 @@ def test_reliability_confusion_and_answers() -> None:
 
 
 def test_a_page_alone_has_its_script_beside_it(tmp_path: Path) -> None:
-    plots = quality_plots([NamedQuality("mine", quality())])
+    plots = quality_plots({"mine": quality()})
     page = write_plots_page(tmp_path / "own" / "page.html", "T", "V", plots, [], [], {}, alone=True)
     (script,) = (tmp_path / "own").glob("plotly-*.min.js")
     assert not list(tmp_path.glob("plotly-*"))

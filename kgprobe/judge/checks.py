@@ -1,14 +1,15 @@
 """Checks before a model is loaded: labels, weights, and names of judges."""
 
 from collections.abc import Mapping
-from itertools import takewhile
-from pathlib import Path
+from os.path import commonprefix
 from typing import Any
 
 from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.files import home
 from kgprobe.judge.files import FILE, Judge, load_judge
+from kgprobe.judge.labels import Labels
 from kgprobe.models.spec_forms import is_api
-from kgprobe.results.measurement import Measurement
+from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.running.identity import differences
 
 # Settings that an answer depends on, of the prompt and of the model.
@@ -20,31 +21,42 @@ _SHOWN, _BEFORE = 60, 15
 _NAMED = 3
 
 
-def check_labels(judge: Judge, measured: Measurement) -> None:
+def answer_words(words: str) -> list[str]:
+    """Return the words for true, false and unknown from a text such as ``True/False/Unknown``.
+
+    Raises:
+        ArgumentError: the text has another form.
+    """
+    answers = [word.strip() for word in words.split("/")]
+    if len(set(answers)) != len(JUDGEMENTS) or not all(answers):
+        raise ArgumentError("words", f"is {words!r}; expected words for true, false and unknown, separated by /.")
+    return answers
+
+
+def check_labels(judge: Judge, labels: Labels) -> None:
     """Raise an error unless labels have the same settings as those that a judge was trained on.
 
     Raises:
         KgprobeError: the labels are of another model, weights, or prompt settings.
     """
-    if measured.model != judge.answers_of:
+    if labels.model != judge.answers_of:
         raise KgprobeError(
-            f"The judge predicts answers of {judge.answers_of}; {measured.folder.name} has those of {measured.model}."
+            f"The judge predicts answers of {judge.answers_of}; {labels.name} has those of {labels.model}."
         )
-    learned, given = _asking(judge.labels), _asking(measured.config)
-    parted = [
-        f"{name} {own} for the judge's labels, {other} for these"
-        for name in learned
-        if learned[name] != given[name]
-        for own, other in [_shown(learned[name], given[name])]
-    ]
+    learned, given = _asking(judge.labels), _asking(labels.config)
+    parted = []
+    for name in learned:
+        if learned[name] != given[name]:
+            own, other = _shown(learned[name], given[name])
+            parted.append(f"{name} {own} for the judge's labels, {other} for these")
     if parted:
         raise KgprobeError(
-            f"The judge was trained on labels with other settings than those of {measured.folder.name}:"
+            f"The judge was trained on labels with other settings than those of {labels.name}:"
             f" {'; '.join(parted)}. Evaluate it with labels of the same model and settings."
         )
 
 
-def check_reader(model: str | None, measured: Measurement) -> None:
+def check_reader(model: object, labels: Labels) -> None:
     """Raise an error unless there is a model with readable hidden states.
 
     Args:
@@ -53,15 +65,15 @@ def check_reader(model: str | None, measured: Measurement) -> None:
     Raises:
         ArgumentError: no model is given, and the labels' model is behind an API.
     """
-    if model is None and is_api(measured.model):
+    if model is None and is_api(labels.model):
         raise ArgumentError(
             "model",
-            f"is missing: {measured.folder.name} has answers of {measured.model}, which is behind an API without hidden"
+            f"is missing: {labels.name} has answers of {labels.model}, which is behind an API without hidden"
             " states. Name a local model to read: demo, hf:OWNER/NAME, or hf:./FOLDER; one of the same family is best.",
         )
 
 
-def check_weights(described: Mapping[str, Any], measured: Measurement) -> None:
+def check_weights(described: Mapping[str, Any], labels: Labels) -> None:
     """Raise an error if the weights of the labels' model have changed.
 
     Args:
@@ -70,29 +82,36 @@ def check_weights(described: Mapping[str, Any], measured: Measurement) -> None:
     Raises:
         KgprobeError: other weights, or another precision.
     """
-    labels = measured.config["described"].get("generator", {})
-    weights = labels.get("weights")
+    generator = labels.config["described"].get("generator", {})
+    weights = generator.get("weights")
     if weights not in (None, described["weights"]):
         raise KgprobeError(
-            f"{measured.folder.name} has answers of {labels['name']} ({labels['dtype']}, weights {weights}), which has"
+            f"{labels.name} has answers of {generator['name']} ({generator['dtype']}, weights {weights}), which has"
             f" other weights now ({described['dtype']}, {described['weights']}). Label again, load it in the same"
             " precision (`dtype`), or give it as `model` to read its present states."
         )
 
 
-def check_name(folder: Path, settings: Mapping[str, Any]) -> None:
-    """Raise an error if a folder has a judge with other settings.
+def check_name(name: str | None, settings: Mapping[str, Any]) -> None:
+    """Raise an error if a judge with this name has other settings.
 
     Args:
-        settings: all or some settings of :func:`settings_of`.
+        name: name of the judge's folder; None is always free.
+        settings: all or some of the settings that determine a judge.
 
     Raises:
         KgprobeError: the folder has another judge, or a damaged one.
     """
-    if not (folder / FILE).exists():
+    folder = home() / "judges" / str(name)
+    if name is None or not (folder / FILE).exists():
         return
-    kept = settings_of(load_judge(folder))
-    parted = differences({name: kept[name] for name in settings}, settings)
+    judge = load_judge(folder)
+    kept = {
+        **{key: judge.training.get(key) for key in ("labelled", "options", "seed")},
+        "labels": judge.labels,
+        "reader": {key: judge.reader[key] for key in ("weights", "dtype")},
+    }
+    parted = differences({key: kept[key] for key in settings}, settings)
     if parted:
         more = f", and {len(parted) - _NAMED} more" if len(parted) > _NAMED else ""
         raise KgprobeError(
@@ -101,32 +120,18 @@ def check_name(folder: Path, settings: Mapping[str, Any]) -> None:
         )
 
 
-def settings_of(judge: Judge) -> dict[str, Any]:
-    """Return the settings that determine a judge."""
-    training = judge.training
-    return {
-        "labels": judge.labels,
-        "labelled": training.get("labelled"),
-        "options": training.get("options"),
-        "seed": training.get("seed"),
-        "reader": {name: judge.reader[name] for name in ("weights", "dtype")},
-    }
-
-
 def _asking(config: Mapping[str, Any]) -> dict[str, Any]:
     described = config["described"]
     generator = described.get("generator", {})
-    return {name: described.get(name) for name in _PROMPT_SETTINGS} | {
-        f"the model's {name}": generator.get(name) for name in _MODEL_SETTINGS
-    }
+    asking = {name: described.get(name) for name in _PROMPT_SETTINGS}
+    return asking | {f"the model's {name}": generator.get(name) for name in _MODEL_SETTINGS}
 
 
 def _shown(value: Any, other: Any) -> tuple[str, str]:
     """Return two values; of long texts, the part around the first difference."""
     if not (isinstance(value, str) and isinstance(other, str)):
         return repr(value), repr(other)
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(value, other, strict=False)))
-    first = max(0, same - _BEFORE)
+    first = max(0, len(commonprefix([value, other])) - _BEFORE)  # noqa: RUF071
 
     def excerpt(text: str) -> str:
         cut = text[first : first + _SHOWN]

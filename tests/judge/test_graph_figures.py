@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgprobe.analysis.whole_graph import METRICS, WholeGraph, whole_graph
+from kgprobe.judge.graph_figures import METRICS, WholeGraph, whole_graph
 from kgprobe.judge.judged_facts import SCHEMA, stream_judged_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.value_counts import FEATURES, ValueCounts

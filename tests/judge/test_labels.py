@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.judge.splits import Splits, split_statements
+from kgprobe.judge.labels import Splits, split_statements
 
 NAMES = st.integers(0, 30).map(str)
 STATEMENTS = st.lists(st.tuples(NAMES, st.sampled_from("abcde"), NAMES), min_size=1, max_size=60)

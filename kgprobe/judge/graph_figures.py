@@ -8,18 +8,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.prediction_sums import PredictionSums, sum_predictions_by
 from kgprobe.stats.value_counts import FEATURES, Thirds, ValueCounts
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 METRICS = ("correct", "truthful", "informative")
 # Columns that are read.
@@ -33,6 +33,12 @@ NO_REASON = "no reason is given"
 # The one group of all facts, and the kinds of groups.
 ALL = "all"
 OVERALL, RELATION, SUBJECT_TYPE, OBJECT_TYPE, THIRD = "all", "relation", "subject type", "object type", "third"
+_TYPE_COLUMNS = {SUBJECT_TYPE: "subject_types", OBJECT_TYPE: "object_types"}
+
+# Kind and name of a group; the name is None for facts without a type, or with unknown popularity.
+GroupKey: TypeAlias = tuple[str, str | None]
+Places: TypeAlias = NDArray[np.intp]
+Bools: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,15 @@ class GroupSums:
     name: str | None
     facts: int
     sums: Mapping[str, PredictionSums]
+
+    @property
+    def measured(self) -> int:
+        """Number of measured facts."""
+        return self.sums[METRICS[0]].count
+
+    def mean(self, metric: str) -> float | None:
+        """Return the mean of a metric by the judge; None without measured facts."""
+        return self.sums[metric].mean if self.measured else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +89,12 @@ class PickedFact:
     """A requested fact.
 
     Attributes:
-        groups: its groups as (by, name), except its third.
+        groups: its groups, except its third.
         popularity: popularity of its subject; NaN if unknown.
         metrics: by name; None if it was not measured.
     """
 
-    groups: frozenset[tuple[str, str | None]]
+    groups: frozenset[GroupKey]
     popularity: float
     metrics: Mapping[str, float] | None
 
@@ -102,13 +117,13 @@ class WholeGraph:
     facts: int
     reasons: Mapping[str, int]
     groups: Sequence[GroupSums]
-    judgements: Mapping[str, tuple[int, int, int, int]]
+    judgements: Mapping[str, tuple[int, ...]]
     correlations: Sequence[Correlation]
     thirds: Thirds
     picked: Mapping[FactKey, PickedFact]
 
 
-def whole_graph(batches: "Iterable[pa.RecordBatch]", looked_for: Iterable[FactKey] = ()) -> WholeGraph:
+def whole_graph(batches: Iterable[pa.RecordBatch], looked_for: Iterable[FactKey] = ()) -> WholeGraph:
     """Compute the metrics of judged facts from batches with ``COLUMNS``.
 
     Cost: one pass. Memory: one batch, all groups and all distinct values.
@@ -128,37 +143,35 @@ class _WholeGraphSums:
 
     def __init__(self, looked_for: frozenset[FactKey]) -> None:
         self._looked_for = looked_for
+        self._ids = pa.array(sorted({key.fact for key in looked_for}), pa.string())
         self._facts = 0
         self._reasons: Counter[str] = Counter()
-        self._sizes: Counter[tuple[str, str | None]] = Counter()
-        self._sums: dict[tuple[str, str | None], dict[str, PredictionSums]] = {}
-        self._judgements: dict[str, np.ndarray[Any, np.dtype[np.int64]]] = {}
+        self._sizes: Counter[GroupKey] = Counter()
+        self._sums: dict[GroupKey, dict[str, PredictionSums]] = {}
+        self._judgements: dict[str, NDArray[np.intp]] = {}
         self._values = {feature: ValueCounts(feature, METRICS) for feature in FEATURES}
         self._picked: dict[FactKey, PickedFact] = {}
 
-    def add(self, batch: "pa.RecordBatch") -> None:
+    def add(self, batch: pa.RecordBatch) -> None:
         """Add a batch."""
-        import pyarrow.compute as pc
-
-        metrics = pd.DataFrame({name: batch.column(name).to_numpy(zero_copy_only=False) for name in METRICS})
+        metrics = batch.select(list(METRICS)).to_pandas()
         measured = metrics.notna().all(axis=1).to_numpy()
         self._facts += batch.num_rows
         judged = pc.greater_equal(batch.column("judgement"), 0)
         reasons = pc.coalesce(batch.column("reason"), pc.if_else(judged, NO_NEGATIVE, NO_REASON))
-        self._reasons.update(reasons.filter(np.logical_not(measured)).to_pylist())
-        self._count("facts", batch.column("judgement").to_numpy(zero_copy_only=False))
+        self._reasons.update(reasons.filter(~measured).to_pylist())
+        self._count("facts", _numpy(batch, "judgement"))
         self._negatives(batch.column("negatives").flatten())
         everything = np.arange(batch.num_rows)
         self._group(OVERALL, everything, pd.Series([ALL] * batch.num_rows), metrics, measured)
         self._group(RELATION, everything, batch.column("relation").to_pandas(), metrics, measured)
-        for by, column in ((SUBJECT_TYPE, "subject_types"), (OBJECT_TYPE, "object_types")):
+        for by, column in _TYPE_COLUMNS.items():
             # An empty list gives one row without a type; a repeated type counts once.
             types = batch.column(column).to_pandas().explode().rename("type").rename_axis("place").reset_index()
             types = types.drop_duplicates()
             self._group(by, types["place"].to_numpy(), types["type"], metrics, measured)
         for feature, values in self._values.items():
-            column = batch.column(feature).to_numpy(zero_copy_only=False).astype(np.float64)
-            values.add(column[measured], metrics[measured])
+            values.add(_numpy(batch, feature).astype(np.float64)[measured], metrics[measured])
         self._pick(batch, metrics, measured)
 
     def result(self) -> WholeGraph:
@@ -169,45 +182,36 @@ class _WholeGraphSums:
         order = [OVERALL, RELATION, SUBJECT_TYPE, OBJECT_TYPE]
         groups.sort(key=lambda group: (order.index(group.by), -group.facts, group.name is None, str(group.name)))
         groups += [GroupSums(THIRD, *part) for part in popularity.by_third(thirds)]
-        correlations = [
-            Correlation(metric, feature, *self._values[feature].rank_correlation(metric))
-            for feature, metric in product(FEATURES, METRICS)
-        ]
-        judgements = {name: tuple(map(int, counts)) for name, counts in self._judgements.items()}
+        correlations = []
+        for feature, metric in product(FEATURES, METRICS):
+            correlations.append(Correlation(metric, feature, *self._values[feature].rank_correlation(metric)))
         return WholeGraph(
             facts=self._facts,
             reasons=dict(self._reasons.most_common()),
             groups=groups,
-            judgements=judgements,  # type: ignore[arg-type]
+            judgements={name: tuple(counts.tolist()) for name, counts in self._judgements.items()},
             correlations=correlations,
             thirds=thirds,
             picked=self._picked,
         )
 
-    def _count(self, name: str, judgements: "np.ndarray[Any, Any]") -> None:
+    def _count(self, name: str, judgements: NDArray[Any]) -> None:
         # The code of statements that were not judged, -1, becomes the last of four.
         counts = np.bincount(judgements.astype(np.int64) % (len(JUDGEMENTS) + 1), minlength=len(JUDGEMENTS) + 1)
         self._judgements[name] = self._judgements.get(name, 0) + counts
 
-    def _negatives(self, negatives: "pa.StructArray") -> None:
+    def _negatives(self, negatives: pa.StructArray) -> None:
         judgements = negatives.field("judgement").to_numpy(zero_copy_only=False)
         replaced = negatives.field("replaced").to_pandas()
         for end in sorted(replaced.unique()):
             self._count(f"negatives with another {end}", judgements[(replaced == end).to_numpy()])
 
-    def _group(
-        self,
-        by: str,
-        places: "np.ndarray[Any, Any]",
-        names: "pd.Series[Any]",
-        metrics: pd.DataFrame,
-        measured: "np.ndarray[Any, np.dtype[np.bool_]]",
-    ) -> None:
+    def _group(self, by: str, places: Places, names: "pd.Series[Any]", metrics: pd.DataFrame, measured: Bools) -> None:
         """Add the facts at these positions to the groups of these names; positions can repeat."""
         codes, distinct = pd.factorize(names, use_na_sentinel=False)
-        keys = [(by, None if pd.isna(name) else str(name)) for name in distinct]
-        for key, size in zip(keys, np.bincount(codes, minlength=len(keys)), strict=True):
-            self._sizes[key] += int(size)
+        keys: list[GroupKey] = [(by, None if pd.isna(name) else str(name)) for name in distinct]
+        for key, size in zip(keys, np.bincount(codes, minlength=len(keys)).tolist(), strict=True):
+            self._sizes[key] += size
         counted = measured[places]
         for metric in METRICS:
             values = metrics[metric].to_numpy()[places[counted]]
@@ -216,15 +220,9 @@ class _WholeGraphSums:
                 sums = self._sums.setdefault(key, dict.fromkeys(METRICS, PredictionSums()))
                 sums[metric] = sums[metric] + part
 
-    def _pick(
-        self, batch: "pa.RecordBatch", metrics: pd.DataFrame, measured: "np.ndarray[Any, np.dtype[np.bool_]]"
-    ) -> None:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        ids = pa.array(sorted({key.fact for key in self._looked_for}), pa.string())
+    def _pick(self, batch: pa.RecordBatch, metrics: pd.DataFrame, measured: Bools) -> None:
         names = ["fact", "subject", "relation", "subject_types", "object_types", "subject_popularity"]
-        is_candidate = pc.is_in(batch.column("fact"), ids).to_numpy(zero_copy_only=False)
+        is_candidate = pc.is_in(batch.column("fact"), self._ids).to_numpy(zero_copy_only=False)
         places = np.flatnonzero(is_candidate)
         for place, row in zip(places.tolist(), batch.select(names).take(pa.array(places)).to_pylist(), strict=True):
             key = FactKey(row["subject"], row["fact"])
@@ -235,9 +233,13 @@ class _WholeGraphSums:
             self._picked[key] = PickedFact(_groups_of(row), np.nan if popularity is None else popularity, values)
 
 
-def _groups_of(row: Mapping[str, Any]) -> frozenset[tuple[str, str | None]]:
+def _numpy(batch: pa.RecordBatch, column: str) -> NDArray[Any]:
+    return batch.column(column).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def _groups_of(row: Mapping[str, Any]) -> frozenset[GroupKey]:
     """Return the groups of a judged fact, except its third."""
-    groups: list[tuple[str, str | None]] = [(OVERALL, ALL), (RELATION, row["relation"])]
-    groups += product([SUBJECT_TYPE], row["subject_types"] or [None])
-    groups += product([OBJECT_TYPE], row["object_types"] or [None])
+    groups: list[GroupKey] = [(OVERALL, ALL), (RELATION, row["relation"])]
+    for by, column in _TYPE_COLUMNS.items():
+        groups += product([by], row[column] or [None])
     return frozenset(groups)

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kgprobe.analysis.label_correction import (
+from kgprobe.judge.correction import (
     ENOUGH,
     LEARNED,
     NO_LABEL,
@@ -17,7 +17,7 @@ from kgprobe.analysis.label_correction import (
     correct_by_labels,
     labelled_metrics,
 )
-from kgprobe.analysis.whole_graph import METRICS, whole_graph
+from kgprobe.judge.graph_figures import METRICS, whole_graph
 from kgprobe.judge.judged_facts import SCHEMA
 from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.probes.statements.metrics import metrics_of
@@ -65,9 +65,7 @@ def test_corrected_figures_hold_where_the_judge_is_biased() -> None:
         drawn = [outcomes[place] for place in random.choice(COUNT, 300, replace=False)]
         correction = correct_by_labels(told, "labels", labelled_metrics(drawn), frozenset())
         assert correction.used == 300
-        whole = correction.estimates[0]
-        assert whole.by == "all"
-        for metric, estimate in whole.estimates.items():
+        for metric, estimate in correction.estimates["all", "all"].items():
             covered[metric] += estimate.low <= truth[metric] <= estimate.high
             missed[metric] += not estimate.low <= estimate.raw <= estimate.high
     # 95% intervals: 88 of 100 is three standard errors below.
@@ -83,7 +81,7 @@ def test_estimates_are_those_made_by_hand() -> None:
     told = whole_graph(pa.Table.from_pylist(rows, schema=SCHEMA).to_batches(), [outcome.fact for outcome in drawn])
     correction = correct_by_labels(told, "labels", labelled_metrics(drawn), frozenset())
     # Of the few cities there are too few labelled ones; popularity is known of nobody.
-    assert {(one.by, one.name) for one in correction.estimates} == {
+    assert set(correction.estimates) == {
         ("all", "all"),
         ("relation", "r0"),
         ("relation", "r1"),
@@ -91,14 +89,14 @@ def test_estimates_are_those_made_by_hand() -> None:
         ("object type", None),
         ("third", None),
     }
-    for one in correction.estimates:
-        if one.by != "relation":
+    for (by, name), estimates in correction.estimates.items():
+        if by != "relation":
             continue
-        its = [place for place in places if rows[place]["relation"] == one.name]
-        for metric, estimate in one.estimates.items():
+        its = [place for place in places if rows[place]["relation"] == name]
+        for metric, estimate in estimates.items():
             y = [(labelled_metrics([outcomes[place]])[0].metrics or {})[metric] for place in its]
             m = [rows[place][metric] for place in its]
-            everything = sum_predictions([row[metric] for row in rows if row["relation"] == one.name])
+            everything = sum_predictions([row[metric] for row in rows if row["relation"] == name])
             by_hand = estimate_mean(LabelledFacts(np.array(y), np.array(m)), everything)
             assert (estimate.value, estimate.low, estimate.high) == pytest.approx(
                 (by_hand.value, by_hand.low, by_hand.high)
@@ -120,4 +118,4 @@ def test_labels_without_a_say_are_counted() -> None:
     assert correction.left_out == {LEARNED: 2, NO_LABEL: 2, NO_NEGATIVE_LABEL: 1, NOT_JUDGED: 1, NOT_FOUND: 1}
     assert (correction.asked, correction.used, correction.partly) == (ENOUGH + 9, ENOUGH + 2, 1)
     fewer: list[LabelledMetrics] = labels[7 : 7 + ENOUGH - 1]
-    assert correct_by_labels(told, "labels", fewer, frozenset()).estimates == []
+    assert correct_by_labels(told, "labels", fewer, frozenset()).estimates == {}

@@ -1,0 +1,239 @@
+"""Correction of a judged graph's metrics by labels: the model's own answers on a sample of the facts.
+
+docs/methods/judged-graphs.md. Labels and judge use different negatives of a fact. Both are drawn alike, so that the
+expectation of either's metrics is the metric over all negatives.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from kgprobe.errors import ArgumentError
+from kgprobe.files import home
+from kgprobe.judge.graph_figures import METRICS, THIRD, GroupKey, GroupSums, WholeGraph
+from kgprobe.judge.judged_facts import PredictionConfig
+from kgprobe.judge.labels import Labels, labelled_statements, read_labels, set_aside
+from kgprobe.probes.labels.evidence import LabelEvidence
+from kgprobe.probes.outcome import Outcome
+from kgprobe.probes.statements.metrics import NONE, metrics_of_fact
+from kgprobe.running.claims import CONFIG
+from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.selection import SEEDED_ORDER
+from kgprobe.stats.design_based import Estimate
+from kgprobe.stats.prediction_powered import estimate_mean
+from kgprobe.stats.prediction_sums import LabelledFacts
+
+Metrics: TypeAlias = Mapping[str, float]
+
+# Minimum number of labelled facts to estimate a group.
+ENOUGH = 30
+
+# Reasons why an asked fact does not count.
+LEARNED = "the judge has learned from it"
+NO_LABEL = "it has no label: it could not be asked, got no answer, or its answers do not agree or cannot be read"
+NO_NEGATIVE_LABEL = "none of its negatives has a label"
+NOT_JUDGED = "the judge could not judge it, and estimates are over judged facts"
+NOT_FOUND = "it is not among the judged facts"
+
+_UNCORRECTED = "Figures are the judge's own, not corrected by labels, and as biased as the judge"
+# Characters of a value, and relations, in a message.
+_SHOWN = 120
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledMetrics:
+    """An asked fact with its metrics.
+
+    Attributes:
+        metrics: by name, from its own answers; None where they have no label.
+        reason: the reason for missing metrics; empty if it has some.
+        partly: True if some of its negatives have no label; metrics use the others.
+    """
+
+    fact: FactKey
+    metrics: Metrics | None = None
+    reason: str = ""
+    partly: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """The judge's metrics corrected by labels.
+
+    Attributes:
+        labels: name of the measurement that has the labels.
+        asked: number of its facts.
+        used: number of them that count.
+        left_out: numbers of the others by reason.
+        partly: number of used facts with a negative that has no label.
+        estimates: estimates by metric, of the groups with at least ``ENOUGH`` labelled facts.
+    """
+
+    labels: str
+    asked: int
+    used: int
+    left_out: Mapping[str, int]
+    partly: int
+    estimates: Mapping[GroupKey, Mapping[str, Estimate]]
+
+
+def labelled_metrics(outcomes: Iterable[Outcome]) -> list[LabelledMetrics]:
+    """Return the metrics of facts by a model's own answers, one per outcome."""
+    return [_labelled(outcome) for outcome in outcomes]
+
+
+def _labelled(outcome: Outcome) -> LabelledMetrics:
+    evidence = outcome.evidence
+    if not isinstance(evidence, LabelEvidence) or evidence.fact.judgement == NONE:
+        return LabelledMetrics(outcome.fact, reason=NO_LABEL)
+    negatives = [negative.judgement for negative in evidence.negatives]
+    if set(negatives) <= {NONE}:
+        return LabelledMetrics(outcome.fact, reason=NO_NEGATIVE_LABEL)
+    metrics = metrics_of_fact(evidence.fact.judgement, negatives)
+    return LabelledMetrics(outcome.fact, metrics, partly=NONE in negatives)
+
+
+def correct_by_labels(
+    graph: WholeGraph, labels: str, facts: Sequence[LabelledMetrics], learned: frozenset[str]
+) -> Correction:
+    """Estimate the metrics of all groups that have enough labelled facts.
+
+    Labelled facts were drawn independently, so that facts with a common entity do not count as clusters.
+
+    Args:
+        graph: figures of all shards, with these facts picked.
+        labels: name of the labels.
+        facts: a uniform sample without replacement of the graph's facts.
+        learned: ids of facts that the judge was trained on.
+    """
+    left_out: Counter[str] = Counter()
+    members: defaultdict[GroupKey, list[tuple[Metrics, Metrics]]] = defaultdict(list)
+    used = partly = 0
+    for labelled in facts:
+        picked = graph.picked.get(labelled.fact)
+        if labelled.fact.fact in learned:
+            left_out[LEARNED] += 1
+        elif labelled.metrics is None:
+            left_out[labelled.reason] += 1
+        elif picked is None:
+            left_out[NOT_FOUND] += 1
+        elif picked.metrics is None:
+            left_out[NOT_JUDGED] += 1
+        else:
+            used += 1
+            partly += labelled.partly
+            for group in picked.groups | {(THIRD, graph.thirds.of(picked.popularity))}:
+                members[group].append((labelled.metrics, picked.metrics))
+    estimates = {}
+    for sums in graph.groups:
+        pairs = members[sums.by, sums.name]
+        if len(pairs) >= ENOUGH:
+            estimates[sums.by, sums.name] = _estimate(sums, pairs)
+    return Correction(labels, len(facts), used, dict(left_out.most_common()), partly, estimates)
+
+
+def _estimate(group: GroupSums, pairs: Sequence[tuple[Metrics, Metrics]]) -> dict[str, Estimate]:
+    """Estimate a group's metrics from pairs of a label's and the judge's metrics."""
+    estimates = {}
+    for metric in METRICS:
+        labelled = np.array([label[metric] for label, _ in pairs])
+        judged = np.array([judge[metric] for _, judge in pairs])
+        estimates[metric] = estimate_mean(LabelledFacts(labelled, judged), group.sums[metric])
+    return estimates
+
+
+def choose_labels(config: PredictionConfig, given: Labels | None, notes: list[str], *, raw: bool) -> Labels | None:
+    """Return the labels that correct a judged graph: the given ones, or the judge's own; None without any.
+
+    Args:
+        notes: gets a note if there are none.
+        raw: True to omit the correction.
+
+    Raises:
+        ArgumentError: the given labels are not a sample of the judged facts.
+    """
+    own = home() / "probes" / config.judge.labels
+    if given is not None:
+        check_sample(config, given)
+        return given
+    if raw:
+        reason = "`raw` omits the correction"
+    elif not (own / CONFIG).exists():
+        reason = f"the judge's labels, {own}, are missing."
+    else:
+        try:
+            labels = read_labels(own)
+            check_sample(config, labels)
+            return labels
+        except ArgumentError as error:
+            reason = f"the judge's {error}"
+    notes.append(f"{_UNCORRECTED}: {reason}")
+    return None
+
+
+def learned_facts(config: PredictionConfig, labels: Labels, notes: list[str]) -> frozenset[str]:
+    """Return the ids of the facts in the judge's training set; none, with a note, if its own labels are missing."""
+    own = home() / "probes" / config.judge.labels
+    if labels.name == own.name:
+        trained = labels
+    elif (own / CONFIG).exists():
+        trained = read_labels(own)
+    else:
+        notes.append(
+            f"The judge's own labels, {own}, are missing: facts of {labels.name} in its training set, if any, count"
+            " too, and make its figures too good."
+        )
+        return frozenset()
+    facts = np.array(labelled_statements(trained.outcomes).facts, dtype=object)
+    aside = set_aside(facts.tolist(), config.judge.aside, config.judge.seed)
+    return frozenset(facts[~aside])
+
+
+def check_sample(config: PredictionConfig, labels: Labels) -> None:
+    """Raise an ArgumentError unless labels are a random sample of the judged facts."""
+    measured, settings = labels.config, config.settings
+    if "sha256" in measured["facts"]:
+        raise ArgumentError(
+            "labels",
+            f"of {labels.name} are of a list of facts, which is not a random sample of the graph: measure with a"
+            " limit, or omit the correction (`raw`).",
+        )
+    # The part of a uniform sample in some relations is a uniform sample of these.
+    missing = sorted(set(settings.relations) - set(measured["relations"]))
+    if missing:
+        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        raise ArgumentError(
+            "labels",
+            f"of {labels.name} are not a sample of the judged facts: they have none of the relations"
+            f" {', '.join(missing[:_NAMED])}{more}. Choose other labels, or `raw`.",
+        )
+    options = measured["options"]
+    compared = {
+        "the answers of": (labels.model, config.judge.answers_of),
+        "the graph": (measured["graph"], config.graph),
+        "the date": (measured["as_of"], settings.as_of),
+        "negatives with another": (options["replace"], settings.replace),
+        "any type": (options["any_type"], settings.any_type),
+    }
+    for what, (theirs, ours) in compared.items():
+        if theirs != ours:
+            raise ArgumentError(
+                "labels",
+                f"of {labels.name} have {what} {_short(theirs)}; the judged graph has {_short(ours)}. They are not"
+                " a sample of the judged facts: choose other labels, or `raw`.",
+            )
+    if measured["facts"].get("order") != SEEDED_ORDER:
+        raise ArgumentError(
+            "labels",
+            f"of {labels.name} are of facts in the order of their ids, by an older version of kgprobe. Measure them"
+            " again, or omit the correction (`raw`).",
+        )
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,274 @@
+"""Labels, the model's own answers to statements; their test set; their splits for training and evaluation.
+
+A hidden state depends on the names in a statement as much as on its truth. If an entity or a relation were on both
+sides of a split, a judge could succeed by remembering it. So sides are drawn by entity and by relation, not by
+statement.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.judge import JudgeOptions
+from kgprobe.probes.labels.evidence import AnsweredNegative, LabelEvidence
+from kgprobe.probes.outcome import Outcome
+from kgprobe.probes.statements.metrics import NONE
+from kgprobe.running.measurement import read_measurement
+from kgprobe.running.store import FILE, Outcomes
+
+Bools = NDArray[np.bool_]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """A measurement of the probe ``labels``.
+
+    Attributes:
+        folder: folder of the measurement.
+        config: all settings that the answers depend on.
+    """
+
+    folder: Path
+    config: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Name of the measurement."""
+        return self.folder.name
+
+    @property
+    def model(self) -> str:
+        """Spec of the model that answered."""
+        return str(self.config["described"]["model"])
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """One outcome for each fact; read from disk."""
+        return Outcomes(self.folder / FILE, LabelEvidence)
+
+    def statements(self) -> "LabelledStatements":
+        """Return the labelled statements.
+
+        Raises:
+            KgprobeError: no statement has a label.
+        """
+        statements = labelled_statements(self.outcomes)
+        if not len(statements.texts):
+            raise KgprobeError(
+                f"{self.name} has no labels: the answers to all {statements.unlabelled:,} statements disagree or are"
+                " unreadable."
+            )
+        return statements
+
+
+def read_labels(folder: Path) -> Labels:
+    """Return the labels in the folder of a measurement.
+
+    Raises:
+        ArgumentError: it is a measurement of another probe.
+        KgprobeError: the folder has no measurement, or its settings are damaged.
+    """
+    config = read_measurement(folder)
+    if config["probe"] != "labels":
+        raise ArgumentError("labels", f"is a measurement of {config['probe']}; expected one of the probe labels.")
+    return Labels(folder, config)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledStatements:
+    """Statements with a model's answers, grouped by fact.
+
+    Attributes:
+        texts: the statements.
+        answers: the model's answers as places in ``JUDGEMENTS``, shape (statements,).
+        facts: id of the fact that each statement expresses, or was made from.
+        heads, relations, tails: ids of each statement's parts.
+        unlabelled: number of further statements without a label, because their answers disagree or are unreadable.
+    """
+
+    texts: Sequence[str]
+    answers: Integers
+    facts: Sequence[str]
+    heads: Sequence[str]
+    relations: Sequence[str]
+    tails: Sequence[str]
+    unlabelled: int
+
+    def part(self, places: Integers) -> "LabelledStatements":
+        """Return some of the statements, in this order."""
+        return LabelledStatements(
+            pick(self.texts, places),
+            self.answers[places],
+            pick(self.facts, places),
+            pick(self.heads, places),
+            pick(self.relations, places),
+            pick(self.tails, places),
+            self.unlabelled,
+        )
+
+    def divide(self, test_size: float, seed: int) -> "tuple[LabelledStatements, LabelledStatements]":
+        """Return the training set and the test set; see :func:`set_aside`."""
+        is_test = set_aside(self.facts, test_size, seed)
+        return self.part(np.flatnonzero(~is_test)), self.part(np.flatnonzero(is_test))
+
+
+def pick(values: Sequence[str], places: Integers) -> list[str]:
+    """Return the values at these places."""
+    return [values[place] for place in places.tolist()]
+
+
+def labelled_statements(outcomes: Iterable[Outcome]) -> LabelledStatements:
+    """Return the labelled statements of outcomes."""
+    rows: list[tuple[str, int, str, str, str, str]] = []
+    unlabelled = 0
+    for outcome in outcomes:
+        evidence = outcome.evidence
+        if not isinstance(evidence, LabelEvidence):
+            continue
+        for statement in (evidence.fact, *evidence.negatives):
+            if statement.judgement == NONE:
+                unlabelled += 1
+                continue
+            ends = (outcome.fact.subject, outcome.relation, evidence.object)
+            if isinstance(statement, AnsweredNegative):
+                ends = (statement.subject, statement.relation, statement.object)
+            rows.append((statement.text, statement.judgement, outcome.fact.fact, *ends))
+    texts, answers, facts, heads, relations, tails = zip(*rows, strict=True) if rows else ((),) * 6
+    return LabelledStatements(texts, np.array(answers, dtype=np.int64), facts, heads, relations, tails, unlabelled)
+
+
+def set_aside(facts: Sequence[str], share: float, seed: int) -> Bools:
+    """Return a mask of test statements, grouped by fact: about this share of the facts, regardless of other facts.
+
+    The draw depends on a fact's id, so that later runs draw the same facts.
+    """
+    drawn = {
+        fact: int.from_bytes(blake2b(f"{seed} {fact}".encode(), digest_size=8).digest(), "big") / 2**64
+        for fact in dict.fromkeys(facts)
+    }
+    return np.array([drawn[fact] < share for fact in facts], dtype=bool)
+
+
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """Places of labelled statements, ascending; each in at most one of them.
+
+    Attributes:
+        train: training statements.
+        other_entities: statements of training relations, without training entities.
+        other_relations: statements of other relations; their entities may be training entities.
+        between: statements with one entity on either side, which neither side may use.
+    """
+
+    train: Integers
+    other_entities: Integers
+    other_relations: Integers
+    between: Integers
+
+    def sides(self) -> dict[str, Integers]:
+        """Return the places by the name of the split."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def kept(self, places: Integers) -> "Splits":
+        """Return the splits of a subset of statements, given by ascending places, in places of the subset."""
+        return Splits(*(np.flatnonzero(np.isin(places, side)) for side in self.sides().values()))
+
+
+def split_statements(
+    heads: Sequence[str], relations: Sequence[str], tails: Sequence[str], *, share: float, seed: int
+) -> Splits:
+    """Split statements: about a share with other relations, and the same share of the rest with other entities.
+
+    Relations are drawn until they reach the share; one that would exceed it is left out. Entities are placed from the
+    most frequent on, each on the side of most of its neighbours, so that few statements fall between.
+
+    Args:
+        heads, relations, tails: ids of the statements' parts.
+        share: in (0, 1).
+        seed: random seed.
+    """
+    random = np.random.default_rng([seed, len(heads)])
+    apart = _draw_relations(relations, share, random)
+    others = np.array([relation in apart for relation in relations], dtype=bool)
+    rest = np.flatnonzero(~others)
+    pairs = [(heads[place], tails[place]) for place in rest.tolist()]
+    held_out = _draw_entities(pairs, share, random)
+    sides = np.array([(head in held_out) + (tail in held_out) for head, tail in pairs], dtype=np.int64)
+    return Splits(rest[sides == 0], rest[sides == 2], np.flatnonzero(others), rest[sides == 1])
+
+
+def _draw_relations(relations: Sequence[str], share: float, random: np.random.Generator) -> set[str]:
+    names, counts = np.unique(np.array(relations, dtype=object).astype(str), return_counts=True)
+    room = share * len(relations)
+    drawn: set[str] = set()
+    for place in random.permutation(len(names)):
+        if counts[place] <= room and len(drawn) < len(names) - 1:
+            drawn.add(str(names[place]))
+            room -= counts[place]
+    return drawn
+
+
+def _draw_entities(pairs: Sequence[tuple[str, str]], share: float, random: np.random.Generator) -> set[str]:
+    """Return the held-out entities, such that about the share of the statements have both of theirs there."""
+    neighbours: defaultdict[str, list[str]] = defaultdict(list)
+    for head, tail in pairs:
+        neighbours[head].append(tail)
+        neighbours[tail].append(head)
+    shuffled = [sorted(neighbours)[place] for place in random.permutation(len(neighbours))]
+    side: dict[str, bool] = {}
+    placed = [0, 0]
+    for entity in sorted(shuffled, key=lambda entity: -len(neighbours[entity])):
+        near = [side[other] for other in neighbours[entity] if other in side]
+        balance = 2 * sum(near) - len(near)
+        # On a tie, fill the share first.
+        out = placed[1] < share * (sum(placed) + 1) if balance == 0 else balance > 0
+        side[entity] = out
+        placed[out] += len(neighbours[entity])
+    return {entity for entity, out in side.items() if out}
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingLabels:
+    """Labels, divided into a training set and a test set.
+
+    Attributes:
+        labels: the labels.
+        options, seed: settings of the division and of the judge.
+        statements: all labelled statements.
+        learned: statements of the training set.
+        test: statements of the test set.
+        splits: splits of the training set.
+    """
+
+    labels: Labels
+    options: JudgeOptions
+    seed: int
+    statements: LabelledStatements
+    learned: LabelledStatements
+    test: LabelledStatements
+    splits: Splits
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that determine a judge, except its model."""
+        options, labelled = asdict(self.options), len(self.statements.texts)
+        return {"labels": self.labels.config, "labelled": labelled, "options": options, "seed": self.seed}
+
+
+def divide_labels(labels: Labels, options: JudgeOptions, seed: int) -> TrainingLabels:
+    """Divide labels into a training set, which is split, and a test set.
+
+    Raises:
+        KgprobeError: no statement has a label.
+    """
+    statements = labels.statements()
+    learned, test = statements.divide(options.test_size, seed)
+    splits = split_statements(learned.heads, learned.relations, learned.tails, share=options.holdout, seed=seed)
+    return TrainingLabels(labels, options, seed, statements, learned, test, splits)
