@@ -13,11 +13,16 @@ model, say.
 
 `rounds` measures learning a round of 64 answers, between the rounds that learn variances, in graphs with a fifth of the
 facts asked before.
+
+`ending` measures the estimate of the whole graph when a run ends: from the learning that the run kept, and by replaying
+its rounds. Graph and answers are made up; there is no engine and no model.
 """
 
 import dataclasses
 import itertools
 import json
+import os
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +30,7 @@ from typing import TypeAlias
 
 import click
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from benchmarks.report import Report, Row, show, versions_of
@@ -42,7 +48,14 @@ from kgprobe.beliefs.simulation import (
     shown_rounds,
 )
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.running.store import read_rounds
+from kgprobe.graph.client import Row as Properties
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.running.learning import AskedRound, KeptLearning, Learning, replay
+from kgprobe.running.runs import run_folder
+from kgprobe.running.store import OutcomeStore, read_rounds
+from kgprobe.sampling.columns.askable import AskableFacts
+from kgprobe.sampling.columns.graph_columns import ALWAYS, FOREVER, GraphColumns
+from kgprobe.sampling.lists import Lists
 from kgprobe.studies.demo_reference import demo_reference, facts_of_demo
 
 FACTS, BATCH, REQUESTS = 2_500, 64, 8
@@ -158,6 +171,78 @@ def learning(facts: int, seed: int) -> Row:
     return Row(f"{facts:,} facts", "learning a round of 64", 1_000 * float(np.median(took)), "ms", less_is_better=True)
 
 
+def made_up_facts(count: int, seed: int) -> AskableFacts:
+    """Return facts of five relations between half as many entities, all askable."""
+    generator = np.random.default_rng(seed)
+    entities = count // 2
+    ids, facts = (pa.array([f"{kind}{n}" for n in range(size)]) for kind, size in (("Q", entities), ("F", count)))
+    subjects, objects = generator.integers(entities, size=(2, count), dtype=np.int32)
+    relations = generator.integers(5, size=count, dtype=np.int32)
+    one_each = Lists(np.arange(entities + 1), np.zeros(entities, np.int32))
+    columns = GraphColumns(
+        entity_ids=ids,
+        labels=ids,
+        popularities=generator.random(entities) * 1_000,
+        degrees=np.bincount(subjects, minlength=entities).astype(np.int32),
+        datatypes=np.full(entities, -1, np.int16),
+        types=one_each,
+        names=Lists(np.arange(entities + 1), np.arange(entities, dtype=np.uint64)),
+        fact_ids=facts,
+        subjects=subjects,
+        relations=relations,
+        objects=objects,
+        begins=np.full(count, ALWAYS),
+        ends=np.full(count, FOREVER),
+        relation_ids=[f"P{n}" for n in range(5)],
+        type_ids=["T"],
+        datatype_names=[],
+    )
+    return AskableFacts(columns, columns.relation_ids, 20260101)
+
+
+def made_up_run(facts: AskableFacts, rounds: int, seed: int) -> tuple[Properties, float, float]:
+    """Ask a coin in rounds, and keep answers and learning; return the run, and seconds of learning and of keeping."""
+    run: Properties = {"id": "ending", "uid": "00000000", "max_degree": 1_000, "unaskable": 0, "unanswered": 0}
+    folder = run_folder(run)
+    folder.mkdir(parents=True)
+    learning = KeptLearning(facts, run["max_degree"], folder, "made up")
+    took = 0.0
+    with OutcomeStore(folder) as store:
+        for number in range(1, rounds + 1):
+            generator = np.random.default_rng([seed, number])
+            chosen = choose(learning.beliefs.model.messages, "hardest", BATCH, generator, number=number)
+            verdicts = [Verdict.RIGHT if toss else Verdict.WRONG for toss in generator.random(BATCH) < 0.5]
+            keys = [facts[position] for position in chosen.positions.tolist()]
+            outcomes = [Outcome(key, verdict, "") for key, verdict in zip(keys, verdicts, strict=True)]
+            places = range(learning.outcomes, learning.outcomes + BATCH)
+            store.append(places, outcomes, number, chosen.probabilities.tolist(), chosen.smallest)
+            started = time.perf_counter()
+            learning.add(AskedRound(chosen.positions, verdicts, chosen.probabilities, chosen.smallest))
+            took += time.perf_counter() - started
+    started = time.perf_counter()
+    learning.keep()
+    return {**run, "asked": rounds * BATCH}, took, time.perf_counter() - started
+
+
+def endings(count: int, rounds: int, seed: int) -> Iterator[Row]:
+    """Yield the times of a run's end with its kept learning and by a replay, which must give the same estimate."""
+    facts = made_up_facts(count, seed)
+    run, learned, kept = made_up_run(facts, rounds, seed)
+    started = time.perf_counter()
+    opened = KeptLearning(facts, run["max_degree"], run_folder(run), "made up")
+    opened.read(run["asked"])
+    from_kept = opened.rates.rate()
+    ended = time.perf_counter()
+    replayed = Learning(facts, run["max_degree"])
+    replay(replayed, run)
+    if from_kept is None or from_kept != replayed.rates.rate():
+        raise RuntimeError("the kept learning differs from a replay")
+    took = {"learn, all rounds": learned, "keep": kept, "end, kept": ended - started}
+    took["end, replayed"] = time.perf_counter() - ended
+    for title, seconds in took.items():
+        yield Row(f"{count:,} facts, {rounds} rounds", title, seconds, "s", less_is_better=True)
+
+
 @click.group(context_settings={"max_content_width": 100})
 def main() -> None:
     """Compare the learner on references, and measure its cost."""
@@ -237,6 +322,19 @@ def worth(repetitions: int, predictor: Path | None, seed: int, as_json: bool) ->
 def rounds(facts: tuple[int, ...], seed: int, as_json: bool) -> None:
     """Measure learning a round by the size of the graph."""
     rows = [learning(count, seed) for count in facts]
+    show(Report("learner", rows, seed, versions_of("numpy", "scipy")), as_json=as_json)
+
+
+@main.command()
+@click.option("--facts", default=1_000_000, show_default=True, help="Facts in the graph.")
+@click.option("--rounds", "count", default=60, show_default=True, help="Rounds of 64 facts.")
+@seed_option
+@json_option
+def ending(facts: int, count: int, seed: int, as_json: bool) -> None:
+    """Measure the estimate at the end of a run, from its kept learning and by a replay."""
+    with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
+        os.environ["KGPROBE_HOME"] = temporary
+        rows = list(endings(facts, count, seed))
     show(Report("learner", rows, seed, versions_of("numpy", "scipy")), as_json=as_json)
 
 

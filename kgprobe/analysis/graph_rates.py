@@ -1,28 +1,26 @@
 """Estimates over the whole graph from the answers of a run: the share of all facts that a model knows, with intervals.
 
-docs/methods/graph-estimate.md. The learner replays a run's answers in their order from the file that stores them. Its
-predictions for all facts before a round, and the inclusion probabilities of the round's facts, give the estimate of
-:mod:`kgprobe.beliefs.corrected_rates`. Sampling rule and learner affect the width of the interval, not its coverage.
+docs/methods/graph-estimate.md. The predictions for all facts before a round, and the inclusion probabilities of the
+round's facts, give the estimate of :mod:`kgprobe.beliefs.corrected_rates`; :mod:`kgprobe.running.learning` collects
+them. Sampling rule and learner affect the width of the interval, not its coverage.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import compress, islice
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.analysis.rates import DECADE, SHOWN_GROUPS
-from kgprobe.beliefs.corrected_rates import CORRECTED_FROM, CorrectedRates, RoundDraws
+from kgprobe.beliefs.corrected_rates import CorrectedRates
 from kgprobe.dates import year_of
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
-from kgprobe.probes.outcome import Verdict
-from kgprobe.running.applying import COUNTS
-from kgprobe.running.hierarchical_learner import HierarchicalBeliefs, positioned_rounds
-from kgprobe.running.runs import get_run, run_folder
-from kgprobe.running.store import FILE, StoredDraw
+from kgprobe.running.learning import Learning, open_learning, replay
+from kgprobe.running.runs import get_run
 from kgprobe.sampling.columns.askable import AskableFacts
 from kgprobe.sampling.columns.graph_columns import ALWAYS, open_columns
 from kgprobe.stats.design_based import Estimate
@@ -31,16 +29,9 @@ from kgprobe.stats.value_counts import HEAD, TAIL, TORSO, thirds_of
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
-Positions = NDArray[np.int64]
 
 # Groups with fewer draws have no estimate.
 ENOUGH = 30
-# All facts are predicted again when the number of answers has grown by this factor. A prediction takes seconds in
-# graphs of many facts; these have the second factor.
-_GROWTH, _GROWTH_OF_MANY = 1.25, 2.0
-_MANY = 500_000
-# Facts that are predicted at a time.
-_AT_ONCE = 200_000
 _DAYS = 10_000
 
 
@@ -125,78 +116,31 @@ def estimate_run(
         UnknownNameError: the run does not exist.
         KgprobeError: the file of a run's answers is missing, or a predictor has no answers.
 
-    Cost: the answers, and a pass over all facts whenever answers have grown by a quarter, or have doubled in graphs of
-    more than 500,000 facts; a pass over a million facts takes 2 s. Memory: some hundred bytes per fact.
+    Cost: some passes over all facts, and the rounds that the run's learning lacks, see
+    :mod:`kgprobe.running.learning`; with predictors, all rounds. Memory: some hundred bytes per fact.
     """
     properties = get_run(graph, run)
     facts = AskableFacts(open_columns(graph), properties["relations"], properties["as_of"])
-    expected = [_expected_by(graph, facts, predictor) for predictor in predictors]
-    learning = HierarchicalBeliefs(facts, properties["max_degree"], expected)
-    # Runs of other models predict well from the first answer on.
-    rates = CorrectedRates(len(facts), 0 if predictors else CORRECTED_FROM)
-    answers = _correct(rates, learning, properties)
-    groupings = _groupings(graph, learning, year_relation, rates) if groups else []
-    return GraphRates(properties, predictors, len(facts), answers, rates.draws, rates.rate(), groupings)
-
-
-def _correct(rates: CorrectedRates, learning: HierarchicalBeliefs, properties: Row) -> int:
-    """Add a run's rounds to rates and learner; return the number of answers."""
-    facts = learning.facts
-    growth = _GROWTH if len(facts) <= _MANY else _GROWTH_OF_MANY
-    answers, predict_at = 0, 0.0
-    for positions, draws in _rounds(facts, properties):
-        drawn = np.array([draw.smallest is not None for draw in draws]) & (positions >= 0)
-        if drawn.any():
-            if answers >= predict_at:
-                rates.predict(_right(learning))
-                predict_at = growth * answers
-            rates.add(_drawn(positions[drawn], list(compress(draws, drawn))))
-        learning.learn(positions, [draw.verdict for draw in draws])
-        answers += sum(draw.verdict.counts for draw in draws)
-    return answers
-
-
-def _rounds(facts: AskableFacts, properties: Row) -> Iterator[tuple[Positions, list[StoredDraw]]]:
-    """Yield the rounds that the graph has counted, without answers that a killed program left in the file."""
-    if not properties["round"]:
-        return
-    counted = sum(properties[name] for name in COUNTS)
-    yield from positioned_rounds(facts, run_folder(properties) / FILE, counted)
+    if predictors:
+        expected = [_expected_by(graph, facts, predictor) for predictor in predictors]
+        learning = Learning(facts, properties["max_degree"], expected)
+        replay(learning, properties)
+    else:
+        learning = open_learning(graph, properties, facts)
+        # A folder that cannot be written gives the same estimate.
+        with suppress(KgprobeError):
+            learning.keep()
+    rates = learning.rates
+    groupings = _groupings(graph, facts, year_relation, rates) if groups else []
+    return GraphRates(properties, predictors, len(facts), learning.answers, rates.draws, rates.rate(), groupings)
 
 
 def _expected_by(graph: Graph, facts: AskableFacts, run: str) -> Floats:
     """Return the standardised difficulty of facts by a run's answers, shape (facts,)."""
-    properties = get_run(graph, run)
-    learning = HierarchicalBeliefs(facts, properties["max_degree"])
-    for positions, draws in _rounds(facts, properties):
-        learning.learn(positions, [draw.verdict for draw in draws])
-    if not learning.model.answers:
+    learning = open_learning(graph, get_run(graph, run), facts)
+    if not learning.beliefs.model.answers:
         raise KgprobeError(f"Run {run!r} has no answers about these facts and cannot be a predictor.")
-    means = np.concatenate([learning.model.messages.marginals(part)[0] for part in _parts(len(facts))])
-    spread = means.std()
-    return (means - means.mean()) / spread if spread > 0 else np.zeros(len(facts))
-
-
-def _right(learning: HierarchicalBeliefs) -> Floats:
-    """Return the predicted probability of a right answer to each fact, shape (facts,)."""
-    return np.concatenate([1 - learning.model.posterior(part).theta for part in _parts(len(learning.facts))])
-
-
-def _parts(count: int) -> Iterator[Positions]:
-    for start in range(0, count, _AT_ONCE):
-        yield np.arange(start, min(start + _AT_ONCE, count))
-
-
-def _drawn(positions: Positions, draws: Sequence[StoredDraw]) -> RoundDraws:
-    verdicts = [draw.verdict for draw in draws]
-    return RoundDraws(
-        positions,
-        np.array([draw.inclusion for draw in draws], np.float64),
-        min(draw.smallest for draw in draws if draw.smallest is not None),
-        right=np.array([verdict is Verdict.RIGHT for verdict in verdicts]),
-        answered=np.array([verdict.counts for verdict in verdicts]),
-        askable=np.array([verdict is not Verdict.UNASKABLE for verdict in verdicts]),
-    )
+    return learning.difficulty()
 
 
 def _group(rates: CorrectedRates, id_: str, name: str, members: Bools) -> RateGroup | None:
@@ -218,9 +162,8 @@ def _grouping(by: str, estimates: Iterable[RateGroup | None], total: int) -> Rat
 
 
 def _groupings(
-    graph: Graph, learning: HierarchicalBeliefs, year_relation: str | None, rates: CorrectedRates
+    graph: Graph, facts: AskableFacts, year_relation: str | None, rates: CorrectedRates
 ) -> list[RateGrouping]:
-    facts = learning.facts
     groupings = (
         _by_relation(graph, facts, rates),
         _by_type(facts, rates),

@@ -7,7 +7,9 @@ their variances add. Active inference: Zrnic and Candès (2024), arXiv 2403.0320
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,8 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
+# Names of the arrays of draws in a state.
+_COLUMNS = ("draws_positions", "draws_weights", "draws_errors", "draws_lost", "draws_right")
 # Minimum number of draws for a variance.
 _LEAST = 3
 # With fewer answers about uniformly drawn facts, predictions of the run's own learner widen the interval
@@ -116,6 +120,32 @@ class CorrectedRates:
         self._askable[gone] += self._since
         self._now[gone] = 0.0
         self._gone = np.union1d(self._gone, gone)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return predictions and draws as arrays."""
+        rounds = {}
+        if self._rounds:
+            columns = map(np.concatenate, zip(*self._rounds, strict=True))
+            rounds = dict(zip(_COLUMNS, columns, strict=True))
+        return {
+            "predicted": self._predicted,
+            "now": self._now,
+            "gone": self._gone,
+            "gone_askable": self._askable[self._gone],
+            "drawn": np.array([self.draws, self._since, self._heaviest, self._uniform]),
+            **rounds,
+        }
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Set a state that :meth:`state` returned for as many facts."""
+        self._predicted, self._now, self._gone = state["predicted"], state["now"], state["gone"]
+        draws, since, self._heaviest, uniform = state["drawn"].tolist()
+        self.draws, self._since, self._uniform = int(draws), int(since), bool(uniform)
+        self._askable = np.full(self.count, draws - since)
+        self._askable[self._gone] = state["gone_askable"]
+        if _COLUMNS[0] in state:
+            positions, weights, errors, lost, right = (state[name] for name in _COLUMNS)
+            self._rounds = [(positions, weights, errors, lost, right)]
 
     def rate(self, members: Bools | None = None, confidence: float = CONFIDENCE) -> Estimate | None:
         """Return the accuracy over all facts that can be asked, or over some of them.

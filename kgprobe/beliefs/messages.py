@@ -10,7 +10,9 @@ with one joint normal of all parts; else it is an approximation (docs/methods/le
 Memory: 12 bytes for each fact of the graph and each part, and the state of the answered facts.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,6 +118,26 @@ class Messages:
         self._counts[slots, 0] += wrong
         self._counts[slots, 1] += 1
         return slots
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return answers, sites, messages and variances as arrays."""
+        used = slice(self.answered)
+        return {
+            "positions": self._position[used],
+            "counts": self._counts[used],
+            "site": self._site[used],
+            "sent": self._sent[used],
+            "heard": self.heard[np.unique(self._parts[used])],
+            "variances": np.append(self.variances.kinds, self.variances.own),
+        }
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Set a state that :meth:`state` returned for the same effects; there must be no answers yet."""
+        positions = state["positions"]
+        used = self.add(positions, np.zeros(len(positions), np.bool_))
+        self._counts[used], self._site[used], self._sent[used] = state["counts"], state["site"], state["sent"]
+        self.heard[np.unique(self._parts[used])] = state["heard"]
+        self.variances = Variances(state["variances"][:-1], float(state["variances"][-1]))
 
     def _grow(self, size: int) -> None:
         capacity = len(self._position)

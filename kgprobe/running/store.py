@@ -5,6 +5,8 @@ is asked again, its new line has the same place and replaces the old one. Lines 
 loses the current batch at most; an incomplete last line is cut off on resumption.
 """
 
+import hashlib
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -216,13 +218,14 @@ def read_outcomes(path: Path, evidence: type[msgspec.Struct], count: int | None 
         raise _lacking(path, expected, count)
 
 
-def read_rounds(path: Path, count: int | None = None) -> Iterator[list[StoredDraw]]:
-    """Yield the draws of each round of a run in order, without an incomplete last line.
+def read_rounds(path: Path, count: int | None = None, start: int = 0) -> Iterator[list[StoredDraw]]:
+    """Yield the draws of each round of a run in order.
 
     Memory: one round.
 
     Args:
-        count: number of outcomes to read: the ones that the run's graph has counted; None reads all.
+        count: number of outcomes to read: the ones that the run's graph has counted; None reads all complete lines.
+        start: number of outcomes to skip, those of the first rounds.
 
     Raises:
         KgprobeError: the file is missing, a line is damaged or out of order (the message names file and line), or the
@@ -235,6 +238,8 @@ def read_rounds(path: Path, count: int | None = None) -> Iterator[list[StoredDra
             if held == count or not line.endswith(b"\n"):
                 break
             held = number
+            if number <= start:
+                continue
             try:
                 draw = _decode_draw(line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -249,6 +254,17 @@ def read_rounds(path: Path, count: int | None = None) -> Iterator[list[StoredDra
         raise _lacking(path, held, count)
     if draws:
         yield draws
+
+
+def digest_of_answers(path: Path, count: int) -> str:
+    """Return a hash of the first lines of a file of answers; empty if it has fewer than ``count``."""
+    digest = hashlib.sha256()
+    held = 0
+    with _open(path) as file:
+        for line in itertools.islice(file, count):
+            digest.update(line)
+            held += 1
+    return digest.hexdigest() if held == count else ""
 
 
 def encode_line(

@@ -17,6 +17,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.records import Entity, Fact, Relation
+from kgprobe.running import learning
 from kgprobe.running.rounds import continue_run
 from kgprobe.running.runs import Plan, begin_run, get_run, run_folder
 from kgprobe.running.store import FILE
@@ -252,16 +253,22 @@ def test_all_facts_are_looked_at_no_more_often_than_answers_grow(graph: Graph, m
     load_facts(graph)
     ask(graph, "run", rounds=40, batch=16)
     looks = []
-    predict = graph_rates.CorrectedRates.predict
+    predict = learning.CorrectedRates.predict
     monkeypatch.setattr(
-        graph_rates.CorrectedRates, "predict", lambda self, right: (looks.append(len(right)), predict(self, right))[1]
+        learning.CorrectedRates, "predict", lambda self, right: (looks.append(len(right)), predict(self, right))[1]
     )
+    kept = run_folder(get_run(graph, "run")) / learning.LEARNING
+    # The rounds have collected what the estimate needs.
+    estimate_run(graph, "run", groups=False)
+    assert not looks
+    kept.unlink()
     estimate_run(graph, "run", groups=False)
     # 16 answers become 640 in 17 steps of a quarter; the first are of single rounds.
     assert 10 < len(looks) < 20
     assert set(looks) == {600}
     # In graphs of many facts a look takes seconds.
     looks.clear()
-    monkeypatch.setattr(graph_rates, "_MANY", 500)
+    kept.unlink()
+    monkeypatch.setattr(learning, "_MANY", 500)
     estimate_run(graph, "run", groups=False)
     assert 5 <= len(looks) <= 7

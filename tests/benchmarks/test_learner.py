@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from benchmarks.learner import expected_by, worths
+from benchmarks.learner import endings, expected_by, worths
 from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
 from kgprobe.studies.demo_reference import demo_reference, facts_of_demo
 
@@ -43,3 +43,9 @@ def test_what_a_run_makes_one_expect_follows_its_answers(tmp_path: Path) -> None
     assert (expected.mean(), expected.std()) == pytest.approx((0, 1), abs=1e-9)
     assert np.corrcoef(expected[:600], reference.theta[:600])[0, 1] > 0.6
     assert np.corrcoef(expected[600:], reference.theta[600:])[0, 1] > 0.15
+
+
+def test_endings_kept_learning_equals_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
+    # Raises an error if they differ.
+    assert [row.measure for row in endings(3_000, 12, seed=1)][-2:] == ["end, kept", "end, replayed"]

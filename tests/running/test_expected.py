@@ -8,9 +8,8 @@ import pytest
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity
-from kgprobe.running.hierarchical_learner import HierarchicalBeliefs, positioned_rounds
-from kgprobe.running.runs import begin_run, get_run, run_folder
-from kgprobe.running.store import FILE
+from kgprobe.running.learning import HierarchicalBeliefs, Learning, replay
+from kgprobe.running.runs import begin_run, get_run
 from kgprobe.sampling.columns.askable import AskableFacts
 from kgprobe.sampling.columns.graph_columns import open_columns
 from tests.beliefs.graphs import random_graph
@@ -38,10 +37,9 @@ def load_popular(graph: Graph, popular: bool) -> None:
 def learned(graph: Graph, run: str) -> HierarchicalBeliefs:
     """The learner of a run, from its answers."""
     properties = get_run(graph, run)
-    learning = HierarchicalBeliefs(AskableFacts(open_columns(graph), properties["relations"], AS_OF), 1000)
-    for positions, draws in positioned_rounds(learning.facts, run_folder(properties) / FILE):
-        learning.learn(positions, [draw.verdict for draw in draws])
-    return learning
+    learning = Learning(AskableFacts(open_columns(graph), properties["relations"], AS_OF), 1000)
+    replay(learning, properties)
+    return learning.beliefs
 
 
 @pytest.mark.parametrize("popular", [True, False])
