@@ -4,7 +4,7 @@ The walks (:mod:`.sparql_walk`) select the entities. *All* facts between these a
 because missing facts count as false. Types of entities are loaded too, with their names. Only items are objects, as in
 :mod:`.wikidata`.
 
-Relations of a reviewable list (:mod:`.inactive_relations`) are over-common: walks do not follow them, and their facts
+Relations of a reviewable list (:mod:`.wikidata_model`) are over-common: walks do not follow them, and their facts
 are shown, not asked.
 
 The gathered graph is stored (:mod:`.sparql_topic`), so that the same load sends no requests again. ``refresh`` asks the
@@ -19,17 +19,18 @@ from kgprobe.options import option
 from kgprobe.progress import print_message
 from kgprobe.sources.contract import Loader, ShownText
 
-from .inactive_relations import OWN_LIST, read_inactive_relations
 from .sparql_walk import WalkPlan
 from .wikidata_model import (
     BRANCHES,
     ITEM_ID,
     LANGUAGES_OPTION,
+    OWN_LIST,
     OWN_PAGES,
     TEMPLATES_OPTION,
     TRUTHY_OPTION,
     check_forms,
     distinct_languages,
+    read_inactive_relations,
 )
 
 if TYPE_CHECKING:

@@ -75,6 +75,13 @@ class _Fault(NamedTuple):
     wait: float | None = None
 
 
+class _Answer(NamedTuple):
+    """Rows, and the endpoint's answer that they are read from."""
+
+    rows: list[Row]
+    content: bytes
+
+
 @dataclass(slots=True)
 class SparqlClient:
     """Client of an endpoint with stored answers.
@@ -142,26 +149,32 @@ class SparqlClient:
             KgprobeError: the endpoint refused the query, or failed ``TRIES`` times.
         """
         name = f"{hashlib.blake2b(query.encode(), digest_size=16).hexdigest()}.json.gz"
-        file = None if self.answers is None else self.answers / name
-        if file is not None and (rows := _read(file)) is not None:
+        if self.answers is None:
+            return self._answer(query, divisible).rows
+        file = self.answers / name
+        rows = _read(file)
+        if rows is not None:
             self.kept += 1
             return rows
-        fault = _Fault("no request was sent")
+        answer = self._answer(query, divisible)
+        _write(file, answer.content)
+        return answer.rows
+
+    def _answer(self, query: str, divisible: bool) -> _Answer:
+        """Return the rows of a query, and the answer that they are read from; ask again after passing faults."""
         for attempt in range(1, TRIES + 1):
             answer = self._ask(query)
-            outcome = answer if isinstance(answer, _Fault) else _rows_or_fault(answer)
-            if not isinstance(outcome, _Fault):
-                if file is not None and isinstance(answer, bytes):
-                    _write(file, answer)
-                return outcome
-            fault = outcome
+            fault = answer if isinstance(answer, _Fault) else _decoded(answer)
+            if isinstance(fault, _Answer):
+                return fault
             if not fault.passing:
                 raise KgprobeError(f"{self.endpoint}: {fault.reason}.")
             if fault.slow and (divisible or attempt == TRIES):
                 raise TooSlow(fault.reason)
+            reason = fault.reason
             if attempt < TRIES:
                 self._wait(fault, attempt)
-        raise KgprobeError(f"{self.endpoint}: {fault.reason}; asked {TRIES} times. {GOES_ON}")
+        raise KgprobeError(f"{self.endpoint}: {reason}; asked {TRIES} times. {GOES_ON}")
 
     def _wait(self, fault: _Fault, attempt: int) -> None:
         seconds = back_off(attempt - 1, self.back_off, _JITTER) if fault.wait is None else fault.wait
@@ -255,9 +268,9 @@ def _refused(response: httpx2.Response, body: bytes) -> _Fault:
     return _Fault(f"refuses the request with status {status}{message}{hint}", passing=False)
 
 
-def _rows_or_fault(answer: bytes) -> "list[Row] | _Fault":
+def _decoded(answer: bytes) -> _Answer | _Fault:
     try:
-        return _rows(answer)
+        return _Answer(_rows(answer), answer)
     except msgspec.DecodeError as error:
         slow = any(mark in answer[-5000:] for mark in _SLOW_MARKS)
         return _Fault(f"its answer is not a SPARQL result in JSON ({error})", slow=slow)

@@ -10,23 +10,22 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
 from filelock import FileLock, Timeout
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import KgprobeError, how_to_install
 from kgprobe.files import home, make_folder, replacing
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.lines import InputFile, fingerprint, open_input
 
-from .inactive_relations import read_inactive_relations
 from .sparql_client import SparqlClient
 from .sparql_walk import WalkPlan, walk
-from .wikidata_model import BRANCHES, LANGUAGES, OWN_PAGES, names, with_templates
+from .wikidata_model import BRANCHES, LANGUAGES, OWN_PAGES, names, read_inactive_relations, with_templates
 from .wikidata_rdf import EntityProfile, Wikidata
-from .word_frequency import word_frequency
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,16 +193,23 @@ def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -
     """Return the reached entities, the facts between them, and their relations and types."""
     outgoing, inside = wikidata.outgoing(reached), set(reached)
     between = [fact for subject in reached for fact in outgoing[subject] if fact.object in inside]
-    dated = list(wikidata.dated(between))
+    facts: list[Fact] = []
+    rejected: list[str] = []
+    for record in wikidata.dated(between):
+        if isinstance(record, Fact):
+            facts.append(record)
+        else:
+            rejected.append(record.reason)
     relations = sorted({fact.relation for fact in between}, key=_by_number)
     profiles = wikidata.profiles([])
-    types = sorted({type_ for entity in reached for type_ in profiles[entity].types} - inside, key=_by_number)
-    profiles = wikidata.profiles([*relations, *types])
+    types = set(chain.from_iterable(profiles[entity].types for entity in reached))
+    entities = [*reached, *sorted(types - inside, key=_by_number)]
+    profiles = wikidata.profiles([*relations, *entities[len(reached) :]])
     return Gathered(
         [Relation(name, *_named(profiles[name]), active=name not in choice.inactive) for name in relations],
-        [_entity(name, profiles[name]) for name in (*reached, *types)],
-        [fact for fact in dated if isinstance(fact, Fact)],
-        [fact.reason for fact in dated if isinstance(fact, Rejected)],
+        [_entity(name, profiles[name]) for name in entities],
+        facts,
+        rejected,
     )
 
 
@@ -278,3 +284,35 @@ def _entity(identifier: str, profile: EntityProfile) -> Entity:
 
 def _by_number(identifier: str) -> int:
     return int(identifier[1:])
+
+
+def word_frequency(languages: Sequence[str]) -> Callable[[str], float]:
+    """Return the function for Zipf frequencies: log10 of the occurrences per thousand million words.
+
+    0 for unknown words; several words have the frequency of their combination, below that of the rarest.
+
+    Args:
+        languages: the first with a word list is used.
+
+    Raises:
+        KgprobeError: wordfreq is not installed, has no list for these languages, or lacks their tokenizer.
+    """
+    try:
+        import wordfreq
+    except ImportError as error:
+        raise KgprobeError(
+            f"Word frequencies need the package wordfreq: {how_to_install('topical')}, or leave out `min_frequency`."
+        ) from error
+    available = wordfreq.available_languages()
+    language = next((code for code in languages if code in available), None)
+    if language is None:
+        raise KgprobeError(
+            f"wordfreq has no words of {', '.join(languages)}; it has those of {', '.join(sorted(available))}."
+        )
+    try:
+        wordfreq.zipf_frequency("kgprobe", language)
+    except ImportError as error:
+        raise KgprobeError(
+            f'wordfreq cannot split words of {language} without {error.name}: pip install "wordfreq[cjk]".'
+        ) from error
+    return lambda text: float(wordfreq.zipf_frequency(text, language))

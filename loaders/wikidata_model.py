@@ -3,11 +3,12 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from kgprobe.errors import ArgumentError
+from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.records import Placed, Relation
-from kgprobe.sources.lines import InputFile
+from kgprobe.sources.lines import InputFile, open_input
 from kgprobe.sources.values import tidy, tidy_all
 from kgprobe.verbalize.templates.file import read_relations
 
@@ -116,3 +117,31 @@ def _joined(own: Relation, property_: Relation) -> Relation:
         description=own.description or property_.description,
         active=own.active and property_.active,
     )
+
+
+OWN_LIST = Path(__file__).with_name("inactive_relations.txt")
+
+
+def read_inactive_relations(path: Path = OWN_LIST) -> dict[str, str]:
+    """Return the reasons of inactive relations, by id.
+
+    Each line has an id and a reason; blank lines and lines that begin with ``#`` are ignored.
+
+    Raises:
+        KgprobeError: a line has no relation id, a relation is repeated, or the file cannot be read.
+    """
+    reasons: dict[str, str] = {}
+    for number, line in open_input(path).lines():
+        place = f"{path.name}, line {number:,}"
+        if not isinstance(line, bytes):
+            raise KgprobeError(f"{place}: {line.reason}.")
+        text = line.decode("utf-8", errors="replace").strip()
+        if not text or text.startswith("#"):
+            continue
+        identifier, _, why = text.partition(" ") if "\t" not in text else text.partition("\t")
+        if not PROPERTY_ID.fullmatch(identifier):
+            raise KgprobeError(f"{place}: {identifier[:80]!r} is not a relation id such as P17.")
+        if identifier in reasons:
+            raise KgprobeError(f"{place}: {identifier} is repeated.")
+        reasons[identifier] = why.strip()
+    return reasons

@@ -26,7 +26,6 @@ from kgprobe.models.model import Model, Models
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.options import make_options
 from kgprobe.probes.examples import ExampleOptions
-from kgprobe.probes.examples.accuracy import example_tables
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.examples.prompts import ExamplePrompts, Layout, Room, unescaped
 from kgprobe.probes.outcome import Outcome
@@ -245,7 +244,7 @@ def probe_dataset(
                 on_progress(number, len(places))
                 yield outcome
 
-        tables = example_tables(outcomes(), {"examples": most_examples})
+        tables = ExampleEvidence.results(outcomes(), {"examples": most_examples}).tables
     return DatasetAccuracy(
         model=opened.name,
         facts=answered,

@@ -1,7 +1,7 @@
 """In-context estimation on the facts and choices of a data set, without a graph.
 
 Section 2 of the latent-knowledge paper; docs/methods/data-sets.md. Prompts and verdicts are those of the probe
-``examples`` (:mod:`kgprobe.probes.examples.after`); the examples are facts of ``train``.
+``examples`` (:mod:`kgprobe.probes.examples.items`); the examples are facts of ``train``.
 """
 
 import heapq
@@ -11,7 +11,7 @@ from itertools import islice
 from kgprobe.datasets.folder import DatasetFolder
 from kgprobe.datasets.rows import TEST, TRAIN, ChoiceRow
 from kgprobe.models.scoring.contract import TextScorer
-from kgprobe.probes.examples.after import ask_after_examples
+from kgprobe.probes.examples.items import ask_after_examples
 from kgprobe.probes.examples.prompts import ExamplePrompts
 from kgprobe.probes.outcome import Outcome
 from kgprobe.sampling.demonstrations import Demonstration

@@ -25,8 +25,8 @@ from kgprobe.judge.labels import pick
 from kgprobe.judge.prompts import read_statements
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import LocalOptions
+from kgprobe.probes.statements.items import StatementWords, statement_relations
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
-from kgprobe.probes.statements.words import StatementWords, statement_relations
 from kgprobe.progress import share_counter
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.identity import versions

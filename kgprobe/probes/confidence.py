@@ -1,37 +1,77 @@
 """Confidence of a model in its choice among given answers, and its accuracy where it is confident.
 
-docs/methods/choices.md. The confidence in an answer is the softmax of the log-probabilities over the compared
-answers. Accuracy@K is the accuracy over the facts whose chosen answer has a confidence of at least K.
+docs/methods/choices.md, and section 2 of the latent-knowledge paper. The confidence in an answer is the softmax of the
+log-probabilities over the compared answers. Accuracy@K is the accuracy over the facts whose chosen answer has a
+confidence of at least K.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import Annotated, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from kgprobe.stats.proportions import Share, share
+from kgprobe.tables import Heading, ResultRow, Table, row_table
 
 Floats = NDArray[np.float64]
 
 # The values of K in tables of accuracy@K.
 THRESHOLDS = tuple(tenth / 10 for tenth in range(1, 10))
+# Label of the row over all relations.
+ALL = "all"
+
+
+class _OfRelation(Protocol):
+    """A result with the relation of its fact."""
+
+    @property
+    def relation(self) -> str: ...
+
+
+Result = TypeVar("Result", bound=_OfRelation)
 
 
 @dataclass(frozen=True, slots=True)
-class AccuracyAt:
+class AccuracyAt(ResultRow):
     """Accuracy@K of some facts.
 
     Attributes:
         threshold: K, in [0, 1].
         facts: number of facts with a confidence of at least K.
-        accuracy: share of these facts that are right, with its interval; None without such facts.
+        accuracy: share of these facts that are right; None without such facts.
     """
 
-    threshold: float
-    facts: int
-    accuracy: Share | None
+    threshold: Annotated[float, Heading("confidence", "{:g} or more".format)]
+    facts: Annotated[int, Heading("facts")]
+    accuracy: Annotated[Share | None, Heading("accuracy")]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredChoice:
+    """Result of one fact that was answered by choice.
+
+    Attributes:
+        relation: id of the relation.
+        is_right: True if the right answer has the best score.
+        choices: number of compared answers.
+        probability: probability of the right answer, normalized over the choices.
+        confidence: probability of the best answer, normalized over the choices.
+    """
+
+    relation: str
+    is_right: bool
+    choices: int
+    probability: float
+    confidence: float
+
+    @property
+    def chance(self) -> float:
+        """The chance level."""
+        return 1 / self.choices
 
 
 def normalized(log_probabilities: ArrayLike) -> Floats:
@@ -71,7 +111,75 @@ def accuracy_at(
     sure, hits = np.asarray(confidences, dtype=np.float64), np.asarray(right, dtype=bool)
     rows = []
     for threshold in thresholds:
-        reached = sure >= threshold
-        facts = int(reached.sum())
-        rows.append(AccuracyAt(threshold, facts, share(int(hits[reached].sum()), facts) if facts else None))
+        reached = hits[sure >= threshold]
+        accuracy = share(int(reached.sum()), len(reached)) if len(reached) else None
+        rows.append(AccuracyAt(threshold, len(reached), accuracy))
     return rows
+
+
+def by_relation(results: Sequence[Result]) -> list[tuple[str, Sequence[Result]]]:
+    """Return the results of each relation, sorted by id, and over all relations if there are several."""
+    grouped: dict[str, list[Result]] = {}
+    for result in results:
+        grouped.setdefault(result.relation, []).append(result)
+    groups: list[tuple[str, Sequence[Result]]] = sorted(grouped.items())
+    return [*groups, (ALL, results)] if len(groups) > 1 else groups
+
+
+def mean_by_fact(keys: Sequence[Hashable], values: Floats) -> Floats:
+    """Return the means of the values of each fact, which may be asked several times, in the order of the facts.
+
+    Args:
+        keys: fact of each question.
+        values: shape (questions, …).
+
+    Returns:
+        Shape (different facts, …).
+    """
+    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    of_questions = np.array([places[key] for key in keys], np.int64)
+    sums = np.zeros((len(places), *values.shape[1:]))
+    np.add.at(sums, of_questions, values)
+    means: Floats = (sums.T / np.bincount(of_questions)).T
+    return means
+
+
+def mean_of(results: Sequence[Any], name: str) -> float:
+    """Return the mean of an attribute over at least one result."""
+    return float(sum(map(attrgetter(name), results)) / len(results))
+
+
+def share_of(results: Sequence[Any], name: str) -> Share:
+    """Return the share of the results, at least one, whose attribute is True."""
+    return share(sum(map(attrgetter(name), results)), len(results))
+
+
+def confidence_tables(choices: Sequence[ScoredChoice], notes: Sequence[str] = ()) -> list[Table]:
+    """Return accuracy and mean confidence by relation and over all, and accuracy@K.
+
+    Args:
+        choices: at least one.
+        notes: further notes on the first table.
+    """
+    rows = []
+    for relation, group in by_relation(choices):
+        row = {
+            "relation": relation,
+            "facts": len(group),
+            "most choices": max(map(attrgetter("choices"), group)),
+            "accuracy": share_of(group, "is_right"),
+            "by guessing": mean_of(group, "chance"),
+            "confidence in the best": mean_of(group, "confidence"),
+            "in the right one": mean_of(group, "probability"),
+        }
+        rows.append(row)
+    note = (
+        "Confidence is the share that an answer has of the probability of all that were compared (softmax of their"
+        " scores); its mean."
+    )
+    confidences = list(map(attrgetter("confidence"), choices))
+    levels = accuracy_at(confidences, list(map(attrgetter("is_right"), choices)))
+    return [
+        Table("relations", "Accuracy by relation", rows, [note, *notes]),
+        row_table("confidence", "Accuracy where the model is confident (accuracy@K)", levels),
+    ]

@@ -1,13 +1,9 @@
-"""Outcomes: the result of every probe, one for each asked fact, with the evidence behind the verdict.
+"""Outcomes: the result of every probe, one for each asked fact, with the evidence behind the verdict."""
 
-Each probe has its own struct of evidence, which is also the stored format. Every struct has the same properties
-(question, right answer, prediction, probability, chance), which findings, pages and reports read.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -15,7 +11,13 @@ from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.proportions import Share
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kgprobe.tables import Table
+
+
+# Maximum characters of a text in a table.
+_SHOWN = 80
 
 
 class Verdict(str, Enum):
@@ -42,35 +44,6 @@ class Verdict(str, Enum):
     def counts(self) -> bool:
         """True if the model answered."""
         return self is Verdict.RIGHT or self.is_failure
-
-
-class Evidence(Protocol):
-    """Evidence of one question: a msgspec struct, tagged with the probe's name (``tag_field="probe"``)."""
-
-    @property
-    def question(self) -> str:
-        """The question, in readable form."""
-        ...
-
-    @property
-    def right_answer(self) -> str:
-        """The right answer."""
-        ...
-
-    @property
-    def prediction(self) -> str | None:
-        """The answer that the model preferred or wrote instead of the right one; None if it was right."""
-        ...
-
-    @property
-    def probability(self) -> float | None:
-        """The model's probability of the right answer, in [0, 1]; None if the probe has none."""
-        ...
-
-    @property
-    def chance(self) -> float | None:
-        """The chance level: the probability that a random guess is right; None if unknown."""
-        ...
 
 
 class Alternatives(NamedTuple):
@@ -126,6 +99,65 @@ class ProbeResults(NamedTuple):
     headline: Headline | None = None
 
 
+class Evidence(msgspec.Struct, frozen=True, tag_field="probe"):
+    """Base of the evidence of one question: a struct, tagged with the probe's name, which is also the stored format.
+
+    Findings, pages and reports read its properties. A probe overrides them by fields or by properties.
+    """
+
+    @property
+    def question(self) -> str:
+        """The question, in readable form."""
+        raise NotImplementedError
+
+    @property
+    def right_answer(self) -> str:
+        """The right answer."""
+        raise NotImplementedError
+
+    @property
+    def prediction(self) -> str | None:
+        """The answer that the model preferred or wrote instead of the right one; None if it was right."""
+        raise NotImplementedError
+
+    @property
+    def probability(self) -> float | None:
+        """The model's probability of the right answer, in [0, 1]; None if the probe has none."""
+        return None
+
+    @property
+    def chance(self) -> float | None:
+        """The chance level: the probability that a random guess is right; None if unknown."""
+        return None
+
+    @property
+    def alternatives(self) -> Alternatives:
+        """The other answers, to show a single fact."""
+        return Alternatives()
+
+    @property
+    def values(self) -> Mapping[str, float]:
+        """Further measures, by name in snake_case. Models are also compared by their means over facts."""
+        return {}
+
+    @classmethod
+    def results(cls, outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> ProbeResults:  # noqa: ARG003
+        """Return the probe's own tables and headline over outcomes, which are read once.
+
+        Args:
+            described: the probe's description.
+        """
+        return ProbeResults()
+
+    @classmethod
+    def exports(cls) -> "Mapping[str, Callable[[Iterable[Outcome], Path], None]]":
+        """Return the writers of further files, by file name."""
+        return {}
+
+
+E = TypeVar("E", bound=Evidence)
+
+
 class Outcome(msgspec.Struct, frozen=True, eq=False):
     """Result of asking one fact once, traceable to its prompt.
 
@@ -147,6 +179,18 @@ class Outcome(msgspec.Struct, frozen=True, eq=False):
 def unaskable(fact: FactKey, relation: str, reason: str) -> Outcome:
     """Return the outcome of a fact that cannot be asked."""
     return Outcome(fact, Verdict.UNASKABLE, relation, reason=reason)
+
+
+def shortened(text: str) -> str:
+    """Return a text of at most 80 characters, to show it as an answer in a table."""
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def answered(outcomes: Iterable[Outcome], evidence: type[E]) -> Iterator[tuple[Outcome, E]]:
+    """Yield the outcomes that count, each with its evidence; outcomes of other probes are left out."""
+    for outcome in outcomes:
+        if isinstance(outcome.evidence, evidence) and outcome.verdict.counts:
+            yield outcome, outcome.evidence
 
 
 def guessing_chance(outcome: Outcome) -> float | None:

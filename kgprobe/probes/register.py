@@ -15,11 +15,9 @@ from kgprobe.plugins import Register
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import msgspec
-
     from kgprobe.graph.client import Graph
     from kgprobe.models.model import Model, Models
-    from kgprobe.probes.outcome import Alternatives, Outcome, Probe, ProbeResults
+    from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, Probe, ProbeResults
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +38,6 @@ class ProbeContext:
     relations: Sequence[str] = ()
 
 
-def _no_results(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":  # noqa: ARG001
-    from kgprobe.probes.outcome import ProbeResults
-
-    return ProbeResults()
-
-
-def _no_values(evidence: Any) -> Mapping[str, float]:  # noqa: ARG001
-    return {}
-
-
-def _no_alternatives(evidence: Any) -> "Alternatives":  # noqa: ARG001
-    from kgprobe.probes.outcome import Alternatives
-
-    return Alternatives()
-
-
-def _no_exports() -> "Mapping[str, Callable[[Iterable[Outcome], Path], None]]":
-    return {}
-
-
 def _observed(outcomes: "Iterable[Outcome]", observers: "Sequence[Callable[[Outcome], None]]") -> "Iterator[Outcome]":
     for outcome in outcomes:
         for observe in observers:
@@ -76,15 +54,9 @@ class ProbeKind:
         summary: its question about a model, one sentence with a capital.
         details: further help of its command; may be empty.
         options: a frozen dataclass of :func:`kgprobe.options.option` fields.
-        evidence: returns the struct of its evidence.
+        evidence: returns the struct of its evidence, from which results, values, alternatives and exports follow.
         make: makes the probe from context and options.
-        results: returns the probe's own tables and headline over outcomes, which it reads once. The second argument is
-            the probe's description.
-        values: returns further measures of an outcome's evidence, by name in snake_case. Models are also compared by
-            their means over facts.
-        leads: the name in ``values`` that leads a comparison; empty for the win rate.
-        alternatives: returns the other answers of an outcome's evidence, to show a single fact.
-        exports: returns the writers of further files, by file name.
+        leads: the name in the evidence's ``values`` that leads a comparison; empty for the win rate.
         measured: defaults of options that differ in single measurements, by name.
         batch_size: number of facts that a measurement asks together.
         asks: required ability of the model: to score texts, or to generate them.
@@ -93,17 +65,31 @@ class ProbeKind:
     name: str
     summary: str
     options: type
-    evidence: "Callable[[], type[msgspec.Struct]]"
+    evidence: "Callable[[], type[Evidence]]"
     make: "Callable[[ProbeContext, Any], Probe]"
-    results: "Callable[[Iterable[Outcome], Mapping[str, Any]], ProbeResults]" = _no_results
-    values: "Callable[[Any], Mapping[str, float]]" = _no_values
     leads: str = ""
-    alternatives: "Callable[[Any], Alternatives]" = _no_alternatives
-    exports: "Callable[[], Mapping[str, Callable[[Iterable[Outcome], Path], None]]]" = _no_exports
     details: str = ""
     measured: Mapping[str, Any] = field(default_factory=dict)
     batch_size: int = 32
     asks: Literal["scores", "answers"] = "scores"
+
+    def results(self, outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":
+        """Return the probe's own tables and headline over outcomes, which are read once."""
+        return self.evidence().results(outcomes, described)
+
+    @staticmethod
+    def values(evidence: "Evidence") -> "Mapping[str, float]":
+        """Return further measures of an outcome's evidence, by name."""
+        return evidence.values
+
+    @staticmethod
+    def alternatives(evidence: "Evidence") -> "Alternatives":
+        """Return the other answers of an outcome's evidence."""
+        return evidence.alternatives
+
+    def exports(self) -> "Mapping[str, Callable[[Iterable[Outcome], Path], None]]":
+        """Return the writers of further files, by file name."""
+        return self.evidence().exports()
 
     def results_of(
         self, outcomes: "Iterable[Outcome]", described: Mapping[str, Any], *observers: "Callable[[Outcome], None]"

@@ -91,13 +91,13 @@ class DBpedia:
 
     def entities(self) -> Iterator[Placed]:
         """Things, values and classes."""
-        from .entities import read_entities
+        from .records import read_entities
 
         return read_entities(self._read())
 
     def facts(self) -> Iterator[Placed]:
         """The facts, each once."""
-        from .facts import read_facts
+        from .records import read_facts
 
         return read_facts(self._read())
 

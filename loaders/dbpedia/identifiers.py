@@ -2,9 +2,12 @@
 
 Editions in other languages have other ids: ``dbr-de:Frankreich``, ``dbp-de:hauptstadt``. An id is the rest of the IRI,
 unchanged.
+
+The role of a predicate says what a triple is: a name, a description, a type, a redirect or a fact.
 """
 
 import re
+from enum import Enum, auto
 from urllib.parse import unquote
 
 RESOURCE = "http://dbpedia.org/resource/"
@@ -60,7 +63,8 @@ def _of_edition(iri: str, kind: str) -> str | None:
 
 def owner(identifier: str) -> str | None:
     """Return the page of an intermediate node (``dbr:X`` of ``dbr:X__Tenure__1``); None for other ids."""
-    matched = _INTERMEDIATE.fullmatch(identifier)
+    # Fast path: nearly all are not.
+    matched = _INTERMEDIATE.fullmatch(identifier) if "__" in identifier else None
     return None if matched is None else matched[1]
 
 
@@ -79,3 +83,52 @@ def words(identifier: str) -> str:
     name = unquote(identifier.partition(":")[2]).rpartition("/")[2]
     parts = _HUMP.split(name.replace("_", " "))
     return " ".join(part if part[1:2].isupper() else part.lower() for part in parts).strip()
+
+
+class Role(Enum):
+    """Role of a triple."""
+
+    FACT = auto()
+    LABEL = auto()
+    ALIAS = auto()
+    DESCRIPTION = auto()
+    TYPE = auto()
+    REDIRECT = auto()
+    DISAMBIGUATION = auto()
+    NONE = auto()
+
+
+_ROLES = {
+    "http://www.w3.org/2000/01/rdf-schema#label": Role.LABEL,
+    "http://www.w3.org/2004/02/skos/core#altLabel": Role.ALIAS,
+    "http://xmlns.com/foaf/0.1/name": Role.ALIAS,
+    "http://xmlns.com/foaf/0.1/nick": Role.ALIAS,
+    f"{ONTOLOGY}alias": Role.ALIAS,
+    "http://purl.org/dc/terms/description": Role.DESCRIPTION,
+    "http://www.w3.org/2000/01/rdf-schema#comment": Role.DESCRIPTION,
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#type": Role.TYPE,
+    # A class's own types are those that it is a subclass of, as in Wikidata's.
+    "http://www.w3.org/2000/01/rdf-schema#subClassOf": Role.TYPE,
+    f"{ONTOLOGY}wikiPageRedirects": Role.REDIRECT,
+    f"{ONTOLOGY}wikiPageDisambiguates": Role.DISAMBIGUATION,
+    f"{ONTOLOGY}abstract": Role.NONE,
+    f"{ONTOLOGY}thumbnail": Role.NONE,
+}
+# Predicates about the page: its number, length, links and templates.
+_OF_THE_PAGE = ("dbo:wikiPage", "dbp:wikiPage")
+
+# Predicates of an intermediate node for its start, its end, and both.
+STARTS = frozenset(f"dbo:{name}" for name in ("activeYearsStartDate", "activeYearsStartYear", "startDate", "startYear"))
+ENDS = frozenset(f"dbo:{name}" for name in ("activeYearsEndDate", "activeYearsEndYear", "endDate", "endYear"))
+POINTS = frozenset(f"dbo:{name}" for name in ("years", "year", "date"))
+
+
+def role_of(predicate: str) -> tuple[Role, str]:
+    """Return the role of a predicate, and for facts the relation's id."""
+    known = _ROLES.get(predicate)
+    if known is not None:
+        return known, ""
+    identifier = relation(predicate)
+    if identifier is None or identifier.startswith(_OF_THE_PAGE):
+        return Role.NONE, ""
+    return Role.FACT, identifier

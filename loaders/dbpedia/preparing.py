@@ -22,13 +22,11 @@ from kgprobe.records import Placed, Rejected
 from kgprobe.sources.lines import InputFile
 from kgprobe.sources.values import ID_LIMIT, check_id, tidy
 
-from .identifiers import ONTOLOGY, class_, owner, relation, thing
+from .identifiers import ENDS, ONTOLOGY, POINTS, STARTS, Role, class_, owner, relation, role_of, thing
 from .literals import Value, read_value, value_id
 from .pages import NOTHING, Pages
 from .partitions import Partitions, writing
-from .popularity import read_popularity
-from .triples import read_triples
-from .vocabulary import ENDS, POINTS, STARTS, Role, role_of
+from .triples import read_popularity, read_triples
 
 # Facts per batch of resolved ends.
 _BATCH = 8192
@@ -116,7 +114,9 @@ def prepare(folder: Path, files: Sequence[InputFile], popularity: InputFile | No
     """
     parts = sum(file.size for file in files) // _BYTES_A_PART
     parts = min(_MOST_PARTS, max(_FEWEST_PARTS, parts))
-    names = [file.name for file in files] + ([popularity.name] if popularity is not None else [])
+    names = [file.name for file in files]
+    if popularity is not None:
+        names.append(popularity.name)
     prepared = Prepared(
         folder,
         names,
@@ -187,29 +187,26 @@ class _Reader:
                 self._report(f"{number}:{line}", str(error), False)
 
     def _read_fact(self, subject_iri: str, relation_id: str, quad: Quad, place: str) -> None:
-        is_selected = not self._reading.relations or relation_id in self._reading.relations
+        time = _TIMES.get(relation_id, "")
+        selected = self._reading.relations
+        is_selected = not selected or relation_id in selected
         # Times of an intermediate node are read with every relation.
-        if not is_selected and not _time_of(relation_id):
+        if not (is_selected or time):
             return
-        subject = thing(subject_iri)
-        object_ = self._object(quad) if subject is not None else None
+        subject = _checked(thing(subject_iri))
+        object_ = None if subject is None else self._object(quad)
         if subject is None or object_ is None:
             return
-        is_literal = object_.startswith(LITERAL)
-        _check(subject)
-        if not is_literal:
-            _check(object_)
-        whose = owner(subject) if "__" in subject else None
+        whose = owner(subject)
         if whose is not None:
-            time = _time_of(relation_id)
-            if self._reading.fold and (time or not is_literal):
-                self._write_fact(whose, time or relation_id, place, subject, object_)
+            if self._reading.fold and (time or not object_.startswith(LITERAL)):
+                self._write_fact(whose, _TIMES.get(relation_id, relation_id), place, subject, object_)
         elif is_selected:
             self._write_fact(subject, relation_id, place, "", object_)
 
     def _write_fact(self, subject: str, relation_id: str, place: str, node: str, object_: str) -> None:
         """Write a fact, unless its object is an intermediate node."""
-        if "__" in object_ and not object_.startswith(LITERAL) and owner(object_) is not None:
+        if not object_.startswith(LITERAL) and owner(object_) is not None:
             return
         self._facts.write(f"{subject}\t{relation_id}\t{place}\t{node}\t{object_}\n")
         if relation_id not in self._placed and ":" in relation_id:
@@ -224,7 +221,7 @@ class _Reader:
         """
         term = quad.object
         if type(term) is NamedNode:
-            return thing(term.value)
+            return _checked(thing(term.value))
         if type(term) is not Literal:
             raise ValueError(_NAMELESS)
         value = self._value(term.value, term.language, term.datatype.value, self._reading.languages)
@@ -285,6 +282,8 @@ class _Reader:
 
 
 _NAMELESS = "an end of the triple is a blank node; only nodes with an IRI can be loaded"
+# Times that a property of an intermediate node gives.
+_TIMES = dict.fromkeys(POINTS, "point") | dict.fromkeys(ENDS, "end") | dict.fromkeys(STARTS, "start")
 _TEXTS = {Role.LABEL: "l", Role.ALIAS: "a", Role.DESCRIPTION: "d"}
 
 
@@ -294,12 +293,10 @@ def _check(identifier: str) -> None:
         check_id(identifier)
 
 
-def _time_of(relation_id: str) -> str:
-    """Return the time that a property of an intermediate node gives: start, end, point or empty."""
-    for time, relations in (("start", STARTS), ("end", ENDS), ("point", POINTS)):
-        if relation_id in relations:
-            return time
-    return ""
+def _checked(identifier: str | None) -> str | None:
+    if identifier is not None:
+        _check(identifier)
+    return identifier
 
 
 def _distribute(prepared: Prepared, lines: Iterable[str]) -> None:

@@ -8,26 +8,109 @@
 The same graph gives the same proposal, independently of the engine's order.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
 from kgprobe.errors import KgprobeError
+from kgprobe.sanitize import visible
 from kgprobe.sources.values import tidy
 
-from .mapping import EntityKind, NodeFacts, PropertyFacts, RelationshipFacts, RelationshipSide, relation_id
+from .mapping import EntityKind, Facts, NodeFacts, PropertyFacts, RelationshipFacts, RelationshipSide, relation_id
 from .properties import SAMPLE, Properties, properties_of
 from .schema import Schema, describe, read_schema
 from .sentences import Sentences, sentences_of, sentences_of_date, words_of
-from .writing import Proposed, written
+
+T = TypeVar("T", bound=EntityKind | Facts)
+
+# JSON leaves these as they are, and TOML forbids some of them; the others would be unseen or turn a line round.
+_HIDDEN = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_LONGEST_REMARK = 300
+
+_HEAD = """\
+# What `kgprobe load graph` reads of {name}.
+# Proposed of what the graph has. Look through it:
+# - Are these the entities, and are they called by the right property? An id tells all nodes of a label apart.
+# - Is each of these a fact that one could be asked? Take out the others.
+# - Do the sentences say what the graph means? [X] is the subject, [Y] the object; a cloze ends in [Y].
+# docs/guides/your-own-graph.md tells of all keys.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed(Generic[T]):
+    """A part of a mapping, with remarks for the lines above it."""
+
+    what: T
+    remarks: Sequence[str]
+
+
+def written(
+    name: str, entities: Sequence[Proposed[Any]], facts: Sequence[Proposed[Any]], left_out: Mapping[str, int]
+) -> str:
+    """A mapping's text.
+
+    Args:
+        name: name of the graph.
+        left_out: labels without a proposal, with their numbers of nodes.
+    """
+    parts = [_HEAD.format(name=_remark(name))]
+    parts += [_part("entities", kind) for kind in entities]
+    if left_out:
+        parts.append("".join(f"# Left out: {_remark(label)} ({count:,} nodes)\n" for label, count in left_out.items()))
+    for proposed in facts:
+        kind = "relationship" if isinstance(proposed.what, RelationshipFacts) else "property"
+        parts.append(_part("node_facts" if isinstance(proposed.what, NodeFacts) else f"{kind}_facts", proposed))
+    return "\n".join(parts)
+
+
+def _part(table: str, proposed: Proposed[Any]) -> str:
+    lines = [*(f"# {_remark(remark)}" for remark in proposed.remarks), f"[[{table}]]"]
+    lines += [f"{key} = {value}" for key, value in _pairs(proposed.what)]
+    if table != "entities" and not proposed.what.clozes:
+        lines.append("# No sentence could be made of its name. Its facts are not asked without one:")
+        lines.append('# clozes = ["[X] … [Y]"]')
+    return "\n".join(lines) + "\n"
+
+
+def _pairs(what: Any) -> Iterator[tuple[str, str]]:
+    """Return the values that differ from the defaults as TOML, the identifying ones first."""
+    fields = sorted(msgspec.structs.fields(what), key=lambda each: not each.required)
+    order = ["from", "to", "id"]
+    fields.sort(key=lambda each: (not each.required, each.encode_name not in order))
+    for each in fields:
+        value = getattr(what, each.name)
+        if each.required or value != each.default:
+            yield each.encode_name, _toml(value)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, RelationshipSide):
+        inner = ", ".join(f"{key} = {text}" for key, text in _pairs(value))
+        return f"{{ {inner} }}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    # A TOML text is a JSON text, except for hidden characters.
+    return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(str(value), ensure_ascii=False))
+
+
+def _remark(text: str) -> str:
+    shown = visible(tidy(text))
+    return shown if len(shown) <= _LONGEST_REMARK else f"{shown[:_LONGEST_REMARK]}…"
+
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
 
 
 _LONGEST_ID = 200
+_T = TypeVar("_T")
 
 
 def propose(graph: "Graph", name: str) -> str:
@@ -44,22 +127,14 @@ def propose(graph: "Graph", name: str) -> str:
     schema = read_schema(graph)
     counts, labels = schema.labels(), _own_labels(schema)
     properties = {label: _sampled(graph, label, counts[label]) for label in labels}
-    entities: dict[str, EntityKind] = {}
-    for label in labels:
-        kind = _entity(label, properties[label])
-        if kind is not None:
-            entities[label] = kind
+    entities = _present({label: _entity(label, properties[label]) for label in labels})
     if not entities:
         raise KgprobeError(
             f"{name} has no possible entities: no label has a property that looks like a name. {describe(schema)}"
             " Write a mapping by hand; docs/guides/your-own-graph.md has one."
         )
     others = [label for label in labels if label not in entities]
-    between: dict[str, _Between] = {}
-    for label in others:
-        sides = _sides(label, schema, list(entities))
-        if sides is not None:
-            between[label] = sides
+    between = _present({label: _sides(label, schema, list(entities)) for label in others})
     facts: list[Proposed[Any]] = [
         *_relationship_facts(graph, schema, entities),
         *_node_facts(schema, between, properties),
@@ -70,12 +145,15 @@ def propose(graph: "Graph", name: str) -> str:
             f"{name} has no possible facts: its entities have no relationships to each other"
             f" ({', '.join(entities)}). {describe(schema)}"
         )
-    proposed = [
-        Proposed(kind, [f"{counts[label]:,} nodes", *_remarks(kind, properties[label])])
-        for label, kind in entities.items()
-    ]
+    proposed = []
+    for label, kind in entities.items():
+        proposed.append(Proposed(kind, [f"{counts[label]:,} nodes", *_remarks(kind, properties[label])]))
     left_out = {label: counts[label] for label in others if label not in between}
     return written(name, proposed, _distinct(facts), left_out)
+
+
+def _present(found: dict[str, _T | None]) -> dict[str, _T]:
+    return {label: value for label, value in found.items() if value is not None}
 
 
 def _sampled(graph: "Graph", label: str, count: int) -> Properties:
@@ -190,12 +268,15 @@ def _entity_ends(
     """Return the entity labels at the tails and heads of a relationship type; empty if there are none at both ends."""
     tails, heads = set(), set()
     for each in schema.relationships:
-        tail = next((label for label in entities if label in each.tails), None)
-        head = next((label for label in entities if label in each.heads), None)
+        tail, head = _first_in(each.tails, entities), _first_in(each.heads, entities)
         if each.type == type_ and tail is not None and head is not None:
             tails.add(tail)
             heads.add(head)
-    return tuple(label for label in entities if label in tails), tuple(label for label in entities if label in heads)
+    return tuple(filter(tails.__contains__, entities)), tuple(filter(heads.__contains__, entities))
+
+
+def _first_in(labels: Collection[str], entities: Iterable[str]) -> str | None:
+    return next(filter(labels.__contains__, entities), None)
 
 
 def _other_properties(properties: Properties, start: str | None, end: str | None) -> list[str]:
@@ -251,11 +332,7 @@ def _templates(sentences: Sentences | None) -> dict[str, Any]:
     """Return the templates by their keys in a mapping."""
     if sentences is None:
         return {}
-    return {
-        f"{kind}s": (text,)
-        for kind in ("cloze", "past_cloze", "statement", "yes_no_question", "wh_question", "reverse_wh_question")
-        if (text := getattr(sentences, kind)) is not None
-    }
+    return {f"{kind}s": (text,) for kind, text in asdict(sentences).items() if text is not None}
 
 
 def _noun(labels: Sequence[str]) -> str | None:

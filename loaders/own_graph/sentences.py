@@ -104,9 +104,13 @@ def _of_words(words: list[str], which_subject: str, which_object: str) -> Senten
     verb = None if first in _NOUNS else _verb(first, alone=not rest)
     if verb is not None:
         return _with_verb(*verb, rest, which_subject, which_object)
-    cloze = cloze_of_label(" ".join(words)) if words[-1] in _PREPOSITIONS else None
-    if cloze is None:
-        return _of_noun(" ".join(words))
+    phrase = " ".join(words)
+    cloze = cloze_of_label(phrase) if words[-1] in _PREPOSITIONS else None
+    return _of_noun(phrase) if cloze is None else _with_cloze(cloze, which_subject, which_object)
+
+
+def _with_cloze(cloze: str, which_subject: str, which_object: str) -> Sentences:
+    """Return the sentences of a phrase that ends in a preposition."""
     match = re.fullmatch(r"\[X\] is (.+) \[Y\]", cloze)
     return _with_be("is", match[1].split(), which_subject, which_object) if match else Sentences(cloze)
 
@@ -187,11 +191,11 @@ def _checked(sentences: Sentences) -> Sentences | None:
     if check_template("cloze", sentences.cloze):
         return None
     past = in_the_past(sentences.cloze)
-    kept = {
-        kind: text
-        for kind in ("statement", "yes_no_question", "wh_question", "reverse_wh_question")
-        if (text := getattr(sentences, kind)) is not None and not check_template(kind, text)
-    }
+    kept = {}
+    for kind in ("statement", "yes_no_question", "wh_question", "reverse_wh_question"):
+        text = getattr(sentences, kind)
+        if text is not None and not check_template(kind, text):
+            kept[kind] = text
     return Sentences(sentences.cloze, past if past != sentences.cloze else None, **kept)
 
 

@@ -26,7 +26,6 @@ from kgprobe.graph.fact_beliefs import read_beliefs
 from kgprobe.graph.ingest import load
 from kgprobe.probes.distractors.curves import curve_tables
 from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance, unaskable
-from kgprobe.probes.questions.counts import answer_tables
 from kgprobe.probes.questions.evidence import QuestionEvidence, RightAnswer
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.running.runs import Plan
@@ -364,7 +363,9 @@ def test_a_fact_whose_question_is_not_there_is_shown_by_its_object(asked: Graph)
 def test_what_the_probe_has_to_tell_is_in_the_finding(asked: Graph) -> None:
     finding = find_in_run(asked, "run", outcomes)
     caveat = finding.about.caveat
-    assert finding.tables == [replace(one, notes=(*one.notes, caveat)) for one in answer_tables(OUTCOMES)]
+    assert finding.tables == [
+        replace(one, notes=(*one.notes, caveat)) for one in QuestionEvidence.results(OUTCOMES, {}).tables
+    ]
     compared = [
         Outcome(FactKey("e0", "f0"), RIGHT, "r0", evidence=distractor_evidence([[-1.0, -2.0, -3.0]])),
         Outcome(FactKey("e2", "f1"), WRONG, "r1", evidence=distractor_evidence([[-1.0, -2.0, -0.5]])),
@@ -434,7 +435,7 @@ def test_the_finding_of_a_measurement_is_what_its_outcomes_say(
     for verdict, counted in ((UNASKABLE, finding.unaskable), (Verdict.UNANSWERED, finding.unanswered)):
         silent = sum(one.verdict is verdict for one in made)
         assert counted == ({reasons[verdict]: silent} if silent else {})
-    assert finding.tables == answer_tables(made)
+    assert finding.tables == QuestionEvidence.results(made, {}).tables
 
 
 def test_a_measurement_says_nothing_of_rounds_and_finds_as_a_run_without_propagation_does(graph: Graph) -> None:

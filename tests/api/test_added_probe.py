@@ -17,11 +17,9 @@ PROBE = '''
 """Does the model find a fact's object more plausible than a coin?"""
 from dataclasses import dataclass
 
-import msgspec
-
 from kgprobe.options import option
 from kgprobe.probes.clozes import ClozeItems
-from kgprobe.probes.outcome import Outcome, Verdict, unaskable
+from kgprobe.probes.outcome import Evidence, Outcome, Verdict, unaskable
 from kgprobe.probes.register import ProbeKind
 from kgprobe.search.plausibility import Candidates, log_plausibilities
 
@@ -31,7 +29,7 @@ class CoinOptions:
     odds: float = option(0.5, "How probable the object has to be.", above=0, maximum=1)
 
 
-class CoinEvidence(msgspec.Struct, frozen=True, tag="coin", tag_field="probe"):
+class CoinEvidence(Evidence, frozen=True, tag="coin"):
     question: str
     right_answer: str
     probability: float

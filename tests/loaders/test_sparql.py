@@ -16,12 +16,11 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.loaders.example import FOLDER
-from kgprobe.loaders.inactive_relations import read_inactive_relations
 from kgprobe.loaders.sparql_client import SparqlClient
 from kgprobe.loaders.sparql_topic import EntityFilters, Topic, TopicChoice, open_topic
 from kgprobe.loaders.sparql_walk import WalkPlan
 from kgprobe.loaders.wikidata import DumpSelection, open_dump
-from kgprobe.loaders.wikidata_model import OWN_PAGES
+from kgprobe.loaders.wikidata_model import OWN_PAGES, read_inactive_relations
 from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.sources.contract import open_source
 from tests.cli.inprocess import run as kgprobe

@@ -8,10 +8,8 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from kgprobe.graph.client import Graph
-from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.outcome import Evidence, Outcome, Verdict
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks
 from kgprobe.running.rounds import Round, continue_run
 from kgprobe.running.runs import Plan, begin_run
@@ -23,7 +21,7 @@ AS_OF = 20200101
 SEED = 5
 
 
-class HashEvidence(msgspec.Struct, frozen=True, tag="hash", tag_field="probe"):
+class HashEvidence(Evidence, frozen=True, tag="hash"):
     """What was compared."""
 
     rivals: tuple[str, ...]

@@ -5,12 +5,11 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.api.spending import BudgetSpentError
-from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.outcome import Evidence, Outcome, Verdict
 from kgprobe.progress import share_counter
 from kgprobe.running.callbacks import Callbacks, Start, Stop
 from kgprobe.running.claims import CONFIG, read_config
@@ -24,7 +23,7 @@ CONFIGURED = {"described": {"model": "m"}, "seed": 1}
 STOPPED = Callbacks(should_stop=lambda: True)
 
 
-class WrittenEvidence(msgspec.Struct, frozen=True, tag="written", tag_field="probe"):
+class WrittenEvidence(Evidence, frozen=True, tag="written"):
     """What a probe of a test saw."""
 
     seed: tuple[int, ...]

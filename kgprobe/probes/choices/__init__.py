@@ -1,23 +1,19 @@
 """The probe `choices`: compare the sentences of a relation with each of its possible answers filled in.
 
 Wiland et al., *BEAR: A Unified Framework for Evaluating Relational Knowledge in Causal and Masked Language Models*
-(2024); docs/methods/choices.md. :mod:`.spaces` reads the answers, :mod:`.sentences` fills them in, :mod:`.scores`
-computes scores, :mod:`.probe` decides, :mod:`.evidence` stores the scores, :mod:`.accuracy` makes the tables.
+(2024); docs/methods/choices.md. :mod:`.probe` asks and decides, :mod:`.evidence` stores the scores and makes
+the tables.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kgprobe.options import option
 from kgprobe.probes.register import ProbeContext, ProbeKind
 
 if TYPE_CHECKING:
-    import msgspec
-
-    from kgprobe.probes.choices.evidence import ChoiceEvidence
     from kgprobe.probes.choices.probe import ChoiceProbe
-    from kgprobe.probes.outcome import Outcome, ProbeResults
+    from kgprobe.probes.outcome import Evidence
 
 REDUCTIONS = ("sum", "mean", "characters", "bytes")
 
@@ -56,21 +52,10 @@ def _make(setting: ProbeContext, options: ChoiceOptions) -> "ChoiceProbe":
     return ChoiceProbe(setting.graph, setting.model.scorer(), options, as_of=setting.as_of, relations=setting.relations)
 
 
-def _evidence() -> "type[msgspec.Struct]":
+def _evidence() -> "type[Evidence]":
     from kgprobe.probes.choices.evidence import ChoiceEvidence
 
     return ChoiceEvidence
-
-
-def _values(evidence: "ChoiceEvidence") -> Mapping[str, float]:
-    return {"confidence": evidence.probability}
-
-
-def _results(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":  # noqa: ARG001
-    from kgprobe.probes.choices.accuracy import accuracy_tables
-    from kgprobe.probes.outcome import ProbeResults
-
-    return ProbeResults(accuracy_tables(outcomes))
 
 
 PROBE = ProbeKind(
@@ -82,8 +67,5 @@ PROBE = ProbeKind(
     options=ChoiceOptions,
     evidence=_evidence,
     make=_make,
-    results=_results,
-    alternatives=lambda evidence: evidence.alternatives,
-    values=_values,
     batch_size=16,
 )

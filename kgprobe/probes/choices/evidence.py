@@ -1,11 +1,19 @@
-"""Evidence of the probe `choices`: the scores of all answers, and the values derived from them."""
+"""Evidence of the probe `choices`: the scores of all answers, and the tables of many facts.
+
+docs/methods/choices.md.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.probes.confidence import normalized
-from kgprobe.probes.outcome import Alternatives
+from kgprobe.probes.confidence import ScoredChoice, confidence_tables, normalized
+from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, Verdict, answered
+from kgprobe.stats.proportions import share
+from kgprobe.tables import Table
 
 Floats = NDArray[np.float64]
 
@@ -31,7 +39,7 @@ class ChoiceSentence(msgspec.Struct, frozen=True, eq=False):
     scores: Floats
 
 
-class ChoiceEvidence(msgspec.Struct, frozen=True, eq=False, tag="choices", tag_field="probe"):
+class ChoiceEvidence(Evidence, frozen=True, eq=False, tag="choices"):
     """The compared answers, with one entry per sentence; the first sentence decides.
 
     Attributes:
@@ -49,12 +57,10 @@ class ChoiceEvidence(msgspec.Struct, frozen=True, eq=False, tag="choices", tag_f
     @property
     def alternatives(self) -> Alternatives:
         """The other answers of the deciding sentence, by descending confidence."""
-        confidences = self.confidences(0).tolist()
-        excluded = {self.right, *self.apart}
-        others = [
-            (choice.label, confidences[place]) for place, choice in enumerate(self.choices) if place not in excluded
-        ]
-        return Alternatives(sorted(others, key=lambda other: -other[1]))
+        confidences = self.confidences(0)
+        order = np.argsort(-confidences, kind="stable")
+        others = order[~np.isin(order, (self.right, *self.apart))]
+        return Alternatives([(self.choices[place].label, float(confidences[place])) for place in others])
 
     @property
     def question(self) -> str:
@@ -83,6 +89,11 @@ class ChoiceEvidence(msgspec.Struct, frozen=True, eq=False, tag="choices", tag_f
         return float(self.confidences(0).max())
 
     @property
+    def values(self) -> Mapping[str, float]:
+        """The confidence in the right answer."""
+        return {"confidence": self.probability}
+
+    @property
     def compared(self) -> int:
         """Number of compared answers."""
         return len(self.choices) - len(self.apart)
@@ -104,3 +115,32 @@ class ChoiceEvidence(msgspec.Struct, frozen=True, eq=False, tag="choices", tag_f
         scores: Floats = self.sentences[sentence].scores.copy()
         scores[list(self.apart)] = -np.inf
         return scores
+
+    @classmethod
+    def results(cls, outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> ProbeResults:  # noqa: ARG003
+        """Return the accuracy by relation, by sentence if several were asked, and by confidence.
+
+        Memory: a few numbers per fact.
+        """
+        choices: list[ScoredChoice] = []
+        by_sentence: dict[int, list[bool]] = {}
+        several = False
+        for outcome, evidence in answered(outcomes, cls):
+            is_right = outcome.verdict is Verdict.RIGHT
+            scores = evidence.compared, evidence.probability, evidence.confidence
+            choices.append(ScoredChoice(outcome.relation, is_right, *scores))
+            several = several or len(evidence.sentences) > 1
+            for place, sentence in enumerate(evidence.sentences):
+                by_sentence.setdefault(sentence.template, []).append(evidence.best(place) == evidence.right)
+        if not choices:
+            return ProbeResults()
+        relations, confidence = confidence_tables(choices)
+        return ProbeResults([relations, *([_sentences_table(by_sentence)] if several else []), confidence])
+
+
+def _sentences_table(by_sentence: Mapping[int, list[bool]]) -> Table:
+    rows = []
+    for place, right in sorted(by_sentence.items()):
+        rows.append({"sentence": place, "facts": len(right), "accuracy": share(sum(right), len(right))})
+    note = "Each sentence is compared by itself; the first sentence of a relation decides."
+    return Table("sentences", "Accuracy by the place of the sentence", rows, [note])

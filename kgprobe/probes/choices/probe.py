@@ -1,27 +1,156 @@
 """Probe that chooses the answer which makes the relation's sentence most probable.
 
-docs/methods/choices.md.
+docs/methods/choices.md. The answers of a relation are a closed space: those given by its data set, or else all of its
+objects. The scores ``sum`` and ``mean`` are defined as in lm-pub-quiz. With conditional scores, ``characters`` and
+``bytes`` are the ``acc_norm`` and ``acc_bytes`` of lm-evaluation-harness.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kgprobe.dates import first_day
 from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.sentences import Passage, ScoredPassages, leading_with_bos, score_passages
+from kgprobe.models.scoring.tokens import join
 from kgprobe.probes.choices import ChoiceOptions
 from kgprobe.probes.choices.evidence import AnswerChoice, ChoiceEvidence, ChoiceSentence
-from kgprobe.probes.choices.scores import reduced
-from kgprobe.probes.choices.sentences import SentenceTemplate, templates_in
-from kgprobe.probes.choices.spaces import AnswerSpace, AnswerSpaces
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.progress import share_counter
 from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
+from kgprobe.verbalize.sentences import Cloze
+from kgprobe.verbalize.templates.kinds import OBJECT
 from kgprobe.verbalize.tense import has_ended, templates_of
+from kgprobe.verbalize.verbatim import BLANK, fill_verbatim
+
+# Number of answers without a name in a message.
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSpace:
+    """The answers of a relation, in order.
+
+    Attributes:
+        ids, labels: ids and labels of the answers.
+        reason: why the relation has no answer space; None if it has one.
+    """
+
+    ids: Sequence[str]
+    labels: Sequence[str]
+    reason: str | None = None
+
+
+class AnswerSpaces:
+    """Answer spaces of a graph's relations, read on first use and kept."""
+
+    def __init__(self, graph: Graph, given: Mapping[str, Sequence[str]], most: int) -> None:
+        """Make the spaces.
+
+        Args:
+            given: ids of the answers by relation, in the order of the data set. The answers of other relations are
+                their objects, by entity number.
+            most: maximum number of answers of a relation; one with more has no space.
+        """
+        self._graph = graph
+        self._given = given
+        self._most = most
+        self._read: dict[str, AnswerSpace] = {}
+
+    def of(self, relation: str) -> AnswerSpace:
+        """Return the answers of a relation. Cost: on first use, a look-up for each, up to the maximum plus one."""
+        if relation not in self._read:
+            given = self._given.get(relation)
+            self._read[relation] = self._given_space(relation, given) if given else self._object_space(relation)
+        return self._read[relation]
+
+    def _given_space(self, relation: str, ids: Sequence[str]) -> AnswerSpace:
+        if len(ids) > self._most:
+            return self._too_large(relation, f"{len(ids):,} answers")
+        labels = {row["id"]: row["label"] for row in self._graph.read("sample/closed_answers", ids=list(ids))}
+        nameless = [identifier for identifier in ids if not labels.get(identifier, "").strip()]
+        if nameless:
+            listed = ", ".join(nameless[:_SHOWN]) + (", …" if len(nameless) > _SHOWN else "")
+            reason = f"of the {len(ids):,} answers of {relation}, the graph has no name of {len(nameless):,}: {listed}"
+            return AnswerSpace((), (), reason)
+        return AnswerSpace(ids, [labels[identifier] for identifier in ids])
+
+    def _object_space(self, relation: str) -> AnswerSpace:
+        rows = self._graph.read("sample/object_labels", id=relation, limit=self._most + 1)
+        if len(rows) > self._most:
+            return self._too_large(relation, f"more than {self._most:,} objects")
+        labelled = [row for row in rows if row["label"].strip()]
+        return AnswerSpace([row["id"] for row in labelled], [row["label"] for row in labelled])
+
+    def _too_large(self, relation: str, has: str) -> AnswerSpace:
+        return AnswerSpace((), (), f"the relation {relation} has {has}; `max_choices` allows {self._most:,}")
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceTemplate:
+    """A sentence of a relation.
+
+    Attributes:
+        place: position among the relation's sentences, counted from 1.
+        verbatim: True if names are filled in unchanged; else names in a cloze sentence get their articles.
+    """
+
+    text: str
+    place: int
+    verbatim: bool
+
+    def shown(self, subject: str) -> str:
+        """Return the sentence with a blank for the answer."""
+        if self.verbatim:
+            return fill_verbatim(self.text, subject, BLANK).text
+        return join(Cloze(self.text, subject).prompt, " ", BLANK)
+
+    def passages(self, subject: str, answers: Sequence[str]) -> list[Passage]:
+        """Return the sentence with each of the answers filled in; none may be white space alone."""
+        if self.verbatim:
+            sentences = [fill_verbatim(self.text, subject, answer) for answer in answers]
+            return [Passage(sentence.text, sentence.start, sentence.end) for sentence in sentences]
+        cloze = Cloze(self.text, subject)
+        passages = []
+        for answer in answers:
+            (name,) = cloze.continuations([answer])
+            text = join(cloze.prompt, " ", name)
+            passages.append(Passage(text, len(text) - len(name), len(text)))
+        return passages
+
+
+def templates_in(texts: Sequence[str], *, verbatim: bool) -> list[SentenceTemplate]:
+    """Return a relation's templates with a placeholder for the answer; positions count the others, too."""
+    return [SentenceTemplate(text, place, verbatim) for place, text in enumerate(texts, start=1) if OBJECT in text]
+
+
+Floats = NDArray[np.float64]
+
+
+def reduced(scored: ScoredPassages, passages: Sequence[Passage], reduction: str, *, conditional: bool) -> Floats:
+    """Return a score for each sentence, shape (sentences,); higher is more probable.
+
+    Args:
+        scored: sums of log-probabilities; none of the sentences may be missing.
+        passages: the sentences.
+        reduction: one of ``REDUCTIONS``.
+        conditional: score from the answer on instead of the whole sentence.
+    """
+    if reduction == "sum":
+        return scored.values
+    if reduction == "mean":
+        means: Floats = scored.values / scored.tokens
+        return means
+    texts = [passage.text[passage.start :] if conditional else passage.text for passage in passages]
+    lengths = [len(text if reduction == "characters" else text.encode()) for text in texts]
+    by_length: Floats = scored.values / np.array(lengths)
+    return by_length
 
 
 @dataclass(frozen=True, slots=True)

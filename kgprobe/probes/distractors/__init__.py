@@ -1,13 +1,12 @@
 """The probe `distractors`: compare the plausibility of the right object with that of distractors in a cloze sentence.
 
-Section 3 of the distractor paper; docs/methods/distractors.md. :mod:`kgprobe.probes.clozes` makes
-the sentences, :mod:`.comparison` decides, :mod:`.evidence` stores the plausibilities, :mod:`.curves` computes Min@n and
-Avg@n over many facts.
+Section 3 of the distractor paper; docs/methods/distractors.md. :mod:`kgprobe.probes.clozes` makes the sentences,
+:mod:`.comparison` decides, :mod:`.evidence` stores the plausibilities and defines Min@n and Avg@n, :mod:`.curves`
+computes their means over many facts.
 """
 
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kgprobe.options import option
 from kgprobe.probes.register import ProbeContext, ProbeKind
@@ -15,13 +14,8 @@ from kgprobe.search.strategies import STRATEGIES
 from kgprobe.verbalize.templates.kinds import CLOZES
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import msgspec
-
     from kgprobe.probes.distractors.comparison import DistractorProbe
-    from kgprobe.probes.distractors.evidence import DistractorEvidence
-    from kgprobe.probes.outcome import Outcome, ProbeResults
+    from kgprobe.probes.outcome import Evidence
 
 WEIGHTINGS = ("tf-idf", "bm25")
 
@@ -67,31 +61,10 @@ def _make(setting: ProbeContext, options: DistractorOptions) -> "DistractorProbe
     )
 
 
-def _evidence() -> "type[msgspec.Struct]":
+def _evidence() -> "type[Evidence]":
     from kgprobe.probes.distractors.evidence import DistractorEvidence
 
     return DistractorEvidence
-
-
-def _exports() -> "Mapping[str, Callable[[Iterable[Outcome], Path], None]]":
-    from kgprobe.probes.distractors.plausibilities import write_plausibilities
-
-    return {"plausibilities.parquet": write_plausibilities}
-
-
-def _results(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":
-    from kgprobe.probes.distractors.curves import curve_tables
-    from kgprobe.probes.outcome import ProbeResults
-
-    return ProbeResults(curve_tables(outcomes, described))
-
-
-def _values(evidence: "DistractorEvidence") -> Mapping[str, float]:
-    count = max(len(sentence.rivals) for sentence in evidence.sentences)
-    return {
-        "min_at_n": float(evidence.min_at_n(count)[:, -1].mean()),
-        "avg_at_n": float(evidence.avg_at_n(count)[:, -1].mean()),
-    }
 
 
 PROBE = ProbeKind(
@@ -103,10 +76,6 @@ PROBE = ProbeKind(
     options=DistractorOptions,
     evidence=_evidence,
     make=_make,
-    results=_results,
-    alternatives=lambda evidence: evidence.alternatives,
-    values=_values,
-    exports=_exports,
     measured={"distractors": 100, "sentences": None},
     batch_size=16,
 )

@@ -23,9 +23,10 @@ from kgprobe.probes.distractors.evidence import (
     NamedEntity,
     Rival,
     Sentence,
+    chance_at_n,
+    min_at_n,
     plausibility_table,
 )
-from kgprobe.probes.distractors.measure import chance_at_n, min_at_n
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.sampling.distractors import Distractor
 from kgprobe.sampling.facts import AskedFact

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
+from kgprobe.probes.confidence import mean_by_fact
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome
 from kgprobe.stats.proportions import CONFIDENCE, Mean, unseen_share
@@ -196,8 +197,11 @@ def curve_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> l
     if not measures.facts:
         return []
     facts = len(set(measures.facts))
-    curves = mean_curve(_by_fact(measures, measures.min_at_n)), mean_curve(_by_fact(measures, measures.avg_at_n))
-    chance = _by_fact(measures, measures.chance).mean(axis=0)
+    curves = (
+        mean_curve(mean_by_fact(measures.facts, measures.min_at_n)),
+        mean_curve(mean_by_fact(measures.facts, measures.avg_at_n)),
+    )
+    chance = mean_by_fact(measures.facts, measures.chance).mean(axis=0)
     rows = [
         {"n": n, "Min@n": mean_at(curves[0], n), "by chance": float(chance[n - 1]), "Avg@n": mean_at(curves[1], n)}
         for n in shown_numbers(count)
@@ -208,16 +212,6 @@ def curve_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> l
     notes += unlike_notes(measures)
     over = "one fact" if facts == 1 else f"means over {facts:,} facts, with {CONFIDENCE:.0%} bands"
     return [Table("curves", f"By the number of distractors: {over}", rows, notes)]
-
-
-def _by_fact(measured: Measured, values: Floats) -> Floats:
-    """Return the mean of the values of each fact's questions, in the order of the facts; shape (different facts, n)."""
-    places = {fact: place for place, fact in enumerate(dict.fromkeys(measured.facts))}
-    of_questions = np.array([places[fact] for fact in measured.facts], np.int64)
-    sums = np.zeros((len(places), values.shape[1]))
-    np.add.at(sums, of_questions, values)
-    means: Floats = sums / np.bincount(of_questions)[:, None]
-    return means
 
 
 def unlike_notes(measured: Measured) -> list[str]:

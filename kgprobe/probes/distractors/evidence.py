@@ -1,15 +1,22 @@
-"""Evidence of the probe `distractors`: all plausibilities, and the values derived from them."""
+"""Evidence of the probe `distractors`: all plausibilities; Min@n and Avg@n rank the right object among its distractors.
+
+Section 3 of the distractor paper; docs/methods/distractors.md. The measures are vectorized over facts or sentences; a
+prefix of the distractors gives every smaller n.
+"""
 
 import math
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.probes.distractors.measure import avg_at_n, chance_at_n, min_at_n
-from kgprobe.probes.outcome import Alternatives
+from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 class NamedEntity(msgspec.Struct, frozen=True):
@@ -69,7 +76,7 @@ class Sentence(msgspec.Struct, frozen=True, eq=False):
         return chance_at_n(len(self.rivals), self.pool, count)
 
 
-class DistractorEvidence(msgspec.Struct, frozen=True, eq=False, tag="distractors", tag_field="probe"):
+class DistractorEvidence(Evidence, frozen=True, eq=False, tag="distractors"):
     """The compared plausibilities, with one entry per sentence.
 
     Attributes:
@@ -90,12 +97,11 @@ class DistractorEvidence(msgspec.Struct, frozen=True, eq=False, tag="distractors
     def alternatives(self) -> Alternatives:
         """The distractors of the shown sentence, by descending plausibility."""
         sentence = self.sentences[self.shown]
-        rivals = [self.rivals[place] for place in sentence.rivals]
-        plausibilities = np.exp(sentence.log_plausibilities[1:]).tolist()
-        ranked = sorted(zip(rivals, plausibilities, strict=True), key=lambda pair: -pair[1])
-        has_lost = bool(ranked) and ranked[0][1] >= self.probability
-        former = ranked[0][0].label if has_lost and ranked[0][0].former else None
-        return Alternatives([(rival.label, plausibility) for rival, plausibility in ranked], former=former)
+        plausibilities = np.exp(sentence.log_plausibilities[1:])
+        order = np.argsort(-plausibilities, kind="stable")
+        names = [(self.rivals[sentence.rivals[place]].label, float(plausibilities[place])) for place in order]
+        strongest = self._strongest
+        return Alternatives(names, former=strongest.label if strongest and strongest.former else None)
 
     @property
     def question(self) -> str:
@@ -110,16 +116,45 @@ class DistractorEvidence(msgspec.Struct, frozen=True, eq=False, tag="distractors
     @property
     def prediction(self) -> str | None:
         """The most plausible distractor of the shown sentence, unless the object is more plausible."""
+        strongest = self._strongest
+        return strongest.label if strongest else None
+
+    @property
+    def _strongest(self) -> Rival | None:
+        """The most plausible distractor of the shown sentence, unless the object is more plausible."""
         sentence = self.sentences[self.shown]
         strongest = int(np.argmax(sentence.log_plausibilities[1:]))
         if sentence.log_plausibilities[0] > sentence.log_plausibilities[1 + strongest]:
             return None
-        return self.rivals[sentence.rivals[strongest]].label
+        return self.rivals[sentence.rivals[strongest]]
 
     @property
     def probability(self) -> float:
         """The object's plausibility in the shown sentence."""
         return math.exp(self.sentences[self.shown].log_plausibilities[0])
+
+    @property
+    def values(self) -> Mapping[str, float]:
+        """Min@n and Avg@n with all distractors, mean over sentences."""
+        count = max(len(sentence.rivals) for sentence in self.sentences)
+        return {
+            "min_at_n": float(self.min_at_n(count)[:, -1].mean()),
+            "avg_at_n": float(self.avg_at_n(count)[:, -1].mean()),
+        }
+
+    @classmethod
+    def results(cls, outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> ProbeResults:
+        """Return the curves; see :func:`.curves.curve_tables`."""
+        from kgprobe.probes.distractors.curves import curve_tables
+
+        return ProbeResults(curve_tables(outcomes, described))
+
+    @classmethod
+    def exports(cls) -> Mapping[str, Callable[[Iterable[Outcome], Path], None]]:
+        """Return the writer of all plausibilities."""
+        from kgprobe.probes.distractors.plausibilities import write_plausibilities
+
+        return {"plausibilities.parquet": write_plausibilities}
 
     @property
     def former(self) -> int:
@@ -128,17 +163,15 @@ class DistractorEvidence(msgspec.Struct, frozen=True, eq=False, tag="distractors
 
     def unlike(self, count: int) -> int:
         """Return how many of the first distractors share no feature with the object: minimum over sentences."""
-        return min(self._unlike_in(sentence, count) for sentence in self.sentences)
-
-    def _unlike_in(self, sentence: Sentence, count: int) -> int:
-        return sum(self.rivals[place].unlike for place in sentence.rivals[:count])
+        unlike = np.array([rival.unlike for rival in self.rivals])
+        return min(int(unlike[list(sentence.rivals[:count])].sum()) for sentence in self.sentences)
 
     @property
     def present(self) -> int:
         """Minimum number of distractors over the sentences."""
         return min(len(sentence.rivals) for sentence in self.sentences)
 
-    def min_at_n(self, count: int) -> NDArray[np.bool_]:
+    def min_at_n(self, count: int) -> Bools:
         """Return True where the object beats the first n distractors of a sentence, shape (sentences, count)."""
         return min_at_n(*self._table(count))
 
@@ -170,3 +203,48 @@ def plausibility_table(values: list[Floats], count: int) -> tuple[Floats, Floats
     for row, sentence in zip(rivals, values, strict=True):
         row[: len(sentence) - 1] = sentence[1 : count + 1]
     return np.array([sentence[0] for sentence in values]), rivals
+
+
+def min_at_n(plausibility: Floats, rivals: Floats) -> Bools:
+    """Return True where the object beats all of its first n distractors, for every n at once.
+
+    Args:
+        plausibility: log Pl(o | c), shape (sentences,).
+        rivals: log Pl(o* | c), in the order of retrieval, shape (sentences, n); NaN where a sentence has fewer.
+
+    Returns:
+        Shape (sentences, n), non-increasing along n. A tie is a loss.
+    """
+    beaten: Bools = (plausibility[:, None] > rivals) | np.isnan(rivals)
+    survives: Bools = np.logical_and.accumulate(beaten, axis=1)
+    return survives
+
+
+def avg_at_n(plausibility: Floats, rivals: Floats) -> Floats:
+    """Return the share of the first n distractors that the object beats, for every n at once.
+
+    Args:
+        plausibility: log Pl(o | c), shape (sentences,).
+        rivals: log Pl(o* | c), in the order of retrieval, shape (sentences, n); NaN where a sentence has fewer.
+
+    Returns:
+        Shape (sentences, n), in [0, 1]; NaN without distractors.
+    """
+    present = np.cumsum(~np.isnan(rivals), axis=1)
+    beaten = np.cumsum(plausibility[:, None] > rivals, axis=1)
+    shares: Floats = np.divide(beaten, present, out=np.full(rivals.shape, np.nan), where=present > 0)
+    return shares
+
+
+def chance_at_n(rivals: int, pool: int | None, count: int) -> Floats:
+    """Return the probability that a random guess beats the first n rivals, for n up to ``count``; shape (count,).
+
+    Args:
+        rivals: number of rivals of the sentence.
+        pool: number of entities that the rivals are the most plausible of, with the object: beating the rivals means
+            beating the whole pool. None if the rivals do not depend on the model.
+    """
+    if pool is not None:
+        return np.full(count, 1 / max(pool, rivals + 1))
+    chances: Floats = 1 / (np.minimum(np.arange(1, count + 1), rivals) + 1)
+    return chances

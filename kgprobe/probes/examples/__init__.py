@@ -1,25 +1,20 @@
 """The probe `examples`: in-context estimation of knowledge, by examples of a relation instead of instructions.
 
-Section 2 and appendix F of the latent-knowledge paper; docs/methods/examples.md. :mod:`.items` has facts with their
-choices, :mod:`.prompts` formats examples, :mod:`.prompt_writer` writes prompts for a graph, :mod:`.packing` puts
-several facts into one sequence. :mod:`.after` asks items from any source, :mod:`.probe` the facts of a graph;
-:mod:`.evidence` stores the choices, :mod:`.accuracy` makes the tables.
+Section 2 and appendix F of the latent-knowledge paper; docs/methods/examples.md. :mod:`.prompts` writes prompts,
+:mod:`.items` asks facts with their choices from any source, :mod:`.packing` puts several facts into one sequence,
+:mod:`.probe` asks the facts of a graph, :mod:`.evidence` stores the choices and makes the tables.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kgprobe.options import option
 from kgprobe.probes.register import ProbeContext, ProbeKind
 from kgprobe.verbalize.templates.kinds import CLOZES
 
 if TYPE_CHECKING:
-    import msgspec
-
-    from kgprobe.probes.examples.evidence import ExampleEvidence
     from kgprobe.probes.examples.probe import ExampleProbe
-    from kgprobe.probes.outcome import Outcome, ProbeResults
+    from kgprobe.probes.outcome import Evidence
 
 # Kinds of prompts.
 PROMPTS = ("examples", "sentences", "both")
@@ -80,21 +75,10 @@ def _make(setting: ProbeContext, options: ExampleOptions) -> "ExampleProbe":
     )
 
 
-def _evidence() -> "type[msgspec.Struct]":
+def _evidence() -> "type[Evidence]":
     from kgprobe.probes.examples.evidence import ExampleEvidence
 
     return ExampleEvidence
-
-
-def _values(evidence: "ExampleEvidence") -> Mapping[str, float]:
-    return {"confidence": evidence.probability}
-
-
-def _results(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":
-    from kgprobe.probes.examples.accuracy import example_tables
-    from kgprobe.probes.outcome import ProbeResults
-
-    return ProbeResults(example_tables(outcomes, described))
 
 
 PROBE = ProbeKind(
@@ -106,8 +90,5 @@ PROBE = ProbeKind(
     options=ExampleOptions,
     evidence=_evidence,
     make=_make,
-    results=_results,
-    alternatives=lambda evidence: evidence.alternatives,
-    values=_values,
     batch_size=64,
 )

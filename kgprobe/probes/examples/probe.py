@@ -15,8 +15,7 @@ from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.probes.examples import ExampleOptions
-from kgprobe.probes.examples.after import ask_after_examples, outcome_of
-from kgprobe.probes.examples.items import ChoiceItem, draw_choices
+from kgprobe.probes.examples.items import ChoiceItem, ask_after_examples, draw_choices, outcome_of
 from kgprobe.probes.examples.packing import (
     EVERY,
     FACTS,
@@ -27,8 +26,7 @@ from kgprobe.probes.examples.packing import (
     packed_size,
     text_fits,
 )
-from kgprobe.probes.examples.prompt_writer import PromptWriter, sentence_prompt
-from kgprobe.probes.examples.prompts import Room
+from kgprobe.probes.examples.prompts import PromptWriter, Room, sentence_prompt
 from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.progress import share_counter
 from kgprobe.sampling.demonstrations import Demonstration

@@ -1,24 +1,20 @@
 """The probe `generation`: the model continues a prompt; a fact is known if the text names its object.
 
 Appendix H.6 of the latent-knowledge paper; docs/methods/generation.md. The prompts are those of the probe
-``examples`` (:mod:`kgprobe.probes.examples.prompt_writer`). :mod:`.reading` finds names in the generated text,
-:mod:`.probe` decides, :mod:`.evidence` stores text and names, :mod:`.accuracy` makes the tables.
+``examples`` (:mod:`kgprobe.probes.examples.prompts`). :mod:`.probe` finds names in the generated text and decides,
+:mod:`.evidence` stores text and names, and makes the tables.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kgprobe.options import option
 from kgprobe.probes.examples import PromptOptions
 from kgprobe.probes.register import ProbeContext, ProbeKind
 
 if TYPE_CHECKING:
-    import msgspec
-
-    from kgprobe.probes.generation.evidence import GenerationEvidence
     from kgprobe.probes.generation.probe import GenerationProbe
-    from kgprobe.probes.outcome import Outcome, ProbeResults
+    from kgprobe.probes.outcome import Evidence
 
 # Part of the text that is searched for names.
 ENDS = ("end", "line")
@@ -37,8 +33,7 @@ class GenerationOptions(PromptOptions):
 
 
 def _make(setting: ProbeContext, options: GenerationOptions) -> "GenerationProbe":
-    from kgprobe.probes.examples.prompt_writer import PromptWriter
-    from kgprobe.probes.examples.prompts import Room
+    from kgprobe.probes.examples.prompts import PromptWriter, Room
     from kgprobe.probes.generation.probe import GenerationProbe
 
     room = Room(setting.model.scorer() if setting.model.scores else None, reserved=options.new_tokens)
@@ -46,21 +41,10 @@ def _make(setting: ProbeContext, options: GenerationOptions) -> "GenerationProbe
     return GenerationProbe(setting.graph, prompts, setting.model.generator(), options, as_of=setting.as_of)
 
 
-def _evidence() -> "type[msgspec.Struct]":
+def _evidence() -> "type[Evidence]":
     from kgprobe.probes.generation.evidence import GenerationEvidence
 
     return GenerationEvidence
-
-
-def _values(evidence: "GenerationEvidence") -> Mapping[str, float]:
-    return {"named_first": float(evidence.is_first), "former_named": float(bool(evidence.former))}
-
-
-def _results(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":
-    from kgprobe.probes.generation.accuracy import generation_tables
-    from kgprobe.probes.outcome import ProbeResults
-
-    return ProbeResults(generation_tables(outcomes, described))
 
 
 PROBE = ProbeKind(
@@ -72,9 +56,6 @@ PROBE = ProbeKind(
     options=GenerationOptions,
     evidence=_evidence,
     make=_make,
-    results=_results,
-    alternatives=lambda evidence: evidence.alternatives,
-    values=_values,
     batch_size=64,
     asks="answers",
 )

@@ -1,23 +1,19 @@
 """The probe `labels`: a model's answers, in words, to statements that are true or false; the judge learns from them.
 
 The paper on evaluating language models with large graphs; docs/methods/judge.md. :mod:`.probe` asks, :mod:`.evidence`
-stores the answers, :mod:`.tables` makes the tables.
+stores the answers and makes the tables.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kgprobe.options import option
 from kgprobe.probes.register import ProbeContext, ProbeKind
 from kgprobe.probes.statements import NegativeOptions, statement_items
 
 if TYPE_CHECKING:
-    import msgspec
-
-    from kgprobe.probes.labels.evidence import LabelEvidence
     from kgprobe.probes.labels.probe import LabelProbe
-    from kgprobe.probes.outcome import Outcome, ProbeResults
+    from kgprobe.probes.outcome import Evidence
 
 # Placeholder of the statement in an instruction.
 STATEMENT = "{statement}"
@@ -63,20 +59,10 @@ def _make(setting: ProbeContext, options: LabelOptions) -> "LabelProbe":
     return LabelProbe(statement_items(setting, options, options.negatives), setting.model.generator(), options)
 
 
-def _evidence() -> "type[msgspec.Struct]":
+def _evidence() -> "type[Evidence]":
     from kgprobe.probes.labels.evidence import LabelEvidence
 
     return LabelEvidence
-
-
-def _results(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":  # noqa: ARG001
-    from kgprobe.probes.labels.tables import label_results
-
-    return label_results(outcomes)
-
-
-def _values(evidence: "LabelEvidence") -> Mapping[str, float]:
-    return {**evidence.metrics, "bias": evidence.bias}
 
 
 PROBE = ProbeKind(
@@ -89,9 +75,6 @@ PROBE = ProbeKind(
     options=LabelOptions,
     evidence=_evidence,
     make=_make,
-    results=_results,
-    alternatives=lambda evidence: evidence.alternatives,
-    values=_values,
     leads="correct",
     batch_size=64,
     asks="answers",

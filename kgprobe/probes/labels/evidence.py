@@ -1,12 +1,18 @@
-"""Evidence of the probe `labels`: repeated answers to a fact's statement and to its negatives."""
+"""Evidence of the probe `labels`: repeated answers to a fact's statement and to its negatives, and their tables."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 import msgspec
 
-from kgprobe.probes.outcome import Alternatives
-from kgprobe.probes.statements.metrics import FALSE, JUDGEMENTS, NONE, TRUE, bias_of, metrics_of_fact
+from kgprobe.probes.outcome import Alternatives, Outcome, ProbeResults, answered
+from kgprobe.probes.statements.evidence import Judged, JudgementEvidence, judgement_results
+from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, TRUE
+from kgprobe.sanitize import counted
+from kgprobe.stats.proportions import share
+from kgprobe.tables import Table
 
 
 class AnsweredStatement(msgspec.Struct, frozen=True):
@@ -42,7 +48,7 @@ class AnsweredNegative(AnsweredStatement, frozen=True):
     object: str
 
 
-class LabelEvidence(msgspec.Struct, frozen=True, tag="labels", tag_field="probe"):
+class LabelEvidence(JudgementEvidence, frozen=True, tag="labels"):
     """A fact's statement and its negatives, answered.
 
     Attributes:
@@ -64,42 +70,57 @@ class LabelEvidence(msgspec.Struct, frozen=True, tag="labels", tag_field="probe"
         return Alternatives(text="\n".join(lines))
 
     @property
-    def question(self) -> str:
-        """The fact's statement."""
-        return self.fact.text
-
-    @property
     def right_answer(self) -> str:
         """The word true."""
         return JUDGEMENTS[TRUE]
 
-    @property
-    def prediction(self) -> str | None:
-        """The label of the fact's statement; if that is true, of the first negative not labelled false."""
-        label = self.fact.judgement
-        if label == NONE:
-            return " / ".join(self.fact.answers)
-        if label != TRUE:
-            return JUDGEMENTS[label]
-        missed = next((negative for negative in self.negatives if negative.judgement not in (FALSE, NONE)), None)
-        return None if missed is None else f"{JUDGEMENTS[missed.judgement]}: {missed.text}"
+    def answer(self, statement: AnsweredStatement) -> str:  # type: ignore[override]
+        """Return the label, or the answers without one."""
+        label = statement.judgement
+        return " / ".join(statement.answers) if label == NONE else JUDGEMENTS[label]
 
-    @property
-    def probability(self) -> float | None:
-        """None: answers have no probability."""
-        return None
+    @classmethod
+    def results(cls, outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> ProbeResults:  # noqa: ARG003
+        """Return the results of ``statements`` over facts with a label and a labelled negative, and the agreement.
 
-    @property
-    def chance(self) -> float | None:
-        """None: the chance level of free answers is unknown."""
-        return None
+        The headline is *correct* over the same facts. It is empty without answers. Memory: a few numbers per fact.
+        """
+        judged: list[Judged] = []
+        facts: list[AnsweredStatement] = []
+        negatives: list[AnsweredStatement] = []
+        keys = set()
+        for outcome, evidence in answered(outcomes, cls):
+            keys.add(outcome.fact)
+            facts.append(evidence.fact)
+            negatives += evidence.negatives
+            judged.append(Judged.of(outcome, evidence))
+        if not facts:
+            return ProbeResults()
+        complete = [fact for fact in judged if fact.is_complete]
+        labelled = len({fact.key for fact in complete})
+        of = " asked" if labelled == len(keys) else f" with labels, of {len(keys):,} asked"
+        results = judgement_results(complete, f"{counted(labelled, 'fact')}{of}", guessed=None)
+        return ProbeResults([*results.tables, _agreement_table(facts, negatives)], results.headline)
 
-    @property
-    def bias(self) -> float:
-        """The share of labelled statements that are labelled true minus the share of true ones."""
-        return bias_of(self.fact.judgement, [negative.judgement for negative in self.negatives])
 
-    @property
-    def metrics(self) -> Mapping[str, float]:
-        """Correct, truthful and informative, each in [0, 1]; NaN if the fact, or every negative, lacks a label."""
-        return metrics_of_fact(self.fact.judgement, [negative.judgement for negative in self.negatives])
+def _agreement_table(facts: Sequence[AnsweredStatement], negatives: Sequence[AnsweredStatement]) -> Table:
+    rows = []
+    for name, statements in (("facts", facts), ("negatives", negatives)):
+        if statements:
+            judgements = list(chain.from_iterable(statement.judgements for statement in statements))
+            labelled = sum(statement.judgement != NONE for statement in statements)
+            rows.append(
+                {
+                    "statements": name,
+                    "number": len(statements),
+                    "labelled": share(labelled, len(statements)),
+                    "all answers agree": share(sum(map(_agree, statements)), len(statements)),
+                    "answers read": share(len(judgements) - judgements.count(NONE), len(judgements)),
+                }
+            )
+    note = f"The label is the answer of more than half of a statement's answers: {', '.join(JUDGEMENTS)}."
+    return Table("agreement", "Agreement of answers", rows, [note])
+
+
+def _agree(statement: AnsweredStatement) -> bool:
+    return statement.judgement != NONE and len(set(statement.judgements)) == 1

@@ -16,8 +16,7 @@ from kgprobe.probes.labels import STATEMENT, LabelOptions
 from kgprobe.probes.labels.evidence import AnsweredNegative, AnsweredStatement, LabelEvidence
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.probes.statements.items import StatementItem, StatementItems
-from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE
-from kgprobe.probes.statements.verdicts import RIGHT_MEANS, verdict_of
+from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, RIGHT_MEANS, verdict_of
 from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.judgements import judgement_of

@@ -1,21 +1,18 @@
 """The probe `questions`: ask a generative model about facts and read its answers.
 
-Section 2 of the parameterized-graph paper; docs/methods/questions.md. :mod:`.items` words questions,
-:mod:`.grading` reads the answers, :mod:`.error_classes` classifies mistakes, :mod:`.counts` makes the tables;
+Section 2 of the parameterized-graph paper; docs/methods/questions.md. :mod:`.items` words questions, :mod:`.grading`
+reads the answers and classifies mistakes, :mod:`.evidence` stores them and makes the tables;
 :mod:`kgprobe.probes.known_names` looks up names of the graph.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kgprobe.options import option
 from kgprobe.probes.register import ProbeContext, ProbeKind
 
 if TYPE_CHECKING:
-    import msgspec
-
-    from kgprobe.probes.outcome import Outcome, ProbeResults
+    from kgprobe.probes.outcome import Evidence
     from kgprobe.probes.questions.probe import QuestionProbe
 
 # Kinds of questions: only yes/no, or half yes/no and half wh-questions.
@@ -73,17 +70,10 @@ def _make(setting: ProbeContext, options: QuestionOptions) -> "QuestionProbe":
     )
 
 
-def _evidence() -> "type[msgspec.Struct]":
+def _evidence() -> "type[Evidence]":
     from kgprobe.probes.questions.evidence import QuestionEvidence
 
     return QuestionEvidence
-
-
-def _results(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":  # noqa: ARG001
-    from kgprobe.probes.outcome import ProbeResults
-    from kgprobe.probes.questions.counts import answer_tables
-
-    return ProbeResults(answer_tables(outcomes))
 
 
 PROBE = ProbeKind(
@@ -96,8 +86,6 @@ PROBE = ProbeKind(
     options=QuestionOptions,
     evidence=_evidence,
     make=_make,
-    results=_results,
-    alternatives=lambda evidence: evidence.alternatives,
     batch_size=64,
     asks="answers",
 )

@@ -10,9 +10,16 @@ from typing import Any
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.probes.known_names import KnownNames
 from kgprobe.probes.outcome import Outcome, unaskable
-from kgprobe.probes.questions.error_classes import ErrorClass, class_after, follow_ups, read_error
 from kgprobe.probes.questions.evidence import FollowUp, QuestionEvidence
-from kgprobe.probes.questions.grading import Verified, grading_prompt, verify
+from kgprobe.probes.questions.grading import (
+    ErrorClass,
+    Verified,
+    class_after,
+    follow_ups,
+    grading_prompt,
+    read_error,
+    verify,
+)
 from kgprobe.probes.questions.items import FactQuestion, Kind, QuestionItems
 from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey

@@ -1,22 +1,18 @@
 """The probe `statements`: the model judges a fact's statement, and false statements, true, false or unknown.
 
 The paper on evaluating language models with large graphs; docs/methods/statements.md. :mod:`.items` words facts and
-their negatives, :mod:`.probe` asks, :mod:`.evidence` stores the probabilities of the answers, :mod:`.metrics` computes
-how correct, truthful and informative they are, :mod:`.tables` makes the tables.
+their negatives, :mod:`.probe` asks, :mod:`.metrics` computes how correct, truthful and informative the model is,
+:mod:`.evidence` stores the probabilities of the answers and makes the tables.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kgprobe.options import option
 from kgprobe.probes.register import ProbeContext, ProbeKind
 
 if TYPE_CHECKING:
-    import msgspec
-
-    from kgprobe.probes.outcome import Outcome, ProbeResults
-    from kgprobe.probes.statements.evidence import StatementEvidence
+    from kgprobe.probes.outcome import Evidence
     from kgprobe.probes.statements.items import StatementItems
     from kgprobe.probes.statements.probe import StatementProbe
 
@@ -73,20 +69,10 @@ def _make(setting: ProbeContext, options: StatementOptions) -> "StatementProbe":
     return StatementProbe(items, setting.model.scorer(), options)
 
 
-def _evidence() -> "type[msgspec.Struct]":
+def _evidence() -> "type[Evidence]":
     from kgprobe.probes.statements.evidence import StatementEvidence
 
     return StatementEvidence
-
-
-def _values(evidence: "StatementEvidence") -> Mapping[str, float]:
-    return {**evidence.metrics, "bias": evidence.bias}
-
-
-def _results(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "ProbeResults":  # noqa: ARG001
-    from kgprobe.probes.statements.tables import statement_results
-
-    return statement_results(outcomes)
 
 
 PROBE = ProbeKind(
@@ -99,8 +85,5 @@ PROBE = ProbeKind(
     options=StatementOptions,
     evidence=_evidence,
     make=_make,
-    results=_results,
-    alternatives=lambda evidence: evidence.alternatives,
-    values=_values,
     leads="correct",
 )

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.probes.outcome import Verdict
+
 Floats = NDArray[np.float64]
 Judgements = NDArray[np.int8]
 
@@ -102,3 +104,26 @@ def bias_of(fact: int, negatives: Sequence[int]) -> float:
         return math.nan
     judged_true = [fact, *judged].count(TRUE)
     return (judged_true - 1) / (1 + len(judged))
+
+
+# Stored with the settings that results depend on.
+RIGHT_MEANS = "fact judged true, negatives judged false"
+
+
+def verdict_of(fact: int, negatives: Sequence[int]) -> Verdict:
+    """Return the verdict on a fact: right if it is judged true and all of its judged negatives false.
+
+    A model that judges everything true is never right.
+
+    Args:
+        fact: position in ``JUDGEMENTS``, or ``NONE``.
+        negatives: the same for each negative; ``NONE`` is left out.
+    """
+    judged = [negative for negative in negatives if negative != NONE]
+    if fact == NONE or not judged:
+        return Verdict.OFF_FORMAT
+    if fact == UNKNOWN:
+        return Verdict.REFUSED
+    if fact == TRUE and all(negative == FALSE for negative in judged):
+        return Verdict.RIGHT
+    return Verdict.WRONG

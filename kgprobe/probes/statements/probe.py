@@ -14,8 +14,7 @@ from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.probes.statements import StatementOptions
 from kgprobe.probes.statements.evidence import JudgedStatement, NegativeStatement, StatementEvidence
 from kgprobe.probes.statements.items import FalseStatement, StatementItem, StatementItems
-from kgprobe.probes.statements.metrics import JUDGEMENTS
-from kgprobe.probes.statements.verdicts import RIGHT_MEANS, verdict_of
+from kgprobe.probes.statements.metrics import JUDGEMENTS, RIGHT_MEANS, verdict_of
 from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 

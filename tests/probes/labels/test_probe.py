@@ -18,7 +18,6 @@ from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.labels import INSTRUCTION, LabelOptions
 from kgprobe.probes.labels.evidence import LabelEvidence
 from kgprobe.probes.labels.probe import LabelProbe
-from kgprobe.probes.labels.tables import label_results
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import PROBES
 from kgprobe.probes.statements.items import StatementItems
@@ -157,7 +156,7 @@ def test_headline_facts_without_labels_are_left_out(filled: Graph) -> None:
     outcomes = asked(filled, Rule(lambda text, _: "maybe so" if "Country 4" in text else str(text[5] == text[-2])))
     assert outcomes["f4"].verdict is Verdict.OFF_FORMAT
     assert (
-        str(label_results(outcomes.values()).headline)
+        str(LabelEvidence.results(outcomes.values(), {}).headline)
         == "correct on 100% [51, 100] of the 4 facts with labels, of 5 asked"
     )
 
@@ -183,7 +182,7 @@ def test_tables_tell_of_what_has_a_label(filled: Graph) -> None:
     def answer(statement: str, time: int) -> str:
         return "maybe so" if "Country 4" in statement else ("True" if "Country 1" not in statement or time else "False")
 
-    tables = {table.key: table for table in label_results(asked(filled, Rule(answer)).values()).tables}
+    tables = {table.key: table for table in LabelEvidence.results(asked(filled, Rule(answer)).values(), {}).tables}
     (relation,) = tables["relations"].rows
     assert relation["facts"] == 4
     # All negatives are called true, too.
@@ -193,7 +192,7 @@ def test_tables_tell_of_what_has_a_label(filled: Graph) -> None:
     assert facts["labelled"].value == 4 / 5
     assert facts["all answers agree"].value == 3 / 5
     assert facts["answers read"].value == 4 / 5
-    assert label_results([]) == ((), None)
+    assert LabelEvidence.results([], {}) == ((), None)
 
 
 @pytest.mark.parametrize("instruction", ["no place", "{statement} and {statement}"])

@@ -6,9 +6,8 @@ import pytest
 
 from kgprobe.models.generating.generator import Answer
 from kgprobe.probes.outcome import Verdict
-from kgprobe.probes.questions.error_classes import ErrorClass, class_after, follow_ups, read_error
 from kgprobe.probes.questions.evidence import RightAnswer
-from kgprobe.probes.questions.grading import Verified, verify
+from kgprobe.probes.questions.grading import ErrorClass, Verified, class_after, follow_ups, read_error, verify
 from kgprobe.probes.questions.items import FactQuestion
 from kgprobe.sampling.question_negatives import Negative
 from tests.probes.questions.test_grading import OPPOSED, POSITIVE, WH

@@ -8,17 +8,10 @@ from hypothesis import strategies as some
 
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.probes.questions.counts import (
-    SHOWN_EXAMPLES,
-    SHOWN_REASONS,
-    Agreement,
-    WrongAnswer,
-    answer_tables,
-    count_answers,
-)
-from kgprobe.probes.questions.evidence import QuestionEvidence, RightAnswer
+from kgprobe.probes.questions.evidence import SHOWN_EXAMPLES, SHOWN_REASONS, QuestionEvidence, RightAnswer
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.proportions import mean_of_shares, share
+from kgprobe.tables import Table
 from tests.probes.distractors.written import distractor_evidence
 
 RIGHT, WRONG = Verdict.RIGHT, Verdict.WRONG
@@ -52,40 +45,29 @@ OUTCOMES = [
 ]
 
 
-def test_answers_are_counted_by_kind() -> None:
-    wh, yes_no = count_answers(OUTCOMES).kinds
-    assert (wh.name, wh.asked, wh.right, wh.refused, wh.off_format, wh.chance) == ("wh", 3, share(1, 3), 0, 0, 0.0)
-    assert (yes_no.name, yes_no.asked, yes_no.right, yes_no.chance) == ("yes/no", 4, share(1, 4), 0.5)
-    assert (yes_no.refused, yes_no.off_format) == (1, 1)
+def tables_of(outcomes: list[Outcome]) -> list[Table]:
+    return list(QuestionEvidence.results(iter(outcomes), {}).tables)
 
 
-def test_mistakes_are_counted_with_what_would_have_been_right() -> None:
-    errors = count_answers(OUTCOMES).errors
-    assert [(one.name, one.count, one.share) for one in errors] == [
-        ("factual", 2, 0.4),
-        ("refused", 1, 0.2),
-        ("off-format", 1, 0.2),
-        ("obsolete", 1, 0.2),
+def test_counts_errors_have_examples_with_right_answer() -> None:
+    errors = tables_of(OUTCOMES)[2].rows
+    assert [tuple(row.values()) for row in errors] == [
+        ("factual", 2, 0.4, "Is it?", "No.", "yes"),
+        ("factual", 2, 0.4, "What is it?", "that", "this"),
+        ("refused", 1, 0.2, "Is it?", "No.", "no"),
+        ("off-format", 1, 0.2, "Is it?", "No.", "yes"),
+        ("obsolete", 1, 0.2, "What is it?", "that", "this"),
     ]
-    assert errors[0].examples == [WrongAnswer("Is it?", "No.", "yes"), WrongAnswer("What is it?", "that", "this")]
-    assert errors[1].examples == [WrongAnswer("Is it?", "No.", "no")]
-    assert errors[3].examples == [WrongAnswer("What is it?", "that", "this")]
-    many = count_answers([OUTCOMES[1]] * 50).errors[0]
-    assert (many.count, len(many.examples)) == (50, SHOWN_EXAMPLES)
+    many = tables_of([OUTCOMES[1]] * 50)[2].rows
+    assert (many[0]["answers"], len(many)) == (50, SHOWN_EXAMPLES)
 
 
-def test_grader_and_names_are_compared_where_both_speak() -> None:
-    assert count_answers(OUTCOMES).agreement == Agreement(graded=2, agreed=1, unread=1)
-
-
-def test_no_outcomes_are_no_answers() -> None:
-    nothing = count_answers([])
-    assert (nothing.kinds, nothing.errors, nothing.agreement, nothing.writing) == ([], [], Agreement(0, 0), None)
-    assert answer_tables([]) == answer_tables(OUTCOMES[7:]) == []
+def test_counts_no_answers_have_no_tables() -> None:
+    assert tables_of([]) == tables_of(OUTCOMES[7:]) == []
 
 
 def test_the_tables_say_what_was_counted() -> None:
-    kinds, sides, errors = answer_tables(OUTCOMES)
+    kinds, sides, errors = tables_of(OUTCOMES)
     assert (kinds.key, kinds.columns) == (
         "kinds",
         ["kind", "answers", "right", "balanced accuracy", "says yes", "refused", "off the format", "by guessing"],
@@ -107,13 +89,13 @@ def test_the_tables_say_what_was_counted() -> None:
         ("factual", 2, 0.4, "Is it?", "No.", "yes"),
         ("factual", 2, 0.4, "What is it?", "that", "this"),
     ]
-    assert [table.key for table in answer_tables(OUTCOMES[:1])] == ["kinds", "sides"]
-    assert [table.key for table in answer_tables(OUTCOMES[4:5])] == ["kinds"]
+    assert [table.key for table in tables_of(OUTCOMES[:1])] == ["kinds", "sides"]
+    assert [table.key for table in tables_of(OUTCOMES[4:5])] == ["kinds"]
 
 
 def test_who_always_says_no_is_right_in_half_and_it_shows() -> None:
     always_no = [yes_no(RIGHT, False, says=False)] * 26 + [yes_no(WRONG, True, says=False, error="factual")] * 24
-    kinds, sides, _ = answer_tables(always_no)
+    kinds, sides, _ = tables_of(always_no)
     (row,) = kinds.rows
     assert (row["right"], row["says yes"]) == (share(26, 50), share(0, 50))
     balanced = row["balanced accuracy"]
@@ -130,11 +112,11 @@ def test_who_always_says_no_is_right_in_half_and_it_shows() -> None:
 
 @pytest.mark.parametrize(("expected", "missing"), [(True, "no"), (False, "yes")])
 def test_of_one_side_alone_no_balanced_accuracy_is_made_up(expected: bool, missing: str) -> None:
-    kinds, sides, *_ = answer_tables([yes_no(RIGHT, expected, says=expected)] * 3)
+    kinds, sides, *_ = tables_of([yes_no(RIGHT, expected, says=expected)] * 3)
     assert kinds.rows[0]["balanced accuracy"] is None
     assert {one["right answer"]: one["right"] for one in sides.rows}[missing] is None
     assert sides.notes[-1] == f"No question has the right answer {missing}: balanced accuracy is undefined."
-    (unread, *_) = answer_tables([yes_no(Verdict.OFF_FORMAT, expected, error="off-format")])
+    (unread, *_) = tables_of([yes_no(Verdict.OFF_FORMAT, expected, error="off-format")])
     assert unread.rows[0]["says yes"] is None
 
 
@@ -142,15 +124,15 @@ def test_of_one_side_alone_no_balanced_accuracy_is_made_up(expected: bool, missi
 def test_sides_are_what_a_count_by_hand_says(answers: list[tuple[bool, bool | None]]) -> None:
     verdicts = {None: Verdict.REFUSED, True: RIGHT, False: WRONG}
     made = [yes_no(verdicts[None if says is None else says == due], due, says=says) for due, says in answers]
-    (kind,) = count_answers(made).kinds
-    assert kind.sides is not None
+    kinds, table, *_ = tables_of(made)
     rates = []
-    for side, due in ((kind.sides.yes, True), (kind.sides.no, False)):
+    for side, due in zip(table.rows, (True, False), strict=True):
         its = [says for expected, says in answers if expected is due]
-        assert (side.said_yes, side.said_no, side.said_neither) == tuple(its.count(one) for one in (True, False, None))
-        assert side.right == (share(its.count(due), len(its)) if its else None)
+        said = tuple(its.count(one) for one in (True, False, None))
+        assert (side["said yes"], side["said no"], side["said neither"]) == said
+        assert side["right"] == (share(its.count(due), len(its)) if its else None)
         rates += [its.count(due) / len(its)] if its else []
-    balanced = kind.sides.balanced_accuracy
+    balanced = kinds.rows[0]["balanced accuracy"]
     assert (balanced is None) == (len(rates) < 2)
     if balanced is not None:
         assert balanced.value == pytest.approx(sum(rates) / 2)
@@ -164,7 +146,7 @@ def test_the_most_frequent_reasons_against_a_writers_words_are_told() -> None:
         yes_no(RIGHT, True, written=False, fell_back=("is empty", f"reason {n}: this {n} time"))
         for n in range(SHOWN_REASONS)
     ]
-    table = answer_tables([*written, *failed])[0]
+    table = tables_of([*written, *failed])[0]
     (note,) = table.notes
     assert note.startswith("2 of 7 questions are in the writer's words. Objections to the others: ")
     assert "is empty (5); reason 0 (1)" in note

@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from kgprobe.models.scoring.sentences import Passage, ScoredPassages
-from kgprobe.probes.choices.accuracy import accuracy_tables
 from kgprobe.probes.choices.evidence import AnswerChoice, ChoiceEvidence, ChoiceSentence
-from kgprobe.probes.choices.scores import reduced
-from kgprobe.probes.confidence_tables import ALL
+from kgprobe.probes.choices.probe import reduced
+from kgprobe.probes.confidence import ALL
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.proportions import share
@@ -34,7 +33,7 @@ def outcome_of(relation: str, right: int, *scores: list[float]) -> Outcome:
 def test_tables_count_what_there_is(facts: list[tuple[str, int, list[float], list[float]]]) -> None:
     outcomes = [outcome_of(relation, right, *scores) for relation, right, *scores in facts]
     outcomes.append(unaskable(FactKey("s", "g"), "P1", "no sentence"))
-    tables = {table.key: list(table.rows) for table in accuracy_tables(outcomes)}
+    tables = {table.key: list(table.rows) for table in ChoiceEvidence.results(outcomes, {}).tables}
     if not facts:
         assert tables == {}
         return
@@ -60,7 +59,7 @@ def test_tables_count_what_there_is(facts: list[tuple[str, int, list[float], lis
 
 
 def test_one_sentence_a_fact_needs_no_table_of_sentences() -> None:
-    tables = accuracy_tables([outcome_of("P1", 0, [0.0, -1.0, -2.0])])
+    tables = ChoiceEvidence.results([outcome_of("P1", 0, [0.0, -1.0, -2.0])], {}).tables
     assert [table.key for table in tables] == ["relations", "confidence"]
 
 

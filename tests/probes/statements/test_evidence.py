@@ -5,8 +5,7 @@ import pytest
 
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.probes.statements.evidence import JudgedStatement, NegativeStatement, StatementEvidence
-from kgprobe.probes.statements.tables import statement_results
-from kgprobe.probes.statements.verdicts import verdict_of
+from kgprobe.probes.statements.metrics import verdict_of
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.proportions import share
 
@@ -39,7 +38,7 @@ OUTCOMES = [
 
 
 def test_tables_count_what_there_is() -> None:
-    tables = {table.key: table for table in statement_results(OUTCOMES).tables}
+    tables = {table.key: table for table in StatementEvidence.results(OUTCOMES, {}).tables}
     by_relation = {row["relation"]: row for row in tables["relations"].rows}
     assert {name: (row["facts"], row["negatives"]) for name, row in by_relation.items()} == {
         "P1": (2, 3),
@@ -77,22 +76,22 @@ def test_tables_count_what_there_is() -> None:
 def test_headline_repeated_fact_counts_once_with_its_mean() -> None:
     asks = [outcome_of("P1", "t", "fo", "to"), outcome_of("P1", "t", "to"), outcome_of("P1", "t", "fo", key="g")]
     assert [one.verdict for one in asks] == [Verdict.WRONG, Verdict.WRONG, Verdict.RIGHT]
-    headline = statement_results(asks).headline
+    headline = StatementEvidence.results(asks, {}).headline
     assert headline is not None
     assert (headline.facts, headline.rate.value, headline.guessed) == (2, (0.25 + 1) / 2, pytest.approx(1 / 9))
     # 3 of 7 statements are true, 5 are judged so.
     assert headline.details.endswith("bias +29 points")
-    assert statement_results(OUTCOMES[-1:]).headline is None
+    assert StatementEvidence.results(OUTCOMES[-1:], {}).headline is None
 
 
 def test_one_relation_needs_no_sum_and_nothing_asked_no_table() -> None:
-    (table, *_) = statement_results(OUTCOMES[:2]).tables
+    (table, *_) = StatementEvidence.results(OUTCOMES[:2], {}).tables
     assert [row["relation"] for row in table.rows] == ["P1"]
-    assert statement_results(OUTCOMES[-1:]).tables == []
+    assert StatementEvidence.results(OUTCOMES[-1:], {}).tables == []
 
 
 def test_an_outcome_has_the_metrics_of_its_fact() -> None:
-    found = [outcome.evidence.metrics for outcome in OUTCOMES[:2] if isinstance(outcome.evidence, StatementEvidence)]
+    found = [outcome.evidence.values for outcome in OUTCOMES[:2] if isinstance(outcome.evidence, StatementEvidence)]
     assert found == [
         {"correct": 0.5, "truthful": 0.5, "informative": 1},
         {"correct": 1, "truthful": 1, "informative": 1},
