@@ -4,9 +4,10 @@ A row is a frozen dataclass that annotates each field once: its name is the key 
 its :class:`Heading` is what people read. Rows, columns, frames and tables follow from these.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from kgprobe.stats.proportions import Mean, Percent, Points, Share
 
@@ -72,19 +73,21 @@ class Heading:
     """Heading of a field in tables, and the cell that is made of its value.
 
     Attributes:
-        text: the heading.
+        text: the heading; a name in braces is replaced when the table is made.
         cell: maps the value to the cell; None shows the value itself.
+        none: the cell in place of None, which is not mapped.
     """
 
     text: str
     cell: Callable[[Any], Any] | None = None
+    none: str | None = None
 
 
 class ResultRow:
     """Base of a row: a frozen dataclass whose fields are columns.
 
     A field with a :class:`Heading` appears in tables. An interval (``Share``, ``Mean``, ``Points``, or None in its
-    place) becomes three columns for programs: ``name``, ``name_low`` and ``name_high``.
+    place) becomes three columns for programs: ``name``, ``name_low`` and ``name_high``. A field may hold further rows.
 
     >>> @dataclass(frozen=True, slots=True)
     ... class Known(ResultRow):
@@ -115,15 +118,9 @@ class ResultRow:
         flat = flat_fields(self)  # type: ignore[arg-type]
         return {name: flat.get(name) for name in self.columns()}
 
-    def cells(self) -> dict[str, Any]:
-        """Return the cells of a table by heading."""
-        cells = {}
-        for name, hint in _hints(type(self)).items():
-            heading = _heading(hint)
-            if heading is not None:
-                value = getattr(self, name)
-                cells[heading.text] = value if heading.cell is None else heading.cell(value)
-        return cells
+    def cells(self, **names: str) -> dict[str, Any]:
+        """Return the cells of a table by heading; ``names`` replace those in braces in headings."""
+        return headed_cells(self, **names)
 
 
 def row_dicts(rows: Sequence[ResultRow]) -> list[dict[str, Any]]:
@@ -131,14 +128,70 @@ def row_dicts(rows: Sequence[ResultRow]) -> list[dict[str, Any]]:
     return [row.to_dict() for row in rows]
 
 
-def row_table(key: str, title: str, rows: Sequence[ResultRow], notes: Sequence[str] = ()) -> Table:
-    """Return rows as a table for people."""
-    return Table(key, title, [row.cells() for row in rows], notes)
+def row_frame(rows: Sequence[ResultRow], kind: type[ResultRow]) -> "pd.DataFrame":
+    """Return rows of a class in pandas; without rows, its columns."""
+    import pandas as pd
+
+    frame: pd.DataFrame = pd.DataFrame(row_dicts(rows), columns=kind.columns())
+    return frame
 
 
-def flat_fields(record: "DataclassInstance") -> dict[str, Any]:
-    """Return the fields of a dataclass; the ends of an interval follow its value."""
-    return flat_row({field.name: getattr(record, field.name) for field in fields(record)})
+def row_table(
+    key: str,
+    title: str,
+    rows: Sequence[ResultRow],
+    notes: Sequence[str] = (),
+    *,
+    limit: int | None = None,
+    **names: str,
+) -> Table:
+    """Return rows as a table for people.
+
+    Args:
+        limit: maximum number of shown rows; if there are more, a note gives the total.
+        names: replace names in braces in headings.
+    """
+    shown = rows[:limit]
+    return Table(key, title, [row.cells(**names) for row in shown], [*notes, *more_note(len(rows), shown)])
+
+
+def headed_cells(record: object, **names: str) -> dict[str, Any]:
+    """Return the cells of a dataclass by heading; ``names`` replace those in braces in headings."""
+    cells = {}
+    for name, hint in _hints(type(record)).items():
+        heading = _heading(hint)
+        if heading is not None:
+            value = getattr(record, name)
+            if value is None:
+                value = heading.none
+            elif heading.cell is not None:
+                value = heading.cell(value)
+            cells[heading.text.format(**names)] = value
+    return cells
+
+
+def flat_fields(record: "DataclassInstance", without: Collection[str] = ()) -> dict[str, Any]:
+    """Return the fields of a dataclass; the ends of an interval follow its value, and rows are dictionaries."""
+    values = {}
+    for name in (own.name for own in fields(record) if own.name not in without):
+        values[name] = _json_value(getattr(record, name))
+    return flat_row(values)
+
+
+def more_note(total: int, shown: Sequence[object]) -> list[str]:
+    """Return a note on rows that are not shown; empty if all are."""
+    return [f"{len(shown)} of {total:,}."] if total > len(shown) else []
+
+
+def _json_value(value: Any) -> Any:
+    """Return rows as dictionaries, also in lists and mappings; other values as they are."""
+    if isinstance(value, ResultRow):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return flat_row(value)
+    if isinstance(value, (list, tuple)):
+        return [_json_value(part) for part in value]
+    return value
 
 
 def _hints(row: type) -> dict[str, Any]:
@@ -156,4 +209,5 @@ def _heading(hint: Any) -> Heading | None:
 def _is_interval(hint: Any) -> bool:
     if get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
-    return any(kind in _INTERVALS for kind in (hint, *get_args(hint)))
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return any(kind in _INTERVALS for kind in kinds)

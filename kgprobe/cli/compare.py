@@ -28,8 +28,8 @@ from kgprobe.progress import waiting
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kgprobe.api.comparing import Stored
     from kgprobe.graph.client import Graph
+    from kgprobe.results.answers import Stored
     from kgprobe.results.comparison import Comparison
     from kgprobe.results.forgetting import Forgetting
     from kgprobe.results.knowledge_gap import KnowledgeGap

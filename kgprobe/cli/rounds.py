@@ -309,10 +309,8 @@ def compare_runs(runs: "Sequence[Run]") -> None:
     """Print one table of several runs, on the facts that all of them asked."""
     from rich.console import Console
 
-    from kgprobe.analysis.side_by_side import set_side_by_side
-    from kgprobe.api.comparing import answers_of
     from kgprobe.report.tables import rich_table
-    from kgprobe.results.comparison import models_table
+    from kgprobe.results.answers import answers_of, find_shared_facts
 
     if runs:
-        Console().print(rich_table(models_table(set_side_by_side([answers_of(run) for run in runs]))))
+        Console().print(rich_table(find_shared_facts([answers_of(run) for run in runs]).table()))

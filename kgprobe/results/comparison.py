@@ -1,372 +1,314 @@
-"""Comparison of models on the same facts: accuracies, correlations, subsumption, pairs, directions."""
+"""Comparison of several models on the same facts: accuracy, correlation, subsumption and significance.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+docs/methods/comparison.md. Accuracies by model and relation, the correlation of models over relations, and the
+subsumption rate are defined in sections 4.2.1 and 4.2.2 of the paper on latent knowledge.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
 
-from kgprobe.analysis.directions import DirectionCounts, Directions, OneWayFact
-from kgprobe.analysis.model_comparison import ModelComparison, PairDifference
-from kgprobe.analysis.side_by_side import AnsweredFacts, ComparedModel, Floats, SideBySide
+from kgprobe.errors import KgprobeError
+from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.report.plots import HeatMap
-from kgprobe.report.plots_page import write_plots_page
-from kgprobe.results.result import SHOWN_FACTS, Result, flat_fields, points, write_frame, write_result_files
-from kgprobe.stats.proportions import Mean, Percent, Points, mean_share
-from kgprobe.tables import Table, flat_row
+from kgprobe.results.answers import (
+    AnsweredFacts,
+    Bools,
+    ComparedModel,
+    Floats,
+    SharedFacts,
+    Stored,
+    collect_answers,
+    find_shared_facts,
+)
+from kgprobe.results.directions import Directions, OneWayFact, compare_directions
+from kgprobe.results.result import StoredComparison, points
+from kgprobe.results.settings import differing_settings, settings_of
+from kgprobe.stats.paired_proportions import SIGNIFICANCE, detectable_difference, loss_interval, mcnemar
+from kgprobe.stats.proportions import Mean, Percent, Points
+from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_frame, row_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+@dataclass(frozen=True, slots=True)
+class RelationAccuracy(ResultRow):
+    """Accuracies of all models in one relation, in the order of the models."""
+
+    relation: str
+    name: Annotated[str, Heading("relation")]
+    facts: Annotated[int, Heading("facts")]
+    mean: Annotated[float, Heading("mean", Percent)]
+    accuracy: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationDifference(ResultRow):
+    """Two models on the facts of one relation.
+
+    Attributes:
+        first, second: their accuracies.
+        difference: accuracy of the second less that of the first, with Tango's 95% interval.
+        lost, gained: numbers of facts that only the first, and only the second, model has right.
+        p: p-value of McNemar's exact test, two-sided.
+        adjusted_p: the same after Benjamini and Hochberg, over the relations of these two models.
+        better: the significantly better model; None if neither is.
+    """
+
+    relation: str
+    name: Annotated[str, Heading("relation")]
+    facts: Annotated[int, Heading("facts")]
+    first: Annotated[float, Heading("{first}")]
+    second: Annotated[float, Heading("{second}")]
+    difference: Annotated[Points, Heading("difference")]
+    lost: int
+    gained: int
+    p: Annotated[float, Heading("p")]
+    adjusted_p: Annotated[float, Heading("adjusted p")]
+    better: Annotated[str | None, Heading("better", none="tie")]
+
+
+@dataclass(frozen=True, slots=True)
+class PairDifference(ResultRow):
+    """Two models on all facts; attributes as in :class:`RelationDifference`.
+
+    Attributes:
+        first, second: their labels.
+        discordant: share of the facts that only one model has right.
+        ties: names of the relations in which neither is significantly better.
+        detectable: the smallest difference that the test detects with 80% power, with as many facts and this discordant
+            share; None where there is none.
+        means: differences of the probes' other measures, second less first, with paired bootstrap intervals.
+        relations: the same by relation, in the order of the comparison.
+    """
+
+    first: Annotated[str, Heading("first")]
+    second: Annotated[str, Heading("second")]
+    facts: int
+    difference: Annotated[Points, Heading("second - first")]
+    lost: Annotated[int, Heading("first alone")]
+    gained: Annotated[int, Heading("second alone")]
+    p: Annotated[float, Heading("p")]
+    discordant: float
+    better: Annotated[str | None, Heading("better", none="neither")]
+    ties: Annotated[Sequence[str], Heading("ties", len)]
+    detectable: Annotated[float | None, Heading("detectable", Points)]
+    means: Mapping[str, Mean]
+    relations: Sequence[RelationDifference]
+
+    def relations_table(self) -> Table:
+        """Return the differences by relation."""
+        title = f"{self.second} less {self.first}, by relation, in points"
+        note = f"Neither is significantly better: {', '.join(self.ties)}." if self.ties else "No relation is a tie."
+        return row_table("relations", title, self.relations, [note], first=self.first, second=self.second)
+
+    def summary(self) -> str:
+        """Return the better model, the difference and its significance in sentences."""
+        low, high = 100 * (self.difference.low or 0), 100 * (self.difference.high or 0)
+        verdict = f"{self.better} knows more of" if self.better else "Neither is significantly better on"
+        detectable = f"With {self.facts:,} facts, no difference is detectable."
+        if self.detectable is not None:
+            detectable = f"Minimum detectable difference (80% power): {points(self.detectable)}."
+        return (
+            f"{verdict} the {self.facts:,} facts: {self.second} less {self.first} is"
+            f" {100 * self.difference.value:+.1f} points (95% interval {low:.1f} to {high:.1f}; p = {self.p:.2g})."
+            f" {len(self.ties)} of {len(self.relations)} relations are ties. {detectable}"
+        )
+
+
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Comparison(Result):
+class Comparison(StoredComparison):
     """Comparison of models on the same facts; one row for each model, the best first.
 
     Attributes:
-        figures: accuracies, correlations, subsumption, and pairs of models.
-        unshared: number of shared facts, and the reason why not all are, in sentences; empty if all are.
+        shared: the models over the facts that all have answered.
+        relations: accuracies by relation, by decreasing mean.
+        correlation: Pearson's, of accuracies over relations, shape (models, models); NaN where one has no spread.
+        subsumption: in row i and column j, the share of the facts known by model i that j knows; NaN if there are none.
+        pairs: every pair of models, in their order.
         directions: facts that are known in one direction only; None unless two results differ in direction.
         answered: each model's answers, by fact.
-        config: the compared results and their settings.
-        folder: target of :meth:`page`.
+        unshared: number of shared facts, and the reason why not all are, in sentences; empty if all are.
     """
 
-    figures: ModelComparison
-    unshared: str
+    shared: SharedFacts
+    relations: Sequence[RelationAccuracy]
+    correlation: Floats
+    subsumption: Floats
+    pairs: Sequence[PairDifference]
     directions: Directions | None
     answered: Sequence[AnsweredFacts]
-    config: Mapping[str, Any]
-    folder: Path
+    unshared: str = ""
 
-    columns: ClassVar[Sequence[str]] = (
-        *("name", "model", "probe", "asked", "shared", "win_rate", "win_rate_low", "win_rate_high"),
-        *("zero_sense_rate", "guessed"),
-    )
+    columns: ClassVar[Sequence[str]] = ComparedModel.columns()
+    file: ClassVar[str] = "comparison"
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the models, in the given order."""
+        return self.shared.labels
+
+    @property
+    def title(self) -> str:
+        """Title of the page."""
+        return "Forwards and backwards" if self.directions else f"{len(self.labels)} results side by side"
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each model over the shared facts, with the Wilson interval of its win rate."""
-        return [
-            {
-                "name": side.name,
-                "model": side.model,
-                "probe": side.probe,
-                "asked": side.asked,
-                "shared": len(self.figures.beside.facts),
-                **flat_row({"win_rate": side.shared and side.shared.win_rate}),
-                "zero_sense_rate": side.shared and side.shared.zero_sense_rate.value,
-                "guessed": side.shared and side.shared.guessed,
-            }
-            for side in self.figures.beside.best_first
-        ]
+        """Return one row for each model over the shared facts, with the intervals of its rates."""
+        return row_dicts(self.shared.best_first)
 
     def tables(self) -> list[Table]:
         """Return rates, accuracies by relation, subsumption, correlations and pairs; for two models also relations."""
-        figures = self.figures
-        tables = [
-            models_table(figures.beside),
-            accuracy_table(figures),
-            subsumption_table(figures),
-            correlation_table(figures),
+        tables = [self.shared.table(), *self._matrix_tables(), self._pairs_table()]
+        means = [{"first": pair.first, "second": pair.second, **pair.means} for pair in self.pairs if pair.means]
+        if means:
+            title = "Differences of means, second less first, with paired bootstrap intervals"
+            tables.append(Table("means", title, means))
+        if len(self.pairs) == 1:
+            tables.append(self.pairs[0].relations_table())
+        return [*tables, *self.directions.tables()] if self.directions else tables
+
+    def page_tables(self) -> list[Table]:
+        """Return the tables of the page: those by relation for every pair."""
+        by_relation = [pair.relations_table() for pair in self.pairs] if len(self.pairs) > 1 else []
+        return [*self.tables(), *by_relation]
+
+    def plots(self) -> list[HeatMap]:
+        """Return heat maps of accuracy, correlation and subsumption."""
+        names, labels = [relation.name for relation in self.relations], self.labels
+        accuracies = [relation.accuracy for relation in self.relations]
+        return [
+            HeatMap("Accuracy by relation, the highest mean first", names, labels, accuracies, "accuracy"),
+            HeatMap(
+                f"Pearson correlation of accuracies over relations ({len(names)})",
+                labels,
+                labels,
+                _without_nan(self.correlation),
+                "r",
+                (-1.0, 1.0),
+            ),
+            HeatMap(
+                "Subsumption: share of the facts known by the row's model that the column's model knows, too",
+                labels,
+                labels,
+                _without_nan(self.subsumption),
+                "share known, too",
+            ),
         ]
-        tables += [pairs_table(figures), *means_tables(figures)]
-        tables += [relations_table(pair) for pair in figures.pairs if len(figures.pairs) == 1]
-        return [*tables, *(directions_tables(self.directions) if self.directions else [])]
+
+    def _matrix_tables(self) -> list[Table]:
+        """Return accuracies, subsumption and correlations as tables; they have the titles of the heat maps."""
+        accuracy, correlation, subsumption = self.plots()
+        accuracies = np.array([relation.accuracy for relation in self.relations])
+        constant = np.ptp(accuracies, axis=0) == 0
+        undefined = [
+            f"{label} has the same accuracy in all relations, so its correlations are undefined."
+            for label in np.array(self.labels)[constant]
+        ]
+        if len(self.relations) == 2:
+            undefined.append("Over two relations, every correlation is 1 or -1.")
+        unknowing = [
+            f"{label} knows none of the facts, so its shares are undefined."
+            for label in np.array(self.labels)[~self.shared.known.any(axis=1)]
+        ]
+        models = [{"model": label} for label in self.labels]
+        return [
+            _matrix_table("accuracy", accuracy, [relation.cells() for relation in self.relations], Percent),
+            _matrix_table("subsumption", subsumption, models, Percent, unknowing),
+            _matrix_table("correlation", correlation, models, float, undefined),
+        ]
+
+    def _pairs_table(self) -> Table:
+        note = (
+            "Differences are in points. p: McNemar's exact test, two-sided. Ties: relations, of"
+            f" {len(self.relations)}, in which neither is significantly better (Benjamini and Hochberg, 5%)."
+            " Detectable: the smallest difference that the test would find in as many facts with 80% power, if as"
+            " large a share of them is known to one alone."
+        )
+        return row_table("pairs", "Differences of accuracy, two by two", self.pairs, [note])
 
     def summary(self) -> str:
-        """Return the best model in a sentence or two; for two directions, also the facts known in one of them only."""
-        verdict = comparison_verdict(self.figures)
-        return f"{directions_verdict(self.directions)} {verdict}" if self.directions else verdict
+        """Return the best model in a sentence or two, after directions and the leading metric where there are any."""
+        sentences = [self.directions.summary()] if self.directions else []
+        shared = self.shared
+        if shared.leads:
+            means = [f"{model.label} {shared.means_of(model).get(shared.leads, 'none')}" for model in shared.best_first]
+            sentences.append(f"{shared.leads.capitalize()}: {', '.join(means)}.")
+        if len(self.pairs) == 1:
+            sentences.append(self.pairs[0].summary())
+        else:
+            best, equal = shared.best_first[0], sum(pair.better is None for pair in self.pairs)
+            sentences.append(
+                f"{best.label} knows most of the {len(shared.facts):,} facts: {best.win_rate}. {equal} of"
+                f" {len(self.pairs)} pairs of models are not significantly different."
+            )
+        return " ".join(sentences)
 
     def one_way_frame(self) -> "pd.DataFrame":
         """Return the facts that are known in one direction only; empty unless two results differ in direction."""
-        import pandas as pd
-
-        listed = self.directions.one_way if self.directions else []
-        columns = [field.name for field in fields(OneWayFact)]
-        frame: pd.DataFrame = pd.DataFrame([asdict(fact) for fact in listed], columns=columns)
-        return frame
+        return row_frame(self.directions.one_way_facts if self.directions else [], OneWayFact)
 
     def facts_frame(self) -> "pd.DataFrame":
         """Return one row for each shared fact: question, right answer, each model's verdict and prediction."""
-        beside = self.figures.beside
-        frame = self.answered[0].facts.loc[list(beside.facts), ["subject", "relation", "question", "right_answer"]]
-        for side, own, won in zip(beside.sides, self.answered, beside.won, strict=True):
-            predictions = own.facts.loc[list(beside.facts), "prediction"]
-            frame = frame.assign(**{f"{side.label}: right": won, f"{side.label}: prediction": predictions})
+        facts = list(self.shared.facts)
+        frame = self.answered[0].facts.loc[facts, ["subject", "relation", "question", "right_answer"]]
+        for label, own, known in zip(self.labels, self.answered, self.shared.known, strict=True):
+            frame[f"{label}: right"] = known
+            frame[f"{label}: prediction"] = own.facts.loc[facts, "prediction"]
         table: pd.DataFrame = frame.rename_axis("fact").reset_index()
         return table
 
+    def frames(self) -> "dict[str, pd.DataFrame]":
+        """Return the shared facts, and those known in one direction only."""
+        frames = {"facts": self.facts_frame()}
+        return frames | {"one_way_facts": self.one_way_frame()} if self.directions else frames
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything, with stable keys; missing values are null."""
-        figures = self.figures
         return {
-            "verdict": self.summary(),
+            "summary": self.summary(),
             "notes": list(self.notes),
             "unshared": self.unshared,
-            "caveat": figures.beside.caveat,
-            "facts": len(figures.beside.facts),
+            "caveat": self.shared.caveat,
+            "facts": len(self.shared.facts),
             "models": self.rows(),
-            "labels": figures.labels,
-            "relations": [
-                {"relation": relation, "name": name, "facts": size, "accuracy": own}
-                for relation, name, size, own in zip(
-                    figures.relations, figures.names, figures.sizes, listed_numbers(figures.accuracy), strict=True
-                )
-            ],
-            "correlation": listed_numbers(figures.correlation),
-            "correlated_relations": len(figures.relations),
-            "subsumption": listed_numbers(figures.subsumption),
-            "pairs": [_pair_json(pair) for pair in figures.pairs],
-            "directions": _directions_json(self.directions) if self.directions else None,
+            "labels": self.labels,
+            "relations": row_dicts(self.relations),
+            "correlation": _without_nan(self.correlation),
+            "correlated_relations": len(self.relations),
+            "subsumption": _without_nan(self.subsumption),
+            "pairs": row_dicts(self.pairs),
+            "directions": self.directions and self.directions.to_dict(),
         }
 
-    def page(self) -> Path:
-        """Write a page with heat maps and all tables, everything as JSON, and the facts as CSV; return the page's path.
 
-        Raises:
-            KgprobeError: a file cannot be written.
-        """
-        figures = self.figures
-        title = "Forwards and backwards" if self.directions else f"{len(figures.labels)} results side by side"
-        tables = [*self.tables(), *(relations_table(pair) for pair in figures.pairs if len(figures.pairs) > 1)]
-        write_result_files(self.folder, "comparison.json", self.to_dict(), "facts.csv", self.facts_frame())
-        if self.directions:
-            write_frame(self.folder / "one_way_facts.csv", self.one_way_frame())
-        page = self.folder / "comparison.html"
-        return write_plots_page(page, title, self.summary(), comparison_maps(figures), tables, self.notes, self.config)
+def _matrix_table(
+    key: str,
+    plot: HeatMap,
+    leads: Sequence[Mapping[str, Any]],
+    cell: Callable[[float], object],
+    notes: Sequence[str] = (),
+) -> Table:
+    """Return a heat map as a table.
 
-
-def _pair_json(pair: PairDifference) -> dict[str, Any]:
-    relations = [{**flat_fields(relation), "is_tie": relation.is_tie} for relation in pair.relations]
-    return {
-        **flat_fields(pair),
-        "means": flat_row(pair.means),
-        "better": pair.better,
-        "ties": pair.ties,
-        "relations": relations,
-    }
+    Args:
+        leads: the first cells of each row.
+        cell: maps a value to its cell.
+    """
+    rows = []
+    for lead, values in zip(leads, plot.values, strict=True):
+        cells = [None if value is None else cell(value) for value in values]
+        rows.append({**lead, **dict(zip(plot.columns, cells, strict=True))})
+    return Table(key, plot.title, rows, notes)
 
 
-def _directions_json(directions: Directions) -> dict[str, Any]:
-    return {
-        "forwards": directions.forwards_label,
-        "backwards": directions.backwards_label,
-        "overall": _direction_row(directions.overall),
-        "relations": [_direction_row(relation) for relation in directions.relations],
-        "one_way_facts": [asdict(relation) for relation in directions.one_way],
-    }
-
-
-def _direction_row(counts: DirectionCounts) -> dict[str, Any]:
-    nothing = {
-        "not_backwards_low": None,
-        "not_backwards_high": None,
-        "not_forwards_low": None,
-        "not_forwards_high": None,
-    }
-    return {**nothing, **flat_fields(counts)}
-
-
-SHOWN_RELATIONS = 5
-
-
-def models_table(beside: SideBySide) -> Table:
-    """Return the rates of models over the facts that all have answered, the best first."""
-    rows = [
-        {
-            "model": side.label,
-            "asked": side.asked,
-            "shared": len(beside.facts),
-            "win rate": side.shared and side.shared.win_rate,
-            "zero-sense rate": side.shared and side.shared.zero_sense_rate,
-            "by guessing": side.shared and Percent(side.shared.guessed),
-            **_measures(beside, side),
-        }
-        for side in beside.best_first
-    ]
-    return Table("models", "Side by side", rows, [beside.caveat])
-
-
-def _measures(beside: SideBySide, side: ComparedModel) -> dict[str, Any]:
-    """Return the means of a model's other measures over the shared facts; one that leads has an interval."""
-    place = next(number for number, other in enumerate(beside.sides) if other is side)
-    measures: dict[str, Any] = {}
-    for name, values in beside.values.items():
-        measured = values[place][~np.isnan(values[place])]
-        if len(measured):
-            measures[name.replace("_", " ")] = (
-                mean_share(measured.tolist()) if name == beside.leads else float(measured.mean())
-            )
-    return measures
-
-
-def accuracy_table(compared: ModelComparison) -> Table:
-    """Return accuracies by relation and model, the relation with the highest mean first."""
-    rows = [
-        {
-            "relation": name,
-            "facts": size,
-            "mean": Percent(float(accuracies.mean())),
-            **_percents(compared.labels, accuracies),
-        }
-        for name, size, accuracies in zip(compared.names, compared.sizes, compared.accuracy, strict=True)
-    ]
-    return Table("accuracy", "Accuracy by relation, the highest mean first", rows)
-
-
-def correlation_table(compared: ModelComparison) -> Table:
-    """Return Pearson correlations of the models' accuracies over relations."""
-    notes = [
-        f"{name} has the same accuracy in all relations, so its correlations are undefined."
-        for name in compared.constant
-    ]
-    if len(compared.relations) == 2:
-        notes.append("Over two relations, every correlation is 1 or -1.")
-    title = f"Pearson correlation of accuracies over relations ({len(compared.relations)})"
-    rows = [
-        {"model": label, **_cells(compared.labels, correlations)}
-        for label, correlations in zip(compared.labels, compared.correlation, strict=True)
-    ]
-    return Table("correlation", title, rows, notes)
-
-
-def subsumption_table(compared: ModelComparison) -> Table:
-    """Return the share of the facts known by the row's model that the column's model knows, too."""
-    title = "Subsumption: share of the facts known by the row's model that the column's model knows, too"
-    unknowing = [label for label, won in zip(compared.labels, compared.beside.won, strict=True) if not won.any()]
-    notes = [f"{label} knows none of the facts, so its shares are undefined." for label in unknowing]
-    rows = [
-        {"model": label, **_percents(compared.labels, shares)}
-        for label, shares in zip(compared.labels, compared.subsumption, strict=True)
-    ]
-    return Table("subsumption", title, rows, notes)
-
-
-def pairs_table(compared: ModelComparison) -> Table:
-    """Return one row for each pair of models: difference, significance, and smallest detectable difference."""
-    rows = [
-        {
-            "first": pair.first,
-            "second": pair.second,
-            "second - first": _in_points(pair.difference),
-            "first alone": pair.lost,
-            "second alone": pair.gained,
-            "p": pair.p,
-            "better": pair.better or "neither",
-            "ties": f"{len(pair.ties)} of {len(pair.relations)} relations",
-            "detectable": None if pair.detectable is None else Points(pair.detectable),
-        }
-        for pair in compared.pairs
-    ]
-    notes = [
-        "Differences are in points. p: McNemar's exact test, two-sided. Ties: relations in which neither is"
-        " significantly better (Benjamini and Hochberg, 5%). Detectable: the smallest difference that the test would"
-        " find in as many facts with 80% power, if as large a share of them is known to one alone."
-    ]
-    return Table("pairs", "Differences of accuracy, two by two", rows, notes)
-
-
-def means_tables(compared: ModelComparison) -> list[Table]:
-    """Return differences of the probe's other metrics, by pair of models; no table if it has none."""
-    rows = [{"first": pair.first, "second": pair.second, **pair.means} for pair in compared.pairs if pair.means]
-    title = "Differences of means, second less first, with paired bootstrap intervals"
-    return [Table("means", title, rows)] if rows else []
-
-
-def relations_table(pair: PairDifference) -> Table:
-    """Return the differences of two models by relation."""
-    rows = [
-        {
-            "relation": relation.name,
-            "facts": relation.facts,
-            pair.first: relation.first,
-            pair.second: relation.second,
-            "difference": _in_points(relation.difference),
-            "p": relation.p,
-            "adjusted p": relation.adjusted_p,
-            "better": "tie" if relation.is_tie else (pair.second if relation.difference.value > 0 else pair.first),
-        }
-        for relation in pair.relations
-    ]
-    ties = f"Neither is significantly better: {', '.join(pair.ties)}." if pair.ties else "No relation is a tie."
-    return Table("relations", f"{pair.second} less {pair.first}, by relation, in points", rows, [ties])
-
-
-def comparison_maps(compared: ModelComparison) -> list[HeatMap]:
-    """Return heat maps of accuracy, correlation and subsumption."""
-    labels = compared.labels
-    accuracy = HeatMap(
-        "Accuracy by relation, the highest mean first",
-        compared.names,
-        labels,
-        listed_numbers(compared.accuracy),
-        "accuracy",
-    )
-    correlation = HeatMap(
-        correlation_table(compared).title, labels, labels, listed_numbers(compared.correlation), "r", (-1.0, 1.0)
-    )
-    subsumption = HeatMap(
-        subsumption_table(compared).title, labels, labels, listed_numbers(compared.subsumption), "share known, too"
-    )
-    return [accuracy, correlation, subsumption]
-
-
-def comparison_verdict(compared: ModelComparison) -> str:
-    """Return the best model in a sentence or two; a leading metric is named first."""
-    return f"{_leading(compared.beside)}{_best_told(compared)}"
-
-
-def _leading(beside: SideBySide) -> str:
-    if not beside.leads:
-        return ""
-    rates = [f"{side.label} {_measures(beside, side).get(beside.leads, 'none')}" for side in beside.best_first]
-    return f"{beside.leads.capitalize()}: {', '.join(rates)}. "
-
-
-def _best_told(compared: ModelComparison) -> str:
-    facts = f"{len(compared.beside.facts):,} facts"
-    if len(compared.pairs) == 1:
-        return f"{_pair_told(compared.pairs[0], facts)} {_detectable_told(compared.pairs[0])}"
-    best = compared.beside.best_first[0]
-    equal = sum(pair.better is None for pair in compared.pairs)
-    rate = best.shared and best.shared.win_rate
-    return (
-        f"{best.label} knows most of the {facts}: {rate}. {equal} of {len(compared.pairs)} pairs of models are not"
-        " significantly different."
-    )
-
-
-def _pair_told(pair: PairDifference, facts: str) -> str:
-    interval = f"95% interval {100 * (pair.difference.low or 0):.1f} to {100 * (pair.difference.high or 0):.1f}"
-    ties = f"{len(pair.ties)} of {len(pair.relations)} relations are ties."
-    apart = f"{100 * pair.difference.value:+.1f} points ({interval}; p = {pair.p:.2g})"
-    if pair.better is None:
-        return f"Neither is significantly better on the {facts}: {pair.second} less {pair.first} is {apart}. {ties}"
-    return f"{pair.better} knows more of the {facts}: {pair.second} less {pair.first} is {apart}. {ties}"
-
-
-def _detectable_told(pair: PairDifference) -> str:
-    if pair.detectable is None:
-        return f"With {pair.facts:,} facts, no difference is detectable."
-    return f"Minimum detectable difference (80% power): {points(pair.detectable)}."
-
-
-def _in_points(difference: Mean) -> Points:
-    return Points(difference.value, difference.low, difference.high)
-
-
-def _percents(labels: Sequence[str], values: Floats) -> dict[str, Percent | None]:
-    cells = _cells(labels, values)
-    return {label: None if value is None else Percent(value) for label, value in cells.items()}
-
-
-def _cells(labels: Sequence[str], values: Floats) -> dict[str, float | None]:
-    return dict(zip(labels, listed_numbers(np.atleast_2d(values))[0], strict=True))
-
-
-def listed_numbers(values: Floats) -> list[list[float | None]]:
+def _without_nan(values: Floats) -> list[list[float | None]]:
     """Return rows of numbers, with None in place of NaN."""
     numbers = values.astype(object)
     numbers[np.isnan(values)] = None
@@ -374,59 +316,160 @@ def listed_numbers(values: Floats) -> list[list[float | None]]:
     return listed
 
 
-def directions_tables(directions: Directions) -> list[Table]:
-    """Return both directions for all facts and by relation, and the first facts known in one of them only."""
-    notes = [
-        "A fact counts as known in a direction if it has more right answers than wrong ones. The chance level may"
-        " differ between directions: see the table of results."
-    ]
-    rows = [_row(fact) for fact in (directions.overall, *directions.relations)]
-    tables = [Table("directions", "Known forwards and backwards", rows, notes)]
-    for known, missed in (("forwards", "backwards"), ("backwards", "forwards")):
-        facts = [fact for fact in directions.one_way if fact.known == known]
-        listed = [
-            {
-                "relation": fact.relation_name,
-                f"known {known}": fact.known_answer,
-                f"missed {missed}": fact.missed_answer,
-                "asked": fact.missed_question,
-                "prediction": fact.prediction,
-            }
-            for fact in facts[:SHOWN_FACTS]
-        ]
-        more = [f"{len(listed)} of {len(facts):,}."] if len(facts) > len(listed) else []
-        if listed:
-            tables.append(Table(f"{known}_alone", f"Known {known} and not {missed}", listed, more))
-    return tables
+def compare_results(results: Sequence[Stored], seed: int) -> Comparison:
+    """Compare stored results; see :func:`kgprobe.compare`."""
+    answered, names, unshared = collect_answers(results)
+    found = compare_models(answered, names, seed)
+    notes = [unshared] if unshared else []
+    directions, states = ({settings_of(result)[name] for result in results} for name in ("reversed", "graph"))
+    if len(directions) > 1 and len(states) > 1:
+        notes.append(
+            "The graph changed between the two directions: the inverse graph was made from an older or newer state."
+        )
+    for other, label in zip(results[1:], found.labels[1:], strict=True):
+        differences = differing_settings(results[0], other)
+        if differences:
+            which = "They" if len(results) == 2 else f"{found.labels[0]} and {label}"
+            notes.append(f"{which} differ in more than the model: {'; '.join(differences)}.")
+    config = {"compared": [str(result.folder) for result in results], "seed": seed}
+    return replace(found, unshared=unshared, notes=tuple(notes), config=config)
 
 
-def directions_verdict(directions: Directions) -> str:
-    """Return the share of the facts known in one direction that are not known in the other, in sentences."""
-    overall = directions.overall
-    counts = (
-        f"Directions, over {overall.facts:,} facts: {overall.forwards} known forwards, {overall.backwards} backwards."
+def compare_models(answered: Sequence[AnsweredFacts], names: Mapping[str, str], seed: int = 0) -> Comparison:
+    """Compare models by accuracy, correlation, subsumption and significance.
+
+    Cost: for each pair of models, one test per relation; where their probes have other measures, 1,000 bootstrap
+    samples of the facts.
+
+    Args:
+        answered: the answers of each model.
+        names: names of relations by id; a missing one is replaced by the id.
+        seed: of the bootstrap.
+
+    Raises:
+        KgprobeError: the models share no facts.
+    """
+    shared = find_shared_facts(answered)
+    if not shared.facts:
+        raise KgprobeError(shared.caveat)
+    ids, of_fact, sizes = np.unique(shared.relations, return_inverse=True, return_counts=True)
+    right = np.array([np.bincount(of_fact[known], minlength=len(ids)) for known in shared.known])
+    accuracy = (right / sizes).T
+    means = accuracy.mean(axis=1)
+    order = np.argsort(-means, kind="stable")
+    relations = []
+    for place in order.tolist():
+        relation = str(ids[place])
+        own = int(sizes[place]), float(means[place]), accuracy[place].tolist()
+        relations.append(RelationAccuracy(relation, names.get(relation, relation), *own))
+    place_of = np.argsort(order)
+    return Comparison(
+        shared=shared,
+        relations=relations,
+        correlation=_correlations(accuracy),
+        subsumption=_subsumption(shared.known),
+        pairs=[
+            _compare_pair(shared, pair, relations, place_of[of_fact], seed)
+            for pair in combinations(range(len(answered)), 2)
+        ],
+        directions=compare_directions(answered, shared, names),
+        answered=answered,
     )
-    ways = (
-        (overall.not_backwards, overall.forwards_alone + overall.both, "forwards", "backwards"),
-        (overall.not_forwards, overall.backwards_alone + overall.both, "backwards", "forwards"),
+
+
+def _correlations(accuracy: Floats) -> Floats:
+    """Return Pearson correlations of models over relations; NaN where a model has the same accuracy in all.
+
+    Args:
+        accuracy: shape (relations, models).
+    """
+    varied = np.ptp(accuracy, axis=0) > 0
+    correlations = np.full((accuracy.shape[1],) * 2, np.nan)
+    if varied.any():
+        correlations[np.ix_(varied, varied)] = np.atleast_2d(np.corrcoef(accuracy[:, varied], rowvar=False))
+    return correlations
+
+
+def _subsumption(known: Bools) -> Floats:
+    """Return, in row i and column j, the share of the facts known by model i that j knows; NaN if there are none.
+
+    Args:
+        known: shape (models, facts).
+    """
+    both = known.astype(np.int64) @ known.T
+    own = np.diag(both)[:, None]
+    rates: Floats = np.divide(both, own, out=np.full(both.shape, np.nan), where=own > 0)
+    return rates
+
+
+def _compare_pair(
+    shared: SharedFacts,
+    pair: tuple[int, int],
+    relations: Sequence[RelationAccuracy],
+    relation_of: NDArray[np.int64],
+    seed: int,
+) -> PairDifference:
+    """Compare two models.
+
+    Args:
+        pair: their places.
+        relation_of: place of each fact's relation.
+    """
+    first, second = pair
+    labels = shared.labels[first], shared.labels[second]
+    known, too = shared.known[[first, second]]
+    # Numbers of facts by relation; the last one is that of all.
+    facts, lost, gained = (
+        np.append(np.bincount(relation_of[chosen], minlength=len(relations)), chosen.sum())
+        for chosen in (known | True, known & ~too, too & ~known)
     )
-    missed = [
-        f"Not known {other}: {part} of the {known:,} facts known {direction}."
-        for part, known, direction, other in ways
-        if part is not None
+    p = mcnemar(lost, gained)
+    adjusted = stats.false_discovery_control(p[:-1])
+    ends = np.stack([(gained - lost) / facts, *loss_interval(gained, lost, facts)], axis=1)
+    *differences, overall = [Points(*interval) for interval in ends.tolist()]
+    by_relation = [
+        RelationDifference(
+            relation.relation,
+            relation.name,
+            relation.facts,
+            relation.accuracy[first],
+            relation.accuracy[second],
+            differences[place],
+            int(lost[place]),
+            int(gained[place]),
+            float(p[place]),
+            float(adjusted[place]),
+            _better(labels, differences[place], adjusted[place]),
+        )
+        for place, relation in enumerate(relations)
     ]
-    return " ".join([counts, *missed])
+    total, discordant = len(known), float((lost[-1] + gained[-1]) / len(known))
+    return PairDifference(
+        *labels,
+        total,
+        overall,
+        int(lost[-1]),
+        int(gained[-1]),
+        float(p[-1]),
+        discordant,
+        _better(labels, overall, p[-1]),
+        [relation.name for relation in by_relation if relation.better is None],
+        detectable_difference(discordant, total),
+        _mean_differences({name: values[second] - values[first] for name, values in shared.values.items()}, seed),
+        by_relation,
+    )
 
 
-def _row(counts: DirectionCounts) -> dict[str, object]:
-    return {
-        "relation": counts.name,
-        "facts": counts.facts,
-        "forwards": counts.forwards,
-        "backwards": counts.backwards,
-        "both": counts.both,
-        "forwards alone": counts.forwards_alone,
-        "backwards alone": counts.backwards_alone,
-        "not backwards": counts.not_backwards,
-        "not forwards": counts.not_forwards,
-    }
+def _better(labels: tuple[str, str], difference: Points, p: float) -> str | None:
+    """Return the significantly better model; None if neither is."""
+    return None if p > SIGNIFICANCE else labels[difference.value > 0]
+
+
+def _mean_differences(values: Mapping[str, Floats], seed: int) -> dict[str, Mean]:
+    """Return mean differences with intervals, over the facts for which both models have a value."""
+    means = {}
+    for name, differences in values.items():
+        both = differences[~np.isnan(differences)]
+        if len(both):
+            means[name] = mean_at(mean_curve(both[:, None], seed, least=-1.0), 1)
+    return means

@@ -1,155 +1,293 @@
-"""Forgetting: the facts that a model lost or gained since an earlier state."""
+"""Forgetting in training: the loss of accuracy from a base model to a tuned one, compared with an allowed margin.
+
+docs/methods/comparison.md. Both models answered the same facts. The loss is the share of facts that only the base model
+has right, less the share that only the tuned model has right.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from kgprobe.analysis.forgetting import ChangedFact, FoundForgetting, LossVerdict
-from kgprobe.report.plots_page import write_plots_page
-from kgprobe.results.comparison import (
-    SHOWN_RELATIONS,
+import numpy as np
+
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.results.answers import (
+    AnsweredFacts,
+    Bools,
+    Stored,
+    collect_answers,
+    find_shared_facts,
+    refuse_repeated,
 )
-from kgprobe.results.result import SHOWN_FACTS, Result, more_note, points, write_result_files
-from kgprobe.stats.proportions import Points
-from kgprobe.tables import Table, flat_row
+from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
+from kgprobe.results.settings import differing_settings
+from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, loss_bounds
+from kgprobe.stats.proportions import Points, Share, share
+from kgprobe.tables import Heading, ResultRow, Table, headed_cells, row_dicts, row_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Relations in a list that people read.
+_SHOWN_RELATIONS = 5
+
+
+class LossVerdict(str, Enum):
+    """The loss compared with the margin.
+
+    ``LOST``: the lower bound of the loss exceeds the margin. ``KEPT``: the upper bound is within it. ``UNDECIDED``: the
+    margin is between the two.
+    """
+
+    LOST = "lost"
+    KEPT = "kept"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFact(ResultRow):
+    """A fact that only one of the two models has right.
+
+    Attributes:
+        change: ``forgotten`` if only the base model has it right, else ``gained``.
+        question, right_answer: those of the model that has it wrong.
+        base_prediction, tuned_prediction: the models' answers; None where the evidence has none.
+    """
+
+    change: str
+    fact: str
+    subject: str
+    relation: str
+    relation_name: Annotated[str, Heading("relation")]
+    question: Annotated[str, Heading("question")]
+    right_answer: Annotated[str, Heading("right")]
+    base_prediction: Annotated[str | None, Heading("prediction before")]
+    tuned_prediction: Annotated[str | None, Heading("prediction now")]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationLoss(ResultRow):
+    """The loss of accuracy in a relation.
+
+    Attributes:
+        loss: in [-1, 1].
+    """
+
+    relation: str
+    name: Annotated[str, Heading("relation")]
+    facts: Annotated[int, Heading("facts")]
+    forgotten: Annotated[int, Heading("forgotten")]
+    gained: Annotated[int, Heading("gained")]
+    loss: Annotated[float, Heading("loss", Points)]
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Forgetting(Result):
-    """Facts that a model lost or gained since an earlier state; one row for each of them.
+class Forgetting(StoredComparison):
+    """Loss of accuracy from a base model to a model tuned from it; one row for each changed fact.
 
     Attributes:
-        figures: the loss, its bounds, and the facts.
-        config: the compared results and their settings.
-        folder: target of :meth:`page`.
+        base, tuned: names of the models.
+        margin: the allowed loss, as a share.
+        forgotten, gained: number of facts that only the base model, and only the tuned model, has right.
+        loss: accuracy of the base model less that of the tuned model, with one-sided 95% bounds by Tango's score.
+        discordant: share of the facts that only one model has right.
+        detectable_loss: the smallest loss that would be shown to exceed the margin with 80% power, with as many facts
+            and this discordant share; None where there is none.
+        facts_needed_if_nothing_is_lost: approximate number of facts that show with 80% power that the margin is kept,
+            if the true loss is 0; None where no number does.
+        facts_needed_as_seen: the same if the true loss is the observed one.
+        relations: relations with a loss, by decreasing net number of lost facts.
+        changed_facts: the forgotten facts, then the gained ones; each in the order of the relations' losses.
+        caveat: the facts that the loss refers to.
     """
 
-    figures: FoundForgetting
-    config: Mapping[str, Any]
-    folder: Path
+    base: str
+    tuned: str
+    margin: float
+    facts: Annotated[int, Heading("facts")]
+    base_accuracy: Annotated[Share, Heading("{base}")]
+    tuned_accuracy: Annotated[Share, Heading("{tuned}")]
+    forgotten: Annotated[int, Heading("forgotten")]
+    gained: Annotated[int, Heading("gained")]
+    loss: Annotated[Points, Heading("loss")]
+    discordant: float
+    detectable_loss: Annotated[float | None, Heading("detectable loss", Points)]
+    facts_needed_if_nothing_is_lost: int | None
+    facts_needed_as_seen: int | None
+    relations: Sequence[RelationLoss]
+    changed_facts: Sequence[ChangedFact]
+    caveat: str
 
-    columns: ClassVar[Sequence[str]] = (
-        *("change", "fact", "subject", "relation", "relation_name", "question", "right_answer"),
-        *("base_prediction", "tuned_prediction"),
-    )
+    columns: ClassVar[Sequence[str]] = ChangedFact.columns()
+    file: ClassVar[str] = "forgetting"
 
     @property
     def verdict(self) -> LossVerdict:
         """Verdict: lost (more than the margin), kept, or undecided."""
-        return self.figures.verdict
+        low, high = self.bounds
+        if low > self.margin:
+            return LossVerdict.LOST
+        return LossVerdict.KEPT if high <= self.margin else LossVerdict.UNDECIDED
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """One-sided 95% bounds of the loss."""
+        return self.loss.low or 0.0, self.loss.high or 0.0
+
+    @property
+    def title(self) -> str:
+        """Title of the page."""
+        return f"Facts that {self.tuned} lost since {self.base}"
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return all facts that only one of the two has right, the forgotten ones first."""
-        changed = [asdict(fact) for fact in (*self.figures.forgotten, *self.figures.gained)]
-        return [{"change": "forgotten" if fact.pop("forgotten") else "gained", **fact} for fact in changed]
+        """Return all changed facts, the forgotten ones first."""
+        return row_dicts(self.changed_facts)
 
     def tables(self) -> list[Table]:
         """Return the loss, the worst relations, and the first forgotten facts."""
-        return forgetting_tables(self.figures)
+        notes = [
+            self.caveat,
+            "The loss is in percentage points, with its one-sided 95% bounds. Detectable loss: the smallest loss that"
+            " would be found to exceed the margin with 80% power.",
+        ]
+        loss = headed_cells(self, base=self.base, tuned=self.tuned)
+        tables = [Table("loss", "Accuracy before and after", [loss], notes)]
+        if self.relations:
+            relations = self.relations
+            tables.append(row_table("worst_relations", "Where most was lost", relations, limit=_SHOWN_RELATIONS))
+        if self.forgotten:
+            forgotten = self.changed_facts[: self.forgotten]
+            tables.append(row_table("forgotten", "Right before, wrong now", forgotten, limit=SHOWN_FACTS))
+        return tables
 
     def summary(self) -> str:
-        """Return the verdict in a sentence or two."""
-        return forgetting_verdict(self.figures)
+        """Return the verdict with its loss, bounds and margin; if undecided, the number of facts that would decide."""
+        verdict, (low, high) = self.verdict, self.bounds
+        change = "lost" if self.loss.value >= 0 else "gained"
+        summary = (
+            f"{verdict.value.capitalize()}: {points(self.loss.value)} {change} on {self.facts:,} facts (one-sided 95%"
+            f" bounds of the loss {100 * low:.1f} and {100 * high:.1f} points; the margin of {100 * self.margin:g}"
+            " points)."
+        )
+        if verdict is not LossVerdict.UNDECIDED:
+            return summary
+        needed = []
+        if self.facts_needed_if_nothing_is_lost is not None:
+            needed.append(f"about {self.facts_needed_if_nothing_is_lost:,} if nothing is lost")
+        if self.facts_needed_as_seen is not None:
+            needed.append(f"about {self.facts_needed_as_seen:,} if the loss is as it is seen")
+        if not needed:
+            return f"{summary} Not decidable with fewer than ten million facts."
+        return f"{summary} Facts needed for 80% power: {'; '.join(needed)}."
+
+    def frames(self) -> "dict[str, pd.DataFrame]":
+        """Return all changed facts."""
+        return {"changed_facts": self.to_frame()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return figures, relations with a loss, and changed facts, with stable keys; a loss is a share."""
-        figures = self.figures
-        return {
-            "verdict": figures.verdict.value,
-            "summary": self.summary(),
-            "notes": list(self.notes),
-            "caveat": figures.caveat,
-            "base": figures.base,
-            "tuned": figures.tuned,
-            "facts": figures.facts,
-            "margin": figures.margin,
-            **flat_row({"base_accuracy": figures.base_accuracy, "tuned_accuracy": figures.tuned_accuracy}),
-            "loss": figures.loss,
-            "loss_low": figures.low,
-            "loss_high": figures.high,
-            "discordant": figures.discordant,
-            "detectable_loss": figures.detectable,
-            "facts_needed_if_nothing_is_lost": figures.needed,
-            "facts_needed_as_seen": figures.needed_as_seen,
-            "forgotten": len(figures.forgotten),
-            "gained": len(figures.gained),
-            "relations": [asdict(fact) for fact in figures.relations],
-            "changed_facts": self.rows(),
-        }
-
-    def page(self) -> Path:
-        """Write a page, everything as JSON, and all changed facts as CSV; return the page's path.
-
-        Raises:
-            KgprobeError: a file cannot be written.
-        """
-        title = f"Facts that {self.figures.tuned} lost since {self.figures.base}"
-        write_result_files(self.folder, "forgetting.json", self.to_dict(), "changed_facts.csv", self.to_frame())
-        page = self.folder / "forgetting.html"
-        return write_plots_page(page, title, self.summary(), [], self.tables(), self.notes, self.config)
+        """Return verdict, figures, relations with a loss, and changed facts, with stable keys; a loss is a share."""
+        return {"verdict": self.verdict.value, **StoredComparison.to_dict(self)}
 
 
-def forgetting_verdict(figures: FoundForgetting) -> str:
-    """Return the verdict with its loss, bounds and margin; if undecided, the number of facts that would decide."""
-    seen = f"{points(figures.loss)} {'lost' if figures.loss >= 0 else 'gained'} on {figures.facts:,} facts"
-    bounds = f"one-sided 95% bounds of the loss {100 * figures.low:.1f} and {100 * figures.high:.1f} points"
-    margin = f"the margin of {100 * figures.margin:g} points"
-    verdict = f"{figures.verdict.value.capitalize()}: {seen} ({bounds}; {margin})."
-    if figures.verdict.value != "undecided":
-        return verdict
-    needed = [
-        f"about {count:,} if {case}"
-        for count, case in ((figures.needed, "nothing is lost"), (figures.needed_as_seen, "the loss is as it is seen"))
-        if count is not None
-    ]
-    if not needed:
-        return f"{verdict} Not decidable with fewer than ten million facts."
-    return f"{verdict} Facts needed for 80% power: {'; '.join(needed)}."
+def forgetting_between(base: Stored, tuned: Stored, margin: float) -> Forgetting:
+    """Compute the loss of accuracy from one stored result to another; see :func:`kgprobe.check_forgetting`."""
+    refuse_repeated("tuned", [base, tuned])
+    differences = differing_settings(base, tuned)
+    if base.reversed != tuned.reversed:
+        differences = [f"the direction is {'backwards and forwards' if base.reversed else 'forwards and backwards'}"]
+    if differences:
+        raise ArgumentError(
+            "tuned",
+            f"differs from the base in more than the model: {'; '.join(differences)}. Measure both with the same"
+            " settings.",
+        )
+    (before, after), names, unshared = collect_answers([base, tuned])
+    found = find_forgetting(before, after, names, margin)
+    config = {"base": str(base.folder), "tuned": str(tuned.folder), "margin": margin}
+    return replace(found, config=config, notes=tuple(filter(None, [unshared])))
 
 
-def forgetting_tables(figures: FoundForgetting) -> list[Table]:
-    """Return losses and gains, the worst relations, and the first forgotten facts."""
-    rows = [
-        {
-            "facts": figures.facts,
-            figures.base: figures.base_accuracy,
-            figures.tuned: figures.tuned_accuracy,
-            "forgotten": len(figures.forgotten),
-            "gained": len(figures.gained),
-            "loss": Points(figures.loss, figures.low, figures.high),
-            "detectable loss": None if figures.detectable is None else Points(figures.detectable),
-        }
-    ]
-    notes = [
-        figures.caveat,
-        "The loss is in percentage points, with its one-sided 95% bounds. Detectable loss: the smallest loss that"
-        " would be found to exceed the margin with 80% power.",
-    ]
-    tables = [Table("loss", "Accuracy before and after", rows, notes)]
-    if figures.relations:
-        worst = [
-            {
-                "relation": relation.name,
-                "facts": relation.facts,
-                "forgotten": relation.forgotten,
-                "gained": relation.gained,
-                "loss": Points(relation.loss),
-            }
-            for relation in figures.relations[:SHOWN_RELATIONS]
-        ]
-        tables.append(Table("worst_relations", "Where most was lost", worst, more_note(len(figures.relations), worst)))
-    if figures.forgotten:
-        listed = [_changed_row(relation) for relation in figures.forgotten[:SHOWN_FACTS]]
-        tables.append(Table("forgotten", "Right before, wrong now", listed, more_note(len(figures.forgotten), listed)))
-    return tables
+def find_forgetting(base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[str, str], margin: float) -> Forgetting:
+    """Compute the loss of accuracy from one model to the other, over the facts that both have answered.
+
+    Cost: a pass over the facts.
+
+    Args:
+        names: names of relations by id; a missing one is replaced by the id.
+        margin: the allowed loss, in [0, 1).
+
+    Raises:
+        KgprobeError: the models share no facts.
+    """
+    shared = find_shared_facts([base, tuned])
+    if not shared.facts:
+        raise KgprobeError(shared.caveat)
+    was, now = shared.known
+    is_lost, is_gained = was & ~now, now & ~was
+    total, lost, gained = len(shared.facts), int(is_lost.sum()), int(is_gained.sum())
+    low, high = loss_bounds(lost, gained, total)
+    discordant, loss = (lost + gained) / total, (lost - gained) / total
+    relations = _losses_by_relation(shared.relations, is_lost, is_gained, names)
+    rank = {group.relation: place for place, group in enumerate(relations)}
+    facts = np.array(shared.facts)
+    forgotten = _changed_facts("forgotten", facts[is_lost].tolist(), base, tuned, names)
+    learned = _changed_facts("gained", facts[is_gained].tolist(), base, tuned, names)
+    return Forgetting(
+        base=shared.labels[0],
+        tuned=shared.labels[1],
+        margin=margin,
+        facts=total,
+        base_accuracy=share(int(was.sum()), total),
+        tuned_accuracy=share(int(now.sum()), total),
+        forgotten=lost,
+        gained=gained,
+        loss=Points(loss, float(low), float(high)),
+        discordant=discordant,
+        detectable_loss=detectable_loss(discordant, total, margin),
+        facts_needed_if_nothing_is_lost=facts_needed(0.0, discordant, margin),
+        facts_needed_as_seen=facts_needed(loss, discordant, margin),
+        relations=[group for group in relations if group.loss > 0],
+        changed_facts=sorted(forgotten, key=lambda fact: rank[fact.relation])
+        + sorted(learned, key=lambda fact: rank[fact.relation]),
+        caveat=shared.caveat,
+    )
 
 
-def _changed_row(fact: ChangedFact) -> dict[str, object]:
-    return {
-        "relation": fact.relation_name,
-        "question": fact.question,
-        "right": fact.right_answer,
-        "prediction before": fact.base_prediction,
-        "prediction now": fact.tuned_prediction,
-    }
+def _changed_facts(
+    change: str, facts: Sequence[str], base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[str, str]
+) -> list[ChangedFact]:
+    changed = []
+    for fact, before, after in zip(facts, base.rows(facts), tuned.rows(facts), strict=True):
+        is_lost = change == "forgotten"
+        # Rounds may ask the two models different questions; the failed question is shown.
+        failed = after if is_lost else before
+        relation = before["relation"]
+        changed.append(
+            ChangedFact(
+                change,
+                fact,
+                before["subject"],
+                relation,
+                names.get(relation, relation),
+                failed["question"],
+                failed["right_answer"],
+                before["right_answer"] if is_lost else before["prediction"],
+                after["prediction"] if is_lost else after["right_answer"],
+            )
+        )
+    return changed
+
+
+def _losses_by_relation(
+    relations: Sequence[str], lost: Bools, gained: Bools, names: Mapping[str, str]
+) -> list[RelationLoss]:
+    """Return all relations by decreasing net number of lost facts."""
+    ids, of_fact, sizes = np.unique(relations, return_inverse=True, return_counts=True)
+    all_lost = np.bincount(of_fact[lost], minlength=len(ids))
+    all_gained = np.bincount(of_fact[gained], minlength=len(ids))
+    losses = []
+    for id_, *counts in zip(*(column.tolist() for column in (ids, sizes, all_lost, all_gained)), strict=True):
+        size, forgotten, learned = counts
+        losses.append(RelationLoss(id_, names.get(id_, id_), size, forgotten, learned, (forgotten - learned) / size))
+    return sorted(losses, key=lambda group: (group.gained - group.forgotten, -group.loss, group.relation))

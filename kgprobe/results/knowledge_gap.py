@@ -1,145 +1,219 @@
-"""Knowledge gap: facts that a model knows by one probe and misses by another."""
+"""The gap between stored and expressed knowledge: facts that one probe finds known and another finds missed.
+
+Two probes ask one model the same facts: one measures plausibilities (distractors, examples), the other reads its
+answers (questions). docs/methods/comparison.md.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from kgprobe.analysis.knowledge_gap import FoundGap, GroupGap
+import numpy as np
+
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.models.spec_forms import model_name
 from kgprobe.report.plots import HeatMap
-from kgprobe.report.plots_page import write_plots_page
-from kgprobe.results.result import SHOWN_FACTS, Result, flat_fields, more_note, write_result_files
-from kgprobe.tables import Table
+from kgprobe.results.answers import (
+    AnsweredFacts,
+    Bools,
+    Stored,
+    collect_answers,
+    find_shared_facts,
+)
+from kgprobe.results.result import SHOWN_FACTS, StoredComparison
+from kgprobe.results.settings import model_identity, settings_of, shortened
+from kgprobe.stats.proportions import Share, share
+from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_frame, row_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+@dataclass(frozen=True, slots=True)
+class GroupGap(ResultRow):
+    """The gap over a group of facts.
+
+    Attributes:
+        relation: id; None for all facts.
+        stored, said: shares of the facts that the first and the second probe find known.
+        known: number of facts that the first probe finds known.
+        unsaid: the share of these that the second misses, with its 95% Wilson interval; None where ``known`` is 0.
+        said_alone: number of facts that only the second probe finds known.
+    """
+
+    relation: str | None
+    name: Annotated[str, Heading("relation")]
+    facts: Annotated[int, Heading("facts")]
+    stored: Annotated[Share, Heading("known by {stored_by}")]
+    said: Annotated[Share, Heading("known by {said_by}")]
+    known: int
+    unsaid: Annotated[Share | None, Heading("of the first, missed")]
+    said_alone: Annotated[int, Heading("known by the second alone")]
+
+
+@dataclass(frozen=True, slots=True)
+class UnsaidFact(ResultRow):
+    """A fact that the first probe finds known and the second misses.
+
+    Attributes:
+        question: the missed question.
+        said: the model's answer to it.
+    """
+
+    fact: str
+    subject: str
+    relation: str
+    relation_name: Annotated[str, Heading("relation")]
+    question: Annotated[str, Heading("question")]
+    right_answer: Annotated[str, Heading("right")]
+    said: Annotated[str | None, Heading("said")]
+
+
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class KnowledgeGap(Result):
+class KnowledgeGap(StoredComparison):
     """Facts that a model knows by one probe and misses by another; one row for all facts, then one for each relation.
 
     Attributes:
-        figures: the shares, and the facts.
-        config: the compared results and their settings.
-        folder: target of :meth:`page`.
+        stored_by, said_by: the probes.
+        guessed_stored, guessed_said: win rates of a guesser, by the first and by the second probe.
+        overall: all facts that both probes asked.
+        relations: gaps by relation, by decreasing share of unsaid facts; relations without known facts last.
+        unsaid_facts: the unsaid facts, by relation and fact.
+        caveat: the facts that the shares refer to.
     """
 
-    figures: FoundGap
-    config: Mapping[str, Any]
-    folder: Path
+    model: str
+    stored_by: str
+    said_by: str
+    guessed_stored: float
+    guessed_said: float
+    overall: GroupGap
+    relations: Sequence[GroupGap]
+    unsaid_facts: Sequence[UnsaidFact]
+    caveat: str
 
-    columns: ClassVar[Sequence[str]] = (
-        *("relation", "name", "facts", "stored", "stored_low", "stored_high", "said", "said_low", "said_high"),
-        *("known", "unsaid", "unsaid_low", "unsaid_high", "said_alone"),
-    )
+    columns: ClassVar[Sequence[str]] = GroupGap.columns()
+    file: ClassVar[str] = "gap"
+
+    @property
+    def title(self) -> str:
+        """Title of the page."""
+        return f"{self.model}: known by {self.stored_by}, missed by {self.said_by}"
 
     def rows(self) -> list[dict[str, Any]]:
         """Return all facts (relation None), then each relation, the largest gap first."""
-        return [_gap_row(group) for group in (self.figures.overall, *self.figures.relations)]
+        return row_dicts([self.overall, *self.relations])
 
     def tables(self) -> list[Table]:
-        """Return the gap, and the first facts in it."""
-        return gap_tables(self.figures)
+        """Return the gap for all facts and by relation, and the first facts in it."""
+        guessed = (
+            f"Chance level: {self.guessed_stored:.0%} by {self.stored_by} and {self.guessed_said:.0%} by"
+            f" {self.said_by}. Facts known by chance and then missed count, too."
+        )
+        title, rows = f"{self.model}: known by {self.stored_by}", [self.overall, *self.relations]
+        notes = [self.caveat, guessed]
+        tables = [row_table("gap", title, rows, notes, stored_by=self.stored_by, said_by=self.said_by)]
+        if self.unsaid_facts:
+            unsaid = self.unsaid_facts
+            tables.append(row_table("unsaid", f"Missed by {self.said_by}", unsaid, limit=SHOWN_FACTS))
+        return tables
 
     def summary(self) -> str:
         """Return the share of the known facts that are missed, in a sentence."""
-        return gap_verdict(self.figures)
+        overall = self.overall
+        if overall.unsaid is None:
+            return f"By {self.stored_by}, {self.model} knows none of the {overall.facts:,} facts."
+        return (
+            f"{self.model} knows {overall.known:,} facts by {self.stored_by}, and misses {overall.unsaid} of them by"
+            f" {self.said_by}."
+        )
 
     def facts_frame(self) -> "pd.DataFrame":
         """Return every fact that is known by the first probe and missed by the second."""
-        import pandas as pd
+        return row_frame(self.unsaid_facts, UnsaidFact)
 
-        columns = ("fact", "subject", "relation", "relation_name", "question", "right_answer", "said")
-        frame: pd.DataFrame = pd.DataFrame([asdict(group) for group in self.figures.unsaid], columns=columns)
-        return frame
+    def frames(self) -> "dict[str, pd.DataFrame]":
+        """Return the facts in the gap."""
+        return {"unsaid_facts": self.facts_frame()}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, with stable keys; the ends of an interval follow its value."""
-        figures = self.figures
-        overall, *relations = self.rows()
-        return {
-            "summary": self.summary(),
-            "notes": list(self.notes),
-            "caveat": figures.caveat,
-            "model": figures.model,
-            "stored_by": figures.stored_by,
-            "said_by": figures.said_by,
-            "guessed_stored": figures.guessed[0],
-            "guessed_said": figures.guessed[1],
-            "overall": overall,
-            "relations": relations,
-            "unsaid_facts": [asdict(group) for group in figures.unsaid],
-        }
+    def plots(self) -> list[HeatMap]:
+        """Return a heat map of both shares by relation."""
+        names = [relation.name for relation in self.relations]
+        shares = [[relation.stored.value, relation.said.value] for relation in self.relations]
+        probes = [self.stored_by, self.said_by]
+        return [HeatMap("Known by relation, the greatest gap first", names, probes, shares, "share known")]
 
-    def page(self) -> Path:
-        """Write a page with a heat map, everything as JSON, and all missed facts as CSV; return the page's path.
 
-        Raises:
-            KgprobeError: a file cannot be written.
-        """
-        title = f"{self.figures.model}: known by {self.figures.stored_by}, missed by {self.figures.said_by}"
-        write_result_files(self.folder, "gap.json", self.to_dict(), "unsaid_facts.csv", self.facts_frame())
-        page = self.folder / "gap.html"
-        return write_plots_page(
-            page, title, self.summary(), [gap_map(self.figures)], self.tables(), self.notes, self.config
+def gap_between(stored: Stored, said: Stored) -> KnowledgeGap:
+    """Find the gap between two stored results; see :func:`kgprobe.find_gap`."""
+    if stored.kind.name == said.kind.name:
+        raise ArgumentError("said", f"is by the probe {said.kind.name}, like the first; expected another probe.")
+    first, second = model_identity(stored), model_identity(said)
+    if first != second:
+        raise ArgumentError(
+            "said", f"is of another model: {shortened(first)} and {shortened(second)}; expected the same."
         )
+    ours, theirs = settings_of(stored), settings_of(said)
+    for name, what in (("reversed", "the direction"), ("graph", "the state of the graph"), ("as_of", "the date")):
+        if ours[name] != theirs[name]:
+            raise ArgumentError("said", f"differs from the first in {what}. Measure both with the same settings.")
+    (first_answers, second_answers), names, unshared = collect_answers([stored, said])
+    config = {"stored": str(stored.folder), "said": str(said.folder)}
+    found = find_knowledge_gap(first_answers, second_answers, names)
+    return replace(found, config=config, notes=tuple(filter(None, [unshared])))
 
 
-def _gap_row(group: GroupGap) -> dict[str, Any]:
-    return {"unsaid_low": None, "unsaid_high": None, **flat_fields(group)}
+def find_knowledge_gap(stored: AnsweredFacts, said: AnsweredFacts, names: Mapping[str, str]) -> KnowledgeGap:
+    """Find the facts that a model knows by the first probe and misses in the second.
 
+    Cost: a pass over the facts.
 
-def gap_verdict(figures: FoundGap) -> str:
-    """Return the share of the known facts that are missed, in a sentence."""
-    overall = figures.overall
-    if overall.unsaid is None:
-        return f"By {figures.stored_by}, {figures.model} knows none of the {overall.facts:,} facts."
-    return (
-        f"{figures.model} knows {overall.known:,} facts by {figures.stored_by}, and misses {overall.unsaid} of them by"
-        f" {figures.said_by}."
+    Args:
+        names: names of relations by id; a missing one is replaced by the id.
+
+    Raises:
+        KgprobeError: the probes share no facts.
+    """
+    shared = find_shared_facts([stored, said])
+    if not shared.facts:
+        raise KgprobeError(
+            "No fact was asked in both ways. Measure the model on the same facts: the same list, or the same seed."
+        )
+    stores, says = shared.known
+    relations, facts = np.array(shared.relations), np.array(shared.facts)
+    gaps = []
+    for relation in np.unique(relations).tolist():
+        chosen = relations == relation
+        gaps.append(_gap(relation, names.get(relation, relation), stores[chosen], says[chosen]))
+    gaps.sort(key=lambda gap: (-gap.unsaid.value if gap.unsaid else 1.0, -gap.known, str(gap.relation)))
+    unsaid_facts = []
+    unsaid = facts[stores & ~says].tolist()
+    for fact, row in zip(unsaid, said.rows(unsaid), strict=True):
+        relation = row["relation"]
+        name, asked = names.get(relation, relation), (row["question"], row["right_answer"], row["prediction"])
+        unsaid_facts.append(UnsaidFact(fact, row["subject"], relation, name, *asked))
+    return KnowledgeGap(
+        model=model_name(stored.model),
+        stored_by=stored.probe,
+        said_by=said.probe,
+        guessed_stored=float(stored.facts.loc[list(shared.facts), "guessed"].mean()),
+        guessed_said=float(said.facts.loc[list(shared.facts), "guessed"].mean()),
+        overall=_gap(None, "all", stores, says),
+        relations=gaps,
+        unsaid_facts=sorted(unsaid_facts, key=lambda fact: (fact.relation_name, fact.fact)),
+        caveat=shared.caveat,
     )
 
 
-def gap_tables(figures: FoundGap) -> list[Table]:
-    """Return the gap for all facts and by relation, and the first facts in it."""
-
-    def row(group: GroupGap) -> dict[str, object]:
-        return {
-            "relation": group.name,
-            "facts": group.facts,
-            f"known by {figures.stored_by}": group.stored,
-            f"known by {figures.said_by}": group.said,
-            "of the first, missed": group.unsaid,
-            "known by the second alone": group.said_alone,
-        }
-
-    guessed = (
-        f"Chance level: {figures.guessed[0]:.0%} by {figures.stored_by} and {figures.guessed[1]:.0%} by"
-        f" {figures.said_by}. Facts known by chance and then missed count, too."
-    )
-    rows = [row(group) for group in (figures.overall, *figures.relations)]
-    tables = [Table("gap", f"{figures.model}: known by {figures.stored_by}", rows, [figures.caveat, guessed])]
-    if figures.unsaid:
-        listed = [
-            {
-                "relation": group.relation_name,
-                "question": group.question,
-                "right": group.right_answer,
-                "said": group.said,
-            }
-            for group in figures.unsaid[:SHOWN_FACTS]
-        ]
-        tables.append(Table("unsaid", f"Missed by {figures.said_by}", listed, more_note(len(figures.unsaid), listed)))
-    return tables
-
-
-def gap_map(figures: FoundGap) -> HeatMap:
-    """Return a heat map of both shares by relation."""
-    return HeatMap(
-        "Known by relation, the greatest gap first",
-        [relation.name for relation in figures.relations],
-        [figures.stored_by, figures.said_by],
-        [[relation.stored.value, relation.said.value] for relation in figures.relations],
-        "share known",
+def _gap(relation: str | None, name: str, stores: Bools, says: Bools) -> GroupGap:
+    total, known = len(stores), int(stores.sum())
+    return GroupGap(
+        relation,
+        name,
+        total,
+        share(known, total),
+        share(int(says.sum()), total),
+        known,
+        share(int((stores & ~says).sum()), known) if known else None,
+        int((says & ~stores).sum()),
     )

@@ -1,27 +1,59 @@
-"""Report: several results on one page."""
+"""Report: several results on one page, compared with each other."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from kgprobe.analysis.examined import Examined
-from kgprobe.files import make_folder, replacing
-from kgprobe.report.sections import Section
+from kgprobe.analysis.examined import Examined, examine
+from kgprobe.beliefs.belief_words import BeliefWord
+from kgprobe.errors import KgprobeError
+from kgprobe.files import home, make_folder, replacing
+from kgprobe.models.spec_forms import model_name
+from kgprobe.report.page import write_page
+from kgprobe.report.sections import Section, table_section
+from kgprobe.results.answers import Stored, answers_of, labels_of
+from kgprobe.results.comparison import Comparison, compare_results
+from kgprobe.results.finding import ranked_relations, unknown_count
+from kgprobe.results.finding_page import finding_lead, finding_title, result_sections, write_results_page
 from kgprobe.results.judged_graph import JudgedGraph
+from kgprobe.results.knowledge_gap import gap_between
+from kgprobe.results.run import Run
 from kgprobe.results.sections import section_to_dict
+from kgprobe.running.identity import digest_of
+from kgprobe.sanitize import counted
+from kgprobe.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Reported: TypeAlias = Stored | JudgedGraph
 
 PAGE = "report.html"
-
-
 # Results in the report, and its first sentences.
 ABOUT = "report.json"
+# Facts that a table lists; programs get all.
+_SHOWN = 20
+# Suspects that a report lists.
+_SUSPECTS = 25
+# Maximum length of a folder's name, in characters.
+_LONGEST = 60
+# Tables of a comparison whose cells are shares of facts, and those on directions.
+_SHARES = ("accuracy", "subsumption")
+_OF_DIRECTIONS = ("directions", "forwards_alone", "backwards_alone")
+# Headings of the columns of suspects.
+_SUSPECT = {
+    "subject": "subject",
+    "relation": "relation",
+    "object": "object",
+    "models": "models",
+    "theta": "E[θ]",
+    "around": "facts around it",
+    "theta_around": "E[θ] around it",
+}
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -70,18 +102,16 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything on the page, with stable keys: each section with its rows, and every asked fact."""
+        results = []
+        for result in self.examined:
+            finding = result.finding
+            results.append(
+                {"label": result.label, **asdict(finding.about), **finding.to_dict(), "asked": finding.asked}
+            )
         return {
             "title": self.title,
             "lead": list(self.lead),
-            "results": [
-                {
-                    "label": result.label,
-                    **asdict(result.finding.about),
-                    **result.finding.to_dict(),
-                    "asked": result.finding.asked,
-                }
-                for result in self.examined
-            ],
+            "results": results,
             "judged": [result.to_dict() for result in self.judged],
             "sections": [section_to_dict(section) for section in self.sections],
             **self.extra,
@@ -97,9 +127,6 @@ class Report:
         Raises:
             KgprobeError: it cannot be written.
         """
-        from kgprobe.report.page import write_page
-        from kgprobe.results.finding_page import write_results_page
-
         target = self.folder / PAGE if path is None else Path(path)
         if path is None:
             make_folder(self.folder)
@@ -109,3 +136,228 @@ class Report:
         if not self.examined:
             return write_page(target, self.title, self.lead, self.sections)
         return write_results_page(target, self.title, self.lead, self.sections, self.examined)
+
+
+def report_on(results: Sequence[Reported], seed: int) -> Report:
+    """Combine different results, at least one, on one page; see :func:`kgprobe.make_report`."""
+    judged = [result for result in results if isinstance(result, JudgedGraph)]
+    probed = [result for result in results if not isinstance(result, JudgedGraph)]
+    labels = labels_of([answers_of(result) for result in probed])
+    examined = [
+        examine(result.graph, label, result.finding(), result.outcomes, result.kind.alternatives)
+        for result, label in zip(probed, labels, strict=True)
+    ]
+    draft = _Draft()
+    if len(examined) == 1:
+        draft.sections += result_sections(examined[0])
+        draft.lead += finding_lead(examined[0].finding)
+    elif examined:
+        draft.add_several(probed, examined, seed)
+    for graph in judged:
+        draft.add_judged_graph(graph)
+    config = {"results": [str(result.folder) for result in results], "seed": seed}
+    names = [result.name if isinstance(result, Run) else result.folder.name for result in results]
+    folder = f"{'-'.join(names)[:_LONGEST].rstrip('-. ')}-{digest_of(config)}"
+    return Report(
+        title=_title(examined, judged),
+        lead=draft.lead,
+        sections=draft.sections,
+        examined=examined,
+        judged=judged,
+        extra=draft.extra,
+        config=config,
+        folder=home() / "reports" / folder,
+    )
+
+
+def _title(examined: Sequence[Examined], judged: Sequence[JudgedGraph]) -> str:
+    """Return the title: the models, and what is shown of them."""
+    if not examined:
+        models = list(dict.fromkeys(model_name(result.config.judge.answers_of) for result in judged))
+        return f"Judged answers of {' and '.join(models)} on a whole graph"
+    if len(examined) == 1:
+        return finding_title(examined[0].finding)
+    models = list(dict.fromkeys(result.finding.about.called for result in examined))
+    if len(models) == 1:
+        return f"Facts that {models[0]} does not know, by {len(examined)} results"
+    if len(models) > 3:
+        return f"Facts that {len(models)} models do not know"
+    return f"Facts that {', '.join(models[:-1])} and {models[-1]} do not know"
+
+
+@dataclass(slots=True)
+class _Draft:
+    """Parts of a report.
+
+    Attributes:
+        sections, lead, notes: sections, first sentences, and notes.
+        extra: figures for programs, by name.
+    """
+
+    sections: list[Section] = field(default_factory=list)
+    lead: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def add_several(self, asked: Sequence[Stored], examined: Sequence[Examined], seed: int) -> None:
+        """Add at least two results, compared with each other."""
+        for result in examined:
+            self.lead.append(_lead_of(result))
+        compared = self._compare(asked, seed)
+        self._add_comparison(examined, compared)
+        self._add_gaps(asked)
+        self._add_directions([] if compared is not None and compared.directions else asked, seed)
+        self._add_suspects(asked)
+        if self.notes:
+            self.sections.append(Section("text", "Notes", {"paragraphs": list(dict.fromkeys(self.notes))}))
+        for result in examined:
+            for place, section in enumerate(result_sections(result)):
+                # The table of contents names each result once.
+                title = section.title and f"{result.label}: {section.title}"
+                self.sections.append(replace(section, title=title, short=result.label, listed=not place))
+
+    def add_judged_graph(self, judged: JudgedGraph) -> None:
+        """Add a judged graph."""
+        label = f"{judged.config.judge.answers_of}, judged"
+        paragraphs = {"paragraphs": [judged.summary(), *judged.notes]}
+        self.lead.append(judged.summary())
+        self.sections.append(Section("text", f"{label}: the whole graph", paragraphs, of=label))
+        for section in map(table_section, judged.tables()):
+            self.sections.append(replace(section, title=f"{label}: {section.title}", of=label, listed=False))
+
+    def _compare(self, asked: Sequence[Stored], seed: int) -> Comparison | None:
+        """Return the comparison on shared facts; None, with a note, if no fact is shared."""
+        try:
+            return compare_results(asked, seed)
+        except KgprobeError as error:
+            self.notes.append(str(error))
+            return None
+
+    def _add_comparison(self, examined: Sequence[Examined], compared: Comparison | None) -> None:
+        """Add unknown facts, the comparison on shared facts, and disagreements."""
+        unknown = _unknown_to_all(examined)
+        shared = 0 if compared is None else len(compared.shared.facts)
+        title = f"Surely unknown to all: {len(unknown):,} of {counted(shared, 'fact')} that all were asked"
+        rows = [{name: value for name, value in row.items() if name != "fact"} for row in unknown[:_SHOWN]]
+        note = "Below each result's name: its prediction." if rows else "None."
+        self._add_list("unknown_to_all", title, rows, note, len(unknown), "are in the list of every asked fact")
+        self.extra["unknown_to_all"] = unknown
+        if compared is None:
+            self.lead.insert(0, self.notes.pop())
+            return
+        self.lead[:0] = filter(None, [compared.unshared])
+        self.lead.append(compared.summary())
+        self.notes += compared.notes
+        for table in compared.tables():
+            # A darker cell is a larger share.
+            shaded = [*compared.labels, "mean"] if table.key in _SHARES else []
+            self.sections.append(table_section(table, shaded))
+        self._add_disagreements(compared)
+        self.extra["comparison"] = compared.to_dict()
+
+    def _add_disagreements(self, compared: Comparison) -> None:
+        """Add the shared facts on which the results differ."""
+        facts = compared.facts_frame()
+        rights = [f"{label}: right" for label in compared.labels]
+        apart: list[dict[str, Any]] = facts[facts[rights].nunique(axis="columns") > 1].to_dict("records")
+        rows = []
+        for row in apart[:_SHOWN]:
+            cells = {"question": row["question"], "right answer": row["right_answer"]}
+            for label in compared.labels:
+                cells[label] = "right" if row[f"{label}: right"] else row[f"{label}: prediction"]
+            rows.append(cells)
+        title = f"Where they disagree: {len(apart):,} of {counted(len(facts), 'shared fact')}"
+        note = "“right”, or the wrong prediction." if rows else "They agree on all of them."
+        self._add_list("disagreements", title, rows, note, len(apart), "are in the JSON")
+        self.extra["disagreements"] = apart
+
+    def _add_gaps(self, asked: Sequence[Stored]) -> None:
+        """Add knowledge gaps of all pairs of a scoring and a generating result of one model."""
+        gaps = []
+        for pair in combinations(asked, 2):
+            stored, said = pair if pair[0].kind.asks == "scores" else pair[::-1]
+            if (stored.kind.asks, said.kind.asks, stored.model) == ("scores", "answers", said.model):
+                try:
+                    gaps.append(gap_between(stored, said))
+                except KgprobeError as error:
+                    message = str(error).removeprefix("`said` ")
+                    self.notes.append(
+                        f"The knowledge gap of {said.model} cannot be computed: {said.folder.name} {message}"
+                    )
+        for gap in gaps:
+            # If there are several, each names its results.
+            stored_in, said_in = Path(gap.config["stored"]).name, Path(gap.config["said"]).name
+            which = "" if len(gaps) == 1 else f"{stored_in} and {said_in}: "
+            self.lead.append(f"{which}{gap.summary()}")
+            for table in gap.tables():
+                section = table_section(replace(table, title=f"{which}{table.title}"))
+                self.sections.append(replace(section, short="Known and missed"))
+        self.extra["gaps"] = [gap.to_dict() for gap in gaps]
+
+    def _add_directions(self, asked: Sequence[Stored], seed: int) -> None:
+        """Add comparisons of all pairs of results of one model and probe that differ in direction."""
+        directions = []
+        for first, second in combinations(asked, 2):
+            if first.reversed != second.reversed and (first.model, first.kind.name) == (second.model, second.kind.name):
+                try:
+                    pair = compare_results([first, second], seed)
+                except KgprobeError:
+                    continue
+                self.sections += [table_section(table) for table in pair.tables() if table.key in _OF_DIRECTIONS]
+                directions.append(pair.to_dict()["directions"])
+        self.extra["directions"] = directions
+
+    def _add_suspects(self, asked: Sequence[Stored]) -> None:
+        """Add facts that several runs' models surely deny among facts that they know."""
+        runs = [result for result in asked if isinstance(result, Run) and not result.reversed]
+        self.extra["suspects"] = []
+        if len({run.model for run in runs}) < 2 or len({id(run.graph) for run in runs}) > 1:
+            return
+        names = [run.name for run in runs]
+        limits = {"models": 2, "around": 3, "candidates": 1_000, "limit": _SUSPECTS}
+        rows = []
+        for row in runs[0].graph.read("explore/suspects", runs=names, **limits):
+            self.extra["suspects"].append({column: value for column, value in row.items() if column != "path"})
+            rows.append({heading: row[column] for column, heading in _SUSPECT.items()})
+        note = "None: no fact that two models surely deny is among facts that they know."
+        if rows:
+            models = counted(len({result.model for result in asked}), "model")
+            note = (
+                "Two models at least surely deny these facts and none surely knows them, of relations and among facts"
+                f" that they know: perhaps the graph is wrong, not the {models}."
+            )
+        table = Table("suspects", "Suspects: perhaps the graph is wrong", rows, [note])
+        self.sections.append(table_section(table))
+
+    def _add_list(
+        self, key: str, title: str, rows: Sequence[Mapping[str, Any]], note: str, total: int, elsewhere: str
+    ) -> None:
+        """Add a table of the first of several facts; a note says where the others are."""
+        notes = [note]
+        if total > len(rows):
+            notes.append(f"{total - len(rows):,} more {elsewhere}.")
+        self.sections.append(table_section(Table(key, title, rows, notes)))
+
+
+def _lead_of(result: Examined) -> str:
+    """Return one sentence on a result: unknown facts, then the share that is known."""
+    finding = result.finding
+    least, _ = ranked_relations(finding)
+    parts = [unknown_count(finding), f"least known {least}" if least else ""]
+    measure = finding.measure
+    parts.append(f"{finding.overall.win_rate} known" if measure is None else f"{measure} ({measure.details})")
+    return f"{result.label}: {'; '.join(filter(None, parts))}."
+
+
+def _unknown_to_all(examined: Sequence[Examined]) -> list[dict[str, Any]]:
+    """Return the facts that are surely unknown to every result, in the order of ids, with each prediction."""
+    unknown = []
+    for result in examined:
+        is_unknown = result.asked["belief"] == BeliefWord.SURELY_UNKNOWN.value
+        unknown.append(result.asked[is_unknown].set_index("fact"))
+    shared = sorted(set(unknown[0].index).intersection(*(facts.index for facts in unknown[1:])))
+    frame = unknown[0].loc[shared, ["question", "answer"]].rename(columns={"answer": "right answer"})
+    for result, facts in zip(examined, unknown, strict=True):
+        frame[result.label] = facts.loc[shared, "prediction"]
+    rows: list[dict[str, Any]] = frame.rename_axis("fact").reset_index().to_dict("records")
+    return rows

@@ -1,24 +1,26 @@
 """Base of all results: rows for programs, tables for people, a summary, files."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
-from kgprobe.files import make_folder, replacing
+from kgprobe.files import home, make_folder, replacing
 from kgprobe.graph.rows import Rows
+from kgprobe.running.identity import digest_of
 from kgprobe.sanitize import spreadsheet_cell
 from kgprobe.tables import Heading as Heading
 from kgprobe.tables import ResultRow as ResultRow
-from kgprobe.tables import Table
-from kgprobe.tables import flat_fields as flat_fields
+from kgprobe.tables import Table, flat_fields
 from kgprobe.tables import row_dicts as row_dicts
 from kgprobe.tables import row_table as row_table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from kgprobe.report.plots import HeatMap
 
 # Facts in a list that people read; programs get all of them.
 SHOWN_FACTS = 10
@@ -75,30 +77,62 @@ class Result:
         return tables_html("\n".join(filter(None, [*self.notes, self.summary()])), self.tables())
 
 
-def write_result_files(folder: Path, whole: str, content: Mapping[str, Any], facts: str, frame: "pd.DataFrame") -> None:
-    """Write a result into a folder, which is made: everything as JSON, its facts as CSV.
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class StoredComparison(Result):
+    """Base of comparisons of stored results, which have a page of plots and tables, JSON and CSV in a folder.
 
-    Args:
-        whole, facts: names of the two files.
-
-    Raises:
-        KgprobeError: a file cannot be written.
+    Attributes:
+        config: the compared results and their settings.
+        file: name of the page and of the JSON, without ending.
     """
-    make_folder(folder)
-    with replacing(folder / whole) as unfinished:
-        unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=1))
-    write_frame(folder / facts, frame)
 
+    config: Mapping[str, Any] = field(default_factory=dict)
 
-def write_frame(path: Path, frame: "pd.DataFrame") -> None:
-    """Write a data frame as CSV; formulas of spreadsheets are quoted."""
-    with replacing(path) as unfinished:
-        frame.map(spreadsheet_cell).to_csv(unfinished, index=False)
+    file: ClassVar[str]
 
+    @property
+    def title(self) -> str:
+        """Title of the page."""
+        raise NotImplementedError
 
-def more_note(total: int, shown: Sequence[object]) -> list[str]:
-    """Return a note on rows that are not shown; empty if all are."""
-    return [f"{len(shown)} of {total:,}."] if total > len(shown) else []
+    @property
+    def folder(self) -> Path:
+        """Target of :meth:`page`."""
+        return home() / "comparisons" / digest_of(self.config)
+
+    def plots(self) -> "list[HeatMap]":
+        """Return the plots of the page."""
+        return []
+
+    def page_tables(self) -> list[Table]:
+        """Return the tables of the page."""
+        return self.tables()
+
+    def frames(self) -> "dict[str, pd.DataFrame]":
+        """Return the CSV files by name, without ending."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, with stable keys; the ends of an interval follow its value."""
+        return {"summary": self.summary(), **flat_fields(self, without=("config",))}
+
+    def page(self) -> Path:
+        """Write a page, everything as JSON, and the facts as CSV; return the page's path.
+
+        Raises:
+            KgprobeError: a file cannot be written.
+        """
+        from kgprobe.report.plots_page import write_plots_page
+
+        make_folder(self.folder)
+        with replacing(self.folder / f"{self.file}.json") as unfinished:
+            unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=1))
+        for name, frame in self.frames().items():
+            with replacing(self.folder / f"{name}.csv") as unfinished:
+                frame.map(spreadsheet_cell).to_csv(unfinished, index=False)
+        page = self.folder / f"{self.file}.html"
+        tables, notes = self.page_tables(), self.notes
+        return write_plots_page(page, self.title, self.summary(), self.plots(), tables, notes, self.config)
 
 
 def points(share: float) -> str:

@@ -125,10 +125,8 @@ class ClozeRow(ResultRow):
     label: str
     cloze: Annotated[str, Heading("cloze")]
     written_by: str | None
-    log_probability: Annotated[
-        float | None, Heading("log Pl", lambda value: None if value is None else round(value, 3))
-    ]
-    told_apart: Annotated[float | None, Heading("distinguished", lambda value: "" if value is None else f"{value:.0%}")]
+    log_probability: Annotated[float | None, Heading("log Pl", lambda value: round(value, 3))]
+    told_apart: Annotated[float | None, Heading("distinguished", lambda value: f"{value:.0%}", "")]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -35,15 +35,15 @@ def test_what_was_measured_is_compared_and_what_differs_is_told(example_graphs: 
     facts = found.facts_frame()
     assert facts["tiny: right"].tolist() == (base.to_frame().sort_values("fact")["verdict"] == "right").tolist()
     assert facts["tuned: right"].sum() == (tuned.to_frame()["verdict"] == "right").sum()
-    assert "shares border with" in found.figures.names
+    assert "shares border with" in [its.name for its in found.relations]
     # Distractors measure more than right and wrong.
-    assert set(found.figures.pairs[0].means) == {"min_at_n", "avg_at_n"}
+    assert set(found.pairs[0].means) == {"min_at_n", "avg_at_n"}
     page = found.page()
     assert {path.name for path in page.parent.iterdir()} == {"comparison.html", "comparison.json", "facts.csv"}
     assert page.parent.parent == home / "comparisons"
     assert json.loads((page.parent / "comparison.json").read_text()) == json.loads(json.dumps(found.to_dict()))
     forgetting = kgprobe.check_forgetting(base, tuned, margin=0.5)
-    assert len(forgetting.to_frame()) == found.figures.pairs[0].lost + found.figures.pairs[0].gained
+    assert len(forgetting.to_frame()) == found.pairs[0].lost + found.pairs[0].gained
     # A run, opened by its name, beside measurements: what it shares with them, if anything.
     opened = kgprobe.open_result("a-run", example_graphs)
     assert opened.to_frame().equals(run.to_frame())
@@ -76,7 +76,7 @@ def test_results_stand_beside_each_other_without_a_graph(tmp_path: Path) -> None
         ["two", 199, 199],
         ["base", 200, 199],
     ]
-    assert sorted(found.figures.names) == ["<b>rivers</b>", "r0", "r2"]
+    assert sorted(its.name for its in found.relations) == ["<b>rivers</b>", "r0", "r2"]
     told = found.to_dict()
     assert [len(told[name]) for name in ("models", "relations", "correlation", "subsumption", "pairs")] == [3] * 5
     # The third has one accuracy in all relations: there is no correlation with it, and JSON has no NaN.
@@ -98,7 +98,7 @@ def test_a_page_of_forgetting_has_all_changed_facts_beside_it(tmp_path: Path) ->
     base = measured(tmp_path / "base", dict.fromkeys(FACTS, True))
     tuned = measured(tmp_path / "tuned", model="hf:./tuned")
     found = kgprobe.check_forgetting(base, tuned, margin=0.02)
-    assert (found.verdict.value, found.figures.loss) == ("lost", 0.5)
+    assert (found.verdict.value, found.loss.value) == ("lost", 0.5)
     page = found.page()
     changed = pd.read_csv(page.parent / "changed_facts.csv")
     assert (len(changed), set(changed["change"])) == (100, {"forgotten"})
@@ -133,7 +133,7 @@ def test_only_the_model_its_loading_and_the_list_may_differ(tmp_path: Path) -> N
     two = measured(
         tmp_path / "two", model="two", described=described, facts={"sha256": "another list"}, versions={"torch": "9"}
     )
-    assert kgprobe.check_forgetting(one, two).figures.facts == 200
+    assert kgprobe.check_forgetting(one, two).facts == 200
     assert kgprobe.compare([one, two]).notes == ()
 
 

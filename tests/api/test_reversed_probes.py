@@ -61,7 +61,7 @@ def test_two_directions_of_the_same_facts_are_compared(example_graph: Graph, bac
     ahead, back = (kgprobe.measure(graph, tiny, "examples", limit=30, **how) for graph in (example_graph, backwards))
     found = kgprobe.compare([ahead, back])
     assert found.notes == ()
-    assert found.figures.labels == ["tiny forwards", "tiny backwards"]
+    assert found.labels == ["tiny forwards", "tiny backwards"]
     assert found.directions is not None
     won = [
         {outcome.fact.fact for outcome in result.outcomes if outcome.verdict.value == "right"}
@@ -102,8 +102,11 @@ def test_the_facts_that_are_known_in_one_direction_are_listed_by_relation(tmp_pa
         assert overall.not_backwards is not None
         assert overall.not_backwards.value == 12 / 30
         assert [(one.relation, one.forwards_alone) for one in directions.relations] == [("r0", 6), ("r1", 6)]
-        assert [(one.known, one.fact) for one in directions.one_way[-2:]] == [("forwards", "f11"), ("backwards", "f35")]
-        assert directions.one_way[0].prediction == "Strong of f00"
+        assert [(one.known, one.fact) for one in directions.one_way_facts[-2:]] == [
+            ("forwards", "f11"),
+            ("backwards", "f35"),
+        ]
+        assert directions.one_way_facts[0].prediction == "Strong of f00"
         assert "Not known backwards: 40%" in found.summary()
         page = found.page()
         assert len(pd.read_csv(page.parent / "one_way_facts.csv")) == 13

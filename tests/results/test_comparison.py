@@ -1,24 +1,142 @@
-"""Models side by side as a person sees them: on a terminal and on a page."""
+"""Models on the same facts: against the definitions, and as a person sees them on a terminal and on a page."""
 
 import io
+import math
 from pathlib import Path
 
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rich.console import Console
+from scipy import stats
 
-from kgprobe.analysis.side_by_side import AnsweredFacts, set_side_by_side
+from kgprobe.errors import KgprobeError
 from kgprobe.report.plots import HeatMap
 from kgprobe.report.plots_page import write_plots_page
 from kgprobe.report.tables import rich_table
-from kgprobe.results.comparison import models_table
+from kgprobe.results.answers import AnsweredFacts, find_shared_facts
+from kgprobe.results.comparison import Comparison, compare_models
+from kgprobe.stats.proportions import Mean
 from kgprobe.tables import Table
-from tests.analysis.answered import answered
+from tests.results.answered import answered
+
+Answers = dict[str, dict[str, bool]]
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> tuple[Answers, dict[str, str]]:
+    """Two to four models on up to twelve facts of up to four relations."""
+    facts = [f"f{n:02}" for n in range(draw(st.integers(1, 12)))]
+    relations = {fact: f"r{draw(st.integers(0, 3))}" for fact in facts}
+    models = "abcd"[: draw(st.integers(2, 4))]
+    return {model: {fact: draw(st.booleans()) for fact in facts} for model in models}, relations
+
+
+def compared(given_answers: Answers, relations: dict[str, str]) -> Comparison:
+    several = [answered(model, its, relations=relations) for model, its in given_answers.items()]
+    return compare_models(several, {"r0": "relation zero"})
+
+
+@given(answers())
+@settings(max_examples=12)
+def test_everything_is_its_definition(case: tuple[Answers, dict[str, str]]) -> None:
+    given_answers, relations = case
+    found = compared(given_answers, relations)
+    facts = {relation: [fact for fact, its in relations.items() if its == relation] for relation in relations.values()}
+
+    def accuracy(model: str, relation: str) -> float:
+        return sum(given_answers[model][fact] for fact in facts[relation]) / len(facts[relation])
+
+    ids = [its.relation for its in found.relations]
+    means = [np.mean([accuracy(model, relation) for model in given_answers]) for relation in ids]
+    assert sorted(means, reverse=True) == pytest.approx(means)
+    assert set(ids) == set(facts)
+    assert [its.facts for its in found.relations] == [len(facts[relation]) for relation in ids]
+    assert [its.name for its in found.relations] == [
+        {"r0": "relation zero"}.get(relation, relation) for relation in ids
+    ]
+    by_model = {model: [accuracy(model, relation) for relation in ids] for model in given_answers}
+    assert [list(its.accuracy) for its in found.relations] == np.array(list(by_model.values())).T.tolist()
+    for i, one in enumerate(given_answers):
+        known = {fact for fact, right in given_answers[one].items() if right}
+        for j, other in enumerate(given_answers):
+            too = {fact for fact in known if given_answers[other][fact]}
+            rate, r = found.subsumption[i, j], found.correlation[i, j]
+            assert (math.isnan(rate) and not known) or rate == len(too) / len(known)
+            if len(set(by_model[one])) == 1 or len(set(by_model[other])) == 1:
+                assert math.isnan(r)
+            else:
+                assert r == pytest.approx(stats.pearsonr(by_model[one], by_model[other])[0])
+    for pair in found.pairs:
+        first, second = given_answers[pair.first], given_answers[pair.second]
+        assert pair.lost == sum(first[fact] and not second[fact] for fact in relations)
+        assert pair.gained == sum(second[fact] and not first[fact] for fact in relations)
+        assert pair.difference.value == pytest.approx((pair.gained - pair.lost) / len(relations))
+        tests = [
+            stats.binomtest(its.lost, its.lost + its.gained).pvalue if its.lost + its.gained else 1.0
+            for its in pair.relations
+        ]
+        assert [its.p for its in pair.relations] == pytest.approx(tests)
+        assert [its.adjusted_p for its in pair.relations] == pytest.approx(stats.false_discovery_control(tests))
+        assert pair.ties == [its.name for its in pair.relations if its.adjusted_p > 0.05]
+        assert [its.relation for its in pair.relations] == ids
+        assert sum(its.lost for its in pair.relations) == pair.lost
+
+
+def test_a_clear_difference_is_named_and_ties_are_too() -> None:
+    relations = {f"a{n:02}": "clear" for n in range(20)} | {f"b{n:02}": "even" for n in range(20)}
+    worse = {fact: relation == "even" and fact < "b10" for fact, relation in relations.items()}
+    better = {fact: relation == "clear" or fact >= "b10" for fact, relation in relations.items()}
+    (pair,) = compared({"worse": worse, "better": better}, relations).pairs
+    assert (pair.better, pair.ties, pair.lost, pair.gained) == ("better", ["even"], 10, 30)
+    assert pair.difference.low is not None
+    assert pair.difference.low > 0
+    assert [its.better for its in pair.relations] == ["better", None]
+    (other,) = compared({"better": better, "worse": worse}, relations).pairs
+    assert (other.better, other.difference.value) == ("better", -pair.difference.value)
+    (same,) = compared({"one": worse, "two": worse}, relations).pairs
+    assert (same.better, same.p, same.difference.value) == (None, 1.0, 0.0)
+    # Two equal models: what would be found is told by the number of facts.
+    assert same.detectable == pytest.approx(0.19, abs=0.02)
+
+
+def test_a_model_of_one_accuracy_correlates_with_nothing() -> None:
+    relations = {"x": "r0", "y": "r1", "z": "r2"}
+    every = dict.fromkeys(relations, True)
+    some = {"x": True, "y": False, "z": True}
+    found = compared({"all": every, "some": some, "more": some}, relations)
+    correlation = next(table for table in found.tables() if table.key == "correlation")
+    assert correlation.notes == ["all has the same accuracy in all relations, so its correlations are undefined."]
+    assert np.isnan(found.correlation).tolist() == [[True] * 3, [True, False, False], [True, False, False]]
+    assert found.correlation[1, 2] == pytest.approx(1)
+
+
+def test_means_have_paired_intervals_by_seed() -> None:
+    facts = {f"f{n:03}": n % 3 == 0 for n in range(400)}
+    one, two = answered("one", facts), answered("two", facts)
+    generator = np.random.default_rng(0)
+    hard = 5 * generator.random(400)
+    one.values["score"], two.values["score"] = hard, hard + 0.1 + 0.4 * generator.standard_normal(400)
+    means = [compare_models([one, two], {}, seed).pairs[0].means["score"] for seed in (0, 0, 1)]
+    assert means[0] == means[1] != means[2]
+    assert isinstance(means[0], Mean)
+    assert means[0].value == pytest.approx(float((two.values["score"] - one.values["score"]).mean()))
+    # Paired: what both find hard is no noise.
+    assert means[0].low is not None
+    assert means[0].value - means[0].low == pytest.approx(1.96 * 0.4 / 20, rel=0.2)
+
+
+def test_nothing_shared_is_said() -> None:
+    with pytest.raises(KgprobeError, match="No fact was asked of all of them"):
+        compared({"one": {"x": True}, "two": {"y": True}}, {})
 
 
 def test_runs_stand_side_by_side_the_best_first() -> None:
     def printed(*several: AnsweredFacts) -> list[str]:
         out = io.StringIO()
         console = Console(file=out, width=100, force_terminal=False)
-        console.print(rich_table(models_table(set_side_by_side(several))))
+        console.print(rich_table(find_shared_facts(several).table()))
         return out.getvalue().splitlines()
 
     facts = {f"fact {number}": number > 4 for number in range(15)}

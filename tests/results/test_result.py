@@ -6,8 +6,8 @@ from typing import Annotated
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.results.result import Heading, ResultRow, more_note, row_dicts, row_table
 from kgprobe.stats.proportions import Mean, Points, Share, share
+from kgprobe.tables import Heading, ResultRow, more_note, row_dicts, row_frame, row_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +55,21 @@ def test_table_and_rows_come_from_the_same_rows() -> None:
 def test_more_note_is_empty_if_all_are_shown() -> None:
     assert more_note(2, [1, 2]) == []
     assert more_note(1_200, [1, 2]) == ["2 of 1,200."]
+
+
+@dataclass(frozen=True, slots=True)
+class Nested(ResultRow):
+    best: Annotated[str | None, Heading("better than {other}", none="neither")]
+    rows: tuple[Row, ...]
+
+
+def test_headings_take_names_and_none_has_its_own_cell() -> None:
+    assert Nested(None, ()).cells(other="b") == {"better than b": "neither"}
+    table = row_table("nested", "", [Nested("a", ()), Nested(None, ())], limit=1, other="b")
+    assert (table.rows, table.notes) == ([{"better than b": "a"}], ["1 of 2."])
+
+
+def test_rows_within_rows_are_dictionaries() -> None:
+    assert Nested("a", (row(),)).to_dict() == {"best": "a", "rows": [row().to_dict()]}
+    assert Nested.columns() == ["best", "rows"]
+    assert (len(row_frame([], Nested)), [*row_frame([], Nested).columns]) == (0, ["best", "rows"])

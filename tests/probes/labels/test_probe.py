@@ -7,8 +7,6 @@ import pytest
 
 from kgprobe.analysis.finding import About
 from kgprobe.analysis.make_finding import find_in_outcomes
-from kgprobe.analysis.model_comparison import compare_models
-from kgprobe.analysis.side_by_side import read_answers, set_side_by_side
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -23,7 +21,8 @@ from kgprobe.probes.register import PROBES
 from kgprobe.probes.statements.items import StatementItems
 from kgprobe.probes.statements.metrics import FALSE, NONE, TRUE, UNKNOWN
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.results.comparison import comparison_verdict
+from kgprobe.results.answers import read_answers
+from kgprobe.results.comparison import compare_models
 from kgprobe.results.finding import finding_summary
 from kgprobe.results.finding_page import finding_lead
 from kgprobe.running.store import FILE, OutcomeStore, read_outcomes
@@ -148,7 +147,7 @@ def test_headline_yes_sayer_is_correct_on_no_fact(filled: Graph) -> None:
         read_answers(name, name, "labels", None, its, PROBES.get("labels").values, leads="correct")
         for name, its in (("yes-sayer", outcomes), ("honest", list(honest.values())))
     ]
-    told = comparison_verdict(compare_models(set_side_by_side(sides), {}))
+    told = compare_models(sides, {}).summary()
     assert told.startswith("Correct: honest 100% [57, 100], yes-sayer 0% [0, 43]. ")
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from kgprobe.analysis.side_by_side import read_answers, set_side_by_side
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.results.answers import find_shared_facts, read_answers
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.proportions import share
-from tests.analysis.answered import answered
+from tests.results.answered import answered
 from tests.stored import compared as compared_evidence
 
 
@@ -26,40 +26,40 @@ def test_models_that_know_as_much_come_out_as_equal() -> None:
         findings.append(answered(model, asked, sampling="thompson"))
     apparent = [float((its.facts["right"] > 0).mean()) for its in findings]
     assert max(apparent) - min(apparent) > 0.3
-    compared = set_side_by_side(findings)
+    compared = find_shared_facts(findings)
     assert len(compared.facts) >= 100
     # Facts that all three fail on are among what each was asked; nobody gains by them.
-    assert {side.shared and side.shared.win_rate for side in compared.sides} == {share(60, len(compared.facts))}
-    assert [side.asked for side in compared.sides] == [len(its.facts) for its in findings]
+    assert {side.win_rate for side in compared.models} == {share(60, len(compared.facts))}
+    assert [side.asked for side in compared.models] == [len(its.facts) for its in findings]
     assert "are not a sample of the graph" in compared.caveat
 
 
 def test_the_best_is_first_and_nothing_is_said_against_a_random_sample() -> None:
     one = answered("one", {"x": True, "y": False, "z": True})
     two = answered("two", {"x": True, "y": True, "w": False})
-    compared = set_side_by_side([one, two])
-    assert [(side.label, side.shared and side.shared.win_rate.value) for side in compared.best_first] == [
+    compared = find_shared_facts([one, two])
+    assert [(side.label, side.win_rate and side.win_rate.value) for side in compared.best_first] == [
         ("two", 1.0),
         ("one", 0.5),
     ]
-    assert compared.won.tolist() == [[True, False], [True, True]]
-    assert (compared.facts, compared.subjects, compared.relations) == (["x", "y"], ["s-x", "s-y"], ["r0", "r0"])
+    assert compared.known.tolist() == [[True, False], [True, True]]
+    assert (compared.facts, compared.relations) == (["x", "y"], ["r0", "r0"])
     assert compared.caveat == "Rates are over the 2 facts that all of them were asked."
 
 
 @pytest.mark.parametrize("sampling", [None, "thompson"])
 def test_where_nothing_is_shared_nothing_is_compared(sampling: str | None) -> None:
-    compared = set_side_by_side(
+    compared = find_shared_facts(
         [answered("one", {"x": True}, sampling=sampling), answered("two", {"y": False}, sampling=sampling)]
     )
-    assert (compared.facts, [side.shared for side in compared.sides]) == ([], [None, None])
+    assert (compared.facts, [side.win_rate for side in compared.models]) == ([], [None, None])
     assert "cannot be compared" in compared.caveat
 
 
 def test_no_two_are_called_alike() -> None:
     answers = {"x": True}
     several = [answered("m", answers, name=name) for name in ("one", "two", "two")]
-    labels = [side.label for side in set_side_by_side([*several, answered("hf:/models/other", answers)]).sides]
+    labels = find_shared_facts([*several, answered("hf:/models/other", answers)]).labels
     assert labels == ["m (one)", "m (two) #2", "m (two) #3", "other"]
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from kgprobe.analysis.side_by_side import AnsweredFacts, read_answers
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.results.answers import AnsweredFacts, read_answers
 from kgprobe.sampling.keys import FactKey
 from tests.stored import compared
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgprobe.analysis.knowledge_gap import find_knowledge_gap
 from kgprobe.errors import KgprobeError
+from kgprobe.results.knowledge_gap import find_knowledge_gap
 from kgprobe.stats.proportions import share
-from tests.analysis.answered import answered
+from tests.results.answered import answered
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 2)), min_size=1, max_size=15))
@@ -18,7 +18,7 @@ def test_the_gap_is_its_definition(facts: list[tuple[bool, bool, int]]) -> None:
         answered("m", {f"f{n:02}": fact[way] for n, fact in enumerate(facts)}, relations=relations, probe=probe)
         for way, probe in enumerate(("distractors", "questions"))
     )
-    found = find_knowledge_gap(stored, said, "m", {"r0": "zero"})
+    found = find_knowledge_gap(stored, said, {"r0": "zero"})
     assert {one.relation for one in found.relations} == set(relations.values())
     for group in (found.overall, *found.relations):
         its = [fact for fact in facts if group.relation in (None, f"r{fact[2]}")]
@@ -29,13 +29,13 @@ def test_the_gap_is_its_definition(facts: list[tuple[bool, bool, int]]) -> None:
         assert group.said_alone == sum(fact[1] and not fact[0] for fact in its)
     gaps = [one.unsaid.value if one.unsaid else -1.0 for one in found.relations]
     assert gaps == sorted(gaps, reverse=True)
-    assert sorted(one.fact for one in found.unsaid) == [
+    assert sorted(one.fact for one in found.unsaid_facts) == [
         f"f{n:02}" for n, (one, other, _) in enumerate(facts) if one > other
     ]
-    assert all(one.said == f"Strong of {one.fact}" for one in found.unsaid)
+    assert all(one.said == f"Strong of {one.fact}" for one in found.unsaid_facts)
     assert (found.stored_by, found.said_by) == ("distractors", "questions")
 
 
 def test_nothing_shared_is_said() -> None:
     with pytest.raises(KgprobeError, match="No fact was asked in both ways"):
-        find_knowledge_gap(answered("m", {"x": True}), answered("m", {"y": True}), "m", {})
+        find_knowledge_gap(answered("m", {"x": True}), answered("m", {"y": True}), {})

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgprobe.analysis.forgetting import FoundForgetting, LossVerdict, find_forgetting
 from kgprobe.errors import KgprobeError
+from kgprobe.results.forgetting import Forgetting, LossVerdict, find_forgetting
 from kgprobe.stats.paired_proportions import loss_bounds
-from tests.analysis.answered import answered
+from tests.results.answered import answered
 
 
-def forgetting(both: int, lost: int, gained: int, neither: int, margin: float = 0.02) -> FoundForgetting:
+def forgetting(both: int, lost: int, gained: int, neither: int, margin: float = 0.02) -> Forgetting:
     """Of facts known to both, to the base alone, to the tuned alone, and to neither."""
     known = [(True, True)] * both + [(True, False)] * lost + [(False, True)] * gained + [(False, False)] * neither
     base, tuned = ({f"f{n:04}": pair[side] for n, pair in enumerate(known)} for side in (0, 1))
@@ -31,12 +31,12 @@ def test_the_verdict_is_by_the_bounds(counts: tuple[int, int, int, int], verdict
     found = forgetting(*counts)
     assert found.verdict is verdict
     low, high = loss_bounds(counts[1], counts[2], sum(counts))
-    assert (found.low, found.high) == (float(low), float(high))
-    assert found.loss == pytest.approx((counts[1] - counts[2]) / sum(counts))
-    assert (len(found.forgotten), len(found.gained)) == counts[1:3]
+    assert found.bounds == (float(low), float(high))
+    assert found.loss.value == pytest.approx((counts[1] - counts[2]) / sum(counts))
+    assert (found.forgotten, found.gained) == counts[1:3]
     if verdict is LossVerdict.UNDECIDED:
-        assert found.needed is not None
-        assert found.needed > found.facts
+        assert found.facts_needed_if_nothing_is_lost is not None
+        assert found.facts_needed_if_nothing_is_lost > found.facts
 
 
 @given(*(st.integers(0, 30) for _ in range(4)), st.sampled_from([0.0, 0.02, 0.2]))
@@ -47,7 +47,7 @@ def test_a_wider_margin_is_kept_sooner(both: int, lost: int, gained: int, neithe
     order = [LossVerdict.LOST, LossVerdict.UNDECIDED, LossVerdict.KEPT]
     narrow, wide = (forgetting(both, lost, gained, neither, its) for its in (margin, margin + 0.1))
     assert order.index(narrow.verdict) <= order.index(wide.verdict)
-    assert narrow.low <= narrow.loss <= narrow.high
+    assert narrow.bounds[0] <= narrow.loss.value <= narrow.bounds[1]
 
 
 def test_what_each_preferred_stands_beside_a_changed_fact() -> None:
@@ -60,11 +60,16 @@ def test_what_each_preferred_stands_beside_a_changed_fact() -> None:
         ("r0", 1, 0, 1.0),
         ("r1", 2, 1, 1 / 3),
     ]
-    assert [one.fact for one in found.forgotten] == ["a", "b", "c"]
-    forgotten, (gained,) = found.forgotten[1], found.gained
+    assert [(one.fact, one.change) for one in found.changed_facts] == [
+        ("a", "forgotten"),
+        ("b", "forgotten"),
+        ("c", "forgotten"),
+        ("d", "gained"),
+    ]
+    forgotten, gained = found.changed_facts[1], found.changed_facts[3]
     assert (forgotten.relation_name, forgotten.question) == ("rivers", "The capital of b is …")
     assert (forgotten.base_prediction, forgotten.tuned_prediction) == ("Object of b", "Strong of b")
-    assert (gained.base_prediction, gained.tuned_prediction, gained.forgotten) == ("Strong of d", "Object of d", False)
+    assert (gained.base_prediction, gained.tuned_prediction) == ("Strong of d", "Object of d")
 
 
 def test_nothing_shared_is_said() -> None:

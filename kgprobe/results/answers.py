@@ -1,0 +1,436 @@
+"""Answers of stored results by fact, and the facts that several results share.
+
+Rounds ask each model the facts that *it* fails on. Models with the same knowledge then have different rates; only the
+facts that all were asked make them comparable.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kgprobe.analysis.rates import caveat_of, group_of
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.models.spec_forms import model_name
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.results.measurement import Measurement
+from kgprobe.results.run import Run
+from kgprobe.sanitize import counted
+from kgprobe.stats.proportions import Percent, Share, mean_share, more_than_half
+from kgprobe.tables import Heading, ResultRow, Table
+
+Stored: TypeAlias = Run | Measurement
+Bools: TypeAlias = NDArray[np.bool_]
+Floats: TypeAlias = NDArray[np.float64]
+
+# Share of right answers to a fact, where facts were asked several times.
+RIGHT_SHARE = "share_right"
+# Relations, or reasons, in a message.
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredFacts:
+    """The answers of one model, by fact.
+
+    Attributes:
+        name: name of the run or measurement.
+        model: its spec.
+        sampling: sampling rule of a run; None for a measurement.
+        facts: by fact: subject, relation; numbers of own answers: right, wrong, and among the wrong ones refused,
+            off_format; guessed, a guesser's probability to win it; question, right_answer and prediction (None if
+            right) of the latest question that agrees with the fact's verdict.
+        values: by fact: means of the probe's other measures; NaN where it has none.
+        reversed: True if the facts were asked from object to subject.
+        unheard: reasons of facts without answers, by fact.
+        leads: name of the leading measure; empty for the win rate.
+    """
+
+    name: str
+    model: str
+    probe: str
+    sampling: str | None
+    facts: pd.DataFrame = field(compare=False, repr=False)
+    values: pd.DataFrame = field(compare=False, repr=False)
+    reversed: bool = False
+    unheard: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    leads: str = ""
+
+    @property
+    def direction(self) -> str:
+        """``forwards`` or ``backwards``."""
+        return "backwards" if self.reversed else "forwards"
+
+    def rows(self, facts: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the rows of some facts."""
+        rows: list[dict[str, Any]] = self.facts.loc[list(facts)].to_dict("records")
+        return rows
+
+
+def answers_of(result: Stored) -> AnsweredFacts:
+    """Return a result's answers by fact.
+
+    Raises:
+        KgprobeError: the result has no answers.
+    """
+    kind = result.kind
+    name, sampling = result.folder.name, None
+    if isinstance(result, Run):
+        name, sampling = result.name, str(result.properties["sampling"])
+    return read_answers(
+        name,
+        result.model,
+        kind.name,
+        sampling,
+        result.outcomes,
+        kind.values,
+        leads=kind.leads,
+        is_reversed=result.reversed,
+    )
+
+
+def collect_answers(results: Sequence[Stored]) -> tuple[list[AnsweredFacts], dict[str, str], str]:
+    """Return the answers of each result, names of relations by id, and a note on unshared facts (empty if none).
+
+    Raises:
+        KgprobeError: a result has no answers, or no fact is shared.
+    """
+    answered = [answers_of(result) for result in results]
+    return answered, _relation_names(results, answered), unshared_facts(results, answered)
+
+
+def _relation_names(results: Sequence[Stored], answered: Sequence[AnsweredFacts]) -> dict[str, str]:
+    """Return labels of the answered relations by id: from an open graph, else from findings next to the answers."""
+    from kgprobe.graph.names import relation_names
+    from kgprobe.results.finding import read_relation_names
+
+    names: dict[str, str] = {}
+    for result in results:
+        if result.graph is not None:
+            return relation_names(result.graph, set(pd.concat([own.facts["relation"] for own in answered])))
+        names |= read_relation_names(result.folder)
+    return names
+
+
+def read_answers(
+    name: str,
+    model: str,
+    probe: str,
+    sampling: str | None,
+    outcomes: Iterable[Outcome],
+    values_of: Callable[[Any], Mapping[str, float]],
+    *,
+    leads: str = "",
+    is_reversed: bool = False,
+) -> AnsweredFacts:
+    """Collect outcomes by fact.
+
+    Cost: one pass over the outcomes. Memory: the answered facts, with one question each.
+
+    Args:
+        values_of: returns the probe's other measures in an outcome's evidence.
+        leads: name of the leading measure; empty for the win rate.
+        is_reversed: True if the graph is reversed.
+
+    Raises:
+        KgprobeError: outcomes have no answers.
+    """
+    answered: dict[str, _FactAnswers] = {}
+    unheard: dict[str, str] = {}
+    for outcome in outcomes:
+        fact = outcome.fact.fact
+        if outcome.verdict.counts:
+            answered.setdefault(fact, _FactAnswers(outcome.fact.subject, outcome.relation)).add(outcome, values_of)
+        else:
+            unheard[fact] = outcome.reason or outcome.verdict.value
+    if not answered:
+        raise KgprobeError(f"{name!r} has no answers yet.")
+    ids = sorted(answered)
+    facts = pd.DataFrame([answered[fact].counts() for fact in ids], ids)
+    questions = [answered[fact].latest() for fact in ids]
+    facts[["question", "right_answer", "prediction"]] = pd.DataFrame(questions, ids, dtype=object)
+    values = pd.DataFrame([answered[fact].means() for fact in ids], ids)
+    answers = facts["right"] + facts["wrong"]
+    if (answers > 1).any():
+        values[RIGHT_SHARE] = facts["right"] / answers
+    silent = {fact: reason for fact, reason in unheard.items() if fact not in answered}
+    return AnsweredFacts(name, model, probe, sampling, facts, values, is_reversed, silent, leads)
+
+
+@dataclass(slots=True)
+class _FactAnswers:
+    """The answers to one fact.
+
+    Attributes:
+        chances: chance levels of its questions.
+        measured: the probe's other measures of each answer.
+        questions: the latest question, right answer and prediction that was answered right (True) and wrong (False).
+    """
+
+    subject: str
+    relation: str
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    chances: list[float] = field(default_factory=list)
+    measured: list[Mapping[str, float]] = field(default_factory=list)
+    questions: dict[bool, tuple[str, str, str | None]] = field(default_factory=dict)
+
+    def add(self, outcome: Outcome, values_of: Callable[[Any], Mapping[str, float]]) -> None:
+        """Count an answer."""
+        self.verdicts[outcome.verdict] += 1
+        evidence = outcome.evidence
+        if evidence is not None:
+            asked = evidence.question, evidence.right_answer, evidence.prediction
+            self.questions[outcome.verdict is Verdict.RIGHT] = asked
+            self.measured.append(values_of(evidence))
+            if evidence.chance is not None:
+                self.chances.append(evidence.chance)
+
+    @property
+    def right(self) -> int:
+        """Number of right answers; all others are wrong."""
+        return self.verdicts[Verdict.RIGHT]
+
+    @property
+    def wrong(self) -> int:
+        """Number of wrong answers."""
+        return self.verdicts.total() - self.right
+
+    def counts(self) -> dict[str, Any]:
+        """Return subject, relation, counts of answers, and the probability of winning the fact by guessing."""
+        return {
+            "subject": self.subject,
+            "relation": self.relation,
+            "right": self.right,
+            "wrong": self.wrong,
+            "refused": self.verdicts[Verdict.REFUSED],
+            "off_format": self.verdicts[Verdict.OFF_FORMAT],
+            "guessed": more_than_half(self.chances),
+        }
+
+    def latest(self) -> tuple[str, str, str | None]:
+        """Return question, right answer and prediction of the latest answer that agrees with the fact's verdict."""
+        return self.questions.get(self.right > self.wrong, ("", "", None))
+
+    def means(self) -> dict[str, Any]:
+        """Return the mean of each other measure."""
+        names = self.measured[0] if self.measured else ()
+        return {name: np.mean([values[name] for values in self.measured]) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedModel(ResultRow):
+    """One of the compared results.
+
+    Attributes:
+        label: its model, with its name where several results are of one model.
+        asked: number of facts that it has answered.
+        shared: number of facts that all have answered.
+        win_rate, zero_sense_rate, guessed: rates over the shared facts; None where there are none.
+    """
+
+    label: Annotated[str, Heading("model")]
+    name: str
+    model: str
+    probe: str
+    asked: Annotated[int, Heading("asked")]
+    shared: Annotated[int, Heading("shared")]
+    win_rate: Annotated[Share | None, Heading("win rate")] = None
+    zero_sense_rate: Annotated[Share | None, Heading("zero-sense rate")] = None
+    guessed: Annotated[float | None, Heading("by guessing", Percent)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedFacts:
+    """Several models over the facts that all of them have answered.
+
+    Attributes:
+        models: the results in the given order.
+        facts: ids of the facts that all have answered, sorted.
+        relations: ids of their relations.
+        known: True if a fact has more right answers than wrong ones, shape (models, facts).
+        values: other measures that all probes have, by name, shape (models, facts) each; NaN where a fact has none.
+        caveat: the facts that the rates refer to; shown with every rate.
+        leads: name of the leading measure; empty for the win rate.
+    """
+
+    models: Sequence[ComparedModel]
+    facts: Sequence[str]
+    relations: Sequence[str]
+    known: Bools
+    values: Mapping[str, Floats]
+    caveat: str
+    leads: str = ""
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the models."""
+        return [model.label for model in self.models]
+
+    @property
+    def best_first(self) -> list[ComparedModel]:
+        """The models by decreasing rate; in the given order if they share no facts."""
+        return sorted(self.models, key=lambda model: -model.win_rate.value if model.win_rate else 0)
+
+    def means_of(self, model: ComparedModel) -> dict[str, Share | float]:
+        """Return the means of a model's other measures; one that leads has an interval."""
+        place = self.labels.index(model.label)
+        means: dict[str, Share | float] = {}
+        for name, values in self.values.items():
+            measured = values[place][~np.isnan(values[place])]
+            if len(measured):
+                means[name] = mean_share(measured.tolist()) if name == self.leads else float(measured.mean())
+        return means
+
+    def table(self) -> Table:
+        """Return the rates of the models, the best first."""
+        rows = []
+        for model in self.best_first:
+            means = {name.replace("_", " "): mean for name, mean in self.means_of(model).items()}
+            rows.append(model.cells() | means)
+        return Table("models", "Side by side", rows, [self.caveat])
+
+
+def find_shared_facts(answered: Sequence[AnsweredFacts]) -> SharedFacts:
+    """Return several results over the facts that all of them have answered.
+
+    Args:
+        answered: at least one result, all on one graph, by any probes.
+    """
+    first = answered[0].facts
+    shared = sorted(set(first.index).intersection(*(result.facts.index for result in answered)))
+    models, known = [], []
+    for label, result in zip(labels_of(answered), answered, strict=True):
+        facts = result.facts.loc[shared]
+        known.append((facts["right"] > facts["wrong"]).to_numpy(bool))
+        model = (label, result.name, result.model, result.probe, len(result.facts), len(shared))
+        if shared:
+            rates = group_of("shared", facts)
+            models.append(ComparedModel(*model, rates.win_rate, rates.zero_sense_rate, rates.guessed))
+        else:
+            models.append(ComparedModel(*model))
+    values = _shared_values(answered, shared)
+    lead, *others = {result.leads for result in answered}
+    leads = lead if not others and lead in values else ""
+    relations = first.loc[shared, "relation"].tolist()
+    return SharedFacts(models, shared, relations, np.array(known), values, _caveat(answered, len(shared)), leads)
+
+
+def _shared_values(answered: Sequence[AnsweredFacts], shared: list[str]) -> dict[str, Floats]:
+    """Return the measures that all results have on these facts, shape (results, facts) each."""
+    frames = [result.values.loc[shared].dropna(axis="columns", how="all") for result in answered]
+    names = frames[0].columns
+    for frame in frames[1:]:
+        names = names[names.isin(frame.columns)]
+    return {str(name): np.array([frame[name] for frame in frames], dtype=np.float64) for name in names}
+
+
+def labels_of(answered: Sequence[AnsweredFacts]) -> list[str]:
+    """Return distinct names of results: the model, and where models repeat, direction, probe, name and number."""
+    models = [model_name(result.model) for result in answered]
+    if len({result.reversed for result in answered}) == 2:
+        models = [f"{model} {result.direction}" for model, result in zip(models, answered, strict=True)]
+    by_probe = [f"{model} by {result.probe}" for model, result in zip(models, answered, strict=True)]
+    labels = []
+    for model, probed, result in zip(models, by_probe, answered, strict=True):
+        if models.count(model) == 1:
+            labels.append(model)
+        elif by_probe.count(probed) == 1:
+            labels.append(probed)
+        else:
+            labels.append(f"{model} ({result.name})")
+    return [f"{label} #{place}" if labels.count(label) > 1 else label for place, label in enumerate(labels, start=1)]
+
+
+def _caveat(answered: Sequence[AnsweredFacts], shared: int) -> str:
+    if not shared:
+        return (
+            "No fact was asked of all of them, so their rates cannot be compared: each is over other facts. Measure"
+            " all models on the same facts: the same list, or the same seed."
+        )
+    text = f"Rates are over the {shared:,} facts that all of them were asked"
+    if any(caveat_of(result.sampling) for result in answered):
+        return f"{text}; these were asked because a model probably fails on them, and are not a sample of the graph."
+    return f"{text}."
+
+
+def unshared_facts(results: Sequence[Stored], answered: Sequence[AnsweredFacts]) -> str:
+    """Return the number of shared facts, and the reasons why each result lacks others; empty if all are shared.
+
+    Args:
+        results, answered: the results, and their answers in the same order.
+
+    Raises:
+        KgprobeError: no fact is shared.
+    """
+    relations = pd.concat([own.facts["relation"] for own in answered])
+    relations = relations[~relations.index.duplicated()].sort_index()
+    shared = set(relations.index).intersection(*(own.facts.index for own in answered))
+    reasons = []
+    for result, own, label in zip(results, answered, labels_of(answered), strict=True):
+        lacking = relations.drop(own.facts.index)
+        if len(lacking):
+            parts = _reasons_for_lacking(lacking, result, own, results)
+            reasons.append(f"{label} lacks {len(lacking):,}: {', '.join(parts)}.")
+    if not shared:
+        raise KgprobeError(
+            "The results share no fact, so that their rates cannot be compared."
+            f" {' '.join(reasons)} Measure all on the same facts: the same list, or the same seed."
+        )
+    if not reasons:
+        return ""
+    return f"Compared: {len(shared):,} of {counted(len(relations), 'fact')} with answers. {' '.join(reasons)}"
+
+
+def _reasons_for_lacking(
+    lacking: "pd.Series[str]", result: Stored, own: AnsweredFacts, results: Sequence[Stored]
+) -> Iterator[str]:
+    """Yield the number of lacking facts for each reason.
+
+    Args:
+        lacking: relations of the facts that the result lacks, by fact.
+    """
+    silent = [own.unheard[fact] for fact in lacking.index if fact in own.unheard]
+    if silent:
+        yield f"{len(silent):,} without an answer ({_most_frequent(silent)})"
+    rest = lacking[~lacking.index.isin(list(own.unheard))]
+    asked_relations = result.properties["relations"] if isinstance(result, Run) else result.config["relations"]
+    others = rest[~rest.isin(asked_relations)]
+    if len(others):
+        yield f"{len(others):,} of relations that it did not ask ({_most_frequent(others)})"
+    if len(rest) > len(others):
+        yield f"{len(rest) - len(others):,} {_why_undrawn(result, own, results)}"
+
+
+def _why_undrawn(result: Stored, own: AnsweredFacts, results: Sequence[Stored]) -> str:
+    """Return the reason why a result lacks facts of its own relations, as a phrase after their number."""
+    if isinstance(result, Run):
+        return "that its rounds did not choose"
+    chosen, seed = result.config["facts"], result.config["seed"]
+    if "sha256" in chosen:
+        return "that are not in its list of facts"
+    if any(other.config["seed"] != seed for other in results if isinstance(other, Measurement)):
+        return f"that its seed, {seed}, did not draw"
+    if chosen["limit"] is not None and len(own.facts) + len(own.unheard) >= chosen["limit"]:
+        return f"beyond its limit of {counted(chosen['limit'], 'fact')}"
+    return "that it has not asked yet, or that its graph did not have at its date"
+
+
+def _most_frequent(texts: Iterable[str]) -> str:
+    """Return the most frequent texts, each with its number."""
+    counts = Counter(texts)
+    listed = [f"{text}: {count:,}" for text, count in counts.most_common(_NAMED)]
+    if len(counts) > _NAMED:
+        listed.append(f"{len(counts) - _NAMED:,} more")
+    return "; ".join(listed)
+
+
+def refuse_repeated(argument: str, results: Sequence[Any]) -> None:
+    """Raise ArgumentError if the same result is given twice."""
+    folders = [result.folder.resolve() for result in results]
+    for folder in folders:
+        if folders.count(folder) > 1:
+            raise ArgumentError(argument, f"has the same result twice: {folder}.")
