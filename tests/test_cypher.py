@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from kgprobe.graph.queries import get_query, query_names
-from kgprobe.graph.statements import parameters_in
+from kgprobe.graph.queries import get_query, parameters_in, query_names
 from tests.cypher_linter import Linted, lint
 
 # True at a date, and over before it; X is whatever a query calls the fact.

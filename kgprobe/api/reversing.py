@@ -17,7 +17,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.reversal import Reversal, mark_reversal, reversal_of
-from kgprobe.graph.run_nodes import list_runs
+from kgprobe.graph.runs import list_runs
 from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import graph_state
 from kgprobe.options import make_options

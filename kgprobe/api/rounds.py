@@ -17,7 +17,7 @@ from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
-from kgprobe.graph.run_nodes import NO_RUN, find_run, list_runs
+from kgprobe.graph.runs import NO_RUN, find_run, list_runs
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import LocalOptions, short_name
 from kgprobe.options import make_options

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kgprobe.beliefs.belief_words import BeliefWord, belief_words
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.graph.client import Row
-from kgprobe.graph.messages import MESSAGE_BYTES, encoded_bytes
+from kgprobe.graph.driver import MESSAGE_BYTES, encoded_bytes
 from kgprobe.stats.proportions import at_least
 
 Floats = NDArray[np.float64]

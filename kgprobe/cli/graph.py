@@ -178,11 +178,9 @@ def query(
     kgprobe graph query explore/around --param entity=France --json
     kgprobe graph query - < query.cypher
     """  # noqa: D301
-    from kgprobe.graph.empty_answers import why_empty
-    from kgprobe.graph.named_parameters import resolve_parameters
+    from kgprobe.graph.explore import resolve_parameters, why_empty
     from kgprobe.graph.parameters import complete_parameters, parse_parameters
-    from kgprobe.graph.queries import QueryError, explore_names, get_query
-    from kgprobe.graph.statements import parameters_in
+    from kgprobe.graph.queries import QueryError, explore_names, get_query, parameters_in
     from kgprobe.progress import waiting
     from kgprobe.servers.opening import open_graph
 

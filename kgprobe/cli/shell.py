@@ -14,13 +14,11 @@ from kgprobe.cli.completion import completer_of, vocabulary_of
 from kgprobe.errors import KgprobeError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
-from kgprobe.graph.empty_answers import why_empty
-from kgprobe.graph.named_parameters import resolve_parameters
+from kgprobe.graph.explore import resolve_parameters, why_empty
 from kgprobe.graph.parameters import complete_parameters, parse_assignment, parse_map, parse_parameters
 from kgprobe.graph.plans import QueryPlan, asks_for_plan, plan_of
-from kgprobe.graph.queries import Query, explore_names, get_query
-from kgprobe.graph.statements import parameters_in, split_statements
-from kgprobe.graph.values import cell
+from kgprobe.graph.queries import Query, explore_names, get_query, parameters_in, split_statements
+from kgprobe.graph.rows import cell
 from kgprobe.progress import waiting
 from kgprobe.report.plans import plan_shown
 from kgprobe.report.rows import table

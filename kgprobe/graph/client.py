@@ -13,14 +13,11 @@ from neo4j import READ_ACCESS, WRITE_ACCESS, ManagedTransaction, Record, Result,
 from neo4j.exceptions import ConstraintError
 
 from kgprobe.errors import KgprobeError
-from kgprobe.graph.driver import answers, explained, make_driver
+from kgprobe.graph.driver import MESSAGE_BYTES, answers, encoded_bytes, explained, make_driver, showing_the_place
 from kgprobe.graph.endpoint import Endpoint
-from kgprobe.graph.messages import MESSAGE_BYTES, encoded_bytes
 from kgprobe.graph.parameters import complete_parameters
-from kgprobe.graph.places import showing_the_place
-from kgprobe.graph.queries import find_query, get_query
+from kgprobe.graph.queries import find_query, get_query, refuse_deep_nesting
 from kgprobe.graph.rows import Rows
-from kgprobe.graph.statements import refuse_deep_nesting
 from kgprobe.graph.watchdog import Watchdog
 
 Row = dict[str, Any]
@@ -135,8 +132,7 @@ class Graph:
         All rows are held in memory.
         """
         # Imported here because these modules import this one.
-        from kgprobe.graph.empty_answers import why_empty
-        from kgprobe.graph.named_parameters import resolve_parameters
+        from kgprobe.graph.explore import resolve_parameters, why_empty
 
         statement = find_query(query)
         resolved = resolve_parameters(self, statement, complete_parameters(statement, parameters))

@@ -8,10 +8,9 @@ from itertools import islice
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
-from kgprobe.graph.digest import Digest, digest_of
-from kgprobe.graph.messages import MESSAGE_BYTES, encoded_bytes
+from kgprobe.graph.driver import MESSAGE_BYTES, encoded_bytes
 from kgprobe.graph.schema import apply_schema
-from kgprobe.graph.state import graph_state
+from kgprobe.graph.state import Digest, digest_of, graph_state
 
 _STAGES = ("nodes", "relationships")
 # Queries that write nodes, by their labels.

@@ -1,7 +1,8 @@
 """Load relations, entities and facts into the graph: in batches, idempotent, resumable, in bounded memory.
 
 Each batch is one transaction that also advances the ``Load`` node, so that a killed load continues where it was
-interrupted. While the engine writes a batch, the next one is read and converted to rows.
+interrupted. While the engine writes a batch, the next one is read and converted to rows. At the end, facts get the
+labels of their relations, which Neo4j Browser shows as captions of edges.
 """
 
 import gc
@@ -14,10 +15,9 @@ from functools import partial
 from typing import NamedTuple
 
 from kgprobe.errors import KgprobeError
-from kgprobe.graph.client import Graph, Transaction
+from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.record_batches import STAGES, RecordBatch, prefetched, problem_message, read_batches
 from kgprobe.graph.record_rows import Problem, entity_rows, fact_rows, relation_rows
-from kgprobe.graph.relabelling import relabel
 from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.write import WrittenBatch, write_entities, write_facts, write_relations
 from kgprobe.records import Placed, Rejected
@@ -176,3 +176,37 @@ def _write_batch(
     if strict and written.problems:
         raise KgprobeError(problem_message(written.problems[0], source))
     return written
+
+
+_FACTS_AT_ONCE = 5_000
+
+
+def relabel(graph: Graph) -> dict[str, str]:
+    """Update the facts of relations whose label has changed since the facts were written.
+
+    A relation is marked until all its facts have its label; the next call continues an interrupted update.
+
+    Cost: the relations; for a marked one, the facts at its objects and at the subjects of changed facts.
+
+    Returns:
+        The labels of all relations, by id.
+    """
+    relations = graph.read("load/relation_labels")
+    for relation in relations:
+        if relation["relabel"]:
+            facts = graph.stream("load/mislabelled_facts", relation=relation["id"])
+            for rows in _rows_by_subject(facts):
+                graph.write("load/relabelled_facts", label=relation["label"], rows=rows)
+            graph.write("load/relabelled", relation=relation["id"])
+    return {relation["id"]: relation["label"] for relation in relations}
+
+
+def _rows_by_subject(facts: Iterable[Row]) -> Iterable[list[Row]]:
+    subjects: dict[str, dict[str, bool]] = {}
+    for number, fact in enumerate(facts, start=1):
+        subjects.setdefault(fact["subject"], {})[fact["fact"]] = True
+        if number % _FACTS_AT_ONCE == 0:
+            yield [{"subject": subject, "facts": ids} for subject, ids in subjects.items()]
+            subjects.clear()
+    if subjects:
+        yield [{"subject": subject, "facts": ids} for subject, ids in subjects.items()]

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
-from kgprobe.graph.messages import MESSAGE_BYTES, encoded_bytes
+from kgprobe.graph.driver import MESSAGE_BYTES, encoded_bytes
 from kgprobe.graph.record_rows import Problem, distinct
 from kgprobe.records import Placed, Rejected
 from kgprobe.sanitize import visible

@@ -1,13 +1,96 @@
-"""The result of a query in Python."""
+"""The result of a query in Python, and its values as JSON and as text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.graph.values import cell, plain
+from neo4j.graph import Node, Path, Relationship
+from neo4j.spatial import Point
+from neo4j.time import Date, DateTime, Duration, Time
+
+from kgprobe.sanitize import visible
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def plain(value: Any) -> Any:
+    """Return a value of the graph as a JSON value.
+
+    Nodes become ``{labels, properties}``, relationships ``{type, start, end, properties}`` with the ``id`` properties
+    of their ends if the row contains them, paths ``{nodes, relationships}``, dates and times ISO 8601 text.
+    """
+    match value:
+        case Node():
+            return {"labels": sorted(value.labels), "properties": plain(dict(value.items()))}
+        case Relationship():
+            ends = {"start": value.start_node, "end": value.end_node}
+            return {
+                "type": value.type,
+                **{end: node.get("id") if node is not None else None for end, node in ends.items()},
+                "properties": plain(dict(value.items())),
+            }
+        case Path():
+            return {"nodes": plain(list(value.nodes)), "relationships": plain(list(value.relationships))}
+        case Date() | DateTime() | Time() | Duration():
+            return value.iso_format()
+        case Point():
+            return {"srid": value.srid, "coordinates": list(value)}
+        case dict():
+            return {key: plain(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [plain(inner) for inner in value]
+        case _:
+            return value
+
+
+def cell(value: Any) -> str:
+    """Return a value of the graph as one line of text, similar to Cypher."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return visible(value)
+        case Node() | Relationship() | Path():
+            return _entity(value)
+        case list() | tuple():
+            return f"[{', '.join(map(_inner, value))}]"
+        case dict():
+            return "{" + ", ".join(f"{visible(key)}: {_inner(inner)}" for key, inner in value.items()) + "}"
+        case float():
+            return format(value, "g" if abs(value) < 1e15 else "")
+        case int():
+            return str(value).lower()
+        case _:
+            return visible(str(plain(value)))
+
+
+def _entity(value: Node | Relationship | Path) -> str:
+    if isinstance(value, Path):
+        return _path(value)
+    if isinstance(value, Relationship):
+        return f"[:{value.type}{_properties(value)}]"
+    labels = "".join(f":{label}" for label in sorted(value.labels))
+    return f"({labels}{_properties(value)})"
+
+
+def _path(path: Path) -> str:
+    shown = [cell(path.nodes[0])]
+    for before, relationship, after in zip(path.nodes, path.relationships, path.nodes[1:], strict=False):
+        ends = ("-", "->") if relationship.start_node == before else ("<-", "-")
+        shown += [ends[0], cell(relationship), ends[1], cell(after)]
+    return "".join(shown)
+
+
+def _properties(entity: Node | Relationship) -> str:
+    return f" {cell(dict(entity.items()))}" if len(entity) else ""
+
+
+def _inner(value: Any) -> str:
+    if isinstance(value, str):
+        return '"' + visible(value).replace('"', '\\"') + '"'
+    return "null" if value is None else cell(value)
+
 
 # Printed rows, and characters of a cell.
 _SHOWN = 20
@@ -64,7 +147,7 @@ class Rows:
         0       1       1
         1       2       4
 
-        Nodes, relationships and dates are converted to JSON values by :func:`~kgprobe.graph.values.plain`.
+        Nodes, relationships and dates are converted to JSON values by :func:`~kgprobe.graph.rows.plain`.
         ``attrs["note"]`` is :attr:`note`.
         """
         import pandas as pd

@@ -1,10 +1,102 @@
-"""The state of a graph, to detect outdated data that were derived from it."""
+"""The state of a graph, to detect outdated data that were derived from it, and digests of its content.
+
+Digests are equal for equal graphs on any engine and in any order.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
-from kgprobe.graph.client import Graph
+from kgprobe.graph.client import Graph, Row
 
 
 def graph_state(graph: Graph) -> str:
     """Return a JSON text that identifies the graph and the data loaded into it."""
     return msgspec.json.encode(graph.read("load/state")[0], order="sorted").decode()
+
+
+_encode = msgspec.json.Encoder(order="sorted", enc_hook=str).encode
+_BITS = 128
+
+# Rows between two reports of progress.
+_AT_ONCE = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class KindDigest:
+    """Digest of all nodes with the same labels, or of all relationships of a type.
+
+    Attributes:
+        count: their number.
+        total: sum of their hashes modulo 2^128. It does not depend on the order, and equal nodes do not cancel out.
+    """
+
+    count: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """Digest of a graph.
+
+    Attributes:
+        kinds: digests by labels, such as ``:Entity:Type``, and by type, such as ``-FACT->``; sorted.
+        left_out: numbers of excluded nodes and relationships, by kind; sorted.
+    """
+
+    kinds: dict[str, KindDigest]
+    left_out: dict[str, int] = field(default_factory=dict, compare=False)
+
+    def differences(self, other: "Digest") -> list[str]:
+        """Return a text for each kind that differs; none for equal graphs."""
+        nothing = KindDigest(0, 0)
+        differences = []
+        for kind in sorted({*self.kinds, *other.kinds}):
+            here, there = self.kinds.get(kind, nothing), other.kinds.get(kind, nothing)
+            if here.count != there.count:
+                differences.append(f"{kind}: {here.count:,} here, {there.count:,} there")
+            elif here != there:
+                differences.append(f"{kind}: {here.count:,} in both, with other properties")
+        return differences
+
+
+def digest_of(
+    graph: Graph,
+    on_progress: Callable[[int], None] = lambda done: None,
+    includes: Callable[[Row], bool] = lambda row: True,
+) -> Digest:
+    """Return the digest of a graph.
+
+    Cost: one walk through all nodes and relationships; memory: a number for each kind.
+
+    Args:
+        on_progress: called regularly with the number of nodes and relationships read since the last call.
+        includes: returns True if a row of ``copy/nodes`` or ``copy/relationships`` counts.
+    """
+    left_out: Counter[str] = Counter()
+    counts: dict[str, int] = {}
+    totals: dict[str, int] = {}
+    for number, (kind, content, row) in enumerate(_items(graph), start=1):
+        if number % _AT_ONCE == 0:
+            on_progress(_AT_ONCE)
+        if not includes(row):
+            left_out[kind] += 1
+            continue
+        hashed = int.from_bytes(hashlib.blake2b(_encode(content), digest_size=_BITS // 8).digest(), "big")
+        counts[kind] = counts.get(kind, 0) + 1
+        totals[kind] = (totals.get(kind, 0) + hashed) % (1 << _BITS)
+    kinds = {kind: KindDigest(counts[kind], totals[kind]) for kind in sorted(counts)}
+    return Digest(kinds, dict(sorted(left_out.items())))
+
+
+def _items(graph: Graph) -> Iterator[tuple[str, Any, Row]]:
+    """Yield kind, hashed content and row of each node and relationship."""
+    for row in graph.stream("copy/nodes"):
+        yield "".join(f":{label}" for label in sorted(row["labels"])), row["properties"], row
+    for row in graph.stream("copy/relationships"):
+        ends = [sorted(row["from_labels"]), row["from"], sorted(row["to_labels"]), row["to"]]
+        yield f"-{row['type']}->", [ends, row["properties"]], row

@@ -10,9 +10,8 @@ from kgprobe.arguments import several, whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph, Row
-from kgprobe.graph.fact_beliefs import FactBelief, read_beliefs
 from kgprobe.graph.names import entity_ids, relation_ids
-from kgprobe.graph.run_nodes import find_run
+from kgprobe.graph.runs import FactBelief, find_run, read_beliefs
 from kgprobe.records import Entity, Fact
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class Subgraph:
 
         Columns: fact, subject, subject_label, relation, relation_label, object, object_label, start, end, rank; a
         missing label is empty, a missing bound None. With a run also the fields of
-        :class:`~kgprobe.graph.fact_beliefs.FactBelief`, None for facts without a belief. ``attrs["note"]`` is
+        :class:`~kgprobe.graph.runs.FactBelief`, None for facts without a belief. ``attrs["note"]`` is
         :attr:`note`.
         """
         import pandas as pd
@@ -109,7 +108,7 @@ class Subgraph:
 
         Nodes are entity ids, and keys of edges are fact ids. Attributes are the fields of
         :class:`~kgprobe.records.Entity` and :class:`~kgprobe.records.Fact`, and ``relation_label``; on edges also those
-        of :class:`~kgprobe.graph.fact_beliefs.FactBelief`, if the run has a belief. Attributes that are None are left
+        of :class:`~kgprobe.graph.runs.FactBelief`, if the run has a belief. Attributes that are None are left
         out. Attributes of the graph are ``run`` and ``note``, which is :attr:`note`.
         """
         import networkx as nx

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from kgprobe.graph.values import cell
+from kgprobe.graph.rows import cell
 from kgprobe.stats.proportions import Mean, Percent, Points, Share
 from kgprobe.tables import Table
 

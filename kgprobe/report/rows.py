@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kgprobe.graph.client import Row
-from kgprobe.graph.values import cell, plain
+from kgprobe.graph.rows import cell, plain
 from kgprobe.sanitize import spreadsheet_cell, visible
 
 # A column narrower than this is unreadable for long cells; and the width of its borders.

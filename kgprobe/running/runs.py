@@ -20,7 +20,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.reversal import reversal_of
-from kgprobe.graph.run_nodes import find_run
+from kgprobe.graph.runs import find_run
 from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Probe

@@ -22,8 +22,8 @@ from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
-from kgprobe.graph.fact_beliefs import read_beliefs
 from kgprobe.graph.ingest import load
+from kgprobe.graph.runs import read_beliefs
 from kgprobe.probes.distractors.curves import curve_tables
 from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance, unaskable
 from kgprobe.probes.questions.evidence import QuestionEvidence, RightAnswer

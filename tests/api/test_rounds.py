@@ -8,7 +8,7 @@ import kgprobe
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
-from kgprobe.graph.fact_beliefs import read_beliefs
+from kgprobe.graph.runs import read_beliefs
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.running.callbacks import Callbacks, Stop

@@ -14,8 +14,8 @@ from kgprobe.beliefs.register import LEARNERS
 from kgprobe.beliefs.summary import belief_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
+from kgprobe.graph.driver import encoded_bytes
 from kgprobe.graph.ingest import load
-from kgprobe.graph.messages import encoded_bytes
 from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance
 from kgprobe.records import Fact
 from kgprobe.running.learner import Applied

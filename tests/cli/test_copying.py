@@ -8,8 +8,8 @@ import pytest
 
 from kgprobe.cli.copying import _show
 from kgprobe.graph.copying import Copied
-from kgprobe.graph.digest import Digest, KindDigest
 from kgprobe.graph.endpoint import Endpoint
+from kgprobe.graph.state import Digest, KindDigest
 from tests.cli.inprocess import run as kgprobe
 from tests.conftest import require_engine
 

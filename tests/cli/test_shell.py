@@ -22,10 +22,8 @@ from kgprobe.cli.shell import HELP, is_complete, pieces
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
-from kgprobe.graph.literals import parse_literal
-from kgprobe.graph.parameters import parse_assignment, parse_map, parse_parameters
-from kgprobe.graph.queries import QueryError
-from kgprobe.graph.statements import parameters_in, split_statements
+from kgprobe.graph.parameters import parse_assignment, parse_literal, parse_map, parse_parameters
+from kgprobe.graph.queries import QueryError, parameters_in, split_statements
 from tests.cli.inprocess import run as kgprobe
 from tests.servers.servers import clean_environment
 from tests.servers.shared import environment_of

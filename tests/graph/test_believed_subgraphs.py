@@ -6,8 +6,8 @@ import pytest
 
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph
-from kgprobe.graph.fact_beliefs import FactBelief
 from kgprobe.graph.ingest import load
+from kgprobe.graph.runs import FactBelief
 from kgprobe.graph.subgraphs import facts_of, neighbourhood
 from kgprobe.records import Entity, Fact, Relation
 from tests.api.test_painting import begin, believe

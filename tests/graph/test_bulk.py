@@ -20,12 +20,12 @@ from kgprobe.api.loading import load_source
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph import ingest, record_batches
 from kgprobe.graph.bulk.converting import convert
-from kgprobe.graph.bulk.csv_text import columns_of, optional
 from kgprobe.graph.bulk.id_table import IdTable
+from kgprobe.graph.bulk.row_files import columns_of, optional
 from kgprobe.graph.bulk.sorted_runs import SortedRuns
 from kgprobe.graph.client import Graph
-from kgprobe.graph.digest import digest_of
 from kgprobe.graph.endpoint import Endpoint
+from kgprobe.graph.state import digest_of
 from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.servers.folder import Folder, Import
 from kgprobe.servers.processes import key_of

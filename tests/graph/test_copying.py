@@ -10,9 +10,9 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph import copying
 from kgprobe.graph.client import Graph, Transaction
 from kgprobe.graph.copying import copy_graph
-from kgprobe.graph.digest import digest_of
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
+from kgprobe.graph.state import digest_of
 from kgprobe.records import Relation
 from tests.api.test_painting import begin, believe
 from tests.conftest import require_engine

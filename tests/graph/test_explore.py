@@ -10,8 +10,7 @@ from scipy import stats
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.parameters import complete_parameters, default_parameters, parse_map
-from kgprobe.graph.queries import explore_names, get_query
-from kgprobe.graph.statements import parameters_in
+from kgprobe.graph.queries import explore_names, get_query, parameters_in
 
 
 def test_ready(graph: Graph) -> None:

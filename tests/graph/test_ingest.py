@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from neo4j.exceptions import TransientError
 
 from kgprobe.errors import KgprobeError
-from kgprobe.graph import derive, driver, ingest, record_batches, relabelling
+from kgprobe.graph import derive, driver, ingest, record_batches
 from kgprobe.graph.client import Graph, Transaction
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.servers.folder import Folder
@@ -552,7 +552,7 @@ CALLED = "MATCH ()-[f:FACT]->() RETURN DISTINCT f.relation, f.relation_label ORD
 
 @pytest.mark.usefixtures("batches")
 def test_facts_carry_what_their_relation_is_called(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relabelling, "_FACTS_AT_ONCE", 2)
+    monkeypatch.setattr(ingest, "_FACTS_AT_ONCE", 2)
     ingest.load(graph, small(relation_records=[Relation("P36", "capital")]))
     assert rows(graph, CALLED) == [("P36", "capital"), ("P47", "P47")]
     labelled = [Relation("P36", "seat of government"), Relation("P47", "borders")]
@@ -568,7 +568,7 @@ def test_facts_carry_what_their_relation_is_called(graph: Graph, monkeypatch: py
 def test_relabelling_that_was_interrupted_goes_on_with_the_next_load(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relabelling, "_FACTS_AT_ONCE", 1)
+    monkeypatch.setattr(ingest, "_FACTS_AT_ONCE", 1)
     ingest.load(graph, small())
     write = Graph.write
     written: list[str] = []

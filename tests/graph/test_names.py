@@ -4,11 +4,10 @@ import pytest
 
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph
+from kgprobe.graph.explore import names_in
 from kgprobe.graph.ingest import load
-from kgprobe.graph.named_parameters import names_in
 from kgprobe.graph.names import entity_ids, relation_ids
-from kgprobe.graph.queries import explore_names, get_query
-from kgprobe.graph.statements import parameters_in
+from kgprobe.graph.queries import explore_names, get_query, parameters_in
 from kgprobe.records import Entity, Fact, Relation
 from tests.written_source import WrittenSource
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
-from kgprobe.graph.places import with_place
+from kgprobe.graph.driver import with_place
 from tests.cli.inprocess import run as kgprobe
 
 # A statement with a mistake, the part of it that is shown, and the line and column of the mistake.

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kgprobe.graph.client import Graph
-from kgprobe.graph.values import cell, plain
+from kgprobe.graph.rows import cell, plain
 from kgprobe.report.rows import json_lines, table, write_csv
 from kgprobe.sanitize import visible
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from kgprobe.errors import KgprobeError
-from kgprobe.graph.bulk.csv_text import ARRAY_DELIMITER_NAME
+from kgprobe.graph.bulk.row_files import ARRAY_DELIMITER_NAME
 
 _MANIFEST = "bulk.json"
 EXTRA_ENTITIES, EXTRA_RELATIONS = "entities.jsonl", "relations.jsonl"

@@ -12,10 +12,9 @@ import msgspec
 from kgprobe.errors import KgprobeError
 from kgprobe.files import appearing
 from kgprobe.graph.bulk.bulk_files import EXTRA_ENTITIES, EXTRA_RELATIONS, BulkCounts, BulkFiles
-from kgprobe.graph.bulk.csv_text import quoted
 from kgprobe.graph.bulk.entity_files import EntityFiles, NodeTable
 from kgprobe.graph.bulk.fact_files import FactFiles, Relations
-from kgprobe.graph.bulk.row_files import RowFiles
+from kgprobe.graph.bulk.row_files import RowFiles, quoted
 from kgprobe.graph.ingest import IMPORTED, LoadCounts, collecting_rarely
 from kgprobe.graph.record_batches import RecordBatch, problem_message, read_batches
 from kgprobe.graph.record_rows import Problem, entity_rows, relation_rows

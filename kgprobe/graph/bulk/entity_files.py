@@ -15,9 +15,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.graph.bulk.csv_text import ARRAY_DELIMITER, array, array_fits, columns_of, decimal, optional, quoted
 from kgprobe.graph.bulk.id_table import IdTable, hash_bytes, hashes_of, order_of
-from kgprobe.graph.bulk.row_files import RowFiles
+from kgprobe.graph.bulk.row_files import (
+    ARRAY_DELIMITER,
+    RowFiles,
+    array,
+    array_fits,
+    columns_of,
+    decimal,
+    optional,
+    quoted,
+)
 from kgprobe.graph.client import Row
 from kgprobe.graph.record_rows import EntityRows, Problem, duplicate
 from kgprobe.records import Entity, Placed

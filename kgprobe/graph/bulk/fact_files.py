@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
-from kgprobe.graph.bulk.csv_text import columns_of, optional, quoted
 from kgprobe.graph.bulk.entity_files import NodeTable
-from kgprobe.graph.bulk.row_files import RowFiles
+from kgprobe.graph.bulk.row_files import RowFiles, columns_of, optional, quoted
 from kgprobe.graph.bulk.sorted_runs import SortedRuns
 from kgprobe.graph.record_rows import Problem, absent, duplicate, fact_row
 from kgprobe.records import Fact, Placed

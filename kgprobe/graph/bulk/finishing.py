@@ -9,8 +9,8 @@ import msgspec
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.bulk.bulk_files import EXTRA_ENTITIES, EXTRA_RELATIONS, BulkFiles, read_bulk_files
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.driver import MESSAGE_BYTES
 from kgprobe.graph.ingest import IMPORTED
-from kgprobe.graph.messages import MESSAGE_BYTES
 from kgprobe.graph.schema import apply_schema
 
 _INDEX_SECONDS = 3600

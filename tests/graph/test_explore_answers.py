@@ -4,7 +4,7 @@ import pytest
 
 from kgprobe.api.rounds import runs
 from kgprobe.graph.client import Graph
-from kgprobe.graph.run_nodes import NO_RUN
+from kgprobe.graph.runs import NO_RUN
 from kgprobe.graph.subgraphs import facts_of
 
 NOT_PAINTED = "Nothing is painted; `kgprobe beliefs paint` draws the beliefs of a run."
