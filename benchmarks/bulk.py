@@ -21,9 +21,9 @@ import click
 import numpy as np
 
 from benchmarks.report import Report, Row, show, versions_of
-from kgprobe.api.bulk_loading import load_bulk_source, write_bulk_source
-from kgprobe.api.loading import LoadProgress
 from kgprobe.cli.options import json_option, seed_option
+from kgprobe.graph.loading import LoadProgress
+from kgprobe.servers.bulk_loading import load_bulk_source, write_bulk_source
 from kgprobe.servers.opening import open_graph
 from kgprobe.servers.signals import ending_in_order
 from kgprobe.sources.contract import open_source

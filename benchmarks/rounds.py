@@ -18,7 +18,6 @@ import numpy as np
 
 from benchmarks.report import Report, Row, show, versions_of
 from benchmarks.synthetic import SyntheticSource
-from kgprobe.api.bulk_loading import load_bulk_source
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -29,6 +28,7 @@ from kgprobe.running.runs import Plan, begin_run
 from kgprobe.sampling.distractors import RandomDistractors
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
+from kgprobe.servers.bulk_loading import load_bulk_source
 from kgprobe.servers.opening import open_graph
 from kgprobe.servers.signals import ending_in_order
 

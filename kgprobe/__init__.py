@@ -11,209 +11,94 @@
 docs/library.md goes on from here. Nothing heavy is imported before it is used.
 """
 
+import ast
 import importlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+# The public names. Type checkers and editors read these imports; so does _public_names, which makes them lazy.
 if TYPE_CHECKING:
-    from kgprobe.api.bulk_loading import finish_bulk, import_command, load_bulk, write_bulk
-    from kgprobe.api.comparing import check_forgetting, compare, compare_runs, find_gap, open_result
-    from kgprobe.api.datasets import build_dataset, export_dataset, open_dataset, probe_dataset
-    from kgprobe.api.demo import run_demo
-    from kgprobe.api.example_studies import study_examples, study_noisy_examples, study_prompting
-    from kgprobe.api.graph_pictures import draw_graph
-    from kgprobe.api.graph_rates import estimate_rates
-    from kgprobe.api.judging import evaluate_judge, judge_graph, judged_graph, open_judge, train_judge
-    from kgprobe.api.kept_results import kept_results
-    from kgprobe.api.loading import load, propose_mapping
-    from kgprobe.api.measure_studies import study_calibration, study_robustness
-    from kgprobe.api.measuring import measure, open_measurement
-    from kgprobe.api.painting import clear_paint, paint_beliefs
-    from kgprobe.api.reports import make_report
-    from kgprobe.api.reversing import reverse_graph
-    from kgprobe.api.rounds import forget_run, open_run, resume_rounds, run_rounds, runs
-    from kgprobe.api.samples import sample_distractors, sample_facts, sample_negatives, sample_questions
-    from kgprobe.api.sampling_study import study_sampling
-    from kgprobe.api.statement_samples import sample_statements
-    from kgprobe.api.studies import study_distractor_count, study_scaling, study_sentences, study_strategies
-    from kgprobe.api.templates import check_templates, convert_patterns, list_templates, write_templates
-    from kgprobe.api.training import TrainerCallback
-    from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-    from kgprobe.graph.copying import copy_graph
-    from kgprobe.graph.reversal import reversal_of
-    from kgprobe.graph.subgraphs import facts_of, neighbourhood
-    from kgprobe.models.model import Models, load_model, wrap_model
-    from kgprobe.servers.opening import open_graph
+    from kgprobe.api.comparing import check_forgetting as check_forgetting
+    from kgprobe.api.comparing import compare as compare
+    from kgprobe.api.comparing import compare_runs as compare_runs
+    from kgprobe.api.comparing import find_gap as find_gap
+    from kgprobe.api.comparing import open_result as open_result
+    from kgprobe.api.datasets import build_dataset as build_dataset
+    from kgprobe.api.datasets import export_dataset as export_dataset
+    from kgprobe.api.datasets import open_dataset as open_dataset
+    from kgprobe.api.datasets import probe_dataset as probe_dataset
+    from kgprobe.api.demo import run_demo as run_demo
+    from kgprobe.api.example_studies import study_examples as study_examples
+    from kgprobe.api.example_studies import study_noisy_examples as study_noisy_examples
+    from kgprobe.api.example_studies import study_prompting as study_prompting
+    from kgprobe.api.graph_rates import estimate_rates as estimate_rates
+    from kgprobe.api.graphs import draw_graph as draw_graph
+    from kgprobe.api.graphs import paint_beliefs as paint_beliefs
+    from kgprobe.api.graphs import reverse_graph as reverse_graph
+    from kgprobe.api.judging import evaluate_judge as evaluate_judge
+    from kgprobe.api.judging import judge_graph as judge_graph
+    from kgprobe.api.judging import judged_graph as judged_graph
+    from kgprobe.api.judging import open_judge as open_judge
+    from kgprobe.api.judging import train_judge as train_judge
+    from kgprobe.api.kept_results import kept_results as kept_results
+    from kgprobe.api.loading import finish_bulk as finish_bulk
+    from kgprobe.api.loading import import_command as import_command
+    from kgprobe.api.loading import load as load
+    from kgprobe.api.loading import load_bulk as load_bulk
+    from kgprobe.api.loading import propose_mapping as propose_mapping
+    from kgprobe.api.loading import write_bulk as write_bulk
+    from kgprobe.api.measure_studies import study_calibration as study_calibration
+    from kgprobe.api.measure_studies import study_robustness as study_robustness
+    from kgprobe.api.measuring import measure as measure
+    from kgprobe.api.measuring import open_measurement as open_measurement
+    from kgprobe.api.reports import make_report as make_report
+    from kgprobe.api.rounds import forget_run as forget_run
+    from kgprobe.api.rounds import open_run as open_run
+    from kgprobe.api.rounds import resume_rounds as resume_rounds
+    from kgprobe.api.rounds import run_rounds as run_rounds
+    from kgprobe.api.rounds import runs as runs
+    from kgprobe.api.sampling import sample_distractors as sample_distractors
+    from kgprobe.api.sampling import sample_facts as sample_facts
+    from kgprobe.api.sampling import sample_negatives as sample_negatives
+    from kgprobe.api.sampling import sample_questions as sample_questions
+    from kgprobe.api.sampling import sample_statements as sample_statements
+    from kgprobe.api.sampling_study import study_sampling as study_sampling
+    from kgprobe.api.studies import study_distractor_count as study_distractor_count
+    from kgprobe.api.studies import study_scaling as study_scaling
+    from kgprobe.api.studies import study_sentences as study_sentences
+    from kgprobe.api.studies import study_strategies as study_strategies
+    from kgprobe.api.templates import check_templates as check_templates
+    from kgprobe.api.templates import convert_patterns as convert_patterns
+    from kgprobe.api.templates import list_templates as list_templates
+    from kgprobe.api.templates import write_templates as write_templates
+    from kgprobe.beliefs.painting import clear_paint as clear_paint
+    from kgprobe.errors import ArgumentError as ArgumentError
+    from kgprobe.errors import KgprobeError as KgprobeError
+    from kgprobe.errors import UnknownNameError as UnknownNameError
+    from kgprobe.graph.copying import copy_graph as copy_graph
+    from kgprobe.graph.reversal import reversal_of as reversal_of
+    from kgprobe.graph.subgraphs import facts_of as facts_of
+    from kgprobe.graph.subgraphs import neighbourhood as neighbourhood
+    from kgprobe.models.model import Models as Models
+    from kgprobe.models.model import load_model as load_model
+    from kgprobe.models.model import wrap_model as wrap_model
+    from kgprobe.running.training import TrainerCallback as TrainerCallback
+    from kgprobe.servers.opening import open_graph as open_graph
 
-# What the package gives at its door, and the modules that it comes from.
-_DOOR = {
-    "kgprobe.errors": (
-        "ArgumentError",
-        "KgprobeError",
-        "UnknownNameError",
-    ),
-    "kgprobe.graph.copying": ("copy_graph",),
-    "kgprobe.graph.reversal": ("reversal_of",),
-    "kgprobe.graph.subgraphs": (
-        "facts_of",
-        "neighbourhood",
-    ),
-    "kgprobe.api.bulk_loading": (
-        "finish_bulk",
-        "import_command",
-        "load_bulk",
-        "write_bulk",
-    ),
-    "kgprobe.api.comparing": (
-        "check_forgetting",
-        "compare",
-        "compare_runs",
-        "find_gap",
-        "open_result",
-    ),
-    "kgprobe.api.datasets": (
-        "build_dataset",
-        "export_dataset",
-        "open_dataset",
-        "probe_dataset",
-    ),
-    "kgprobe.api.demo": ("run_demo",),
-    "kgprobe.api.example_studies": (
-        "study_examples",
-        "study_noisy_examples",
-        "study_prompting",
-    ),
-    "kgprobe.api.graph_pictures": ("draw_graph",),
-    "kgprobe.api.graph_rates": ("estimate_rates",),
-    "kgprobe.api.judging": (
-        "evaluate_judge",
-        "judge_graph",
-        "judged_graph",
-        "open_judge",
-        "train_judge",
-    ),
-    "kgprobe.api.kept_results": ("kept_results",),
-    "kgprobe.api.loading": ("load", "propose_mapping"),
-    "kgprobe.api.measure_studies": (
-        "study_calibration",
-        "study_robustness",
-    ),
-    "kgprobe.api.measuring": (
-        "measure",
-        "open_measurement",
-    ),
-    "kgprobe.api.painting": (
-        "clear_paint",
-        "paint_beliefs",
-    ),
-    "kgprobe.api.reports": ("make_report",),
-    "kgprobe.api.reversing": ("reverse_graph",),
-    "kgprobe.api.rounds": (
-        "forget_run",
-        "open_run",
-        "resume_rounds",
-        "run_rounds",
-        "runs",
-    ),
-    "kgprobe.api.samples": (
-        "sample_distractors",
-        "sample_facts",
-        "sample_negatives",
-        "sample_questions",
-    ),
-    "kgprobe.api.sampling_study": ("study_sampling",),
-    "kgprobe.api.statement_samples": ("sample_statements",),
-    "kgprobe.api.studies": (
-        "study_distractor_count",
-        "study_sentences",
-        "study_scaling",
-        "study_strategies",
-    ),
-    "kgprobe.api.templates": (
-        "check_templates",
-        "convert_patterns",
-        "list_templates",
-        "write_templates",
-    ),
-    "kgprobe.api.training": ("TrainerCallback",),
-    "kgprobe.models.model": (
-        "Models",
-        "load_model",
-        "wrap_model",
-    ),
-    "kgprobe.servers.opening": ("open_graph",),
-}
-_MODULES = {name: module for module, names in _DOOR.items() for name in names}
 
-__all__ = [  # noqa: RUF022 (as one meets them)
-    "open_graph",
-    "load",
-    "propose_mapping",
-    "load_bulk",
-    "write_bulk",
-    "import_command",
-    "finish_bulk",
-    "copy_graph",
-    "reverse_graph",
-    "reversal_of",
-    "facts_of",
-    "neighbourhood",
-    "load_model",
-    "wrap_model",
-    "Models",
-    "measure",
-    "open_measurement",
-    "run_rounds",
-    "resume_rounds",
-    "open_run",
-    "estimate_rates",
-    "runs",
-    "forget_run",
-    "paint_beliefs",
-    "clear_paint",
-    "draw_graph",
-    "open_result",
-    "compare",
-    "check_forgetting",
-    "find_gap",
-    "compare_runs",
-    "make_report",
-    "kept_results",
-    "sample_facts",
-    "sample_distractors",
-    "sample_negatives",
-    "sample_questions",
-    "sample_statements",
-    "list_templates",
-    "check_templates",
-    "write_templates",
-    "convert_patterns",
-    "build_dataset",
-    "open_dataset",
-    "probe_dataset",
-    "export_dataset",
-    "train_judge",
-    "open_judge",
-    "evaluate_judge",
-    "judge_graph",
-    "judged_graph",
-    "study_strategies",
-    "study_distractor_count",
-    "study_sentences",
-    "study_scaling",
-    "study_examples",
-    "study_prompting",
-    "study_noisy_examples",
-    "study_robustness",
-    "study_calibration",
-    "study_sampling",
-    "run_demo",
-    "TrainerCallback",
-    "KgprobeError",
-    "UnknownNameError",
-    "ArgumentError",
-]
+def _public_names() -> dict[str, str]:
+    """Return the module of each public name, from the imports above."""
+    modules: dict[str, str] = {}
+    for node in ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith("kgprobe."):
+            modules |= dict.fromkeys((name.name for name in node.names), node.module)
+    return modules
+
+
+_MODULES = _public_names()
+__all__ = list(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

@@ -16,6 +16,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import ge, gt, le, lt
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -113,15 +114,10 @@ class Option:
 
     def _in_range(self, value: int | float) -> bool:
         about = self.about
+        bounds = [(about.minimum, ge), (about.maximum, le), (about.above, gt), (about.below, lt)]
         # NaN is in no range. Not math.isnan: an integer may be too large for a float.
-        is_nan = value != value
-        return (
-            not is_nan
-            and (about.minimum is None or value >= about.minimum)
-            and (about.maximum is None or value <= about.maximum)
-            and (about.above is None or value > about.above)
-            and (about.below is None or value < about.below)
-        )
+        is_number = value == value
+        return is_number and all(bound is None or holds(value, bound) for bound, holds in bounds)
 
     def _expected(self) -> str:
         about = self.about

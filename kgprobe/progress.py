@@ -5,25 +5,36 @@ twice a minute.
 """
 
 import contextlib
+import io
 import json
 import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TextIO
 
-from kgprobe.drawing import OnTerminal
 from kgprobe.errors import KgprobeError
-from kgprobe.files import home, replacing
-from kgprobe.sanitize import visible_lines
+from kgprobe.files import home, read_json, replacing
+from kgprobe.sanitize import visible, visible_lines
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
 
 # Seconds between two lines where stderr is not a terminal.
 LINE_SECONDS = 30.0
 # Shortest wait that is shown, and shortest time for a rate, in seconds.
 SOON = 2.0
+
+# Columns left free for the echo of Ctrl-C.
+_ECHO = 4
+_LEAST_BAR, _MOST_BAR = 8, 40
+_LEAST_TITLE = 16
 
 # File of the last duration of waits: seconds by title.
 _DURATIONS = "durations.json"
@@ -150,6 +161,178 @@ def _duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
+class OnTerminal:
+    """Progress rows in the last lines of a terminal."""
+
+    def __init__(self, rows: Callable[[], Sequence[Wait]], console: "Console") -> None:
+        """Draw rows until :meth:`close`.
+
+        Args:
+            rows: returns the tasks to draw now, from top to bottom.
+        """
+        from rich.live import Live
+        from rich.spinner import Spinner
+
+        self._rows, self._console = rows, console
+        self._spinner = Spinner("dots")
+        self._above: list[_StreamAbove] = []
+        self._live: Live = Live(
+            get_renderable=self._draw,
+            console=console,
+            refresh_per_second=5,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._streams: TextIO = sys.stderr
+        self._out: TextIO | None = sys.stdout if _is_terminal(sys.stdout) else None
+        self._live.start()
+        for name, stream in (("stderr", self._streams), ("stdout", self._out)):
+            if stream is not None:
+                self._above.append(_StreamAbove(console, stream))
+                setattr(sys, name, self._above[-1])
+
+    def keep(self, bar: Wait) -> None:
+        """Print a finished bar above the rows."""
+        self._console.print(self.row(bar))
+
+    def close(self) -> None:
+        """Stop drawing, and restore the terminal's streams."""
+        for name, stream in (("stderr", self._streams), ("stdout", self._out)):
+            proxy = getattr(sys, name)
+            # Other code may have replaced the stream in the meantime.
+            if stream is not None and isinstance(proxy, _StreamAbove):
+                proxy.end()
+                setattr(sys, name, stream)
+        self._live.stop()
+
+    def _draw(self) -> "RenderableType":
+        from rich.console import Group
+
+        width = self._console.width - _ECHO
+        half_lines = [stream.half_line(width) for stream in self._above if stream.half]
+        return Group(*map(self.row, self._rows()), *half_lines)
+
+    def row(self, task: Wait) -> "Table":
+        """Return the row of a task, narrower than the terminal."""
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        room = max(self._console.width - _ECHO, 2 * _LEAST_TITLE)
+        state = Text(visible(task.text(short=True)), no_wrap=True, overflow="ellipsis")
+        title = Text(visible(task.title), no_wrap=True, overflow="ellipsis")
+        row = Table.grid(padding=(0, 1, 0, 0))
+        if task.share is None:
+            title.truncate(max(room - state.cell_len - 4, _LEAST_TITLE), overflow="ellipsis")
+            state.truncate(room - title.cell_len - 4, overflow="ellipsis")
+            row.add_row(self._spinner, title, state)
+            return row
+        title.truncate(max(room - state.cell_len - _LEAST_BAR - 3, _LEAST_TITLE), overflow="ellipsis")
+        width = min(room - state.cell_len - title.cell_len - 3, _MOST_BAR)
+        bar = [ProgressBar(1.0, task.share, width=width)] if width >= _LEAST_BAR else []
+        state.truncate(room - title.cell_len - (width + 3 if bar else 2), overflow="ellipsis")
+        row.add_row(title, *bar, state)
+        return row
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except ValueError:
+        return False
+
+
+class _StreamAbove(io.TextIOBase):
+    """A terminal's stream whose lines are printed above the rows.
+
+    An unfinished line, such as the bar of another library, is drawn below the rows until it ends.
+    """
+
+    def __init__(self, console: "Console", stream: TextIO) -> None:
+        self._console, self._stream = console, stream
+        self.half = ""
+
+    # Without these two, click would write to the terminal itself, over the rows.
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._stream.encoding or "utf-8"
+
+    @property
+    def errors(self) -> str:  # type: ignore[override]
+        return self._stream.errors or "strict"
+
+    @property
+    def rich_proxied_file(self) -> TextIO:
+        """Original stream, for consoles of rich."""
+        return self._stream
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() takes text, not {type(text).__name__}")
+        *lines, half = (self.half + text).split("\n")
+        # A carriage return overwrites the line.
+        self.half = half.rstrip("\r").rpartition("\r")[2]
+        for line in lines:
+            self._print(line.rstrip("\r").rpartition("\r")[2])
+        return len(text)
+
+    def half_line(self, width: int) -> "Text":
+        """Return the unfinished line, truncated to a number of columns."""
+        from rich.text import Text
+
+        line = Text.from_ansi(self.half, no_wrap=True)
+        line.truncate(width, overflow="ellipsis")
+        return line
+
+    def end(self) -> None:
+        """Print the unfinished line."""
+        if self.half:
+            self._print(self.half)
+            self.half = ""
+
+    def _print(self, line: str) -> None:
+        from rich.text import Text
+
+        self._console.print(Text.from_ansi(line), soft_wrap=True)
+
+
+class _InLines:
+    """A printed line for each task, twice a minute."""
+
+    def __init__(self, waits: list[Wait], seconds: float) -> None:
+        self._waits, self._seconds = waits, seconds
+        self._over = threading.Event()
+        self._writing = threading.Lock()
+        threading.Thread(target=self._run, name="kgprobe-progress", daemon=True).start()
+
+    def _run(self) -> None:
+        while not self._over.wait(min(self._seconds, 1.0)):
+            self.print_due()
+
+    def print_due(self) -> None:
+        with self._writing:
+            for wait in _informative(self._waits):
+                now = wait.clock()
+                if not self._over.is_set() and now - wait.printed >= self._seconds:
+                    wait.printed = now
+                    # Stderr may be closed.
+                    with contextlib.suppress(OSError, ValueError):
+                        print_message(f"{wait.title}: {wait.text()}")
+
+    def close(self) -> None:
+        self._over.set()
+
+
 class Display:
     """The current tasks, innermost last, and the place where they are shown."""
 
@@ -214,33 +397,6 @@ def _informative(waits: list[Wait]) -> list[Wait]:
     return [wait for wait in present if isinstance(wait, Bar) or wait is present[-1]]
 
 
-class _InLines:
-    """A printed line for each task, twice a minute."""
-
-    def __init__(self, waits: list[Wait], seconds: float) -> None:
-        self._waits, self._seconds = waits, seconds
-        self._over = threading.Event()
-        self._writing = threading.Lock()
-        threading.Thread(target=self._run, name="kgprobe-progress", daemon=True).start()
-
-    def _run(self) -> None:
-        while not self._over.wait(min(self._seconds, 1.0)):
-            self.print_due()
-
-    def print_due(self) -> None:
-        with self._writing:
-            for wait in _informative(self._waits):
-                now = wait.clock()
-                if not self._over.is_set() and now - wait.printed >= self._seconds:
-                    wait.printed = now
-                    # Stderr may be closed.
-                    with contextlib.suppress(OSError, ValueError):
-                        print_message(f"{wait.title}: {wait.text()}")
-
-    def close(self) -> None:
-        self._over.set()
-
-
 DISPLAY = Display()
 
 
@@ -274,12 +430,9 @@ def waiting(title: str, *, remembered: bool = False) -> Iterator[Wait]:
 
 def _durations() -> dict[str, float]:
     try:
-        kept = json.loads((home() / _DURATIONS).read_bytes())
-    except (OSError, ValueError, RecursionError, KgprobeError):
+        return read_json(home() / _DURATIONS, dict[str, float], "Delete it.")
+    except (OSError, KgprobeError):
         return {}
-    if not isinstance(kept, dict):
-        return {}
-    return {title: float(seconds) for title, seconds in kept.items() if isinstance(seconds, (int, float))}
 
 
 def _remember(title: str, seconds: float) -> None:

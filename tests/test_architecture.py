@@ -46,7 +46,6 @@ WORDS = {
     "dates",
     "options",
     "plugins",
-    "drawing",
     "progress",
     "records",
     "temporary",

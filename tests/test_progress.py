@@ -16,8 +16,7 @@ from rich.console import Console
 
 from kgprobe import progress
 from kgprobe.cli.watching import running
-from kgprobe.drawing import OnTerminal
-from kgprobe.progress import Display, hearing_shares, print_message, progress_bar, share_counter, waiting
+from kgprobe.progress import Display, OnTerminal, hearing_shares, print_message, progress_bar, share_counter, waiting
 from kgprobe.running.callbacks import Batch, Start
 
 

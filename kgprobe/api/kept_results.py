@@ -60,7 +60,7 @@ def _changed(folder: Path) -> datetime:
 
 def _kept(kind: str, folder: Path, name: str, headline: str, page: str = "", writes: str = "") -> Kept:
     path = folder / page if page and (folder / page).exists() else None
-    return Kept(kind, name, headline, _changed(folder), folder, path, writes)
+    return Kept(kind, name, _changed(folder), headline, folder, path, writes)
 
 
 def _headline(summary: _Summary | None) -> str:

@@ -1,21 +1,18 @@
 """Models with limits on API costs."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kgprobe.models.model import Models
-    from kgprobe.models.scoring.contract import TextScorer
-    from kgprobe.models.spec_forms import LocalOptions
+from kgprobe.models.api.spending import ApiOptions, Prices, Spending
+from kgprobe.models.model import Models
+from kgprobe.models.scoring.contract import TextScorer
+from kgprobe.models.spec_forms import LocalOptions
 
 
 def models_within(
-    limits: ApiLimits, load: "Callable[..., TextScorer] | None" = None, local: "LocalOptions | None" = None
-) -> "Models":
+    limits: ApiLimits, load: Callable[..., TextScorer] | None = None, local: LocalOptions | None = None
+) -> Models:
     """Return models that open by spec; those behind APIs share limits on tokens and costs.
 
     >>> with models_within(ApiLimits(max_tokens=100_000)) as models:
@@ -30,16 +27,14 @@ def models_within(
     Raises:
         ArgumentError: a price is missing.
     """
-    from kgprobe.models.api.spending import ApiOptions, Prices, Spending
-    from kgprobe.models.model import Models
-
-    if (limits.input_price is None) != (limits.output_price is None):
+    prices = None
+    if limits.input_price is not None and limits.output_price is not None:
+        prices = Prices(limits.input_price, limits.output_price)
+    elif limits.input_price is not None or limits.output_price is not None:
         missing = "input_price" if limits.input_price is None else "output_price"
         raise ArgumentError(missing, "is missing: give both `input_price` and `output_price`.")
-    if limits.max_cost is not None and limits.input_price is None:
+    elif limits.max_cost is not None:
         raise ArgumentError("max_cost", "needs the prices of tokens: `input_price` and `output_price`.")
-    priced = limits.input_price is not None and limits.output_price is not None
-    prices = Prices(limits.input_price or 0.0, limits.output_price or 0.0) if priced else None
     return Models(
         local=local,
         api=ApiOptions(

@@ -3,25 +3,25 @@
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from kgprobe.arguments import several, whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
-from kgprobe.graph.names import relation_ids
+from kgprobe.models.model import Model, Models
 from kgprobe.records import Relation
-from kgprobe.results.templates import ConvertedTemplates, TemplateCheck, TemplateList, WrittenTemplates
-from kgprobe.sanitize import counted
+from kgprobe.results.templates import (
+    ConvertedTemplates,
+    TemplateCheck,
+    TemplateList,
+    WrittenTemplates,
+    convert_files,
+    fill_templates,
+    write_missing_clozes,
+)
 from kgprobe.verbalize.templates.check import check_file, check_graph
-from kgprobe.verbalize.templates.examples import examples_of, relations_of
-from kgprobe.verbalize.templates.file import open_for_relations, relation_line, relations_in
-from kgprobe.verbalize.templates.filled import filled_templates
-from kgprobe.verbalize.templates.patterns import read_patterns
-
-if TYPE_CHECKING:
-    from kgprobe.models.model import Model
-    from kgprobe.verbalize.templates.writers import WrittenRelation
+from kgprobe.verbalize.templates.writers import WrittenRelation, write_by_model, write_from_labels
 
 OUTPUT = "templates.jsonl"
 
@@ -45,14 +45,7 @@ def list_templates(
         UnknownNameError: a relation is not in the graph.
         ArgumentError: ``as_of`` is not a date.
     """
-    day = as_of_day(as_of)
-    templates = [
-        (relation, filled)
-        for relation in relations_of(graph, relations)
-        for filled in filled_templates(relation, examples_of(graph, relation.id, day), day)
-    ]
-    none = "No relation has templates; `kgprobe templates write` writes some."
-    return TemplateList(templates, notes=() if templates else (none,))
+    return fill_templates(graph, relations, as_of_day(as_of))
 
 
 def check_templates(
@@ -90,7 +83,7 @@ def write_templates(
     graph: Graph,
     output: str | Path = OUTPUT,
     *,
-    model: "Model | str | None" = None,
+    model: Model | str | None = None,
     from_label: bool = False,
     relations: Sequence[str] = (),
     proposals: int = 8,
@@ -100,7 +93,7 @@ def write_templates(
     seed: int = 0,
     as_of: int | str | date | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
-    on_written: "Callable[[WrittenRelation], None]" = lambda written: None,
+    on_written: Callable[[WrittenRelation], None] = lambda written: None,
 ) -> WrittenTemplates:
     """Write clozes for the active relations that have none, into a file for a person to review.
 
@@ -139,90 +132,25 @@ def write_templates(
         raise ArgumentError("model", "or `from_label` is expected, exactly one of them.")
     proposals, keep = whole_number("proposals", proposals), whole_number("keep", keep)
     seed, relations = whole_number("seed", seed, 0), several("relations", relations)
-    path, day = Path(output), as_of_day(as_of)
-    existing = [] if force else relations_in(path)
-    known = relations_of(graph)
-    chosen = relation_ids(graph, relations)
-    without = _without_clozes(known, chosen)
-    pending = [relation for relation in without if relation.id not in existing]
-    results: list[WrittenRelation] = []
-    if pending:
-        writing = _written(graph, model, pending, known, proposals, keep, seed, day)
-        on_progress(0, len(pending))
-        for relation in _write_each(writing, path, overwrite=force):
-            results.append(relation)
-            on_written(relation)
-            on_progress(len(results), len(pending))
-    written = [relation for relation in results if relation.reason is None]
-    failed = [relation for relation in results if relation.reason is not None]
-    loaded = load and bool(written or existing)
-    if loaded:
-        from kgprobe.api.loading import load as load_into
+    day = as_of_day(as_of)
 
-        load_into(graph, "table", relations=path)
-    notes = _passed_over(chosen, without, pending, path)
-    notes += [f"{counted(len(failed), 'relation')} still without a template."] if failed else []
-    return WrittenTemplates(path, written, failed, len(existing), loaded, notes=notes)
+    def write(pending: Sequence[Relation], known: Sequence[Relation]) -> Iterator[WrittenRelation]:
+        if model is None:
+            return write_from_labels(graph, pending, day)
+        opened = Models().open(model)
+        settings: dict[str, Any] = {"proposals": proposals, "keep": keep, "seed": seed, "as_of": day}
+        return write_by_model(graph, opened.local_scorer(), opened.name, pending, known, **settings)
 
-
-def _without_clozes(relations: Sequence[Relation], chosen: Sequence[str]) -> list[Relation]:
-    """Return the active relations without clozes; only chosen ones, if any are."""
-    without = [relation for relation in relations if relation.active and not relation.clozes]
-    return [relation for relation in without if relation.id in chosen] if chosen else without
-
-
-def _write_each(writing: "Iterator[WrittenRelation]", path: Path, *, overwrite: bool) -> "Iterator[WrittenRelation]":
-    """Write each relation that has clozes to a file, and yield it."""
-    with open_for_relations(path, overwrite=overwrite) as file:
-        for relation in writing:
-            if relation.reason is None:
-                # Flush each relation, so that an interrupted call loses nothing.
-                file.write(relation_line(relation.relation, relation.remarks()))
-                file.flush()
-            yield relation
-
-
-def _written(
-    graph: Graph,
-    model: "Model | str | None",
-    pending: Sequence[Relation],
-    known: Sequence[Relation],
-    proposals: int,
-    keep: int,
-    seed: int,
-    as_of: int,
-) -> "Iterator[WrittenRelation]":
-    from kgprobe.models.model import Models
-    from kgprobe.verbalize.templates.writers import write_by_model, write_from_labels
-
-    if model is None:
-        return write_from_labels(graph, pending, as_of)
-    opened = Models().open(model)
-    return write_by_model(
+    return write_missing_clozes(
         graph,
-        opened.local_scorer(),
-        opened.name,
-        pending,
-        known,
-        proposals=proposals,
-        keep=keep,
-        seed=seed,
-        as_of=as_of,
+        Path(output),
+        relations,
+        write,
+        force=force,
+        load=load,
+        on_progress=on_progress,
+        on_written=on_written,
     )
-
-
-def _passed_over(
-    chosen: Sequence[str], without: Sequence[Relation], pending: Sequence[Relation], output: Path
-) -> list[str]:
-    """Return notes on the relations without new templates, with reasons."""
-    done = sorted(set(chosen) - {relation.id for relation in without})
-    notes = [f"Not active, or with clozes already: {', '.join(done)}."] if done else []
-    if len(without) > len(pending):
-        already = counted(len(without) - len(pending), "relation")
-        notes.append(f"{output} has {already} already; `force` overwrites it.")
-    if not without and not chosen:
-        notes.append("Every active relation has a cloze; there is nothing to write.")
-    return notes
 
 
 def convert_patterns(
@@ -261,18 +189,7 @@ def convert_patterns(
     path = Path(output)
     if path.exists() and not force:
         raise KgprobeError(f"{path} exists; `force` overwrites it, `output` names another file.")
-    patterns = read_patterns(paths, corpus)
-    usable = [
-        relation for relation in patterns.relations if relation.clozes or relation.statements or relation.mined_clozes
-    ]
-    if not usable:
-        unusable = (
-            f"No pattern in {', '.join(file.name for file in [*paths, *corpus])} can be used; nothing is written."
-        )
-        raise KgprobeError(" ".join([unusable, *patterns.problems[:1]]))
-    with open_for_relations(path, overwrite=True) as file:
-        file.writelines(map(relation_line, usable))
-    return ConvertedTemplates(path, usable, patterns.problems, notes=tuple(patterns.problems))
+    return convert_files(paths, corpus, path)
 
 
 def _paths(files: str | Path | Sequence[str | Path]) -> list[Path]:

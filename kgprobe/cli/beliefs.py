@@ -8,7 +8,7 @@ import cloup
 
 from kgprobe.cli.from_options import OptionsFirst
 from kgprobe.cli.groups import CommandGroup
-from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
+from kgprobe.cli.options import on_graph, open_graph
 from kgprobe.progress import waiting
 
 _LOOK = "MATCH path = (:Entity {label: 'France'})-[:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT]-() RETURN path"
@@ -23,9 +23,7 @@ def beliefs() -> None:
 @cloup.option("--run", metavar="NAME", help="Name of the run.  [default: the latest run]")
 @cloup.option("--against", metavar="NAME", help="An earlier run to compare with: shows learned and forgotten facts.")
 @cloup.option("--clear", is_flag=True, help="Delete the painted relationships, and paint nothing.")
-@graph_option
-@json_option
-@debug_option
+@on_graph
 def paint(run: str | None, against: str | None, clear: bool, graph: str | None, as_json: bool) -> None:
     """Paint the beliefs of a run about its asked facts as relationships, for Neo4j Browser.
 
@@ -37,12 +35,12 @@ def paint(run: str | None, against: str | None, clear: bool, graph: str | None, 
     kgprobe beliefs paint --run tuned --against base
     kgprobe beliefs paint --clear
     """  # noqa: D301
-    from kgprobe.api.painting import clear_paint, paint_beliefs
-    from kgprobe.servers.opening import open_graph
+    from kgprobe.api.graphs import paint_beliefs
+    from kgprobe.beliefs.painting import clear_paint
 
     if clear and (run is not None or against is not None):
         raise click.UsageError("--clear deletes all painted relationships; leave out --run and --against.")
-    with open_graph(graph, ask_password=ask_password) as connection, waiting("Clearing" if clear else "Painting"):
+    with open_graph(graph) as connection, waiting("Clearing" if clear else "Painting"):
         if clear:
             deleted = clear_paint(connection)
             content: dict[str, Any] = {"deleted": deleted}

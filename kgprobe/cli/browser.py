@@ -4,8 +4,9 @@ import re
 import webbrowser
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
@@ -61,6 +62,7 @@ def browser(files: Path | None, port: int | None, bind: str, host: str, in_brows
     kgprobe graph browser --files ./for-browser
     """  # noqa: D301
     from kgprobe.report.browser_files import FAVOURITES, GUIDE, STYLE, browser_files
+    from kgprobe.temporary import temporary_folder
 
     if files is not None:
         _write(files, browser_files(""))
@@ -71,9 +73,9 @@ def browser(files: Path | None, port: int | None, bind: str, host: str, in_brows
     if not re.fullmatch(r"[\w.-]+|\[[\da-fA-F:.]+\]", host, re.ASCII):
         raise ArgumentError("host", f"is {host!r}; expected a name or address of this machine.")
     page, connection, is_ours = _address(graph)
-    with _served(bind, port) as (server_port, contents):
+    with temporary_folder("browser") as folder, _served(folder, bind, port) as server_port:
         base = f"http://{host}:{server_port}/"
-        contents |= browser_files(base)
+        _write(folder, browser_files(base))
         if is_ours:
             # Browser runs one command from its address; other Neo4j servers must allow the file server first.
             page += f"?cmd=play&arg={base}{GUIDE}"
@@ -141,40 +143,29 @@ def _write(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 @contextmanager
-def _served(bind: str, port: int | None) -> Iterator[tuple[int, dict[str, bytes]]]:
-    """Serve files on a local address; yield the port and the files by name."""
+def _served(folder: Path, bind: str, port: int | None) -> Iterator[int]:
+    """Serve a folder's files on a local address; yield the port."""
     import http.server
     import threading
 
-    contents: dict[str, bytes] = {}
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        extensions_map: ClassVar = {".html": "text/html; charset=utf-8", ".grass": "text/plain"}
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            content = contents.get(self.path.lstrip("/"))
-            self.send_response(404 if content is None else 200)
-            self._allow()
-            self.send_header(
-                "Content-Type", "text/html; charset=utf-8" if self.path.endswith(".html") else "text/plain"
-            )
-            self.send_header("Content-Length", str(len(content or b"")))
-            self.end_headers()
-            self.wfile.write(content or b"")
+        def end_headers(self) -> None:
+            # Browser is a page of another origin.
+            self.send_header("Access-Control-Allow-Origin", "*")
+            super().end_headers()
 
         def do_OPTIONS(self) -> None:
             self.send_response(204)
-            self._allow()
             self.send_header("Access-Control-Allow-Headers", "*")
             self.end_headers()
-
-        def _allow(self) -> None:
-            # Browser is a page of another origin.
-            self.send_header("Access-Control-Allow-Origin", "*")
 
         def log_message(self, *_: object) -> None:
             """Print nothing for a request."""
 
     try:
-        server = http.server.ThreadingHTTPServer((bind, port or 0), Handler)
+        server = http.server.ThreadingHTTPServer((bind, port or 0), partial(Handler, directory=folder))
     except OSError as error:
         raise KgprobeError(
             f"The files cannot be served on {bind}, port {port or 'any'}: {error.strerror}. Choose others with --bind"
@@ -182,7 +173,7 @@ def _served(bind: str, port: int | None) -> Iterator[tuple[int, dict[str, bytes]
         ) from error
     with server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_port, contents
+        yield server.server_port
         server.shutdown()
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
+from kgprobe.cli.options import ask_password, on_graph, open_graph
 from kgprobe.sanitize import visible
 from kgprobe.servers.engines import ENGINES
 
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     type=click.Choice(list(ENGINES)),
     help="Engine of the copy, for a folder.  [default: the other engine than the source's]",
 )
-@graph_option
-@json_option
-@debug_option
+@on_graph
 def copy(to: str, engine: str | None, graph: str | None, as_json: bool) -> None:
     """Copy the graph with its beliefs into another folder or server.
 
@@ -40,9 +38,8 @@ def copy(to: str, engine: str | None, graph: str | None, as_json: bool) -> None:
     from kgprobe.errors import ArgumentError
     from kgprobe.graph.copying import copy_graph
     from kgprobe.progress import progress_bar
-    from kgprobe.servers.opening import open_graph
 
-    with open_graph(graph, ask_password=ask_password) as source, _target(to, engine, source) as target:
+    with open_graph(graph) as source, _target(to, engine, source) as target:
         if source.endpoint.address == target.endpoint.address and source.endpoint.database == target.endpoint.database:
             raise ArgumentError("to", "is the graph itself; name another folder or server.")
         counts = source.read("copy/counts")[0]
@@ -60,18 +57,18 @@ def _target(to: str, engine: str | None, source: "Graph") -> "Graph":
     from kgprobe.errors import ArgumentError
     from kgprobe.graph.client import Graph
     from kgprobe.graph.endpoint import endpoint_of, is_address
-    from kgprobe.servers.opening import folder_of, open_graph
+    from kgprobe.servers import opening
 
     if is_address(to):
         if engine is not None:
             raise ArgumentError("engine", f"is for folders only; {to} is a running server.")
         return Graph(endpoint_of(to, ask_password, "KGPROBE_TO", "to"))
-    folder = folder_of(to)
+    folder = opening.folder_of(to)
     if folder.path == source.endpoint.folder:
         raise ArgumentError("to", "is the graph itself; name another folder or server.")
     if folder.engine is None and engine is None:
         engine = "neo4j" if "ArcadeDB" in source.server else "arcadedb"
-    return open_graph(folder.path, engine=engine)
+    return opening.open_graph(folder.path, engine=engine)
 
 
 def _show(copied: "Copied", to: str, as_json: bool) -> None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgprobe.cli.browser import browser
-from kgprobe.cli.bulk import finish_import
 from kgprobe.cli.copying import copy
 from kgprobe.cli.groups import CommandGroup
-from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
+from kgprobe.cli.load import finish_import
+from kgprobe.cli.options import debug_option, graph_option, on_graph, open_graph
 from kgprobe.cli.reversing import reverse
 from kgprobe.servers.engine import LEAST_MEMORY
 from kgprobe.servers.engines import DEFAULT, ENGINES
@@ -121,9 +121,7 @@ def stop(force: bool, graph: str | None) -> None:
 
 
 @graph.command()
-@graph_option
-@json_option
-@debug_option
+@on_graph
 def status(graph: str | None, as_json: bool) -> None:
     """Show the address, uptime and users of the graph server."""
     from kgprobe.servers.opening import folder_of
@@ -154,9 +152,7 @@ def status(graph: str | None, as_json: bool) -> None:
     type=click.IntRange(min=1),
     help="Maximum number of printed rows.  [default: 100 in a table, otherwise all]",
 )
-@graph_option
-@json_option
-@debug_option
+@on_graph
 def query(
     statement: str | None,
     params: tuple[str, ...],
@@ -182,7 +178,6 @@ def query(
     from kgprobe.graph.parameters import complete_parameters, parse_parameters
     from kgprobe.graph.queries import QueryError, explore_names, get_query, parameters_in
     from kgprobe.progress import waiting
-    from kgprobe.servers.opening import open_graph
 
     if as_json and form is not None:
         raise click.UsageError(f"--json and --format {form} exclude each other; name one of them.")
@@ -199,7 +194,7 @@ def query(
         parameters = complete_parameters(named_query, parse_parameters(params))
     except QueryError as error:
         raise click.UsageError(str(error)) from error
-    with open_graph(graph, ask_password=ask_password) as connection:
+    with open_graph(graph) as connection:
         with waiting("Running the query"):
             parameters = resolve_parameters(connection, named_query, parameters)
             columns, rows = connection.run_text(named_query.text, parameters)
@@ -217,9 +212,8 @@ def shell(graph: str | None) -> None:
     Each statement is one transaction.
     """
     from kgprobe.cli.shell import run_shell
-    from kgprobe.servers.opening import open_graph
 
-    with open_graph(graph, ask_password=ask_password) as connection:
+    with open_graph(graph) as connection:
         failures = run_shell(connection)
     if failures:
         sys.exit(1)

@@ -1,9 +1,9 @@
-"""``kgprobe load NAME``: one sub-command for each installed loader."""
+"""``kgprobe load NAME``, one sub-command for each installed loader, and ``kgprobe graph finish-import``."""
 
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +11,13 @@ import click
 
 from kgprobe.cli.from_options import given_options
 from kgprobe.cli.groups import CommandGroup
-from kgprobe.cli.options import ask_password, debug_option, graph_option, in_flags, json_option
+from kgprobe.cli.options import debug_option, graph_option, in_flags, json_option, open_graph
 from kgprobe.errors import KgprobeError
 from kgprobe.sanitize import visible_lines
-from kgprobe.sources.contract import LOADERS, Loader, ShownText, open_source
+from kgprobe.sources.contract import LOADERS, Loader, ShownText, Source, open_source
 
 if TYPE_CHECKING:
-    from kgprobe.api.loading import LoadProgress
-    from kgprobe.results.loading import LoadReport
+    from kgprobe.graph.loading import LoadProgress, LoadReport
 
 # Maximum number of messages on the terminal; --rejected writes all.
 SHOWN_PROBLEMS = 20
@@ -81,41 +80,32 @@ def _command(name: str) -> click.Command:
         if propose:
             _propose(name, given, as_json)
             return
-        from kgprobe.api.loading import load_source
-        from kgprobe.progress import progress_bar
-        from kgprobe.servers.opening import open_graph
-
         source = open_source(name, **given)
-        if bulk or bulk_files is not None:
-            from kgprobe.cli.bulk import load_in_bulk
-
-            with _problems(rejected) as on_problem:
-                report = load_in_bulk(source, graph if bulk else None, bulk, bulk_files, strict, on_problem)
-            _show(report, as_json)
-            if bulk_files is not None and not bulk:
-                _print_import_steps(bulk_files)
-            report.check()
-            return
-        with (
-            open_graph(graph, ask_password=ask_password) as connection,
-            _problems(rejected) as on_problem,
-            progress_bar(f"Loading {source.name}", source.total, "records", counted=False) as bar,
-        ):
-
-            def on_progress(now: "LoadProgress") -> None:
-                bar.move_to(now.done, bar.things + now.records, now.stage)
-
-            report = load_source(
-                connection,
-                source,
-                strict=strict,
-                on_problem=on_problem,
-                on_progress=on_progress,
-            )
-        _show(report, as_json)
+        with _problems(rejected) as on_problem:
+            report = _load(source, graph, bulk, bulk_files, {"strict": strict, "on_problem": on_problem})
+        click.echo(json.dumps(report.to_dict()) if as_json else visible_lines(str(report)))
+        if bulk_files is not None and not bulk:
+            _print_import_steps(bulk_files)
         report.check()
 
     return click.command(name, help=loader.summary)(run)
+
+
+def _load(
+    source: Source, graph: str | None, bulk: bool, bulk_files: Path | None, settings: Mapping[str, Any]
+) -> "LoadReport":
+    """Load a source in transactions or by an import, or only write the files of the import."""
+    from kgprobe.graph.loading import load_source
+    from kgprobe.servers.bulk_loading import load_bulk_source, write_bulk_source
+
+    if bulk:
+        with _bars(source.name) as on_progress:
+            return load_bulk_source(graph, source, bulk_files=bulk_files, on_progress=on_progress, **settings)
+    if bulk_files is not None:
+        with _bars(source.name) as on_progress:
+            return write_bulk_source(bulk_files, source, on_progress=on_progress, **settings)
+    with open_graph(graph) as connection, _bars(source.name, "Loading") as on_progress:
+        return load_source(connection, source, on_progress=on_progress, **settings)
 
 
 def _propose_option(loader: Loader[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -188,12 +178,8 @@ def _problems(rejected: Path | None) -> Iterator[Callable[[str], None]]:
             file.close()
 
 
-def _show(report: "LoadReport", as_json: bool) -> None:
-    click.echo(_json(report) if as_json else visible_lines(str(report)))
-
-
 def _print_import_steps(files: Path) -> None:
-    from kgprobe.api.bulk_loading import import_command
+    from kgprobe.api.loading import import_command
 
     place = shlex.quote(str(files))
     click.echo(
@@ -205,14 +191,52 @@ def _print_import_steps(files: Path) -> None:
     )
 
 
-def _json(report: "LoadReport") -> str:
-    return json.dumps(
-        {
-            "source": report.source,
-            "resumed": report.resumed,
-            **{stage: getattr(report, stage) for stage in ("relations", "entities", "facts")},
-            "skipped": dict(report.skipped),
-            "outside": report.outside,
-            "broken": list(report.broken),
-        }
-    )
+@contextmanager
+def _bars(name: str, reading: str = "Converting") -> Iterator[Callable[["LoadProgress"], None]]:
+    """Yield a function that shows progress: one bar each for reading, importing and completing.
+
+    Args:
+        reading: title of the bar for reading the source.
+    """
+    from kgprobe.progress import Bar, progress_bar
+
+    titles = {"importing": ("Importing", "%"), "indexing": ("Completing", "entities")}
+    titles["completing"] = titles["indexing"]
+    current: dict[str, Bar] = {}
+    with ExitStack() as opened:
+
+        def on_progress(now: "LoadProgress") -> None:
+            if now.stage == "looking":
+                opened.close()
+                return
+            title, unit = titles.get(now.stage, (reading, "records"))
+            if title not in current:
+                opened.close()
+                current[title] = opened.enter_context(
+                    progress_bar(f"{title} {name}", now.total, unit, counted=unit != "records")
+                )
+            bar = current[title]
+            bar.move_to(now.done, bar.things + now.records if unit == "records" else now.done, now.stage)
+
+        yield on_progress
+
+
+@click.command()
+@click.argument("files", type=click.Path(file_okay=False, path_type=Path))
+@graph_option
+@debug_option
+def finish_import(files: Path, graph: str | None) -> None:
+    """Complete a graph that was imported from FILES.
+
+    FILES is a folder written by `kgprobe load NAME --bulk-files`. Creates indexes and the data that the import tool
+    cannot. Use it after importing on another server; `kgprobe load NAME --bulk` completes the graph itself. Repeating
+    it changes nothing.
+
+    \b
+    kgprobe graph finish-import ./files --graph bolt://host:7687
+    """  # noqa: D301
+    from kgprobe.api.loading import finish_bulk
+
+    with open_graph(graph) as connection, _bars(files.name) as on_progress:
+        finish_bulk(connection, files, on_progress=on_progress)
+    click.echo(f"The graph imported from {files} is complete.")

@@ -19,6 +19,8 @@ from kgprobe.options import make_options
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from kgprobe.graph.client import Graph
+
 Command = Callable[..., None]
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -163,6 +165,11 @@ def in_flags(message: str, context: click.Context | None = None) -> str:
     return re.sub(r"`(\w+)`", lambda match: flags.get(match[1], match[0]), message)
 
 
+def on_graph(command: F) -> F:
+    """Add ``--graph``, ``--json`` and ``--debug``: the options of a command that reads a graph."""
+    return graph_option(json_option(debug_option(command)))
+
+
 @dataclass(frozen=True, slots=True)
 class Common:
     """Values of the options that all commands on facts share.
@@ -195,6 +202,13 @@ def ask_password(prompt: str) -> str:
     if not sys.stdin.isatty():
         raise KgprobeError(f"{prompt}: not on a terminal. Set KGPROBE_GRAPH_PASSWORD.")
     return str(click.prompt(prompt, hide_input=True, err=True))
+
+
+def open_graph(graph: str | None) -> "Graph":
+    """Open the graph of ``--graph``, which may ask for its password."""
+    from kgprobe.servers import opening
+
+    return opening.open_graph(graph, ask_password=ask_password)
 
 
 def model_option(api: bool = False) -> Callable[[Command], Command]:

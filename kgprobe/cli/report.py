@@ -122,7 +122,7 @@ def graph_picture(
     kgprobe report graph --open
     kgprobe report graph France --run base --steps 2 --relation capital
     """  # noqa: D301
-    from kgprobe.api.graph_pictures import draw_graph
+    from kgprobe.api.graphs import draw_graph
     from kgprobe.servers.opening import open_graph
 
     with open_graph(graph, ask_password=ask_password) as connection, waiting("Drawing"):

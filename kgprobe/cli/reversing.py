@@ -13,11 +13,11 @@ import cloup
 
 from kgprobe.api.options import ReversingOptions
 from kgprobe.cli.from_options import given_options
-from kgprobe.cli.options import ask_password, debug_option, graph_option, in_flags, json_option
+from kgprobe.cli.options import in_flags, on_graph, open_graph
 
 if TYPE_CHECKING:
-    from kgprobe.api.loading import LoadProgress
     from kgprobe.graph.client import Graph
+    from kgprobe.graph.loading import LoadProgress
     from kgprobe.graph.reversal import Reversal
 
 
@@ -59,10 +59,8 @@ def open_directed(graph: str | None, direction: Direction) -> Iterator["Graph"]:
     Args:
         graph: address or folder; None is the user's default graph.
     """
-    from kgprobe.servers.opening import open_graph
-
     if not direction.inverse:
-        with open_graph(graph, ask_password=ask_password) as connection:
+        with open_graph(graph) as connection:
             yield connection
         return
     with reversed_graph(graph, None, direction.given) as connection:
@@ -76,11 +74,10 @@ def reversed_graph(graph: str | None, folder: Path | None, given: Mapping[str, A
     Args:
         graph, folder, given: see :func:`kgprobe.reverse_graph`.
     """
-    from kgprobe.api.reversing import reverse_graph
+    from kgprobe.api.graphs import reverse_graph
     from kgprobe.progress import waiting
-    from kgprobe.servers.opening import open_graph
 
-    with open_graph(graph, ask_password=ask_password) as connection, waiting("Reversing the graph") as wait:
+    with open_graph(graph) as connection, waiting("Reversing the graph") as wait:
 
         def on_progress(now: "LoadProgress") -> None:
             wait.note = f"{now.stage}, {now.done / max(now.total, 1):.0%}"
@@ -103,9 +100,7 @@ def reversed_graph(graph: str | None, folder: Path | None, given: Mapping[str, A
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of the inverse graph.  [default: one per graph, in KGPROBE_HOME]",
 )
-@graph_option
-@json_option
-@debug_option
+@on_graph
 def reverse(given: dict[str, Any], folder: Path | None, graph: str | None, as_json: bool) -> None:
     """Make the inverse graph, from object to subject, and show its relations.
 

@@ -1,5 +1,6 @@
 """``kgprobe sample``: show facts, distractors, negatives and questions before asking them."""
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,11 +10,11 @@ from kgprobe.cli.from_options import OptionsFirst, given_options
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import (
     Common,
-    ask_password,
     common_options,
     explain_option,
     facts_named,
     local_options,
+    open_graph,
     relations_option,
 )
 from kgprobe.cli.rendering import render_rows
@@ -23,11 +24,11 @@ from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.questions import QuestionOptions
 from kgprobe.probes.statements import NegativeOptions
 from kgprobe.progress import waiting
+from kgprobe.sanitize import visible, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kgprobe.results.samples import NamedQuestion
 
 # Options of making a question; the probe has the options of asking and grading it.
 _OF_QUESTIONS = ("difficulty", "with_alias")
@@ -64,10 +65,9 @@ def distractors(facts: tuple[str, ...], model: str | None, given: dict[str, Any]
     kgprobe sample distractors --fact "France | capital | Paris" \\
         --strategy exact-optimal --model demo
     """  # noqa: D301
-    from kgprobe.api.samples import sample_distractors
-    from kgprobe.servers.opening import open_graph
+    from kgprobe.api.sampling import sample_distractors
 
-    with open_models({}) as models, open_graph(common.graph, ask_password=ask_password) as graph:
+    with open_models({}) as models, open_graph(common.graph) as graph:
         opened = open_asked(models, model) if model else None
         if opened is not None:
             # Load now: loading prints its own progress.
@@ -95,12 +95,10 @@ def negatives(facts: tuple[str, ...], limit: int, given: dict[str, Any], common:
     kgprobe sample negatives --fact "Germany | capital | Berlin" --limit 50
     kgprobe sample negatives --fact "France capital Paris" --replace any
     """  # noqa: D301
-    from kgprobe.api.samples import sample_negatives
-    from kgprobe.api.statement_samples import sample_statements
-    from kgprobe.servers.opening import open_graph
+    from kgprobe.api.sampling import sample_negatives, sample_statements
 
     draw = sample_statements if given else sample_negatives
-    with open_graph(common.graph, ask_password=ask_password) as graph, waiting("Choosing negatives"):
+    with open_graph(common.graph) as graph, waiting("Choosing negatives"):
         result = draw(graph, facts, limit, seed=common.seed, as_of=common.as_of, **given)
     render_rows(result, common.as_json)
 
@@ -118,30 +116,18 @@ def questions(facts: tuple[str, ...], given: dict[str, Any], common: Common) -> 
     \b
     kgprobe sample questions --fact "France capital Paris" --difficulty easy
     """  # noqa: D301
-    from kgprobe.api.samples import sample_questions
-    from kgprobe.servers.opening import open_graph
+    from kgprobe.api.sampling import sample_questions
 
-    with open_graph(common.graph, ask_password=ask_password) as graph, waiting("Choosing questions"):
+    with open_graph(common.graph) as graph, waiting("Choosing questions"):
         result = sample_questions(graph, facts, seed=common.seed, as_of=common.as_of, **given)
     if common.as_json:
         render_rows(result, as_json=True)
-    else:
-        for question in result.questions:
-            _print_question(question)
-
-
-def _print_question(question: "NamedQuestion") -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    from kgprobe.sanitize import visible
-
-    console = Console()
-    console.print(Text(visible(question.title), style="bold"))
-    if question.prompt is not None:
-        for line in question.prompt.splitlines():
-            console.print(Text(f"  {visible(line)}"))
-        console.print(Text(visible(f"Right: {question.right}")))
+        return
+    for row in result.rows():
+        click.secho(visible(row["title"]), bold=True)
+        if row["prompt"] is not None:
+            click.echo(textwrap.indent(visible_lines(row["prompt"]), "  "))
+            click.echo(visible(f"Right: {row['answer']}"))
 
 
 @sample.command(cls=OptionsFirst)
@@ -154,9 +140,8 @@ def facts(relations: tuple[str, ...], limit: int, common: Common) -> None:
     \b
     kgprobe sample facts --relation P36 --limit 20
     """  # noqa: D301
-    from kgprobe.api.samples import sample_facts
-    from kgprobe.servers.opening import open_graph
+    from kgprobe.api.sampling import sample_facts
 
-    with open_graph(common.graph, ask_password=ask_password) as graph, waiting("Choosing facts"):
+    with open_graph(common.graph) as graph, waiting("Choosing facts"):
         result = sample_facts(graph, limit, relations=relations, seed=common.seed, as_of=common.as_of)
     render_rows(result, common.as_json)

@@ -14,13 +14,13 @@ from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import (
     Common,
     as_of_option,
-    ask_password,
     common_options,
     debug_option,
     explain_option,
-    graph_option,
     json_option,
     local_options,
+    on_graph,
+    open_graph,
     relations_option,
 )
 from kgprobe.cli.rendering import render, render_rows, show_notes
@@ -59,15 +59,12 @@ def templates() -> None:
 @templates.command("list", cls=OptionsFirst)
 @_relations_option
 @as_of_option
-@graph_option
-@json_option
-@debug_option
+@on_graph
 def list_(relations: tuple[str, ...], as_of: int, graph: str | None, as_json: bool) -> None:
     """List each relation's templates, filled with a fact of the graph."""
     from kgprobe.api.templates import list_templates
-    from kgprobe.servers.opening import open_graph
 
-    with open_graph(graph, ask_password=ask_password) as connection:
+    with open_graph(graph) as connection:
         result = list_templates(connection, relations, as_of=as_of)
     render_rows(result, as_json)
 
@@ -75,9 +72,7 @@ def list_(relations: tuple[str, ...], as_of: int, graph: str | None, as_json: bo
 @templates.command(cls=OptionsFirst)
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @_relations_option
-@graph_option
-@json_option
-@debug_option
+@on_graph
 @click.pass_context
 def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], graph: str | None, as_json: bool) -> None:
     """Check the templates of the graph, or of FILE before it is loaded.
@@ -86,10 +81,9 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
     warnings need your judgement. Exits with 1 if there are errors.
     """
     from kgprobe.api.templates import check_templates
-    from kgprobe.servers.opening import open_graph
 
     with ExitStack() as stack:
-        checked = file or stack.enter_context(open_graph(graph, ask_password=ask_password))
+        checked = file or stack.enter_context(open_graph(graph))
         result = check_templates(checked, relations, on_progress=counting_bar("Checking", "relations", stack))
     render(result, as_json)
     if result.errors:
@@ -127,11 +121,10 @@ def write(model: str | None, common: Common, **options: Any) -> None:
     kgprobe load table --relations templates.jsonl
     """  # noqa: D301
     from kgprobe.api.templates import write_templates
-    from kgprobe.servers.opening import open_graph
 
     with ExitStack() as stack:
         models = stack.enter_context(open_models({}))
-        graph = stack.enter_context(open_graph(common.graph, ask_password=ask_password))
+        graph = stack.enter_context(open_graph(common.graph))
         result = write_templates(
             graph,
             model=open_asked(models, model) if model else None,

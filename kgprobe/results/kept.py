@@ -4,35 +4,41 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from kgprobe.files import home
-from kgprobe.results.result import Result
+from kgprobe.results.result import Heading, Result, ResultRow, row_dicts, row_table
 from kgprobe.tables import Table
 
 INDEX = "index.html"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(ResultRow):
     """A stored result.
 
     Attributes:
         kind: run, measurement, comparison, study, judged graph, judge, report.
         name: name for commands; the folder's if it has no other.
-        headline: the result in a sentence; empty if that is not written yet.
         changed: time of the last change of its files.
+        headline: the result in a sentence; empty if that is not written yet.
         page: the page; None if it is not written.
         writes_page: command that writes one; empty if it takes more than a name.
     """
 
-    kind: str
-    name: str
-    headline: str
-    changed: datetime
+    kind: Annotated[str, Heading("kind")]
+    name: Annotated[str, Heading("name")]
+    changed: Annotated[datetime, Heading("changed", lambda changed: f"{changed:%Y-%m-%d %H:%M}")]
+    headline: Annotated[str, Heading("headline")]
     folder: Path
     page: Path | None
     writes_page: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values by column; JSON-compatible."""
+        page = None if self.page is None else str(self.page)
+        changed = self.changed.isoformat(timespec="seconds")
+        return {**ResultRow.to_dict(self), "changed": changed, "folder": str(self.folder), "page": page}
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -45,34 +51,15 @@ class KeptResults(Result):
 
     results: Sequence[Kept]
 
-    columns: ClassVar[Sequence[str]] = ("kind", "name", "headline", "changed", "folder", "page")
+    columns: ClassVar[Sequence[str]] = Kept.columns()
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each result."""
-        return [
-            {
-                "kind": result.kind,
-                "name": result.name,
-                "headline": result.headline,
-                "changed": result.changed.isoformat(timespec="seconds"),
-                "folder": str(result.folder),
-                "page": None if result.page is None else str(result.page),
-            }
-            for result in self.results
-        ]
+        return row_dicts(self.results)
 
     def tables(self) -> list[Table]:
         """Return kind, name, time and headline of each result."""
-        rows = [
-            {
-                "kind": result.kind,
-                "name": result.name,
-                "changed": f"{result.changed:%Y-%m-%d %H:%M}",
-                "headline": result.headline,
-            }
-            for result in self.results
-        ]
-        return [Table("kept", f"Results in {home()}", rows)] if rows else []
+        return [row_table("kept", f"Results in {home()}", self.results)] if self.results else []
 
     def summary(self) -> str:
         """Return the number of results."""
@@ -86,15 +73,9 @@ class KeptResults(Result):
         """
         from kgprobe.report.index_page import IndexRow, write_index_page
 
-        rows = [
-            IndexRow(
-                result.kind,
-                result.name,
-                result.headline,
-                f"{result.changed:%Y-%m-%d %H:%M}",
-                None if result.page is None else result.page.relative_to(home()).as_posix(),
-                result.writes_page,
-            )
-            for result in self.results
-        ]
+        rows = []
+        for result in self.results:
+            cells = result.cells()
+            page = None if result.page is None else result.page.relative_to(home()).as_posix()
+            rows.append(IndexRow(result.kind, result.name, result.headline, cells["changed"], page, result.writes_page))
         return write_index_page(home() / INDEX, rows)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -75,6 +76,46 @@ class Result:
         from kgprobe.report.notebook import tables_html
 
         return tables_html("\n".join(filter(None, [*self.notes, self.summary()])), self.tables())
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Rows of one table, such as those about a fact."""
+
+    title: str
+    rows: Sequence[ResultRow]
+
+
+def one_group(rows: Sequence[ResultRow]) -> list[RowGroup]:
+    """Return rows as one table without a title; no table if there are none."""
+    return [RowGroup("", rows)] if rows else []
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RowResult(Result):
+    """Result that consists of rows in groups; a subclass names the class of its rows, and the key of its tables.
+
+    Attributes:
+        groups: one table each, in order.
+    """
+
+    groups: Sequence[RowGroup]
+
+    row: ClassVar[type[ResultRow]]
+    key: ClassVar[str]
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns."""
+        return self.row.columns()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows of all groups, in order."""
+        return row_dicts(list(chain.from_iterable(group.rows for group in self.groups)))
+
+    def tables(self) -> list[Table]:
+        """Return one table for each group."""
+        return [row_table(self.key, group.title, group.rows) for group in self.groups]
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)

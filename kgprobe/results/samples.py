@@ -1,18 +1,27 @@
-"""Samples of a graph: facts, distractors, negatives, questions, statements."""
+"""Samples of a graph, as a probe would draw them: facts, distractors, negatives, questions, statements."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any
 
-from kgprobe.probes.questions.items import FactQuestion, Kind
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.models.model import Model
+from kgprobe.probes.clozes import ClozeItems
+from kgprobe.probes.distractors import DistractorOptions
+from kgprobe.probes.questions.evidence import RightAnswer
+from kgprobe.probes.questions.items import FactQuestion, Kind, QuestionItems
 from kgprobe.probes.questions.probe import prompt
-from kgprobe.probes.statements.items import StatementItem
-from kgprobe.results.result import Heading, Result, ResultRow, row_dicts, row_table
-from kgprobe.sampling.distractors import Distractor
-from kgprobe.sampling.facts import AskedFact
+from kgprobe.probes.statements.items import StatementItems
+from kgprobe.results.result import Heading, ResultRow, RowGroup, RowResult, one_group
+from kgprobe.sampling.facts import AskedFact, askable_facts, askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.question_negatives import Negative
-from kgprobe.tables import Table
+from kgprobe.sampling.lookup import describe_pool
+from kgprobe.sampling.question_negatives import Negatives
+from kgprobe.sampling.selection import sample_facts
+from kgprobe.search.strategies import STRATEGIES, Rivals, Sentences, StrategyOptions, make_strategy
+from kgprobe.verbalize.sentences import Cloze
+from kgprobe.verbalize.templates.kinds import OBJECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +46,15 @@ class NamedFact:
         return self.fact.key.fact, self.fact.key.subject, self.fact.relation, self.fact.object
 
 
+def named_facts(graph: Graph, facts: Sequence[AskedFact]) -> list[NamedFact]:
+    """Return facts with the labels of their relations."""
+    labels: dict[str, str] = {row["id"]: row["label"] or row["id"] for row in graph.read("sample/relations")}
+    return [NamedFact(fact, labels[fact.relation]) for fact in facts]
+
+
 @dataclass(frozen=True, slots=True)
 class FactIds(ResultRow):
-    """First columns of all samples: ids of the fact, its subject, relation and object."""
+    """First columns of the rows about a fact: its id, and those of its subject, relation and object."""
 
     fact: str
     subject: str
@@ -55,6 +70,7 @@ class FactRow(ResultRow):
     subject: str
     subject_label: Annotated[str, Heading("subject")]
     relation: str
+    relation_label: Annotated[str, Heading("relation")]
     object: str
     object_label: Annotated[str, Heading("object")]
     start: Annotated[str | None, Heading("since")]
@@ -62,324 +78,276 @@ class FactRow(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FactSample(Result):
-    """Facts that can be asked.
+class FactSample(RowResult):
+    """Facts that can be asked, in the order of their ids.
 
     Attributes:
-        facts: the facts, in the order of their ids.
+        keys: keys of the facts, as other calls take them.
         askable: number of facts of the graph that can be asked.
     """
 
-    facts: Sequence[NamedFact]
+    keys: Sequence[FactKey]
     askable: int
 
-    columns: ClassVar[Sequence[str]] = FactRow.columns()
-
-    @property
-    def keys(self) -> list[FactKey]:
-        """Keys of the facts, as other calls take them."""
-        return [fact.fact.key for fact in self.facts]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each fact."""
-        return row_dicts([_fact_row(fact) for fact in self.facts])
-
-    def tables(self) -> list[Table]:
-        """Return one table of all facts."""
-        rows = []
-        for fact in self.facts:
-            cells = _fact_row(fact).cells()
-            rows.append({"subject": cells.pop("subject"), "relation": fact.relation, **cells})
-        return [Table("facts", "", rows)] if rows else []
+    row, key = FactRow, "facts"
 
 
-def _fact_row(named_fact: NamedFact) -> FactRow:
-    fact = named_fact.fact
-    return FactRow(
-        fact.key.fact,
-        fact.key.subject,
-        fact.subject_label,
-        fact.relation,
-        fact.object,
-        fact.object_label,
-        fact.start,
-        fact.end,
-    )
+def draw_facts(graph: Graph, relations: Sequence[str], limit: int, seed: int, day: int) -> FactSample:
+    """Draw facts that can be asked; see :func:`kgprobe.sample_facts`."""
+    askable = askable_facts(graph, list(askable_relations(graph, ids=relations)), day)
+    drawn = sample_facts(askable, limit, seed)
+    keys = [drawn[position] for position in range(len(drawn))]
+    rows = []
+    for named in named_facts(graph, describe_facts(graph, keys)):
+        fact, (id_, subject, relation, object_) = named.fact, named.ids
+        labels = fact.subject_label, named.relation, fact.object_label
+        rows.append(FactRow(id_, subject, labels[0], relation, labels[1], object_, labels[2], fact.start, fact.end))
+    note = f"{len(askable):,} facts can be asked at {day}."
+    return FactSample(one_group(rows), keys, len(askable), notes=(note,))
 
 
 @dataclass(frozen=True, slots=True)
-class FactDistractors:
-    """Distractors of a fact; those that a model finds plausible belong to one sentence.
+class DistractorRow(FactIds):
+    """Row of a sample of distractors, the best first.
 
     Attributes:
-        sentence: cloze sentence that they complete; None if they are the same for all sentences.
-        certified: number of the first distractors that are proved to be the most plausible; None if nothing is proved.
-        reason: why there are none or fewer than requested; else None.
+        sentence: cloze sentence that it completes; None if the distractors are the same for all sentences.
+        certified: True if it is proved to be among the most plausible; None if nothing is proved.
     """
-
-    fact: NamedFact
-    distractors: Sequence[Distractor]
-    sentence: str | None = None
-    certified: int | None = None
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DistractorRow(ResultRow):
-    """Row of a sample of distractors."""
 
     sentence: str | None
     rank: Annotated[int, Heading("")]
     id: Annotated[str, Heading("id")]
     label: Annotated[str, Heading("distractor")]
-    aliases: list[str]
+    aliases: Sequence[str]
     former: bool
     reason: Annotated[str | None, Heading("why")]
     certified: bool | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class DistractorSample(Result):
-    """Distractors: wrong objects that are compared with right ones.
+class DistractorSample(RowResult):
+    """Distractors: wrong objects that are compared with right ones; a group for each of a fact's sentences.
 
     Attributes:
-        strategy: name and options of the strategy, and its model if it needs one.
-        chosen: one entry for each fact, in order; one for each of a fact's sentences if the strategy asks a model.
+        strategy: name and options of the strategy, and its model if it needs one; last columns of each row.
     """
 
     strategy: Mapping[str, Any]
-    chosen: Sequence[FactDistractors]
+
+    row, key = DistractorRow, "distractors"
 
     @property
     def columns(self) -> Sequence[str]:
-        """Names of the columns: fact, strategy, sentence, distractor, and the reason why it is one."""
-        return (*FactIds.columns(), *self.strategy, *DistractorRow.columns())
+        """Names of the columns: those of the rows, and the strategy's."""
+        return (*DistractorRow.columns(), *self.strategy)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each distractor, the best first; ``certified`` is None if nothing is proved."""
-        rows = []
-        for each in self.chosen:
-            first = {**FactIds(*each.fact.ids).to_dict(), **self.strategy}
-            rows += [{**first, **row.to_dict()} for row in _distractor_rows(each)]
-        return rows
-
-    def tables(self) -> list[Table]:
-        """Return one table for each fact, or for each sentence."""
-        tables = []
-        for each in self.chosen:
-            title = f"{each.fact.title}: {self.strategy['strategy']} distractors"
-            title += f" after “{each.sentence} …”" if each.sentence else ""
-            tables.append(row_table("distractors", title, _distractor_rows(each)))
-        return tables
+        """Return one row for each distractor, with the strategy."""
+        return [{**row, **self.strategy} for row in RowResult.rows(self)]
 
 
-def _distractor_rows(chosen: FactDistractors) -> list[DistractorRow]:
-    return [
-        DistractorRow(
-            chosen.sentence,
-            rank,
-            distractor.id,
-            distractor.label,
-            list(distractor.aliases),
-            distractor.former,
-            distractor.reason,
-            None if chosen.certified is None else rank <= chosen.certified,
+def choose_distractors(
+    graph: Graph, keys: Sequence[FactKey], options: DistractorOptions, model: Model | None, seed: int, day: int
+) -> DistractorSample:
+    """Choose the distractors of facts; see :func:`kgprobe.sample_distractors`."""
+    asks_model = STRATEGIES.get(options.strategy).asks_model
+    scorer = model.scorer() if asks_model and model is not None else None
+    settings = StrategyOptions(day, options.weighting, options.max_prefixes)
+    strategy = make_strategy(options.strategy, graph, scorer, settings)
+    described = strategy.describe()
+    notes: list[str] = []
+    if asks_model:
+        pairs = _with_sentences(graph, keys, ClozeItems(graph, day, sentences=options.sentences), seed, notes)
+        described |= {"model": model.name} if model is not None else {}
+    else:
+        # Strategies without a model ignore the sentence; one placeholder is enough.
+        pairs = [(fact, [Cloze(f"It is {OBJECT}", fact.subject_label)]) for fact in describe_facts(graph, keys)]
+    rivals = strategy.rivals(pairs, options.distractors, [seed])
+    facts = named_facts(graph, [fact for fact, _ in pairs])
+    groups = []
+    for fact, (_, clozes), lists in zip(facts, pairs, rivals, strict=True):
+        for cloze, rival in zip(clozes, lists, strict=True):
+            title, sentence = f"{fact.title}: {described['strategy']} distractors", None
+            if asks_model:
+                title, sentence = f"{title} after “{cloze.prompt} …”", cloze.prompt
+            groups.append(RowGroup(title, _distractor_rows(fact, rival, sentence)))
+            notes += _shortage_notes(graph, fact, rival, options.distractors)
+    return DistractorSample(groups, described, notes=list(dict.fromkeys(notes)))
+
+
+def _distractor_rows(fact: NamedFact, rivals: Rivals, sentence: str | None) -> list[DistractorRow]:
+    rows = []
+    for rank, each in enumerate(rivals.distractors, start=1):
+        certified = None if rivals.certified is None else rank <= rivals.certified
+        aliases = list(each.aliases)
+        row = DistractorRow(
+            *fact.ids, sentence, rank, each.id, each.label, aliases, each.former, each.reason, certified
         )
-        for rank, distractor in enumerate(chosen.distractors, start=1)
-    ]
+        rows.append(row)
+    return rows
+
+
+def _with_sentences(
+    graph: Graph, keys: Sequence[FactKey], items: ClozeItems, seed: int, notes: list[str]
+) -> list[Sentences]:
+    """Return facts with their cloze sentences; add a note on each fact without one.
+
+    Raises:
+        KgprobeError: no fact has a cloze sentence.
+    """
+    described = items.of(keys, [seed])
+    silent = [item for item in described if item.reason]
+    for fact, item in zip(named_facts(graph, [item.fact for item in silent]), silent, strict=True):
+        notes.append(f"{fact.title} has no cloze sentence: {item.reason}.")
+    if len(silent) == len(described):
+        raise KgprobeError("None of the facts has a cloze sentence for the model. " + " ".join(notes[:1]))
+    return [(item.fact, item.clozes) for item in described]
+
+
+def _shortage_notes(graph: Graph, fact: NamedFact, rivals: Rivals, requested: int) -> Iterator[str]:
+    """Yield the reasons why a fact has unusual distractors, or fewer than requested."""
+    if rivals.reason:
+        yield f"{fact.title}: {rivals.reason}."
+    if len(rivals.distractors) < requested:
+        pool = describe_pool(graph, fact.fact.key)
+        note = (
+            f"{fact.title}: {len(rivals.distractors):,} distractors, not {requested:,}. There are {pool.size:,}"
+            f" entities {pool.kind}; left out: {', '.join(pool.left_out)}."
+        )
+        if not pool.typed:
+            note += f" {fact.fact.object_label} has no type, so the relation's objects count as its kind."
+        yield note
 
 
 @dataclass(frozen=True, slots=True)
-class SampledNegative:
-    """A negative, and the facts in which it is right.
+class NegativeRow(FactIds):
+    """Row of a sample of negatives, in the order of drawing.
 
     Attributes:
-        subjects: number of other subjects that have it as an object of the relation.
-        example: label of one of them.
         until: end of the time when it was right, as the source gives it; None if unknown, or if it never was.
+        subjects_elsewhere: number of other subjects that have it as an object of the relation.
+        example: label of one of them.
     """
 
-    negative: Negative
-    subjects: int
-    example: str | None
-    until: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class FactNegatives:
-    """Negatives of a fact."""
-
-    fact: NamedFact
-    negatives: Sequence[SampledNegative]
-
-
-@dataclass(frozen=True, slots=True)
-class NegativeRow(ResultRow):
-    """Row of a sample of negatives."""
-
-    rank: int
-    id: str
-    label: str
-    aliases: list[str]
+    rank: Annotated[int, Heading("")]
+    id: Annotated[str, Heading("id")]
+    label: Annotated[str, Heading("negative")]
+    aliases: Sequence[str]
     former: bool
     until: str | None
     subjects_elsewhere: int
     example: str | None
 
+    def cells(self) -> dict[str, Any]:
+        """Return the cells of a table, with the facts in which the negative is or was right."""
+        elsewhere = self.example if self.subjects_elsewhere else None
+        if self.subjects_elsewhere > 1:
+            elsewhere = f"{self.example} and {self.subjects_elsewhere - 1:,} more"
+        before = f"until {self.until}" if self.until else "before"
+        return ResultRow.cells(self) | {"object of": elsewhere, "was right": before if self.former else None}
+
 
 @dataclass(frozen=True, slots=True, repr=False)
-class NegativeSample(Result):
-    """Negatives: wrong objects for yes/no questions.
+class NegativeSample(RowResult):
+    """Negatives: wrong objects for yes/no questions."""
 
-    Attributes:
-        drawn: one entry for each fact, in order.
-    """
+    row, key = NegativeRow, "negatives"
 
-    drawn: Sequence[FactNegatives]
 
-    columns: ClassVar[Sequence[str]] = (*FactIds.columns(), *NegativeRow.columns())
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each negative, in the order of drawing."""
+def draw_negatives(graph: Graph, keys: Sequence[FactKey], limit: int, seed: int, day: int) -> NegativeSample:
+    """Draw negatives of facts; see :func:`kgprobe.sample_negatives`."""
+    drawn = Negatives(graph, day).draw(keys, limit, [seed])
+    groups, notes = [], []
+    for fact, negatives in zip(named_facts(graph, describe_facts(graph, keys)), drawn, strict=True):
+        ids = [negative.id for negative in negatives]
+        found = graph.read("sample/elsewhere", relation=fact.fact.relation, subject=fact.fact.key.subject, ids=ids)
+        elsewhere = {row["id"]: (row["until"], row["subjects"], row["example"]) for row in found}
         rows = []
-        for each in self.drawn:
-            ids = FactIds(*each.fact.ids).to_dict()
-            for rank, sampled in enumerate(each.negatives, start=1):
-                negative = sampled.negative
-                row = NegativeRow(
-                    rank,
-                    negative.id,
-                    negative.label,
-                    list(negative.aliases),
-                    negative.former,
-                    sampled.until,
-                    sampled.subjects,
-                    sampled.example,
-                )
-                rows.append({**ids, **row.to_dict()})
-        return rows
-
-    def tables(self) -> list[Table]:
-        """Return one table for each fact."""
-        return [
-            Table("negatives", f"{each.fact.title}: hard negatives", _negative_cells(each.negatives))
-            for each in self.drawn
-        ]
-
-
-def _negative_cells(negatives: Sequence[SampledNegative]) -> list[dict[str, Any]]:
-    rows = []
-    for rank, sampled in enumerate(negatives, start=1):
-        more = f" and {sampled.subjects - 1:,} more" if sampled.subjects > 1 else ""
-        before = f"until {sampled.until}" if sampled.until else "before"
-        rows.append(
-            {
-                "": rank,
-                "id": sampled.negative.id,
-                "negative": sampled.negative.label,
-                "object of": f"{sampled.example}{more}" if sampled.subjects else None,
-                "was right": before if sampled.negative.former else None,
-            }
-        )
-    return rows
+        for rank, each in enumerate(negatives, start=1):
+            aliases = list(each.aliases)
+            rows.append(NegativeRow(*fact.ids, rank, each.id, each.label, aliases, each.former, *elsewhere[each.id]))
+        groups.append(RowGroup(f"{fact.title}: hard negatives", rows))
+        if len(rows) < limit:
+            notes.append(f"{fact.title}: {len(rows):,} hard negatives, not {limit:,}: no more exist.")
+    return NegativeSample(groups, notes=list(dict.fromkeys(notes)))
 
 
 @dataclass(frozen=True, slots=True)
-class NamedQuestion:
-    """A question with the name of its fact."""
+class QuestionRow(FactIds):
+    """Row of a sample of questions, with all present and former right answers.
 
-    fact: NamedFact
-    question: FactQuestion
+    Attributes:
+        title: fact and kind of question (``France · capital · Paris: wh question``), or the reason why there is none.
+        answer: right answers with their other names, the fact's own object first; None if the question cannot be asked.
+    """
 
-    @property
-    def title(self) -> str:
-        """Fact and kind of question (``France · capital · Paris: wh question``), or the reason why there is none."""
-        if self.question.reason is not None:
-            return f"{self.fact.title}: cannot be asked: {self.question.reason}."
-        return f"{self.fact.title}: {self.question.kind.value} question"
-
-    @property
-    def prompt(self) -> str | None:
-        """Prompt of the model; None if the question cannot be asked."""
-        return None if self.question.reason is not None else prompt(self.question)
-
-    @property
-    def right(self) -> str | None:
-        """Right answers with their other names, the fact's own object first; None if the question cannot be asked."""
-        question = self.question
-        if question.reason is not None:
-            return None
-        if question.kind is Kind.WH:
-            own, *others = (_with_other_names(answer.names) for answer in (question.own, *question.others))
-            return f"{own}; also right: {'; '.join(others)}" if others else own
-        if question.negative is None:
-            return "yes"
-        return "no" + (f": {question.negative.label} was right before" if question.negative.former else "")
-
-    def row(self) -> dict[str, Any]:
-        """Return the question with all present and former right answers."""
-        question = self.question
-        can_be_asked = question.reason is None
-        return {
-            **FactIds(*self.fact.ids).to_dict(),
-            "kind": question.kind.value if can_be_asked else None,
-            "question": question.text or None,
-            "prompt": self.prompt,
-            "chance": question.chance if can_be_asked else None,
-            "expected": question.expected if can_be_asked and question.kind is Kind.YES_NO else None,
-            "negative": asdict(question.negative) if question.negative else None,
-            "right": [{"id": answer.id, "names": list(answer.names)} for answer in question.right],
-            "former": [{"id": answer.id, "names": list(answer.names)} for answer in question.former],
-            "reason": question.reason,
-        }
-
-
-def _with_other_names(names: Sequence[str]) -> str:
-    return f"{names[0]} (also: {', '.join(names[1:])})" if names[1:] else names[0]
+    title: Annotated[str, Heading("fact")]
+    kind: str | None = None
+    question: Annotated[str | None, Heading("question")] = None
+    prompt: str | None = None
+    chance: float | None = None
+    expected: bool | None = None
+    negative: Mapping[str, Any] | None = None
+    answer: Annotated[str | None, Heading("right")] = None
+    right: Sequence[Mapping[str, Any]] = ()
+    former: Sequence[Mapping[str, Any]] = ()
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class QuestionSample(Result):
-    """Questions as a model would be asked.
+class QuestionSample(RowResult):
+    """Questions as a model would be asked, one for each fact."""
 
-    Attributes:
-        questions: one for each fact, in order.
-    """
+    row, key = QuestionRow, "questions"
 
-    questions: Sequence[NamedQuestion]
 
-    columns: ClassVar[Sequence[str]] = (
-        *FactIds.columns(),
-        *("kind", "question", "prompt", "chance", "expected", "negative", "right", "former", "reason"),
+def write_questions(graph: Graph, keys: Sequence[FactKey], items: QuestionItems, seed: int) -> QuestionSample:
+    """Write the questions about facts; see :func:`kgprobe.sample_questions`."""
+    questions = items.of(keys, [seed])
+    facts = named_facts(graph, [question.fact for question in questions])
+    return QuestionSample([RowGroup("", list(map(_question_row, facts, questions)))])
+
+
+def _question_row(fact: NamedFact, question: FactQuestion) -> QuestionRow:
+    row = QuestionRow(
+        *fact.ids,
+        title=f"{fact.title}: cannot be asked: {question.reason}.",
+        question=question.text or None,
+        negative=asdict(question.negative) if question.negative else None,
+        right=[{"id": answer.id, "names": list(answer.names)} for answer in question.right],
+        former=[{"id": answer.id, "names": list(answer.names)} for answer in question.former],
+        reason=question.reason,
+    )
+    if question.reason is not None:
+        return row
+    return replace(
+        row,
+        title=f"{fact.title}: {question.kind.value} question",
+        kind=question.kind.value,
+        prompt=prompt(question),
+        chance=question.chance,
+        expected=question.expected if question.kind is Kind.YES_NO else None,
+        answer=_right_answer(question),
     )
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each fact."""
-        return [question.row() for question in self.questions]
 
-    def tables(self) -> list[Table]:
-        """Return one table of all questions."""
-        rows = [
-            {
-                "fact": each.fact.title,
-                "question": each.question.text or f"cannot be asked: {each.question.reason}",
-                "right": each.right,
-            }
-            for each in self.questions
-        ]
-        return [Table("questions", "", rows)]
+def _right_answer(question: FactQuestion) -> str:
+    if question.kind is Kind.WH:
+        own, *others = map(_with_other_names, (question.own, *question.others))
+        return f"{own}; also right: {'; '.join(others)}" if others else own
+    if question.negative is None:
+        return "yes"
+    return f"no: {question.negative.label} was right before" if question.negative.former else "no"
+
+
+def _with_other_names(answer: RightAnswer) -> str:
+    first, *others = answer.names
+    return f"{first} (also: {', '.join(others)})" if others else first
 
 
 @dataclass(frozen=True, slots=True)
-class FactStatements:
-    """A fact with its statement and those of its negatives."""
-
-    fact: NamedFact
-    item: StatementItem
-
-
-@dataclass(frozen=True, slots=True)
-class StatementRow(ResultRow):
+class StatementRow(FactIds):
     """Row of a sample of statements: a negative of a fact, with the statements of both."""
 
     statement: str
@@ -392,44 +360,28 @@ class StatementRow(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class StatementSample(Result):
-    """Statements as a model would judge them.
+class StatementSample(RowResult):
+    """Statements as a model would judge them; a group for each fact that can be asked."""
 
-    Attributes:
-        facts: one entry for each fact, in order.
-    """
+    row, key = StatementRow, "negatives"
 
-    facts: Sequence[FactStatements]
 
-    columns: ClassVar[Sequence[str]] = (*FactIds.columns(), *StatementRow.columns())
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each negative, in the order of drawing."""
+def write_statements(
+    graph: Graph, keys: Sequence[FactKey], items: StatementItems, limit: int, seed: int
+) -> StatementSample:
+    """Write the statements of facts and of their negatives; see :func:`kgprobe.sample_statements`."""
+    statements = items.of(keys, [seed])
+    groups, notes = [], []
+    for fact, item in zip(named_facts(graph, [item.fact for item in statements]), statements, strict=True):
+        if item.reason is not None:
+            notes.append(f"{fact.title} cannot be asked: {item.reason}.")
+            continue
         rows = []
-        for each in self.facts:
-            ids = FactIds(*each.fact.ids).to_dict()
-            rows += [{**ids, **row.to_dict()} for row in _statement_rows(each.item)]
-        return rows
-
-    def tables(self) -> list[Table]:
-        """Return one table for each fact that can be asked."""
-        return [
-            row_table("negatives", f"{each.fact.title}: {each.item.text}", _statement_rows(each.item))
-            for each in self.facts
-            if each.item.reason is None
-        ]
-
-
-def _statement_rows(item: StatementItem) -> list[StatementRow]:
-    return [
-        StatementRow(
-            item.text,
-            rank,
-            negative.fact.replaced,
-            negative.fact.subject,
-            negative.fact.relation,
-            negative.fact.object,
-            negative.text,
-        )
-        for rank, negative in enumerate(item.negatives, start=1)
-    ]
+        for rank, negative in enumerate(item.negatives, start=1):
+            false = negative.fact
+            ids = false.subject, false.relation, false.object
+            rows.append(StatementRow(*fact.ids, item.text, rank, false.replaced, *ids, negative.text))
+        groups.append(RowGroup(f"{fact.title}: {item.text}", rows))
+        if len(rows) < limit:
+            notes.append(f"{fact.title}: {len(rows):,} negatives, not {limit:,}: no more exist.")
+    return StatementSample(groups, notes=list(dict.fromkeys(notes)))

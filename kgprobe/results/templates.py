@@ -1,58 +1,79 @@
 """Templates: lists, checks, written and converted ones."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.loading import load_source
+from kgprobe.graph.names import relation_ids
 from kgprobe.records import Relation
-from kgprobe.results.result import Heading, Result, ResultRow, row_dicts
+from kgprobe.results.result import Heading, Result, ResultRow, RowResult, one_group
 from kgprobe.sanitize import counted
+from kgprobe.sources.contract import open_source
 from kgprobe.tables import Table
 from kgprobe.verbalize.templates.check import Flaw
-from kgprobe.verbalize.templates.filled import FilledTemplate
+from kgprobe.verbalize.templates.examples import examples_of, relations_of
+from kgprobe.verbalize.templates.file import open_for_relations, relation_line, relations_in
+from kgprobe.verbalize.templates.filled import filled_templates
 from kgprobe.verbalize.templates.kinds import KINDS
-
-if TYPE_CHECKING:
-    from kgprobe.verbalize.templates.writers import WrittenRelation
+from kgprobe.verbalize.templates.patterns import read_patterns
+from kgprobe.verbalize.templates.writers import WrittenRelation
 
 # Relations that a sentence names, at most.
 _NAMED = 5
 
 
-def _title(id_: str, label: str | None) -> str:
-    return f"{label} ({id_})" if label else id_
+@dataclass(frozen=True, slots=True)
+class RelationRow(ResultRow):
+    """First columns of rows about a relation; one column for people: ``capital (P36)``."""
+
+    relation: str
+    label: str
+
+    def cells(self) -> dict[str, Any]:
+        """Return the cells of a table, the relation's label and id first."""
+        title = f"{self.label} ({self.relation})" if self.label else self.relation
+        return {"relation": title} | ResultRow.cells(self)
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateRow(RelationRow):
+    """Row of a list of templates.
+
+    Attributes:
+        sentence: the template, filled with a fact; None if the relation has no fact.
+        fact: id of the fact.
+    """
+
+    kind: Annotated[str, Heading("kind")]
+    template: str
+    sentence: str | None = None
+    fact: str | None = None
+
+    def cells(self) -> dict[str, Any]:
+        """Return the cells of a table; the template if it could not be filled."""
+        return RelationRow.cells(self) | {"sentence": self.sentence or self.template}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TemplateList(Result):
-    """Templates, filled with facts of the graph.
+class TemplateList(RowResult):
+    """Templates, filled with facts of the graph."""
 
-    Attributes:
-        templates: pairs of a relation and its filled template, in order.
-    """
+    row, key = TemplateRow, "templates"
 
-    templates: Sequence[tuple[Relation, FilledTemplate]]
 
-    columns: ClassVar[Sequence[str]] = ("relation", "label", "kind", "template", "sentence", "fact")
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each template; ``sentence`` and ``fact`` are None if the relation has no fact."""
-        return [
-            {"relation": relation.id, "label": relation.label, **asdict(filled)} for relation, filled in self.templates
-        ]
-
-    def tables(self) -> list[Table]:
-        """Return one table of all templates."""
-        rows = [
-            {
-                "relation": _title(relation.id, relation.label),
-                "kind": filled.kind,
-                "sentence": filled.sentence or filled.template,
-            }
-            for relation, filled in self.templates
-        ]
-        return [Table("templates", "", rows)] if rows else []
+def fill_templates(graph: Graph, relations: Sequence[str], day: int) -> TemplateList:
+    """Fill the templates of relations; see :func:`kgprobe.list_templates`."""
+    rows = []
+    for relation in relations_of(graph, relations):
+        for filled in filled_templates(relation, examples_of(graph, relation.id, day), day):
+            values = asdict(filled)
+            rows.append(TemplateRow(relation.id, relation.label, **values))
+    none = "No relation has templates; `kgprobe templates write` writes some."
+    return TemplateList(one_group(rows), notes=() if rows else (none,))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -83,9 +104,7 @@ class TemplateCheck(Result):
 
     def tables(self) -> list[Table]:
         """Return one table of all flaws."""
-        columns = ("severity", "relation", "kind", "template", "problem")
-        rows = [{column: getattr(flaw, column) for column in columns} for flaw in self.flaws]
-        return [Table("flaws", "", rows)] if rows else []
+        return [Table("flaws", "", self.rows())] if self.flaws else []
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, JSON-compatible."""
@@ -112,7 +131,7 @@ class TemplateCheck(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class ClozeRow(ResultRow):
+class ClozeRow(RelationRow):
     """Row of written clozes.
 
     Attributes:
@@ -121,16 +140,14 @@ class ClozeRow(ResultRow):
             None if no model wrote it.
     """
 
-    relation: str
-    label: str
     cloze: Annotated[str, Heading("cloze")]
     written_by: str | None
-    log_probability: Annotated[float | None, Heading("log Pl", lambda value: round(value, 3))]
-    told_apart: Annotated[float | None, Heading("distinguished", lambda value: f"{value:.0%}", "")]
+    log_probability: Annotated[float | None, Heading("log Pl", lambda value: round(value, 3))] = None
+    told_apart: Annotated[float | None, Heading("distinguished", lambda value: f"{value:.0%}", "")] = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class WrittenTemplates(Result):
+class WrittenTemplates(RowResult):
     """New clozes, in a file for a person to review.
 
     Attributes:
@@ -142,33 +159,20 @@ class WrittenTemplates(Result):
     """
 
     output: Path
-    written: "Sequence[WrittenRelation]"
-    failed: "Sequence[WrittenRelation]"
+    written: Sequence[WrittenRelation]
+    failed: Sequence[WrittenRelation]
     kept: int
     loaded: bool
 
-    columns: ClassVar[Sequence[str]] = ClozeRow.columns()
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each written cloze."""
-        return row_dicts(self._cloze_rows())
-
-    def tables(self) -> list[Table]:
-        """Return one table of all clozes."""
-        rows = [{"relation": _title(row.relation, row.label), **row.cells()} for row in self._cloze_rows()]
-        return [Table("clozes", "", rows)] if rows else []
+    row, key = ClozeRow, "clozes"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, JSON-compatible."""
-        written = [
-            {
-                "relation": each.relation.id,
-                "label": each.relation.label,
-                "clozes": list(each.relation.clozes),
-                **each.remarks(),
-            }
-            for each in self.written
-        ]
+        written = []
+        for each in self.written:
+            relation = each.relation
+            ids = {"relation": relation.id, "label": relation.label}
+            written.append({**ids, "clozes": list(relation.clozes), **each.remarks()})
         failed = [
             {"relation": each.relation.id, "label": each.relation.label, "reason": each.reason} for each in self.failed
         ]
@@ -186,27 +190,106 @@ class WrittenTemplates(Result):
             return ""
         return f"{counted(len(self.written), 'relation')} written to {self.output}{', and loaded' * self.loaded}."
 
-    def _cloze_rows(self) -> list[ClozeRow]:
-        rows = []
-        for written in self.written:
-            weighed = {each.cloze: each for each in written.weighed}
-            for cloze in written.relation.clozes:
-                weight = weighed.get(cloze)
-                rows.append(
-                    ClozeRow(
-                        written.relation.id,
-                        written.relation.label,
-                        cloze,
-                        written.written_by,
-                        None if weight is None else weight.log_probability,
-                        None if weight is None else weight.paired,
-                    )
-                )
-        return rows
+
+# Writes clozes for relations; the second argument is all relations of the graph.
+Writer: TypeAlias = Callable[[Sequence[Relation], Sequence[Relation]], Iterator[WrittenRelation]]
+
+
+def write_missing_clozes(
+    graph: Graph,
+    path: Path,
+    relations: Sequence[str],
+    writer: Writer,
+    *,
+    force: bool,
+    load: bool,
+    on_progress: Callable[[int, int], None],
+    on_written: Callable[[WrittenRelation], None],
+) -> WrittenTemplates:
+    """Write clozes for relations without clozes into a file; see :func:`kgprobe.write_templates`.
+
+    Args:
+        relations: ids or names; empty means all.
+    """
+    existing = [] if force else relations_in(path)
+    known = relations_of(graph)
+    chosen = relation_ids(graph, relations)
+    without = _without_clozes(known, chosen)
+    pending = [relation for relation in without if relation.id not in existing]
+    written: list[WrittenRelation] = []
+    failed: list[WrittenRelation] = []
+    if pending:
+        writing = writer(pending, known)
+        on_progress(0, len(pending))
+        for done, result in enumerate(_write_each(writing, path, overwrite=force), start=1):
+            (written if result.reason is None else failed).append(result)
+            on_written(result)
+            on_progress(done, len(pending))
+    loaded = load and bool(written or existing)
+    if loaded:
+        load_source(graph, open_source("table", relations=path))
+    notes = _notes_on_others(chosen, without, len(without) - len(pending), len(failed), path)
+    groups = one_group(_cloze_rows(written))
+    return WrittenTemplates(groups, path, written, failed, len(existing), loaded, notes=notes)
+
+
+def _without_clozes(relations: Sequence[Relation], chosen: Sequence[str]) -> list[Relation]:
+    """Return the active relations without clozes; only chosen ones, if any are."""
+    without = [relation for relation in relations if relation.active and not relation.clozes]
+    return [relation for relation in without if relation.id in chosen] if chosen else without
+
+
+def _write_each(writing: Iterator[WrittenRelation], path: Path, *, overwrite: bool) -> Iterator[WrittenRelation]:
+    """Write each relation that has clozes to a file, and yield it."""
+    with open_for_relations(path, overwrite=overwrite) as file:
+        for relation in writing:
+            if relation.reason is None:
+                # Flush each relation, so that an interrupted call loses nothing.
+                file.write(relation_line(relation.relation, relation.remarks()))
+                file.flush()
+            yield relation
+
+
+def _notes_on_others(
+    chosen: Sequence[str], without: Sequence[Relation], already: int, failed: int, output: Path
+) -> list[str]:
+    """Return notes on the relations without new templates, with reasons."""
+    notes = []
+    done = sorted(set(chosen) - {relation.id for relation in without})
+    if done:
+        notes.append(f"Not active, or with clozes already: {', '.join(done)}.")
+    if already:
+        notes.append(f"{output} has {counted(already, 'relation')} already; `force` overwrites it.")
+    if not without and not chosen:
+        notes.append("Every active relation has a cloze; there is nothing to write.")
+    if failed:
+        notes.append(f"{counted(failed, 'relation')} still without a template.")
+    return notes
+
+
+def _cloze_rows(written: Sequence[WrittenRelation]) -> list[ClozeRow]:
+    rows = []
+    for each in written:
+        ids = each.relation.id, each.relation.label
+        weighed = {cloze.cloze: (cloze.log_probability, cloze.paired) for cloze in each.weighed}
+        rows += [ClozeRow(*ids, cloze, each.written_by, *weighed.get(cloze, ())) for cloze in each.relation.clozes]
+    return rows
+
+
+# Kinds of templates that are made of public patterns.
+_CONVERTED = ("clozes", "mined_clozes", "statements")
+
+
+@dataclass(frozen=True, slots=True)
+class PatternRow(RelationRow):
+    """Row of converted templates."""
+
+    kind: str
+    template: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ConvertedTemplates(Result):
+class ConvertedTemplates(RowResult):
     """Public patterns as templates, in a file.
 
     Attributes:
@@ -219,40 +302,25 @@ class ConvertedTemplates(Result):
     relations: Sequence[Relation]
     problems: Sequence[str]
 
-    columns: ClassVar[Sequence[str]] = ("relation", "label", "kind", "template")
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each template."""
-        rows = []
-        for relation in self.relations:
-            for kind in KINDS:
-                templates = getattr(relation, f"{kind}s")
-                first = {"relation": relation.id, "label": relation.label, "kind": kind}
-                rows += [{**first, "template": template} for template in templates]
-        return rows
+    row, key = PatternRow, "converted"
 
     def tables(self) -> list[Table]:
         """Return one table with the number of templates of each relation."""
-        rows = [
-            {
-                "relation": _title(relation.id, relation.label),
-                "clozes": len(relation.clozes),
-                "mined clozes": len(relation.mined_clozes),
-                "statements": len(relation.statements),
-            }
-            for relation in self.relations
-        ]
-        return [Table("converted", "", rows)]
+        rows = []
+        for relation in self.relations:
+            counts = {kind.replace("_", " "): len(getattr(relation, kind)) for kind in _CONVERTED}
+            rows.append(RelationRow(relation.id, relation.label).cells() | counts)
+        return [Table(self.key, "", rows)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers of relations and templates."""
+        counts = {kind: sum(len(getattr(relation, kind)) for relation in self.relations) for kind in _CONVERTED}
+        without = sum(not relation.clozes and not relation.mined_clozes for relation in self.relations)
         return {
             "output": str(self.output),
             "relations": len(self.relations),
-            "clozes": sum(len(relation.clozes) for relation in self.relations),
-            "mined_clozes": sum(len(relation.mined_clozes) for relation in self.relations),
-            "statements": sum(len(relation.statements) for relation in self.relations),
-            "without_cloze": sum(not relation.clozes and not relation.mined_clozes for relation in self.relations),
+            **counts,
+            "without_cloze": without,
             "problems": len(self.problems),
         }
 
@@ -262,3 +330,22 @@ class ConvertedTemplates(Result):
         listed = ", ".join(counted(counts[f"{thing}s"], thing) for thing in ("relation", "cloze", "statement"))
         listed += f", {counted(counts['mined_clozes'], 'mined cloze')}" if counts["mined_clozes"] else ""
         return f"{self.output}: {listed}; {counts['without_cloze']:,} without a cloze."
+
+
+def convert_files(files: Sequence[Path], mined: Sequence[Path], output: Path) -> ConvertedTemplates:
+    """Write a file of relations from files of patterns; see :func:`kgprobe.convert_patterns`."""
+    patterns = read_patterns(files, mined)
+    usable = [relation for relation in patterns.relations if any(getattr(relation, kind) for kind in _CONVERTED)]
+    rows = []
+    for relation in usable:
+        for kind in KINDS:
+            templates = getattr(relation, f"{kind}s")
+            rows += [PatternRow(relation.id, relation.label, kind, template) for template in templates]
+    if not usable:
+        names = ", ".join(file.name for file in [*files, *mined])
+        first = " ".join(patterns.problems[:1])
+        raise KgprobeError(f"No pattern in {names} can be used; nothing is written. {first}".rstrip())
+    with open_for_relations(output, overwrite=True) as file:
+        file.writelines(map(relation_line, usable))
+    problems = tuple(patterns.problems)
+    return ConvertedTemplates(one_group(rows), output, usable, problems, notes=problems)

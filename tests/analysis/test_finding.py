@@ -16,7 +16,7 @@ from scipy import integrate
 
 from kgprobe.analysis.finding import About, Finding
 from kgprobe.analysis.make_finding import find_in_outcomes, find_in_run
-from kgprobe.api.painting import paint_beliefs
+from kgprobe.api.graphs import paint_beliefs
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.register import LEARNERS

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.api.loading import LoadProgress, load, load_source
+from kgprobe.api.loading import load
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
+from kgprobe.graph.loading import KEPT_PROBLEMS, LoadProgress, LoadReport, load_source
 from kgprobe.records import Entity, Fact, Rejected, Relation
-from kgprobe.results.loading import KEPT_PROBLEMS, LoadReport
 from tests.written_source import WrittenSource
 
 ENTITIES = [Entity(f"e{number}") for number in range(3)]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import kgprobe
-from kgprobe.api import painting
+from kgprobe.beliefs import painting
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 import kgprobe
-from kgprobe.api import reversed_source
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph import ingest, record_batches
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.models.model import Model
 from kgprobe.records import Entity, Fact, Relation
+from kgprobe.verbalize import inverse_graph
 from tests.written_source import WrittenSource
 
 COUNTRY, CITY, DAY = "Q6256", "Q515", "1969-07-20"
@@ -77,17 +77,17 @@ def naive(graph: Graph, relations: set[str]) -> list[tuple[Any, ...]]:
 
 @pytest.fixture(params=[2, 1_000], ids=["small steps", "one step"])
 def steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reversed_source, "NUMBERS_AT_ONCE", request.param)
+    monkeypatch.setattr(inverse_graph, "NUMBERS_AT_ONCE", request.param)
 
 
 @pytest.mark.usefixtures("steps")
 def test_the_source_is_every_fact_turned_round(graph: Graph) -> None:
     ingest.load(graph, small())
-    counted = reversed_source.count_subjects(graph, 1.5)
+    counted = inverse_graph.count_subjects(graph, 1.5)
     assert [(one.id, one.facts, one.lasting, one.objects, one.kept) for one in counted] == [
         *[("P36", 4, 2, 2, True), ("P38", 2, 2, 1, False), ("P47", 3, 3, 2, True)],
     ]
-    source = reversed_source.ReversedSource(graph, "f", ["P36", "P47"], reversed_source.count_numbers(graph))
+    source = inverse_graph.ReversedSource(graph, "f", ["P36", "P47"], inverse_graph.count_numbers(graph))
     relations, entities, facts = (
         [placed.record for placed in stream()] for stream in (source.relations, source.entities, source.facts)
     )

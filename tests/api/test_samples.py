@@ -42,7 +42,7 @@ def test_facts_are_drawn_from_those_that_can_be_asked(example_graphs: Graph) -> 
     assert sample.rows() != kgprobe.sample_facts(example_graphs, 4, relations=["P36"], as_of=AT, seed=9).rows()
     every = kgprobe.sample_facts(example_graphs, 10**6, as_of=AT)
     assert len(every) == every.askable > sample.askable
-    none = FactSample([], 0)
+    none = FactSample([], [], 0)
     assert (len(none), none.tables()) == (0, [])
     assert list(none.to_frame()) == list(every.to_frame())
 
@@ -163,9 +163,9 @@ def test_a_question_is_shown_with_what_is_right(example_graphs: Graph) -> None:
 
 def test_what_cannot_be_asked_is_told(example_graphs: Graph) -> None:
     sample = kgprobe.sample_questions(example_graphs, [PARIS, "Q30 P35 Q6279"], as_of=AT)
-    asked, former = sample.questions
-    assert (asked.right is None, asked.prompt is None) == (False, False)
-    assert (former.right, former.prompt) == (None, None)
+    asked, former = sample.groups[0].rows
+    assert (asked.answer is None, asked.prompt is None) == (False, False)
+    assert (former.answer, former.prompt) == (None, None)
     assert "cannot be asked: it does not hold at 20251231" in former.title
     assert sample.to_frame()["reason"].notna().tolist() == [False, True]
 

@@ -8,7 +8,7 @@ import pytest
 
 import kgprobe
 from benchmarks.data_model_picture import EDGES, NODES, picture
-from kgprobe.api.painting import PAINTS
+from kgprobe.beliefs.painting import PAINTS
 from kgprobe.graph.client import Graph
 from tests.analysis.test_finding import PROPERTIES
 from tests.conftest import REPOSITORY

@@ -17,8 +17,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.cli.completion import LABELS, PROPERTIES, TYPES, Vocabulary, candidates, vocabulary_of
-from kgprobe.cli.shell import HELP, is_complete, pieces
+from kgprobe.cli.shell import (
+    HELP,
+    LABELS,
+    PROPERTIES,
+    TYPES,
+    Vocabulary,
+    candidates,
+    is_complete,
+    pieces,
+    vocabulary_of,
+)
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint

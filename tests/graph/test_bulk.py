@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 
 import kgprobe
 from benchmarks.bulk import write_dump
-from kgprobe.api.bulk_loading import load_bulk_source, write_bulk_source
-from kgprobe.api.loading import load_source
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph import ingest, record_batches
 from kgprobe.graph.bulk.converting import convert
@@ -25,8 +23,10 @@ from kgprobe.graph.bulk.row_files import columns_of, optional
 from kgprobe.graph.bulk.sorted_runs import SortedRuns
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
+from kgprobe.graph.loading import load_source
 from kgprobe.graph.state import digest_of
 from kgprobe.records import Entity, Fact, Rejected, Relation
+from kgprobe.servers.bulk_loading import load_bulk_source, write_bulk_source
 from kgprobe.servers.folder import Folder, Import
 from kgprobe.servers.processes import key_of
 from kgprobe.sources.contract import open_source

@@ -10,12 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 import kgprobe
-from kgprobe.api.loading import LoadProgress, load
+from kgprobe.api.loading import load
 from kgprobe.cli.load import load as load_command
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph import record_batches
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint, same_database
+from kgprobe.graph.loading import LoadProgress
 from kgprobe.loaders.own_graph.sentences import sentences_of, sentences_of_date, words_of
 from kgprobe.loaders.own_graph.values import bound_of, literal_of
 from kgprobe.records import Entity, Fact, Placed, Rejected

@@ -1,0 +1,140 @@
+"""Calls about a whole graph: paint the beliefs of a run into it, draw a part of it, reverse it."""
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+from kgprobe.api.options import ReversingOptions
+from kgprobe.api.rounds import open_run
+from kgprobe.arguments import whole_number
+from kgprobe.beliefs.painting import Painted, paint_run
+from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.loading import OnProgress
+from kgprobe.graph.names import entity_ids
+from kgprobe.graph.subgraphs import neighbourhood
+from kgprobe.options import make_options
+from kgprobe.results.graph_picture import MOST_FACTS, GraphPicture
+from kgprobe.verbalize.inverse_graph import OnNote, open_inverse
+
+
+def paint_beliefs(graph: Graph, run: str | None = None, *, against: str | None = None) -> Painted:
+    """Add a relationship next to each fact that a run asked, whose type is the belief.
+
+    >>> run = kgprobe.run_rounds(graph, "demo", rounds=2, facts_per_round=8, distractors=3, name="painted")
+    >>> painted = kgprobe.paint_beliefs(graph, "painted")
+    >>> print(painted)
+    Painted the beliefs of run painted: ... UNSURE...
+
+    ``KNOWN`` if the fact is surely known, ``UNKNOWN`` if it is surely unknown, else ``UNSURE``; with an earlier
+    run, ``LEARNED`` and ``FORGOT`` if that was sure of the opposite. The words are those of the run's page: see
+    :mod:`kgprobe.beliefs.belief_words`.
+    Earlier paint is cleared first: a graph shows one run at a time.
+
+    Args:
+        run: name of the run; None is the latest.
+        against: name of an earlier run on the same graph, such as one before fine-tuning.
+
+    Raises:
+        UnknownNameError: no such run.
+        ArgumentError: the two runs are the same.
+
+    Cost: the run's beliefs, and those of the earlier one; in transactions of bounded size. Memory: the earlier
+    run's sure facts.
+    """
+    run = open_run(graph, run).name
+    if against is not None:
+        against = open_run(graph, against).name
+        if against == run:
+            raise ArgumentError("against", f"is {run!r}, the run itself; expected another run.")
+    return paint_run(graph, run, against)
+
+
+def reverse_graph(
+    graph: Graph,
+    max_subjects: float = ReversingOptions().max_subjects,
+    folder: str | Path | None = None,
+    *,
+    on_note: OnNote = lambda note: None,
+    on_progress: OnProgress = lambda progress: None,
+) -> Graph:
+    """Open the inverse graph, with all facts from object to subject; it is made at the first call.
+
+    >>> with kgprobe.reverse_graph(graph) as backwards:
+    ...     result = kgprobe.measure(backwards, "demo", "examples", limit=4, examples=2, relations=["capital"])
+    >>> result.reversed
+    True
+
+    A fact keeps its id, relation and validity; its object becomes its subject. A relation is kept if an object has at
+    most ``max_subjects`` subjects, on average over facts without an end. Literals are left out, and beliefs are not
+    copied. Every probe and study works on the inverse graph; :func:`kgprobe.reversal_of` returns its origin and the
+    left-out relations.
+
+    If the original has changed, the inverse graph is made again; an old one with runs is moved to another folder. An
+    interrupted call is resumed.
+
+    Cost: at the first call, one pass over the graph's facts and the load of the kept ones; memory of a few thousand
+    records.
+
+    Args:
+        max_subjects: maximum mean number of subjects per object, at least 1.
+        folder: folder of the inverse graph; None is one in kgprobe's own, for this graph and ``max_subjects``.
+        on_note: called with notes, one sentence at a time.
+        on_progress: called after each batch of records.
+
+    Returns:
+        The inverse graph, open on a server of its own; close it, or use it as a context manager.
+
+    Raises:
+        ArgumentError: an argument is out of range, or the folder has another graph.
+        KgprobeError: the graph is empty, no relation qualifies, the graph changed meanwhile, or another process makes
+            or uses the inverse graph.
+    """
+    max_subjects = make_options(ReversingOptions, {"max_subjects": max_subjects}, "reversing").max_subjects
+    return open_inverse(graph, max_subjects, folder, on_note, on_progress)
+
+
+def draw_graph(
+    graph: Graph,
+    entity: str | None = None,
+    *,
+    run: str | None = None,
+    steps: int = 1,
+    relations: Sequence[str] = (),
+    as_of: int | str | date | None = None,
+    limit: int = 200,
+) -> GraphPicture:
+    """Draw the facts around an entity, coloured by a run's probability that the model fails on them.
+
+    >>> run = kgprobe.run_rounds(graph, "demo", rounds=2, facts_per_round=8, distractors=3, name="drawn")
+    >>> picture = kgprobe.draw_graph(graph, "France", run="drawn", relations=["P36", "P47"])
+    >>> print(picture)
+    France: ... facts, ... entities; run drawn has beliefs about ... of them.
+
+    Args:
+        entity: id or name; None is the entity with the most surely unknown facts.
+        run: name of the run; None is the latest, if there is one.
+        steps, relations, as_of: selection of facts, see :func:`~kgprobe.graph.subgraphs.neighbourhood`.
+        limit: maximum number of facts, 1 to 2,000; facts that the run asked come first.
+
+    Raises:
+        ArgumentError: an argument is out of range.
+        UnknownNameError: no such entity, relation or run; or no entity is given, and no run has answers.
+
+    Cost: that of :func:`~kgprobe.graph.subgraphs.neighbourhood`; without an entity, also of reading the run's beliefs.
+    """
+    if whole_number("limit", limit) > MOST_FACTS:
+        raise ArgumentError("limit", f"is {limit}; expected at most {MOST_FACTS:,}.")
+    if run is not None or graph.read("beliefs/runs"):
+        run = open_run(graph, run).name
+    around = _start(graph, run) if entity is None else entity_ids(graph, [entity])[0]
+    drawn = neighbourhood(graph, around, steps=steps, relations=relations, as_of=as_of, limit=limit, run=run)
+    return GraphPicture(around, run, drawn)
+
+
+def _start(graph: Graph, run: str | None) -> str:
+    rows = graph.read("explore/least_known_entity", run=run) if run is not None else []
+    if not rows:
+        raise UnknownNameError("No run of this graph has answers yet, and so no default start; name an `entity`.")
+    entity: str = rows[0]["entity"]
+    return entity

@@ -1,0 +1,229 @@
+"""``kgprobe.sample_facts`` and other calls that draw facts, distractors, negatives, questions and statements."""
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import TypeAlias
+
+from kgprobe.arguments import several, whole_number
+from kgprobe.dates import as_of_day
+from kgprobe.graph.client import Graph
+from kgprobe.graph.names import relation_ids
+from kgprobe.models.model import Model, Models
+from kgprobe.options import make_options
+from kgprobe.probes.distractors import DistractorOptions
+from kgprobe.probes.questions.items import QuestionItems
+from kgprobe.probes.statements import NegativeOptions
+from kgprobe.probes.statements.items import StatementItems
+from kgprobe.results.samples import (
+    DistractorSample,
+    FactSample,
+    NegativeSample,
+    QuestionSample,
+    StatementSample,
+    choose_distractors,
+    draw_facts,
+    draw_negatives,
+    write_questions,
+    write_statements,
+)
+from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.lookup import find_facts
+
+# Keys, ids or names of one fact or several; see :func:`kgprobe.sampling.lookup.find_fact`.
+Facts: TypeAlias = FactKey | str | Iterable[FactKey | str]
+
+
+def sample_facts(
+    graph: Graph,
+    limit: int = 10,
+    *,
+    relations: Sequence[str] = (),
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+) -> FactSample:
+    """Draw facts that can be asked: of active relations, current, with names of subject and object.
+
+    >>> sample = kgprobe.sample_facts(graph, 3, relations=["P36"], as_of="2025-12")
+    >>> len(sample), sorted(set(sample.to_frame()["relation"]))
+    (3, ['P36'])
+
+    Cost: one scan of the graph's facts, streamed.
+
+    Args:
+        limit: maximum number of facts, at least 1.
+        relations: ids or names of relations; empty means all active ones.
+        seed: random seed.
+        as_of: facts count as current at this date; None is today.
+
+    Raises:
+        UnknownNameError: a relation is not in the graph, or not active.
+        ArgumentError: an argument is out of range.
+    """
+    limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
+    relations = relation_ids(graph, several("relations", relations))
+    day = as_of_day(as_of)
+    return draw_facts(graph, relations, limit, seed, day)
+
+
+def sample_distractors(
+    graph: Graph,
+    facts: Facts,
+    strategy: str = "random",
+    *,
+    model: Model | str | None = None,
+    distractors: int = 10,
+    sentences: int | None = 1,
+    weighting: str = "tf-idf",
+    max_prefixes: int = 2_000,
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+) -> DistractorSample:
+    """Choose distractors: wrong objects to compare with the right one, best first, each with its reason.
+
+    >>> sample = kgprobe.sample_distractors(graph, "France | capital | Paris", "semantic", distractors=3)
+    >>> [row["object"] for row in sample.rows()]
+    ['Q90', 'Q90', 'Q90']
+
+    Distractors of a strategy that asks a model depend on the model and on the sentence:
+
+    >>> sample = kgprobe.sample_distractors(graph, "Q142 P36 Q90", "exact-optimal", model="demo", distractors=2)
+    >>> [(row["rank"], row["certified"]) for row in sample.rows()]
+    [(1, True), (2, True)]
+
+    Cost: see the strategies (:mod:`kgprobe.sampling`, :mod:`kgprobe.search`).
+
+    Args:
+        facts: names, ids or keys of facts: ``"France | capital | Paris"``, ``"Q142 P36 Q90"``.
+        strategy: strategy of selection; ``kgprobe sample distractors --help`` lists all.
+        model: model or spec; required by strategies that ask a model.
+        distractors: maximum number for each fact, at least 1.
+        sentences: number of the relation's cloze sentences, drawn at random, if a model is asked; None is all.
+        weighting: weighting of features in the semantic strategies: ``tf-idf`` or ``bm25``.
+        max_prefixes: maximum number of name prefixes that exact search scores for one sentence.
+        seed: random seed.
+        as_of: date at which true objects are excluded; None is today.
+
+    Raises:
+        UnknownNameError: no such fact, strategy or model.
+        ArgumentError: an argument is out of range, or the strategy needs a model.
+        KgprobeError: no fact has a cloze sentence, or the model returns no probabilities.
+    """
+    given = {
+        "distractors": distractors,
+        "sentences": sentences,
+        "strategy": strategy,
+        "weighting": weighting,
+        "max_prefixes": max_prefixes,
+    }
+    options = make_options(DistractorOptions, given, "sample_distractors")
+    day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
+    keys = find_facts(graph, facts, day)
+    opened = None if model is None else Models().open(model)
+    return choose_distractors(graph, keys, options, opened, seed, day)
+
+
+def sample_negatives(
+    graph: Graph,
+    facts: Facts,
+    limit: int = 10,
+    *,
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+) -> NegativeSample:
+    """Draw negatives: wrong objects for yes/no questions.
+
+    Each is an object of the same relation in another fact, so that its type does not reveal it.
+
+    >>> sample = kgprobe.sample_negatives(graph, "France | capital | Paris", 3)
+    >>> [row["former"] for row in sample.rows()]
+    [False, False, False]
+
+    Cost: see :mod:`kgprobe.sampling.pool_draws`, and a walk from each drawn object.
+
+    Args:
+        facts: names, ids or keys of facts: ``"France | capital | Paris"``, ``"Q142 P36 Q90"``.
+        limit: maximum number for each fact, at least 1.
+        seed: random seed.
+        as_of: date at which true objects are excluded; None is today.
+
+    Raises:
+        UnknownNameError: there is no such fact.
+        ArgumentError: an argument cannot be what it is.
+    """
+    limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
+    day = as_of_day(as_of)
+    return draw_negatives(graph, find_facts(graph, facts, day), limit, seed, day)
+
+
+def sample_questions(
+    graph: Graph,
+    facts: Facts,
+    *,
+    difficulty: str = "hard",
+    with_alias: bool = False,
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+) -> QuestionSample:
+    """Write the questions about facts that a seed selects, with prompts and right answers.
+
+    >>> sample = kgprobe.sample_questions(graph, "France | capital | Paris", difficulty="easy", seed=3)
+    >>> sample.to_frame()["kind"].tolist()
+    ['yes/no']
+
+    Cost: a walk from each subject, and the drawing of negatives.
+
+    Args:
+        facts: names, ids or keys of facts: ``"France | capital | Paris"``, ``"Q142 P36 Q90"``.
+        difficulty: ``easy``: yes/no questions only; ``hard``: also who, which and what.
+        with_alias: True to mention the subject's first alias.
+        seed: random seed of kind, side and template.
+        as_of: date of the right answer; None is today.
+
+    Raises:
+        UnknownNameError: there is no such fact.
+        ArgumentError: an argument cannot be what it is.
+        KgprobeError: no relation of the graph has a question.
+    """
+    day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
+    items = QuestionItems(graph, day, difficulty=difficulty, with_alias=with_alias)
+    return write_questions(graph, find_facts(graph, facts, day), items, seed)
+
+
+def sample_statements(
+    graph: Graph,
+    facts: Facts,
+    limit: int = 10,
+    *,
+    replace: str = "object",
+    any_type: bool = False,
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+) -> StatementSample:
+    """Draw statements: of facts, and of negatives with another subject, relation or object.
+
+    A negative is not in the graph at any date, nor is a fact with the same text.
+
+    >>> sample = kgprobe.sample_statements(graph, "France | capital | Paris", 2, replace="subject", as_of="2025-12")
+    >>> [(row["replaced"], row["false_object"]) for row in sample.rows()]
+    [('subject', 'Q90'), ('subject', 'Q90')]
+
+    Cost: see :mod:`kgprobe.sampling.statement_negatives`.
+
+    Args:
+        facts: names, ids or keys of facts: ``"France | capital | Paris"``, ``"Q142 P36 Q90"``.
+        limit: maximum number of negatives for each fact, at least 1.
+        replace: ``subject``, ``relation``, ``object``, or ``any``, which draws one of these for each negative.
+        any_type: False to replace an entity only by one that shares a type, and a relation only by one between such
+            entities.
+        seed: random seed.
+        as_of: statements about facts that ended by this date are in the past tense; None is today.
+
+    Raises:
+        UnknownNameError: no such fact.
+        ArgumentError: an argument is out of range.
+        KgprobeError: no relation has a statement or cloze template.
+    """
+    options = make_options(NegativeOptions, {"replace": replace, "any_type": any_type}, "sample_statements")
+    limit, seed, day = whole_number("limit", limit), whole_number("seed", seed, 0), as_of_day(as_of)
+    items = StatementItems(graph, day, negatives=limit, replace=options.replace, any_type=options.any_type)
+    return write_statements(graph, find_facts(graph, facts, day), items, limit, seed)

@@ -1,0 +1,152 @@
+"""Load an open source into a graph, with a report of the written and skipped records."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.graph.bulk.bulk_files import BulkCounts
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import LoadCounts
+from kgprobe.graph.ingest import load as ingest
+from kgprobe.sources.contract import ReadsGraph, Source
+
+# Messages about skipped records in a report; callers get each of them through ``on_problem``.
+KEPT_PROBLEMS = 20
+_NONE_SKIPPED = {"unreadable": 0, "duplicate": 0, "missing": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProgress:
+    """Progress of a load.
+
+    Attributes:
+        stage: ``relations``, ``entities`` or ``facts``.
+        records: number of records read since the last report.
+        done, total: work in bytes of input, or in another unit of the source.
+    """
+
+    stage: str
+    records: int
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """Result of a load; its text is one or more sentences.
+
+    Attributes:
+        source: the source.
+        entities, relations, facts: numbers of records written by this call; a resumed load counts from its restart.
+        skipped: numbers of skipped records, by reason: ``unreadable``, ``duplicate``, ``missing`` (a fact of an entity
+            that is not in the graph).
+        outside: number of facts left out because their object is not in a source that is a part of a larger one.
+        resumed: True if an interrupted load was resumed.
+        problems: messages about the first ``KEPT_PROBLEMS`` skipped records.
+        broken: messages about truncated files; an unknown number of records after the break is lost.
+    """
+
+    source: str
+    entities: int
+    relations: int
+    facts: int
+    skipped: Mapping[str, int]
+    outside: int
+    resumed: bool
+    problems: Sequence[str]
+    broken: Sequence[str] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts; JSON-compatible."""
+        return {
+            "source": self.source,
+            "resumed": self.resumed,
+            "relations": self.relations,
+            "entities": self.entities,
+            "facts": self.facts,
+            "skipped": dict(self.skipped),
+            "outside": self.outside,
+            "broken": list(self.broken),
+        }
+
+    def check(self) -> None:
+        """Raise an error unless records were loaded, and no file was truncated.
+
+        Raises:
+            KgprobeError: nothing was loaded, or a file is truncated.
+        """
+        if self.broken:
+            raise KgprobeError(f"Only a part of {self.source} could be read. {' '.join(self.broken)}")
+        if not (self.entities or self.relations or self.facts or self.resumed):
+            why = f" {self.problems[0]}" if self.problems else " It has no records."
+            left_out = sum(self.skipped.values()) + self.outside
+            raise KgprobeError(f"Nothing was loaded from {self.source}; {left_out:,} records were left out.{why}")
+
+    def __str__(self) -> str:
+        """Return the numbers of written and skipped records."""
+        written = f"{self.entities:,} entities, {self.relations:,} relations, {self.facts:,} facts"
+        lines = [f"{self.source}: {written}{' (resumed)' if self.resumed else ''}."]
+        skipped = [f"{count:,} {reason}" for reason, count in self.skipped.items() if count]
+        if skipped:
+            lines.append(f"Skipped: {', '.join(skipped)}.")
+        if self.outside:
+            lines.append(f"{self.outside:,} facts were left out: their objects are not in this part of the source.")
+        return "\n".join(lines)
+
+
+OnProblem: TypeAlias = Callable[[str], None]
+OnProgress: TypeAlias = Callable[[LoadProgress], None]
+
+
+def load_source(
+    graph: Graph,
+    source: Source,
+    *,
+    strict: bool = False,
+    on_problem: OnProblem = lambda message: None,
+    on_progress: OnProgress = lambda progress: None,
+) -> LoadReport:
+    """Load an open source; otherwise as :func:`kgprobe.load`."""
+    if isinstance(source, ReadsGraph) and source.reads(graph.endpoint.address, graph.endpoint.database):
+        raise ArgumentError("graph", f"is {source.name} itself; load a graph into another one, such as a folder.")
+    problems: list[str] = []
+    counts = ingest(
+        graph,
+        source,
+        strict=strict,
+        report_problem=keeping(problems, on_problem),
+        report_progress=measuring(source, on_progress),
+    )
+    return report_of(source.name, counts, problems, resumed=counts.resumed)
+
+
+def keeping(problems: list[str], on_problem: OnProblem) -> OnProblem:
+    """Return a function that passes messages on, and keeps the first of them."""
+
+    def keep_problem(message: str) -> None:
+        if len(problems) < KEPT_PROBLEMS:
+            problems.append(message)
+        on_problem(message)
+
+    return keep_problem
+
+
+def measuring(source: Source, on_progress: OnProgress) -> Callable[[str, int], None]:
+    """Return a function that reports the progress of a source, from a stage and its number of new records."""
+    return lambda stage, records: on_progress(LoadProgress(stage, records, source.done, source.total))
+
+
+def report_of(source: str, counts: LoadCounts | BulkCounts, problems: Sequence[str], *, resumed: bool) -> LoadReport:
+    """Return the report of a load with these counts."""
+    return LoadReport(
+        source=source,
+        entities=counts.written.get("entities", 0),
+        relations=counts.written.get("relations", 0),
+        facts=counts.written.get("facts", 0),
+        skipped={**_NONE_SKIPPED, **counts.problems},
+        outside=counts.outside,
+        resumed=resumed,
+        problems=problems,
+        broken=tuple(counts.broken),
+    )
