@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -149,7 +149,10 @@ def _served(folder: Path, bind: str, port: int | None) -> Iterator[int]:
     import threading
 
     class Handler(http.server.SimpleHTTPRequestHandler):
-        extensions_map: ClassVar = {".html": "text/html; charset=utf-8", ".grass": "text/plain"}
+        extensions_map = {  # noqa: RUF012
+            ".html": "text/html; charset=utf-8",
+            ".grass": "text/plain",
+        }
 
         def end_headers(self) -> None:
             # Browser is a page of another origin.
