@@ -150,17 +150,19 @@ def appearing(folder: Path) -> Iterator[Path]:
 
 
 def _unwritable(path: Path, error: OSError) -> KgprobeError:
-    full = disk_is_full(path.parent) if error.errno in (errno.ENOSPC, errno.EDQUOT) else None
-    return KgprobeError(full or f"{path} cannot be written: {error.strerror or error}.{_elsewhere(path)}")
+    return KgprobeError(_why(path, error, "written"))
 
 
 def place_is_unusable(error: OSError) -> str | None:
     """Return a sentence for the user if a disk or folder cannot be written, None for other errors."""
     if error.errno not in _UNUSABLE or not isinstance(error.filename, str):
         return None
-    path = Path(error.filename)
+    return _why(Path(error.filename), error, "used")
+
+
+def _why(path: Path, error: OSError, verb: str) -> str:
     full = disk_is_full(path.parent) if error.errno in (errno.ENOSPC, errno.EDQUOT) else None
-    return full or f"{path} cannot be used: {error.strerror}.{_elsewhere(path)}"
+    return full or f"{path} cannot be {verb}: {error.strerror or error}.{_elsewhere(path)}"
 
 
 def _elsewhere(path: Path) -> str:

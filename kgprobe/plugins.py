@@ -6,7 +6,7 @@ built-in and third-party plug-ins alike. Listing the names imports nothing.
 
 import difflib
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import Generic, TypeVar, cast
 
 from kgprobe.errors import UnknownNameError
@@ -36,15 +36,12 @@ class Register(Generic[T]):
         Raises:
             UnknownNameError: the name is unknown; the message lists the known names.
         """
-        return cast("T", self._point(name).load())
+        points = {point.name: point for point in entry_points(group=self.group)}
+        if name in points:
+            return cast("T", points[name].load())
+        close = difflib.get_close_matches(name, points, 1)
+        suggestion = f" Did you mean {close[0]}?" if close else ""
+        raise UnknownNameError(f"Unknown {self.kind} {name!r}; known are: {', '.join(sorted(points))}.{suggestion}")
 
     def __contains__(self, name: str) -> bool:
         return name in self.names()
-
-    def _point(self, name: str) -> EntryPoint:
-        for point in entry_points(group=self.group):
-            if point.name == name:
-                return point
-        close = difflib.get_close_matches(name, self.names(), 1)
-        suggestion = f" Did you mean {close[0]}?" if close else ""
-        raise UnknownNameError(f"Unknown {self.kind} {name!r}; known are: {', '.join(self.names())}.{suggestion}")

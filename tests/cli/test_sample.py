@@ -34,8 +34,9 @@ def test_programs_get_a_line_for_each_distractor(home: dict[str, str]) -> None:
         (2, "Barack Obama", True),
     ]
     assert list(found[0]) == [
-        *("fact", "subject", "relation", "object", "strategy", "weighting", "k1", "b"),
+        *("fact", "subject", "relation", "object"),
         *("sentence", "rank", "id", "label", "aliases", "former", "reason", "certified"),
+        *("strategy", "weighting", "k1", "b"),
     ]
     # As in a process of its own.
     assert rows(kgprobe(*options, "--json", **home)) == found
