@@ -239,13 +239,13 @@ class NegativeRow(FactIds):
     subjects_elsewhere: int
     example: str | None
 
-    def cells(self) -> dict[str, Any]:
+    def cells(self, **names: str) -> dict[str, Any]:
         """Return the cells of a table, with the facts in which the negative is or was right."""
         elsewhere = self.example if self.subjects_elsewhere else None
         if self.subjects_elsewhere > 1:
             elsewhere = f"{self.example} and {self.subjects_elsewhere - 1:,} more"
         before = f"until {self.until}" if self.until else "before"
-        return ResultRow.cells(self) | {"object of": elsewhere, "was right": before if self.former else None}
+        return ResultRow.cells(self, **names) | {"object of": elsewhere, "was right": before if self.former else None}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -33,10 +33,10 @@ class RelationRow(ResultRow):
     relation: str
     label: str
 
-    def cells(self) -> dict[str, Any]:
+    def cells(self, **names: str) -> dict[str, Any]:
         """Return the cells of a table, the relation's label and id first."""
         title = f"{self.label} ({self.relation})" if self.label else self.relation
-        return {"relation": title} | ResultRow.cells(self)
+        return {"relation": title} | ResultRow.cells(self, **names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class TemplateRow(RelationRow):
     sentence: str | None = None
     fact: str | None = None
 
-    def cells(self) -> dict[str, Any]:
+    def cells(self, **names: str) -> dict[str, Any]:
         """Return the cells of a table; the template if it could not be filled."""
-        return RelationRow.cells(self) | {"sentence": self.sentence or self.template}
+        return RelationRow.cells(self, **names) | {"sentence": self.sentence or self.template}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
