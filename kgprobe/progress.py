@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from kgprobe.errors import KgprobeError
 from kgprobe.files import home, read_json, replacing
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
     from rich.text import Text
+
+# Called with the number of finished steps, and of all steps.
+OnProgress: TypeAlias = Callable[[int, int], None]
 
 # Seconds between two lines where stderr is not a terminal.
 LINE_SECONDS = 30.0
@@ -39,6 +42,10 @@ _LEAST_TITLE = 16
 # File of the last duration of waits: seconds by title.
 _DURATIONS = "durations.json"
 _DURATIONS_KEPT = 200
+
+
+def no_progress(done: int, total: int) -> None:
+    """Ignore progress."""
 
 
 @dataclass(slots=True)

@@ -18,11 +18,12 @@ from kgprobe.judge.files import FILE, Judge, check_judge, load_judge, save_judge
 from kgprobe.judge.judged_facts import is_judged_graph
 from kgprobe.judge.labels import Labels, divide_labels, read_labels
 from kgprobe.judge.on_ray import check_ray
-from kgprobe.judge.training import OnProgress, check_training, learn_judge, no_progress
+from kgprobe.judge.training import check_training, learn_judge
 from kgprobe.judge.whole_graph import prepare_predictions
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
 from kgprobe.options import make_options
+from kgprobe.progress import OnProgress, no_progress
 from kgprobe.results.judge import JudgeQuality, TrainedJudge, quality_on
 from kgprobe.results.judged_graph import TYPES, JudgedGraph, Sweep, read_figures, store_figures
 from kgprobe.results.measurement import Measurement

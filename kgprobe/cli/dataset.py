@@ -1,6 +1,5 @@
 """``kgprobe dataset``: multiple-choice data sets of a graph's facts."""
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from kgprobe.cli.options import (
     relations_option,
     seed_option,
 )
-from kgprobe.cli.rendering import render, show_notes, show_tables
+from kgprobe.cli.rendering import render, show_tables
 from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.watching import counting_bar
 from kgprobe.datasets import DatasetOptions
@@ -84,11 +83,11 @@ def build(folder: Path, relations: tuple[str, ...], given: dict[str, Any], full:
             on_progress=counting_bar("Building", "relations", stack),
             **given,
         )
-    if common.as_json:
-        click.echo(json.dumps({"folder": str(result.folder), "relations": result.rows()}, ensure_ascii=False))
+    if common.as_json or full or not result.left_out:
+        render(result, common.as_json)
     else:
-        show_tables(result.tables(), None if full else ("relations",))
-        click.echo(result.summary() if full or len(result.tables()) == 1 else f"{result.summary()} --full lists them.")
+        show_tables(result.tables(), ("relations",))
+        click.echo(f"{result.summary()} --full lists them.")
 
 
 @dataset.command(cls=OptionsFirst)
@@ -106,13 +105,7 @@ def show(folder: Path, as_json: bool) -> None:
     """  # noqa: D301
     from kgprobe.api.datasets import open_dataset
 
-    result = open_dataset(folder)
-    show_notes(result.notes)
-    if as_json:
-        click.echo(json.dumps({"folder": str(result.folder), "relations": result.rows()}, ensure_ascii=False))
-    else:
-        show_tables(result.tables())
-        click.echo(result.summary())
+    render(open_dataset(folder), as_json)
 
 
 @dataset.command(cls=OptionsFirst)
@@ -226,5 +219,4 @@ def export(
             on_progress=counting_bar("Exporting", "facts", stack),
             **given,
         )
-    show_notes(task.notes)
-    click.echo(json.dumps(task.to_dict(), ensure_ascii=False) if as_json else task.summary())
+    render(task, as_json)

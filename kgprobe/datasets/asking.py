@@ -5,12 +5,14 @@ Section 2 of the latent-knowledge paper; docs/methods/data-sets.md. Prompts and 
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
-from kgprobe.datasets.folder import DatasetFolder
-from kgprobe.datasets.rows import TEST, TRAIN, ChoiceRow
+from kgprobe.datasets.folder import TEST, TRAIN, ChoiceRow, DatasetFolder
 from kgprobe.models.scoring.contract import TextScorer
+from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.examples.items import ask_after_examples
 from kgprobe.probes.examples.prompts import ExamplePrompts
 from kgprobe.probes.outcome import Outcome
@@ -42,22 +44,20 @@ def ask_dataset(
     scorer: TextScorer,
     prompts: ExamplePrompts,
     demonstrations: Mapping[str, Sequence[Demonstration]],
-    per_relation: int | None = None,
-    places: Collection[int] | None = None,
+    per_relation: int | None,
+    places: Collection[int],
 ) -> Iterator[tuple[ChoiceRow, Outcome]]:
     """Yield each fact of ``test`` with its outcome, in the file's order.
 
     Args:
         demonstrations: few-shot examples by relation; facts of a relation without examples cannot be asked.
         per_relation: only the first facts of each relation; None is all.
-        places: numbers of the facts to ask among those; None is all.
+        places: numbers of the facts to ask among those, see :func:`draw_places`.
 
     Raises:
         KgprobeError: see :meth:`DatasetFolder.rows`.
     """
-    rows = limited_rows(folder, per_relation)
-    if places is not None:
-        rows = (row for place, row in enumerate(rows) if place in places)
+    rows = (row for place, row in enumerate(limited_rows(folder, per_relation)) if place in places)
     while batch := list(islice(rows, _BATCH)):
         examples = {row.relation: demonstrations.get(row.relation, ()) for row in batch}
         outcomes = ask_after_examples(scorer, prompts, [row.item() for row in batch], examples)
@@ -72,19 +72,41 @@ def draw_places(folder: DatasetFolder, per_relation: int | None, limit: int | No
     Args:
         limit: maximum number of facts; None is all.
     """
-    ranks = (
-        (seeded_number(seed, "asked", row.fact_id), place)
-        for place, row in enumerate(limited_rows(folder, per_relation))
-    )
+    rows = enumerate(limited_rows(folder, per_relation))
     if limit is None:
-        return range(sum(1 for _ in ranks))
+        return range(sum(1 for _ in rows))
+    ranks = ((seeded_number(seed, "asked", row.fact_id), place) for place, row in rows)
     return {place for _, place in heapq.nsmallest(limit, ranks)}
 
 
 def limited_rows(folder: DatasetFolder, limit: int | None) -> Iterator[ChoiceRow]:
     """Yield the facts of ``test``, at most ``limit`` per relation."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for _, row in folder.rows(TEST):
-        counts[row.relation] = counts.get(row.relation, 0) + 1
+        counts[row.relation] += 1
         if limit is None or counts[row.relation] <= limit:
             yield row
+
+
+def answer_line(row: ChoiceRow, outcome: Outcome) -> dict[str, Any]:
+    """Return the line of a fact in the output.
+
+    ``predicted`` is the object if it was more probable than every other choice, else the most probable other choice;
+    ``log_probabilities`` are in the order of the row's choices, null for those beyond the model's context.
+    """
+    line = {"fact_id": row.fact_id, "relation": row.relation, "subject": row.subject, "object": row.object}
+    evidence = outcome.evidence
+    if not isinstance(evidence, ExampleEvidence):
+        return line | {"right": None, "reason": outcome.reason}
+    ids = [evidence.object.id, *(other.id for other in evidence.others)]
+    values = dict(zip(ids, evidence.log_probabilities.tolist(), strict=True))
+    predicted = row.object if evidence.prediction is None else evidence.prediction
+    return line | {
+        "right": evidence.is_right,
+        "predicted": predicted,
+        "predicted_id": row.choice_ids[row.choices.index(predicted)],
+        "confidence": evidence.probability,
+        "examples": evidence.examples,
+        "log_probabilities": list(map(values.get, row.choice_ids)),
+        "prompt": outcome.prompt,
+    }

@@ -7,18 +7,24 @@ are streamed once; then relations are processed one at a time.
 """
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, groupby
+from pathlib import Path
+from typing import Annotated
 
 from kgprobe.datasets import DatasetOptions
-from kgprobe.datasets.rows import TEST, TRAIN, ChoiceRow, row_of
+from kgprobe.datasets.folder import TEST, TRAIN, ChoiceRow, row_of, written_rows
+from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.probes.examples.items import ChoiceItem, draw_choices
+from kgprobe.progress import OnProgress, no_progress
 from kgprobe.sampling.facts import askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negatives
 from kgprobe.sampling.seeded_order import seeded_number
+from kgprobe.tables import Heading, ResultRow
 
 # Facts per batch when drawing alternatives.
 _BATCH = 100
@@ -28,7 +34,7 @@ _MORE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class RelationCounts:
+class RelationCounts(ResultRow):
     """A relation with its counts, and the reason if it is left out.
 
     Attributes:
@@ -38,11 +44,11 @@ class RelationCounts:
         reason: clause that says why it is left out; None if it is in the data set.
     """
 
-    relation: str
-    label: str
-    facts: int
-    objects: int
-    reason: str | None = None
+    relation: Annotated[str, Heading("id")]
+    label: Annotated[str, Heading("relation")]
+    facts: Annotated[int, Heading("facts")]
+    objects: Annotated[int, Heading("objects")]
+    reason: Annotated[str | None, Heading("why")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ def draw_relations(
     *,
     seed: int,
     as_of: int,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: OnProgress = no_progress,
 ) -> Iterator[RelationRows]:
     """Yield each relation with its rows, or with the reason why it is left out.
 
@@ -95,7 +101,7 @@ def draw_relations(
             counts = RelationCounts(relation, row["label"] or relation, order.facts, objects[relation])
             shortage = _shortage(counts, options)
             if shortage:
-                rows = _left_out(counts, shortage)
+                rows = RelationRows(replace(counts, reason=shortage))
             else:
                 rows = _draw_rows(graph, counts, order.keys(), options, seed, as_of)
                 if rows.counts.reason and order.facts > kept:
@@ -105,6 +111,42 @@ def draw_relations(
             yield rows
             on_progress(done, len(described))
         pending, kept = unfinished, kept * _MORE
+
+
+def build_files(
+    graph: Graph,
+    folder: Path,
+    relations: Sequence[str],
+    options: DatasetOptions,
+    *,
+    seed: int,
+    as_of: int,
+    on_progress: OnProgress,
+) -> list[RelationCounts]:
+    """Write the files of a data set into an existing folder; return all relations, sorted by id.
+
+    Raises:
+        UnknownNameError: a named relation is not active.
+        KgprobeError: no relation qualifies; the message names the nearest.
+    """
+    counts = []
+    with written_rows(folder, options.format) as write:
+        for drawn in draw_relations(graph, relations, options, seed=seed, as_of=as_of, on_progress=on_progress):
+            counts.append(drawn.counts)
+            for split, rows in drawn.rows.items():
+                write(split, rows)
+    if all(relation.reason for relation in counts):
+        nearest = max(counts, key=partial(_nearness, options))
+        raise KgprobeError(
+            f"None of {len(counts):,} relations qualifies. The nearest, {nearest.label} ({nearest.relation}), has"
+            f" {nearest.facts:,} facts and {nearest.objects:,} objects: {nearest.reason}. `min_facts` and `min_objects`"
+            " are the thresholds; `train`, `test` and `alternatives` the numbers that are drawn."
+        )
+    return sorted(counts, key=lambda relation: relation.relation)
+
+
+def _nearness(options: DatasetOptions, counts: RelationCounts) -> float:
+    return min(1.0, counts.facts / options.min_facts) * min(1.0, counts.objects / options.min_objects)
 
 
 def split_by_subject(items: Sequence[ChoiceItem], train: int, test: int) -> tuple[list[ChoiceItem], list[ChoiceItem]]:
@@ -161,18 +203,13 @@ def _draw_rows(
             continue
         train, test = split_by_subject(usable, options.train, options.test)
         if len(train) == options.train and len(test) == options.test:
-            rows = {}
-            for split, items in ((TRAIN, train), (TEST, test)):
-                rows[split] = [row_of(item, counts.label, item.order([seed])) for item in items]
-            return RelationRows(counts, rows)
-    return _left_out(
-        counts,
+            train_rows = [row_of(item, counts.label, item.order([seed])) for item in train]
+            test_rows = [row_of(item, counts.label, item.order([seed])) for item in test]
+            return RelationRows(counts, {TRAIN: train_rows, TEST: test_rows})
+    reason = (
         f"{len(usable):,} facts have {options.alternatives:,} alternatives, too few for {options.train:,} to show and"
-        f" {options.test:,} to ask of other subjects",
+        f" {options.test:,} to ask of other subjects"
     )
-
-
-def _left_out(counts: RelationCounts, reason: str) -> RelationRows:
     return RelationRows(replace(counts, reason=reason))
 
 

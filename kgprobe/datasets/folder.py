@@ -1,25 +1,119 @@
 """The folder of a data set: ``data/train.parquet`` and ``data/test.parquet``, or the same as JSON Lines, and a card.
 
-A row is a :class:`~kgprobe.datasets.rows.ChoiceRow`. Rows are streamed; an invalid row raises an error with its file
-and number.
+A row is a fact with its choices. Rows are streamed; an invalid row raises an error with its file and number.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from kgprobe.datasets import FORMATS
-from kgprobe.datasets.rows import COLUMNS, SPLITS, ChoiceRow
 from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.probes.examples.items import ChoiceItem
+from kgprobe.sampling.facts import AskedFact
+from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.question_negatives import Negative
 from kgprobe.sources.decoding import DECODING_ERRORS
 
+# Splits: few-shot examples, and facts to ask.
+TRAIN, TEST = SPLITS = ("train", "test")
 # Rows per batch when reading Parquet.
 _ROWS_AT_ONCE = 500
+
+
+class ChoiceRow(msgspec.Struct, frozen=True):
+    """A fact with its choices.
+
+    Attributes:
+        fact_id, relation, subject_id, object_id: ids.
+        relation_label, subject, object: labels; a relation without a label has its id.
+        choices: distinct labels, including the object's, in random order.
+        choice_ids: ids of the choices, in the same order.
+        answer: place of the object among the choices.
+    """
+
+    fact_id: str
+    relation: str
+    relation_label: str
+    subject: str
+    subject_id: str
+    object: str
+    object_id: str
+    choices: tuple[str, ...]
+    choice_ids: tuple[str, ...]
+    answer: int
+
+    def problem(self) -> str | None:
+        """Return a clause that says why the row is invalid; None if it is valid."""
+        if len(self.choices) < 2:
+            return f"`choices` has {len(self.choices)}; at least 2 are expected"
+        if len(self.choice_ids) != len(self.choices):
+            return f"`choice_ids` has {len(self.choice_ids)} for {len(self.choices)} of `choices`"
+        for name in ("choices", "choice_ids"):
+            text, count = Counter(getattr(self, name)).most_common(1)[0]
+            if count > 1:
+                return f"{text!r} is twice in `{name}`"
+        if not 0 <= self.answer < len(self.choices):
+            return f"`answer` is {self.answer}, and the {len(self.choices)} choices are counted from 0"
+        if self.choices[self.answer] != self.object or self.choice_ids[self.answer] != self.object_id:
+            choice = f"{self.choices[self.answer]!r} ({self.choice_ids[self.answer]})"
+            return f"`answer` is {self.answer}, which is {choice}, and the object is {self.object!r} ({self.object_id})"
+        for text in (self.subject, *self.choices):
+            if not text.strip():
+                return f"a name is white space: {text!r}"
+        return None
+
+    def item(self) -> ChoiceItem:
+        """Return the fact with its choices: the object first, then the others in their order."""
+        fact = AskedFact(
+            key=FactKey(self.subject_id, self.fact_id),
+            relation=self.relation,
+            subject_label=self.subject,
+            subject_aliases=(),
+            object=self.object_id,
+            object_label=self.object,
+            object_aliases=(),
+            start=None,
+            end=None,
+        )
+        choices = list(zip(self.choice_ids, self.choices, strict=True))
+        del choices[self.answer]
+        return ChoiceItem(fact, [Negative(id_, label, (), former=False) for id_, label in choices])
+
+
+# Names of the columns, in order.
+COLUMNS = ChoiceRow.__struct_fields__
+
+
+def row_of(item: ChoiceItem, relation_label: str, order: list[int]) -> ChoiceRow:
+    """Return a fact with its choices in an order.
+
+    Args:
+        order: permutation of the places of :attr:`ChoiceItem.labels`.
+    """
+    fact = item.fact
+    ids = [fact.object, *(other.id for other in item.others)]
+    return ChoiceRow(
+        fact_id=fact.key.fact,
+        relation=fact.relation,
+        relation_label=relation_label,
+        subject=fact.subject_label,
+        subject_id=fact.key.subject,
+        object=fact.object_label,
+        object_id=fact.object,
+        choices=tuple(item.labels[place] for place in order),
+        choice_ids=tuple(ids[place] for place in order),
+        answer=order.index(0),
+    )
+
 
 Write = Callable[[str, Sequence[ChoiceRow]], None]
 
@@ -82,9 +176,9 @@ def written_rows(folder: Path, format_: str) -> Iterator[Write]:
     """
     (folder / "data").mkdir()
     paths = {split: folder / "data" / f"{split}.{format_}" for split in SPLITS}
+    writer = _parquet_writer if format_ == "parquet" else _json_writer
     with ExitStack() as stack:
-        write = _parquet_writer(paths, stack) if format_ == "parquet" else _json_writer(paths, stack)
-        yield write
+        yield writer(paths, stack)
 
 
 def _parquet_writer(paths: Mapping[str, Path], stack: ExitStack) -> Write:
@@ -93,12 +187,12 @@ def _parquet_writer(paths: Mapping[str, Path], stack: ExitStack) -> Write:
 
     kinds = {"choices": pa.list_(pa.string()), "choice_ids": pa.list_(pa.string()), "answer": pa.int64()}
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
-    files = {
-        split: stack.enter_context(pq.ParquetWriter(path, schema, compression="zstd")) for split, path in paths.items()
-    }
+    files = {}
+    for split, path in paths.items():
+        files[split] = stack.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
 
     def write(split: str, rows: Sequence[ChoiceRow]) -> None:
-        files[split].write_table(pa.Table.from_pylist([msgspec.structs.asdict(row) for row in rows], schema=schema))
+        files[split].write_table(pa.Table.from_pylist(msgspec.to_builtins(rows), schema=schema))
 
     return write
 
@@ -108,7 +202,7 @@ def _json_writer(paths: Mapping[str, Path], stack: ExitStack) -> Write:
 
     def write(split: str, rows: Sequence[ChoiceRow]) -> None:
         for row in rows:
-            files[split].write(json.dumps(msgspec.structs.asdict(row), ensure_ascii=False) + "\n")
+            files[split].write(json.dumps(msgspec.to_builtins(row), ensure_ascii=False) + "\n")
 
     return write
 
@@ -138,12 +232,11 @@ def _parquet_rows(path: Path) -> Iterator[tuple[str, ChoiceRow]]:
                     f"{path} has no column {', '.join(missing)}; it has {', '.join(columns)}. A data set has"
                     f" {', '.join(COLUMNS)}."
                 )
-            number = 0
-            for batch in file.iter_batches(_ROWS_AT_ONCE, columns=list(COLUMNS)):
-                for row in batch.to_pylist():
-                    number += 1
-                    place = f"{path}, row {number}"
-                    yield place, _read(place, lambda row: msgspec.convert(row, ChoiceRow), row)
+            batches = file.iter_batches(_ROWS_AT_ONCE, columns=list(COLUMNS))
+            rows = chain.from_iterable(batch.to_pylist() for batch in batches)
+            for number, row in enumerate(rows, start=1):
+                place = f"{path}, row {number}"
+                yield place, _read(place, partial(msgspec.convert, type=ChoiceRow), row)
     except (OSError, pa.ArrowException) as error:
         raise KgprobeError(f"{path} cannot be read as Parquet: {error}.") from error
 

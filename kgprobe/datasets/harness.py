@@ -9,11 +9,14 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kgprobe.datasets.rows import ChoiceRow
+from kgprobe.datasets.folder import ChoiceRow
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.tokens import join
 from kgprobe.probes.examples.prompts import ExamplePrompts
 from kgprobe.sampling.demonstrations import Demonstration
+
+# Facts whose token boundaries are compared with the harness's; a tokenizer that differs does so early on.
+_COMPARED = 1_000
 
 _TASK = """\
 task: {name}
@@ -68,30 +71,36 @@ def write_task(
     rows: Iterable[ChoiceRow],
     prompts: ExamplePrompts,
     demonstrations: Mapping[str, Sequence[Demonstration]],
-    on_fact: Callable[[ChoiceRow, str, Sequence[str]], None] = lambda row, prompt, choices: None,
-) -> tuple[int, int]:
+    scorer: TextScorer | None,
+    on_fact: Callable[[int], None],
+) -> tuple[int, list[str]]:
     """Write a task into an existing empty folder.
 
     Args:
         name: of the task.
         rows: facts to ask.
         demonstrations: few-shot examples by relation; a fact without examples is left out.
-        on_fact: called with each fact, its prompt and its choices.
+        scorer: model whose token boundaries are compared with the harness's, for the first facts; None compares none.
+        on_fact: called with the number of finished facts.
 
     Returns:
-        Number of facts, and number of facts with fewer examples than requested.
+        Number of facts, and notes on differences that are possible between the harness and kgprobe.
     """
-    written = short = 0
+    left_out = written = short = compared = differ = 0
+    separator = prompts.layout.separator
     with open(folder / "facts.jsonl", "w", encoding="utf-8") as file:
-        for row in rows:
+        for number, row in enumerate(rows, start=1):
+            on_fact(number)
             item = row.item()
             prompt = prompts.prompt(item.fact, demonstrations.get(row.relation, ()), item.labels)
             if not prompt.examples:
+                left_out += 1
                 continue
             labels = [*item.labels[1:], item.labels[0]]
             line = {
                 "prompt": prompt.text,
-                "continuations": [_behind(prompt.text, prompts.layout.separator, label) for label in labels],
+                # With the separator, as they follow the prompt.
+                "continuations": [join(prompt.text, separator, label)[len(prompt.text) :] for label in labels],
                 "answer": len(labels) - 1,
                 "fact_id": row.fact_id,
                 "relation": row.relation,
@@ -99,12 +108,32 @@ def write_task(
                 "examples": prompt.examples,
             }
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
-            on_fact(row, prompt.ending, labels)
             written += 1
             short += prompt.examples < prompts.count
+            if scorer is not None and compared < _COMPARED:
+                compared += 1
+                differ += cuts_differ(scorer, prompt.ending, labels, separator)
     (folder / f"{name}.yaml").write_text(_TASK.format(name=json.dumps(name)), encoding="utf-8")
     (folder / "facts.py").write_text(_READER, encoding="utf-8")
-    return written, short
+    notes = []
+    if left_out:
+        total = left_out + written
+        notes.append(f"{left_out:,} of {total:,} facts are left out: no example fits into the context.")
+    if short:
+        few = f"{short:,} of {written:,} facts have fewer than {prompts.count} examples"
+        notes.append(f"{few}: no more exist, or no more fit.")
+    if scorer is None:
+        notes.append(
+            "If a model's context is too short for all examples, the harness keeps the last ones, and kgprobe the"
+            " first; `model` fits the prompts to a model."
+        )
+    if differ:
+        notes.append(
+            f"{differ:,} of the first {compared:,} facts have a choice that shares a token with the end of its prompt,"
+            " so that the harness scores another part of it. A `separator` that ends or begins with a space avoids that"
+            " with most tokenizers."
+        )
+    return written, notes
 
 
 def cuts_differ(scorer: TextScorer, prompt: str, choices: Sequence[str], separator: str) -> bool:
@@ -116,8 +145,3 @@ def cuts_differ(scorer: TextScorer, prompt: str, choices: Sequence[str], separat
     (tokenized,) = scorer.tokenize([prompt], [choices], separator=separator)
     alone = len(tokenized.context)
     return any(place not in tokenized.reasons and start != alone for place, start in enumerate(tokenized.starts))
-
-
-def _behind(prompt: str, separator: str, choice: str) -> str:
-    """Return a choice with its separator, as it follows a prompt."""
-    return join(prompt, separator, choice)[len(prompt) :]

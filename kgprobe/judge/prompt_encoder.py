@@ -5,7 +5,7 @@ Knowledge Graphs*; docs/methods/judge.md. The model is not changed: a small netw
 embeddings before every statement, and is trained on the loss of the answers' words after it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
@@ -24,6 +24,7 @@ from kgprobe.models.scoring.batching import compute_if_it_fits
 from kgprobe.models.scoring.forward import embedded
 from kgprobe.models.scoring.projection import VocabularyProjection, find_projection
 from kgprobe.models.scoring.tokens import TokenizedPrompt, common_prefix, encode
+from kgprobe.progress import OnProgress, no_progress
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -88,7 +89,7 @@ def learn_virtual_prompt(
     options: JudgeOptions,
     *,
     seed: int,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: OnProgress = no_progress,
 ) -> VirtualPrompt:
     """Learn virtual tokens that replace ``prompt.before``.
 
@@ -131,7 +132,7 @@ def _learn(
     answered: Sequence[_AnsweredStatement],
     options: JudgeOptions,
     seed: int,
-    on_progress: Callable[[int, int], None],
+    on_progress: OnProgress,
 ) -> tuple[Floats, tuple[float, ...]]:
     from peft import PromptEncoder, PromptEncoderConfig
 

@@ -21,22 +21,17 @@ from kgprobe.judge.prompts import StatePrompt, prompt_for, read_statements, word
 from kgprobe.judge.quality import Quality, QualityComparison, compare_quality, quality_of
 from kgprobe.models.states.layers import layer_count
 from kgprobe.probes.statements.metrics import JUDGEMENTS
+from kgprobe.progress import OnProgress, no_progress
 from kgprobe.running.identity import versions
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
-
-OnProgress = Callable[[int, int], None]
 
 # Candidate inverse regularization strengths.
 _STRENGTHS = (1e-4, 1e-3, 1e-2)
 _FOLDS = 3
 # Minimum statements of each of two answers.
 _FEWEST = 10
-
-
-def no_progress(done: int, total: int) -> None:
-    """Ignore progress."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,16 +2,25 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
+
+from kgprobe.datasets.asking import answer_line
 from kgprobe.datasets.building import RelationCounts
+from kgprobe.datasets.folder import SPLITS, ChoiceRow, DatasetFolder
+from kgprobe.errors import KgprobeError
+from kgprobe.files import replacing
+from kgprobe.probes.examples.evidence import ExampleEvidence
+from kgprobe.probes.outcome import Outcome
 from kgprobe.results.result import Result
 from kgprobe.sanitize import counted
-from kgprobe.stats.proportions import Share
-from kgprobe.tables import Table
+from kgprobe.stats.proportions import Share, share
+from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_table
 
 # Reasons for left-out relations that a summary lists.
 _SHOWN_REASONS = 3
@@ -19,7 +28,7 @@ _SHOWN_REASONS = 3
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BuiltDataset(Result):
-    """A new multiple-choice dataset.
+    """A new multiple-choice dataset; one row for each relation, whose ``reason`` is None if it is in the dataset.
 
     Attributes:
         folder: the dataset's folder.
@@ -35,32 +44,37 @@ class BuiltDataset(Result):
     @property
     def columns(self) -> Sequence[str]:
         """Names of the columns."""
-        return ("relation", "label", "facts", "objects", "reason")
+        return RelationCounts.columns()
+
+    @property
+    def left_out(self) -> list[RelationCounts]:
+        """The relations that are left out."""
+        return [relation for relation in self.relations if relation.reason is not None]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each relation; ``reason`` is None if it is in the dataset."""
-        return [asdict(relation) for relation in self.relations]
+        """Return one row for each relation."""
+        return row_dicts(self.relations)
 
     def tables(self) -> list[Table]:
         """Return the relations in the dataset, and those left out."""
-        included = [_shown(relation) for relation in self.relations if relation.reason is None]
-        left_out = [
-            _shown(relation) | {"why": relation.reason} for relation in self.relations if relation.reason is not None
-        ]
-        return [
-            Table("relations", "In the data set", included),
-            *([Table("left_out", "Left out", left_out)] if left_out else []),
-        ]
+        included = []
+        for relation in self.relations:
+            if relation.reason is None:
+                cells = relation.cells()
+                del cells["why"]
+                included.append(cells)
+        tables = [Table("relations", "In the data set", included)]
+        if self.left_out:
+            tables.append(row_table("left_out", "Left out", self.left_out))
+        return tables
 
     def summary(self) -> str:
         """Return numbers of relations and facts, the folder, and the reasons for left-out relations."""
-        included = sum(relation.reason is None for relation in self.relations)
+        reasons = Counter(_without_counts(str(relation.reason)) for relation in self.left_out)
+        included = len(self.relations) - reasons.total()
         counts = (
             f"{counted(included, 'relation')} of {len(self.relations):,} qualified: {included * self.train:,} facts to"
             f" show and {included * self.test:,} to ask, in {self.folder}."
-        )
-        reasons = Counter(
-            _without_counts(relation.reason) for relation in self.relations if relation.reason is not None
         )
         if not reasons:
             return counts
@@ -68,9 +82,23 @@ class BuiltDataset(Result):
         more = f"; and {len(reasons) - _SHOWN_REASONS} more reasons" if len(reasons) > _SHOWN_REASONS else ""
         return f"{counts}\nLeft out: {counted(reasons.total(), 'relation')}: {listed}{more}."
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the folder and the relations."""
+        return {"folder": str(self.folder), "relations": self.rows()}
+
+
+def _without_counts(reason: str) -> str:
+    """Return a reason without a relation's own counts, so that relations can share it.
+
+    >>> _without_counts("12 facts of 500 and 6 objects of 100")
+    'fewer than 500 facts and fewer than 100 objects'
+    """
+    few = re.sub(r"[\d,]+ (facts|objects) of ([\d,]+)", r"fewer than \2 \1", reason)
+    return re.sub(r"^[\d,]+ facts have", "facts that have", few)
+
 
 @dataclass(frozen=True, slots=True)
-class DatasetRelation:
+class DatasetRelation(ResultRow):
     """Numbers of a relation in a dataset.
 
     Attributes:
@@ -79,18 +107,18 @@ class DatasetRelation:
         fewest_choices, most_choices: range of the number of choices of a fact.
     """
 
-    relation: str
-    label: str
-    train: int
-    test: int
-    objects: int
-    fewest_choices: int
-    most_choices: int
+    relation: Annotated[str, Heading("id")]
+    label: Annotated[str, Heading("relation")]
+    train: Annotated[int, Heading("train")]
+    test: Annotated[int, Heading("test")]
+    objects: Annotated[int, Heading("objects")]
+    fewest_choices: Annotated[int, Heading("fewest choices")]
+    most_choices: Annotated[int, Heading("most choices")]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Dataset(Result):
-    """Contents of a dataset.
+    """Contents of a dataset; one row for each relation.
 
     Attributes:
         folder: the dataset's folder.
@@ -103,31 +131,60 @@ class Dataset(Result):
     @property
     def columns(self) -> Sequence[str]:
         """Names of the columns."""
-        return ("relation", "label", "train", "test", "objects", "fewest_choices", "most_choices")
+        return DatasetRelation.columns()
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a relation."""
-        return [asdict(relation) for relation in self.relations]
+        """Return one row for each relation."""
+        return row_dicts(self.relations)
 
     def tables(self) -> list[Table]:
-        """One, of all relations."""
-        rows = [
-            {
-                "relation": _called(relation.relation, relation.label),
-                "train": relation.train,
-                "test": relation.test,
-                "objects": relation.objects,
-                "choices": f"{relation.fewest_choices:,}"
-                + (f"–{relation.most_choices:,}" if relation.most_choices > relation.fewest_choices else ""),
-            }
-            for relation in self.relations
-        ]
-        return [Table("relations", "", rows)]
+        """Return a table of all relations."""
+        return [row_table("relations", "", self.relations)]
 
     def summary(self) -> str:
         """Return the numbers of relations and facts."""
-        train, test = (sum(getattr(relation, split) for relation in self.relations) for split in ("train", "test"))
+        train = sum(relation.train for relation in self.relations)
+        test = sum(relation.test for relation in self.relations)
         return f"{counted(len(self.relations), 'relation')}: {train:,} facts to show and {test:,} to ask."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the folder and the relations."""
+        return {"folder": str(self.folder), "relations": self.rows()}
+
+
+def read_dataset(files: DatasetFolder) -> Dataset:
+    """Return the contents of a dataset; check every row.
+
+    Cost: the files are read once. Memory: the ids of the facts.
+
+    Raises:
+        KgprobeError: a row is invalid or there twice, or a relation has one object; the message names the row.
+    """
+    import pandas as pd
+
+    facts: dict[tuple[str, str, str], str] = {}
+    rows = []
+    for split in SPLITS:
+        for place, row in files.rows(split):
+            triple = (row.subject_id, row.relation, row.object_id)
+            if triple in facts:
+                raise KgprobeError(f"{place}: the fact {' '.join(triple)} is also in {facts[triple]}.")
+            facts[triple] = place
+            rows.append((row.relation, row.relation_label, split, row.object_id, len(row.choices), place))
+    frame = pd.DataFrame(rows, columns=["relation", "label", "split", "object", "choices", "place"])
+    relations = []
+    for relation, own in frame.groupby("relation", sort=False):
+        if own["object"].nunique() == 1:
+            raise KgprobeError(
+                f"{own['place'].iloc[0]}: the relation {relation} has only one object, {own['object'].iloc[0]}, in all"
+                f" of its {len(own):,} facts, so that the examples reveal it; remove the relation."
+            )
+        train, test = ((own["split"] == split).sum() for split in SPLITS)
+        counts = (train, test, own["object"].nunique(), own["choices"].min(), own["choices"].max())
+        relations.append(DatasetRelation(str(relation), own["label"].iloc[0], *map(int, counts)))
+    untaught = ", ".join(relation.relation for relation in relations if not relation.train)
+    notes = [f"Facts of these relations cannot be asked, as `train` has no examples: {untaught}."] if untaught else []
+    return Dataset(files.path, relations, notes=notes)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -158,7 +215,7 @@ class DatasetAccuracy(Result):
         return self.accuracy_tables[0].columns if self.accuracy_tables else ("relation", "facts", "accuracy")
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a relation."""
+        """Return one row for each relation."""
         return list(self.accuracy_tables[0].to_dict()["rows"]) if self.accuracy_tables else []
 
     def tables(self) -> list[Table]:
@@ -169,7 +226,7 @@ class DatasetAccuracy(Result):
         """Return the accuracy over all facts."""
         left_out = sum(self.reasons.values())
         not_asked = f" {counted(left_out, 'fact')} could not be asked." if left_out else ""
-        if self.accuracy is None or self.confidence is None:
+        if self.accuracy is None:
             return f"{self.model} has no answers.{not_asked}"
         return (
             f"{self.model}: accuracy {self.accuracy} over {counted(self.facts, 'fact')}, mean confidence in the right"
@@ -177,7 +234,7 @@ class DatasetAccuracy(Result):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, JSON-compatible."""
+        """Return everything, JSON-compatible."""
         accuracy = self.accuracy
         return {
             "model": self.model,
@@ -188,25 +245,81 @@ class DatasetAccuracy(Result):
             "confidence": self.confidence,
             "unaskable": self.reasons,
             "tables": {table.key: table.to_dict() for table in self.accuracy_tables},
-            "output": None if self.output is None else str(self.output),
+            "output": str(self.output) if self.output else None,
         }
 
 
-@dataclass(frozen=True, slots=True)
-class HarnessTask:
-    """A task of lm-evaluation-harness.
+def accuracy_of(
+    model: str,
+    answers: Iterable[tuple[ChoiceRow, Outcome]],
+    examples: int,
+    output: Path | None,
+    on_fact: Callable[[int], None],
+) -> DatasetAccuracy:
+    """Return the accuracy of a stream of answers; write each to the output, if there is one.
+
+    Args:
+        model: name of the model.
+        examples: requested number of few-shot examples.
+        on_fact: called with the number of finished facts.
+    """
+    probabilities: list[float] = []
+    right: list[bool] = []
+    reasons: Counter[str] = Counter()
+    with ExitStack() as stack:
+        file = stack.enter_context(open(stack.enter_context(replacing(output)), "wb")) if output else None
+
+        def outcomes() -> Iterator[Outcome]:
+            for number, (row, outcome) in enumerate(answers, start=1):
+                evidence = outcome.evidence
+                if isinstance(evidence, ExampleEvidence):
+                    right.append(evidence.is_right)
+                    probabilities.append(evidence.probability)
+                else:
+                    reasons[outcome.reason or ""] += 1
+                if file is not None:
+                    file.write(msgspec.json.encode(answer_line(row, outcome)) + b"\n")
+                on_fact(number)
+                yield outcome
+
+        tables = ExampleEvidence.results(outcomes(), {"examples": examples}).tables
+    return DatasetAccuracy(
+        model=model,
+        facts=len(right),
+        accuracy=share(sum(right), len(right)) if right else None,
+        confidence=sum(probabilities) / len(right) if right else None,
+        reasons=dict(reasons.most_common()),
+        accuracy_tables=tables,
+        output=output,
+    )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HarnessTask(Result):
+    """A task of lm-evaluation-harness; its notes are differences that are possible between the harness and kgprobe.
 
     Attributes:
         folder: folder of its files.
         name: name for ``lm_eval --tasks``.
         facts: number of facts.
-        notes: differences that are possible between the harness and kgprobe.
     """
 
     folder: Path
     name: str
     facts: int
-    notes: Sequence[str]
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns."""
+        return ("folder", "name", "facts")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the task as one row."""
+        return [{"folder": str(self.folder), "name": self.name, "facts": self.facts}]
+
+    def tables(self) -> list[Table]:
+        """Return no table: the summary says everything."""
+        return []
 
     def summary(self) -> str:
         """Return the command that runs the task."""
@@ -216,23 +329,5 @@ class HarnessTask:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, JSON-compatible."""
-        return {"folder": str(self.folder), "name": self.name, "facts": self.facts, "notes": list(self.notes)}
-
-
-def _without_counts(reason: str) -> str:
-    """Return a reason without a relation's own counts, so that relations can share it.
-
-    >>> _without_counts("12 facts of 500 and 6 objects of 100")
-    'fewer than 500 facts and fewer than 100 objects'
-    """
-    few = re.sub(r"[\d,]+ (facts|objects) of ([\d,]+)", r"fewer than \2 \1", reason)
-    return re.sub(r"^[\d,]+ facts have", "facts that have", few)
-
-
-def _shown(counts: RelationCounts) -> dict[str, Any]:
-    return {"relation": _called(counts.relation, counts.label), "facts": counts.facts, "objects": counts.objects}
-
-
-def _called(relation: str, label: str) -> str:
-    return relation if label == relation else f"{label} ({relation})"
+        """Return everything, JSON-compatible."""
+        return {**self.rows()[0], "notes": list(self.notes)}

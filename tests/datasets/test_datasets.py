@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import kgprobe
 from kgprobe.datasets.building import split_by_subject
-from kgprobe.datasets.folder import open_folder
-from kgprobe.datasets.rows import COLUMNS, SPLITS, ChoiceRow
+from kgprobe.datasets.folder import COLUMNS, SPLITS, ChoiceRow, open_folder
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
