@@ -3,7 +3,7 @@
 The sampling rule ``hardest`` draws most of a round where the model probably fails, and a share of it uniformly among
 all facts. A small share makes the interval of the rate over the whole graph wide, a large one finds hard facts later.
 Each variant asks the same references: the demo model's answers about the example graph, or the 45 synthetic kinds of
-:mod:`benchmarks.learner`. Compared with facts drawn uniformly, with and without the learner's predictions.
+:mod:`benchmarks.replay`. Compared with facts drawn uniformly, with and without the learner's predictions.
 """
 
 import multiprocessing
@@ -14,17 +14,17 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.learner import BATCH, FACTS, KINDS
+from benchmarks.replay import BATCH, FACTS, KINDS
+from benchmarks.replay.synthetic import Synthetic, synthetic
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.corrected_rates import CORRECTED_FROM, CorrectedRates, RoundDraws
 from kgprobe.beliefs.effects import effects_of
 from kgprobe.beliefs.hierarchical_model import HierarchicalModel
-from kgprobe.beliefs.reference import Reference, Synthetic, highest, synthetic
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.stats.design_based import Estimate
 from kgprobe.stats.proportions import share
-from kgprobe.studies.demo_reference import demo_reference
+from kgprobe.studies.replay import Reference, demo_reference, highest
 
 Floats = NDArray[np.float64]
 

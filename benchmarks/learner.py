@@ -1,15 +1,8 @@
-"""Comparison of the learner with the paper's strategies on synthetic references, and cost of learning a round.
+"""Worth of an answer with the learner's predictions, and cost of learning a round.
 
-`references` counts on how many of 45 kinds of references (hard 10 to 90%, spread 1, 3, 6, likeness 0, 0.5, 0.9) the
-learner is better than the best of the paper's five: in the error over all facts, in finding the hardest ones, and in
-coverage. Means are over repetitions with a new reference each.
-
-`demo` does the same on a real reference, the demo model's answers about the example graph. `references --distribution`
-uses other synthetic distributions.
-
-`worth` estimates how much of that reference is known, and reports the number of uniformly drawn answers without
-predictions that one answer is worth. `--predictor` adds a run's outcomes on the same graph as a predictor, of another
-model, say.
+`worth` estimates how much of the demo model's reference is known, and reports the number of uniformly drawn answers
+without predictions that one answer is worth. `--predictor` adds a run's outcomes on the same graph as a predictor, of
+another model, say. :mod:`benchmarks.replay` compares the learner with the paper's strategies.
 
 `rounds` measures learning a round of 64 answers, between the rounds that learn variances, in graphs with a fifth of the
 facts asked before.
@@ -18,35 +11,23 @@ facts asked before.
 its rounds. Graph and answers are made up; there is no engine and no model.
 """
 
-import dataclasses
-import itertools
-import json
 import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 import click
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from benchmarks.replay import BATCH, TIMES
 from benchmarks.report import Report, Row, show, versions_of
-from kgprobe.beliefs import DISTRIBUTIONS
 from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
 from kgprobe.beliefs.effects import Effects, effects_of
 from kgprobe.beliefs.hierarchical_model import HierarchicalModel
-from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
-from kgprobe.beliefs.simulation import (
-    LEARNED_STRATEGIES,
-    PAPER_STRATEGIES,
-    ReplayMetrics,
-    replay_all,
-    shown_rounds,
-)
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Row as Properties
 from kgprobe.probes.outcome import Outcome, Verdict
@@ -56,63 +37,9 @@ from kgprobe.running.store import OutcomeStore, read_rounds
 from kgprobe.sampling.columns.askable import AskableFacts
 from kgprobe.sampling.columns.graph_columns import ALWAYS, FOREVER, GraphColumns
 from kgprobe.sampling.lists import Lists
-from kgprobe.studies.demo_reference import demo_reference, facts_of_demo
-
-FACTS, BATCH, REQUESTS = 2_500, 64, 8
-KINDS = tuple(itertools.product((0.1, 0.3, 0.5, 0.7, 0.9), (1.0, 3.0, 6.0), (0.0, 0.5, 0.9)))
-TIMES = ("¼", "½", "1", "2", "4", "8")
+from kgprobe.studies.replay import Reference, demo_answers, demo_reference, shown_rounds
 
 Floats = NDArray[np.float64]
-Standings: TypeAlias = dict[str, dict[str, list[float]]]
-
-
-def standings_of(references: Sequence[Reference], seed: int) -> Standings:
-    """Return for each strategy the mean of its standings over the references, at 1/4, 1/2, ... 8 requests a fact."""
-    facts = len(references[0].theta)
-    rounds = shown_rounds(facts, -(-REQUESTS * facts // BATCH), BATCH)
-    replays = replay_all(references, seed, checkpoints=rounds, batch=BATCH)
-    return {
-        strategy: {
-            field.name: np.mean([[getattr(standing, field.name) for standing in run] for run in runs], axis=0).tolist()
-            for field in dataclasses.fields(ReplayMetrics)
-        }
-        for strategy, runs in replays.items()
-    }
-
-
-def counts(found: list[Standings]) -> Iterator[Row]:
-    """Yield the numbers of kinds on which the learner is better and its intervals are valid."""
-
-    def values(name: str, field: str) -> Floats:
-        return np.array([kind[name][field] for kind in found])
-
-    paper = [strategy.name for strategy in PAPER_STRATEGIES]
-    least = np.min([values(name, "mse_all") for name in paper], axis=0)
-    most = np.max([values(name, "hardest_found") for name in paper], axis=0)
-    # Uniform draws with independent facts.
-    own = values("uniform", "mse_all")
-    of = f"of {len(found)}"
-    for strategy in LEARNED_STRATEGIES:
-        held = {
-            "error below all five": values(strategy.name, "mse_all") < least,
-            "error no more than own answers'": values(strategy.name, "mse_all") <= own,
-            "hardest found as soon": values(strategy.name, "hardest_found") >= most,
-            "85 to 95% covered": np.abs(values(strategy.name, "coverage") - 0.9) <= 0.05,
-            "85% covered": values(strategy.name, "coverage") >= 0.85,
-        }
-        for what, holds in held.items():
-            for place, requests in enumerate(TIMES):
-                yield Row(f"{strategy.name}, {requests} requests a fact", what, int(holds[:, place].sum()), of)
-            yield Row(f"{strategy.name}, throughout", what, int(holds.all(axis=1).sum()), of)
-
-
-def figures(standings: Standings) -> Iterator[Row]:
-    """Yield the rows of one reference, by strategy."""
-    shown = {"mse_all": "error over all", "coverage": "covered", "mean_error": "error of the mean"}
-    for field, what in {**shown, "hardest_found": "hardest found"}.items():
-        for name, values in standings.items():
-            for requests, value in zip(TIMES, values[field], strict=True):
-                yield Row(f"{name}, {requests} requests a fact", what, value, "")
 
 
 def worths(reference: Reference, sampling: str, predictors: Sequence[Floats], seed: Sequence[int]) -> list[float]:
@@ -245,50 +172,7 @@ def endings(count: int, rounds: int, seed: int) -> Iterator[Row]:
 
 @click.group(context_settings={"max_content_width": 100})
 def main() -> None:
-    """Compare the learner on references, and measure its cost."""
-
-
-@main.command()
-@click.option("--repetitions", default=5, show_default=True, help="References of each kind.")
-@click.option(
-    "--keep", type=click.Path(path_type=Path, file_okay=False), help="Folder of the means, one file for each kind."
-)
-@click.option(
-    "--distribution",
-    type=click.Choice(DISTRIBUTIONS),
-    default="normal",
-    show_default=True,
-    help="Distribution of logit θ.",
-)
-@click.option("--part", default=0, help="0 or 1: a second process begins at the other end.")
-@seed_option
-@json_option
-def references(repetitions: int, keep: Path | None, distribution: str, part: int, seed: int, as_json: bool) -> None:
-    """Count on how many of 45 kinds of references the learner is better."""
-    means = []
-    for kind in KINDS[:: -1 if part else 1]:
-        file = keep / f"{'-'.join(map(str, kind))}-{distribution}-{seed}-{repetitions}.json" if keep else None
-        if file and file.exists():
-            means.append(json.loads(file.read_text()))
-            continue
-        design = Synthetic(FACTS, *kind, distribution)
-        references_of_kind = [synthetic(design, [seed, repetition]) for repetition in range(repetitions)]
-        means.append(standings_of(references_of_kind, seed))
-        if file:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(means[-1]))
-    show(Report("learner", list(counts(means)), seed, versions_of("numpy", "scipy")), as_json=as_json)
-
-
-@main.command()
-@click.option("--repetitions", default=5, show_default=True, help="Repetitions for each strategy.")
-@seed_option
-@json_option
-def demo(repetitions: int, seed: int, as_json: bool) -> None:
-    """Compare strategies on the demo model's answers about the example graph."""
-    references = [demo_reference([seed, repetition]) for repetition in range(repetitions)]
-    rows = list(figures(standings_of(references, seed)))
-    show(Report("learner", rows, seed, versions_of("numpy", "scipy")), as_json=as_json)
+    """Measure what the learner is worth, and its cost."""
 
 
 @main.command()
@@ -299,7 +183,7 @@ def demo(repetitions: int, seed: int, as_json: bool) -> None:
 def worth(repetitions: int, predictor: Path | None, seed: int, as_json: bool) -> None:
     """Measure the worth of an answer for the estimate of the demo model's reference."""
     references = [demo_reference([seed, repetition]) for repetition in range(repetitions)]
-    places = {fact: place for place, fact in enumerate(facts_of_demo())}
+    places = {fact: place for place, fact in enumerate(demo_answers()["fact"])}
     expected = [] if predictor is None else [expected_by(references[0], places, predictor)]
     rows = []
     for sampling in ("uniform", "information"):

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from kgprobe.api.datasets import open_dataset as open_dataset
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo
-    from kgprobe.api.example_studies import study_examples as study_examples
-    from kgprobe.api.example_studies import study_noisy_examples as study_noisy_examples
-    from kgprobe.api.example_studies import study_prompting as study_prompting
     from kgprobe.api.graph_rates import estimate_rates as estimate_rates
     from kgprobe.api.graphs import draw_graph as draw_graph
     from kgprobe.api.graphs import paint_beliefs as paint_beliefs
@@ -49,8 +46,6 @@ if TYPE_CHECKING:
     from kgprobe.api.loading import load_bulk as load_bulk
     from kgprobe.api.loading import propose_mapping as propose_mapping
     from kgprobe.api.loading import write_bulk as write_bulk
-    from kgprobe.api.measure_studies import study_calibration as study_calibration
-    from kgprobe.api.measure_studies import study_robustness as study_robustness
     from kgprobe.api.measuring import measure as measure
     from kgprobe.api.measuring import open_measurement as open_measurement
     from kgprobe.api.reports import make_report as make_report
@@ -64,8 +59,13 @@ if TYPE_CHECKING:
     from kgprobe.api.sampling import sample_negatives as sample_negatives
     from kgprobe.api.sampling import sample_questions as sample_questions
     from kgprobe.api.sampling import sample_statements as sample_statements
-    from kgprobe.api.sampling_study import study_sampling as study_sampling
+    from kgprobe.api.studies import study_calibration as study_calibration
     from kgprobe.api.studies import study_distractor_count as study_distractor_count
+    from kgprobe.api.studies import study_examples as study_examples
+    from kgprobe.api.studies import study_noisy_examples as study_noisy_examples
+    from kgprobe.api.studies import study_prompting as study_prompting
+    from kgprobe.api.studies import study_robustness as study_robustness
+    from kgprobe.api.studies import study_sampling as study_sampling
     from kgprobe.api.studies import study_scaling as study_scaling
     from kgprobe.api.studies import study_sentences as study_sentences
     from kgprobe.api.studies import study_strategies as study_strategies

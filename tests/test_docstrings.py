@@ -31,13 +31,11 @@ MODULES = (
     "kgprobe.api.comparing",
     "kgprobe.api.datasets",
     "kgprobe.api.graph_rates",
-    "kgprobe.api.measure_studies",
     "kgprobe.api.measuring",
     "kgprobe.api.models",
     "kgprobe.api.graphs",
     "kgprobe.api.rounds",
     "kgprobe.api.sampling",
-    "kgprobe.api.sampling_study",
     "kgprobe.api.studies",
     "kgprobe.api.templates",
     "kgprobe.stats.prediction_sums",
@@ -48,7 +46,7 @@ MODULES = (
 )
 
 # Their examples go through runs and studies, as examples of other modules do.
-SLOW = {"kgprobe.api.comparing", "kgprobe.api.graph_rates", "kgprobe.api.sampling_study"}
+SLOW = {"kgprobe.api.comparing", "kgprobe.api.graph_rates", "kgprobe.api.studies"}
 
 
 @pytest.fixture(scope="module")

@@ -1,38 +1,54 @@
-"""``kgprobe.study_…``: the papers' analyses that measure facts with distractors.
+"""``kgprobe.study_…``: the papers' analyses. :mod:`kgprobe.studies.options` has their options."""
 
-Studies of several measures are in :mod:`.measure_studies`, that of sampling in :mod:`.sampling_study`.
-"""
-
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.api.measuring import measure
-from kgprobe.api.options import (
+from kgprobe.arguments import several, whole_number
+from kgprobe.dates import as_of_day
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.files import home, make_folder
+from kgprobe.graph.client import Graph
+from kgprobe.graph.names import relation_ids
+from kgprobe.models.model import Model, Models, load_model
+from kgprobe.options import make_options
+from kgprobe.probes.clozes import ClozeItems
+from kgprobe.probes.distractors.curves import Measured, measured
+from kgprobe.results.measurement import Measurement
+from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.sampling.facts import askable_relations
+from kgprobe.sampling.selection import choose_facts, list_facts
+from kgprobe.search.strategies import STRATEGIES
+from kgprobe.studies.calibration import calibration_study, find_scored, read_human_scores
+from kgprobe.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study
+from kgprobe.studies.examples import ExampleDraw, example_counts_study, prompt_formats, prompting_study
+from kgprobe.studies.measures import open_measures
+from kgprobe.studies.noisy_examples import noisy_examples_study
+from kgprobe.studies.options import (
     DISTRACTOR_COUNT_DEFAULTS,
     SCALING_DEFAULTS,
     SENTENCES_DEFAULTS,
     STRATEGIES_DEFAULTS,
+    ExampleCountsOptions,
+    MeasuresOptions,
     Measuring,
+    NoisyExamplesOptions,
+    PromptingOptions,
+    ReplayOptions,
 )
-from kgprobe.arguments import several
-from kgprobe.dates import as_of_day
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.graph.client import Graph
-from kgprobe.models.model import Model, Models, load_model
-from kgprobe.probes.distractors.curves import Measured, measured
-from kgprobe.results.measurement import Measurement
-from kgprobe.results.study import StudyResult, kept
-from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.sampling.selection import list_facts
-from kgprobe.search.strategies import STRATEGIES
-from kgprobe.studies.counts import counts_study
-from kgprobe.studies.sentences import sentences_study
-from kgprobe.studies.sizes import measured_models, sizes_study
-from kgprobe.studies.strategies import strategies_study
+from kgprobe.studies.replay import demo_truth, run_truth
+from kgprobe.studies.robustness import read_pairs, robustness_study
+from kgprobe.studies.sampling import sampling_study
+from kgprobe.studies.study import Study
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from kgprobe.sampling.keys import FactKey
+    from kgprobe.sampling.selection import Listed
 
 
 def study_strategies(
@@ -44,7 +60,7 @@ def study_strategies(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     **measuring: "Unpack[Measuring]",
-) -> StudyResult:
+) -> Study:
     """Compare strategies by their hardest distractors: mean Min@n for n up to ``distractors`` (100), in one sentence.
 
     >>> result = kgprobe.study_strategies(
@@ -60,7 +76,7 @@ def study_strategies(
         strategies: names of strategies; None compares all.
         seed, models: as in :func:`kgprobe.measure`.
         callbacks: progress and interruption of each measurement.
-        measuring: see :class:`~kgprobe.api.options.Measuring`.
+        measuring: see :class:`~kgprobe.studies.options.Measuring`.
 
     Raises:
         UnknownNameError: no such model or relation.
@@ -74,14 +90,15 @@ def study_strategies(
         raise ArgumentError("strategy", "is not an option of this study, which compares several: use `strategies`.")
     opened = models or Models()
     opened_model = opened.open(model)
-    measuring, missing = _listed(graph, measuring)
-    given = STRATEGIES_DEFAULTS | measuring
-    measurements = {
-        name: _measured(graph, opened_model, callbacks, name, strategy=name, seed=seed, models=opened, **given)
-        for name in names
-    }
+    listed, missing = _listed(graph, measuring)
+    given = STRATEGIES_DEFAULTS | listed
+    measurements = {}
+    for name in names:
+        measurements[name] = _measure(
+            graph, opened_model, "distractors", callbacks, name, strategy=name, seed=seed, models=opened, **given
+        )
     by_name = {name: _curves(measurement) for name, measurement in measurements.items()}
-    return kept(strategies_study(by_name, opened_model.name, _config(measurements, seed), seed), missing)
+    return strategies_study(by_name, opened_model.name, _config(measurements, seed), seed).save(missing)
 
 
 def study_distractor_count(
@@ -92,7 +109,7 @@ def study_distractor_count(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     **measuring: "Unpack[Measuring]",
-) -> StudyResult:
+) -> Study:
     """Study the number of distractors: means for up to 200, and the stability of the ranking of facts.
 
     >>> result = kgprobe.study_distractor_count(graph, "demo", relations=["P36"], limit=6, distractors=3, sentences=1)
@@ -102,9 +119,9 @@ def study_distractor_count(
     Cost: one measurement, stored as in :func:`study_strategies`. Arguments and errors as there.
     """
     given = DISTRACTOR_COUNT_DEFAULTS | measuring
-    measurement = _measured(graph, model, callbacks, seed=seed, models=models, **given)
+    measurement = _measure(graph, model, "distractors", callbacks, seed=seed, models=models, **given)
     config = {"measurement": str(measurement.folder), "seed": seed}
-    return kept(counts_study(_curves(measurement), measurement.model, config, seed), measurement.missing)
+    return counts_study(_curves(measurement), measurement.model, config, seed).save(measurement.missing)
 
 
 def study_sentences(
@@ -115,7 +132,7 @@ def study_sentences(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     **measuring: "Unpack[Measuring]",
-) -> StudyResult:
+) -> Study:
     """Study the number of cloze sentences: Min@20 and Avg@20 over random subsets of each fact's sentences.
 
     >>> result = kgprobe.study_sentences(graph, "demo", relations=["P36"], limit=6, distractors=3)
@@ -126,12 +143,11 @@ def study_sentences(
     ``sentences`` sentences of a relation.
     """
     given = SENTENCES_DEFAULTS | measuring
-    measurement = _measured(graph, model, callbacks, seed=seed, models=models, **given)
+    measurement = _measure(graph, model, "distractors", callbacks, seed=seed, models=models, **given)
     config = {"measurement": str(measurement.folder), "seed": seed}
     distractors = measurement.config["options"]["distractors"]
-    return kept(
-        sentences_study(measurement.outcomes, distractors, measurement.model, config, seed), measurement.missing
-    )
+    study = sentences_study(measurement.outcomes, distractors, measurement.model, config, seed)
+    return study.save(measurement.missing)
 
 
 def study_scaling(
@@ -142,7 +158,7 @@ def study_scaling(
     open_model: Callable[[str], Model] = load_model,
     callbacks: Callbacks = NO_CALLBACKS,
     **measuring: "Unpack[Measuring]",
-) -> StudyResult:
+) -> Study:
     """Study scaling: Avg@20 of several models by their numbers of parameters.
 
     >>> pythia = [f"hf:EleutherAI/pythia-{size}" for size in ("70m", "160m", "410m")]
@@ -158,37 +174,307 @@ def study_scaling(
 
     Other arguments and errors as in :func:`study_strategies`.
     """
-    different = list({_name(model): model for model in models}.values())
+    different = {model if isinstance(model, str) else model.name: model for model in models}
     if len(different) < 2:
         raise ArgumentError("models", f"has {len(different)}; expected at least two, to compare sizes.")
-    measuring, missing = _listed(graph, measuring)
-    given = SCALING_DEFAULTS | measuring
-    # No variable refers to an open model, so that it is freed before the next one is loaded.
-    measurements = {
-        _name(model): _measured(
-            graph, open_model(model) if isinstance(model, str) else model, callbacks, _name(model), seed=seed, **given
+    listed, missing = _listed(graph, measuring)
+    given = SCALING_DEFAULTS | listed
+    measurements = {}
+    for name, model in different.items():
+        # No variable refers to an open model, so that it is freed before the next one is loaded.
+        measurements[name] = _measure(
+            graph,
+            open_model(model) if isinstance(model, str) else model,
+            "distractors",
+            callbacks,
+            name,
+            seed=seed,
+            **given,
         )
-        for model in different
-    }
-    parameters = {name: model.config["described"]["scorer"]["parameters"] for name, model in measurements.items()}
-    sized, common = measured_models(
-        {name: (parameters[name], _curves(model)) for name, model in measurements.items()}, seed
-    )
+    parameters = {name: made.config["described"]["scorer"]["parameters"] for name, made in measurements.items()}
+    by_name = {name: _curves(made) for name, made in measurements.items()}
     distractors = next(iter(measurements.values())).config["options"]["distractors"]
-    return kept(sizes_study(sized, common, distractors, _config(measurements, seed)), missing)
+    return sizes_study(by_name, parameters, distractors, _config(measurements, seed), seed).save(missing)
 
 
-def _measured(graph: Graph, model: Model | str, callbacks: Callbacks, title: str = "", **arguments: Any) -> Measurement:
-    """Measure with distractors, to the end.
+def study_examples(
+    graph: Graph,
+    model: Model | str,
+    *,
+    limit: int | None = None,
+    facts: "Listed | None" = None,
+    relations: Sequence[str] = (),
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+    models: Models | None = None,
+    callbacks: Callbacks = NO_CALLBACKS,
+    **options: Any,
+) -> Study:
+    """Study the number of few-shot examples: accuracy by number, and the least that reaches 95% of the maximum's.
+
+    >>> result = kgprobe.study_examples(
+    ...     graph, "demo", relations=["P36"], limit=4, counts=[1, 2], draws=2, choices=3
+    ... )
+    >>> result.to_frame()[["examples", "seed"]].values.tolist()
+    [[1, 0], [1, 1], [2, 0], [2, 1]]
+
+    Cost: one measurement for each number and draw. Answers are stored: the same call resumes an interrupted one.
+
+    Args:
+        model: model or spec; see :func:`kgprobe.load_model`.
+        limit, facts, relations, as_of: selection of facts, as in :func:`kgprobe.measure`.
+        seed: random seed of facts and choices; the draws of examples use the seeds from it on.
+        models: open models; None opens the model when needed.
+        callbacks: progress and interruption of each measurement.
+        options: fields of :class:`~kgprobe.studies.options.ExampleCountsOptions`.
+
+    Raises:
+        UnknownNameError: no such model or relation.
+        ArgumentError: no such option, or a value is out of range.
+        KgprobeError: no fact has that many examples, or a callback stopped the study.
+    """
+    chosen = make_options(ExampleCountsOptions, options, "a study of examples")
+    counts = sorted(set(chosen.counts))
+    if not counts:
+        raise ArgumentError("counts", "is empty; expected at least one number of examples.")
+    seed = whole_number("seed", seed, 0)
+    opened = models or Models()
+    selection = _ExampleFacts(graph, (), limit, facts, relations, seed, as_of_day(as_of))
+    measurements = {}
+    draws = []
+    for draw in range(seed, seed + chosen.draws):
+        for count in counts:
+            title = f"{count} examples, draw {draw}"
+            given = {"examples": count, "examples_seed": draw, "choices": chosen.choices}
+            made = measurements[title] = selection.measure(model, opened, callbacks, title, **given)
+            draws.append(ExampleDraw(count, draw, {outcome.fact.fact: outcome for outcome in made.outcomes}))
+    config = _config(measurements, seed) | asdict(chosen)
+    return example_counts_study(draws, made.model, config, seed).save(selection.missing)
+
+
+def study_prompting(
+    graph: Graph,
+    model: Model | str,
+    *,
+    limit: int | None = None,
+    facts: "Listed | None" = None,
+    relations: Sequence[str] = (),
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+    models: Models | None = None,
+    callbacks: Callbacks = NO_CALLBACKS,
+    **options: Any,
+) -> Study:
+    """Compare prompt formats: few-shot examples with other separators, packed, in sentences; and sentences alone.
+
+    >>> result = kgprobe.study_prompting(
+    ...     graph, "demo", relations=["P36"], limit=4, examples=2, choices=3, separators=[]
+    ... )
+    >>> list(dict.fromkeys(result.to_frame()["way"]))
+    ['examples', 'examples, a line each', 'packed', 'examples in sentences', 'sentences']
+
+    Cost: one measurement for each format, stored as in :func:`study_examples`.
+
+    Args:
+        relations: relations without a cloze template are left out.
+        options: fields of :class:`~kgprobe.studies.options.PromptingOptions`.
+
+    Other arguments and errors as in :func:`study_examples`.
+    """
+    chosen = make_options(PromptingOptions, options, "a study of prompting")
+    seed = whole_number("seed", seed, 0)
+    opened = models or Models()
+    selection = _ExampleFacts(graph, ["clozes"], limit, facts, relations, seed, as_of_day(as_of))
+    common = {"examples": chosen.examples, "choices": chosen.choices}
+    measurements = {}
+    outcomes = {}
+    for title, given in prompt_formats(chosen.separators).items():
+        made = measurements[title] = selection.measure(model, opened, callbacks, title, **common, **given)
+        outcomes[title] = {outcome.fact.fact: outcome for outcome in made.outcomes}
+    config = _config(measurements, seed) | asdict(chosen)
+    return prompting_study(outcomes, made.model, config).save(selection.missing)
+
+
+def study_noisy_examples(
+    graph: Graph,
+    model: Model | str,
+    *,
+    relations: Sequence[str] = (),
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+    models: Models | None = None,
+    callbacks: Callbacks = NO_CALLBACKS,
+    **options: Any,
+) -> Study:
+    """Study noisy few-shot examples: effect of unknown and incorrect ones on the probability of later objects.
+
+    >>> result = kgprobe.study_noisy_examples(graph, "demo", relations=["P36"], sequences=1, length=8, replaced=2)
+    >>> result.to_frame()["replaced"].sum()
+    8
+
+    Cost: five passes over each sequence. Nothing is stored before the end.
+
+    Args:
+        relations: ids or names of relations; empty means all with enough facts.
+        as_of: date at which facts must be current; None is today.
+        options: fields of :class:`~kgprobe.studies.options.NoisyExamplesOptions`.
+
+    Other arguments and errors as in :func:`study_examples`.
+    """
+    chosen = make_options(NoisyExamplesOptions, options, "a study of noise")
+    if not chosen.replaced < chosen.length:
+        raise ArgumentError("replaced", f"is {chosen.replaced}; expected fewer than `length`, {chosen.length}.")
+    seed, day = whole_number("seed", seed, 0), as_of_day(as_of)
+    askable = list(askable_relations(graph, ids=relation_ids(graph, several("relations", relations))))
+    opened = (models or Models()).open(model)
+    opened.refresh()
+    return noisy_examples_study(graph, opened, askable, chosen, seed, day, callbacks).save()
+
+
+def study_robustness(
+    graph: Graph,
+    model: Model | str,
+    table: str | Path,
+    *,
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+    models: Models | None = None,
+    callbacks: Callbacks = NO_CALLBACKS,
+    **options: Any,
+) -> Study:
+    """Study robustness to flawed sentences: Kendall's τ of each measure between flawed and corrected verbalizations.
+
+    >>> kgprobe.study_robustness(graph, "demo", "corrections.csv", measures=["probability", "karr"])  # doctest: +SKIP
+
+    Cost: each measure twice over all sentences; measures of continuations, one beam search for each number of beams.
+    Nothing is stored before the end.
+
+    Args:
+        model: model or spec; see :func:`kgprobe.load_model`.
+        table: CSV file with the columns triples_raw, triples, context, verbalization, errors and correction.
+        seed: random seed.
+        as_of: date at which facts must be current; None is today.
+        models: open models; None opens the grader when needed.
+        callbacks: progress and interruption of each measure.
+        options: fields of :class:`~kgprobe.studies.options.MeasuresOptions`.
+
+    Raises:
+        UnknownNameError: no such model.
+        ArgumentError: no such option, a value is out of range, or a measure lacks an encoder or a grader.
+        KgprobeError: the table is unreadable, none of its facts is in the graph, or a callback stopped the study.
+    """
+    pairs = read_pairs(graph, Path(table))
+    chosen = make_options(MeasuresOptions, options, "a study of measures")
+    seed = whole_number("seed", seed, 0)
+    measures = open_measures(graph, model, chosen, seed, as_of_day(as_of), models or Models(), callbacks)
+    flawed, corrected = measures.measure(pairs.flawed), measures.measure(pairs.corrected)
+    by_name = {name: (flawed[name], corrected[name]) for name in flawed}
+    config = {"table": str(table), "pairs": len(pairs.flawed), **measures.config}
+    return robustness_study(by_name, len(pairs.flawed), pairs.left_out, measures.model, config, seed).save()
+
+
+def study_calibration(
+    graph: Graph,
+    model: Model | str,
+    scores: str | Path | Sequence[Mapping[str, Any]],
+    *,
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+    models: Models | None = None,
+    callbacks: Callbacks = NO_CALLBACKS,
+    **options: Any,
+) -> Study:
+    """Study calibration: cross-validated Kendall's τ of measures with human scores.
+
+    >>> capitals = [("Q142", "Q90"), ("Q183", "Q64"), ("Q17", "Q1490"), ("Q29", "Q2807"), ("Q38", "Q220")]
+    >>> scores = [
+    ...     {"subject": country, "relation": "P36", "object": city, "human_score": place / 5}
+    ...     for place, (country, city) in enumerate([*capitals, ("Q96", "Q1489")])
+    ... ]
+    >>> result = kgprobe.study_calibration(graph, "demo", scores, measures=["probability"])
+    >>> result.to_frame()[["measure", "facts"]].values.tolist()
+    [['probability', 2], ['probability', 2], ['probability', 2]]
+
+    Cost: each measure over all facts, in all of their relations' sentences; as in :func:`study_robustness`.
+
+    Args:
+        scores: human scores: objects with subject, relation and object (ids) and human_score in [0, 1], as a list or a
+            JSON or CSV file. A fact with several scores counts once, with their mean.
+
+    Other arguments and errors as in :func:`study_robustness`.
+    """
+    scored = find_scored(graph, read_human_scores(scores))
+    if not scored.keys:
+        raise ArgumentError("scores", "have no fact of this graph.")
+    chosen = make_options(MeasuresOptions, options, "a study of measures")
+    seed = whole_number("seed", seed, 0)
+    measures = open_measures(graph, model, chosen, seed, as_of_day(as_of), models or Models(), callbacks)
+    origin = str(scores) if isinstance(scores, (str, Path)) else "a list"
+    items = ClozeItems(graph, measures.tools.as_of).of(scored.keys, [seed])
+    config = {"scores": origin, "facts": len(items), **measures.config}
+    return calibration_study(measures.measure(items), scored, measures.model, config, seed=seed).save()
+
+
+def study_sampling(
+    graph: Graph | None = None,
+    run: str | None = None,
+    *,
+    seed: int = 0,
+    callbacks: Callbacks = NO_CALLBACKS,
+    **options: Any,
+) -> Study:
+    """Compare how much sampling rules learn from the same number of questions, in replays; no model is loaded.
+
+    Thompson and uniform sampling, each with and without propagation, sequential sampling, and the rules of the
+    hierarchical learner are replayed on facts with known θ: of a run, or of the demo model on the example graph (2,554
+    facts, 8 answers each).
+
+    >>> result = kgprobe.study_sampling(requests=256, repetitions=2, hardest=20)
+    >>> sorted(set(result.to_frame()["strategy"]))[:2]
+    ['hardest + hierarchical', 'information + hierarchical']
+
+    Cost: nine strategies times repetitions, each a pass over the facts for each round.
+
+    Args:
+        graph: graph of the run.
+        run: run that gives the true θ, as the share of wrong answers of each fact. Best made with
+            ``sampling="sequential"``, with 20 answers for each fact. None takes the demo model's answers.
+        seed: random seed.
+        callbacks: progress and interruption, after each replay.
+        options: fields of :class:`~kgprobe.studies.options.ReplayOptions`.
+
+    Raises:
+        UnknownNameError: no such run.
+        ArgumentError: no such option, or a value is out of range.
+        KgprobeError: the run has too few answers, or a callback stopped the study.
+    """
+    seed = whole_number("seed", seed, 0)
+    chosen = make_options(ReplayOptions, options, "a study of sampling")
+    if run is None:
+        truth = demo_truth(seed, chosen.repetitions)
+    elif graph is None:
+        raise ArgumentError("graph", "is missing: the run needs its graph.")
+    else:
+        truth = run_truth(graph, run, chosen.repetitions)
+    # Replays take minutes: find out before them if the result can be stored.
+    make_folder(home() / "studies")
+    return sampling_study(truth, chosen, seed, callbacks).save()
+
+
+def _measure(
+    graph: Graph, model: Model | str, probe: str, callbacks: Callbacks, title: str = "", **arguments: Any
+) -> Measurement:
+    """Measure to the end.
 
     Args:
         title: title of the measurement within the study.
     """
     titled = replace(callbacks, on_start=lambda start: callbacks.on_start(replace(start, title=title)))
-    measurement = measure(graph, model, "distractors", callbacks=titled, **arguments)
+    measurement = measure(graph, model, probe, callbacks=titled, **arguments)
     if not measurement.complete:
-        progress = measurement.progress
-        raise KgprobeError(f"Stopped after {progress.done:,} of {progress.facts:,} facts; repeat the call to resume.")
+        done, facts = measurement.progress.done, measurement.progress.facts
+        of = f" of {title}" if title else ""
+        raise KgprobeError(f"Stopped after {done:,} of {facts:,} facts{of}; repeat the call to resume.")
     return measurement
 
 
@@ -196,7 +482,7 @@ def _curves(measurement: Measurement) -> Measured:
     return measured(measurement.outcomes, measurement.config["described"]["distractors"])
 
 
-def _config(measurements: dict[str, Measurement], seed: int) -> dict[str, Any]:
+def _config(measurements: Mapping[str, Measurement], seed: int) -> dict[str, Any]:
     return {"measurements": {name: str(measurement.folder) for name, measurement in measurements.items()}, "seed": seed}
 
 
@@ -209,5 +495,40 @@ def _listed(graph: Graph, measuring: Measuring) -> tuple[Measuring, Sequence[str
     return measuring | {"facts": listed.keys}, listed.missing
 
 
-def _name(model: Model | str) -> str:
-    return model if isinstance(model, str) else model.name
+class _ExampleFacts:
+    """Facts of a study of examples, measured with several settings.
+
+    Attributes:
+        missing: messages about listed facts that are not in the graph.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        templates: Sequence[str],
+        limit: int | None,
+        facts: "Listed | None",
+        relations: Sequence[str],
+        seed: int,
+        day: int,
+    ) -> None:
+        requested = relation_ids(graph, several("relations", relations))
+        askable = list(askable_relations(graph, templates, requested))
+        chosen = choose_facts(
+            graph,
+            askable,
+            as_of=day,
+            listed=None if facts is None else list_facts(graph, facts, day),
+            limit=None if limit is None else whole_number("limit", limit),
+            seed=seed,
+        )
+        self.missing = chosen.missing
+        keys: list[FactKey] = [chosen.keys[place] for place in range(len(chosen.keys))]
+        self._graph = graph
+        self._common = {"facts": keys, "relations": askable, "seed": seed, "as_of": day}
+
+    def measure(
+        self, model: Model | str, models: Models, callbacks: Callbacks, title: str, **options: Any
+    ) -> Measurement:
+        """Measure the facts with some options of the probe ``examples``."""
+        return _measure(self._graph, model, "examples", callbacks, title, models=models, **self._common, **options)

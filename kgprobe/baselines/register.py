@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kgprobe.errors import ArgumentError
 from kgprobe.plugins import Register
+from kgprobe.search.strategies import STRATEGIES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,3 +93,11 @@ def lacking(baseline: str, need: Need) -> ArgumentError:
 
 
 BASELINES: Register[BaselineKind] = Register("kgprobe.baselines", "baseline")
+
+# Prefix of the strategy in the name of a distractor measure: ``distractors:random``.
+DISTRACTORS = "distractors:"
+
+
+def measure_names() -> list[str]:
+    """Return the names of all measures: the distractor measure by strategy, and the baselines."""
+    return [f"{DISTRACTORS}{strategy}" for strategy in STRATEGIES.names()] + BASELINES.names()

@@ -11,19 +11,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.analysis.calibration import configurations
-from kgprobe.baselines.register import BASELINES, BySentence, Tools, lacking
+from kgprobe.baselines.grader import local_grader
+from kgprobe.baselines.register import BASELINES, DISTRACTORS, BySentence, Tools, lacking
+from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
+from kgprobe.graph.state import graph_state
+from kgprobe.models.encoder import load_encoder
+from kgprobe.models.model import Model, Models
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.distractors.comparison import comparison_of
 from kgprobe.probes.distractors.evidence import DistractorEvidence
+from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.sampling.keys import FactKey
-from kgprobe.studies.measure_names import DISTRACTORS
+from kgprobe.studies.options import MeasuresOptions
+from kgprobe.studies.study import count_work
 
 Floats = NDArray[np.float64]
 
 _FACTS_AT_ONCE = 16
+
+# The paper's numbers of distractors, which are also the n of precision@n.
+COUNTS = (1, 2, 5, 10, *range(20, 201, 20))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,53 +65,103 @@ def find_triples(graph: Graph, triples: Iterable[tuple[str, str, str]]) -> dict[
     return keys
 
 
-def measures_to_take(names: Sequence[str], strategies: Sequence[str], tools: Tools) -> list[str]:
-    """Return the requested measures without repetitions, or by default the distractor measures and usable baselines.
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """Measures of a study.
 
-    Args:
-        names: see :func:`~kgprobe.studies.measure_names.measure_names`.
-        strategies: strategies of the default distractor measures.
+    Attributes:
+        model: name of the model.
+        names: names of the measures.
+        tools: models and settings of the measures.
+        config: all settings.
+    """
+
+    model: str
+    names: Sequence[str]
+    tools: Tools
+    config: Mapping[str, Any]
+    callbacks: Callbacks = NO_CALLBACKS
+
+    def measure(self, items: Sequence[ClozeItem]) -> dict[str, Scores]:
+        """Compute the measures of all facts, with progress and interruption.
+
+        Args:
+            items: at least one fact with its sentences; a fact without sentences has no value.
+
+        Raises:
+            KgprobeError: a callback stopped it.
+        """
+        return {name: self._measure(name, items) for name in self.names}
+
+    def _measure(self, name: str, items: Sequence[ClozeItem]) -> Scores:
+        compute = _distractors(name, self.tools) if name.startswith(DISTRACTORS) else _baseline(name, self.tools)
+        on_facts = count_work(self.callbacks, len(items), len(items), f"facts of {name}", name)
+        parts = []
+        reasons = {}
+        for first in range(0, len(items), _FACTS_AT_ONCE):
+            part = compute(items[first : first + _FACTS_AT_ONCE])
+            parts.append(part.values)
+            for place, reason in part.reasons.items():
+                reasons[first + place] = reason
+            on_facts(len(part.values))
+        return Scores(part.configurations, np.concatenate(parts), reasons)
+
+
+def open_measures(
+    graph: Graph,
+    model: Model | str,
+    options: MeasuresOptions,
+    seed: int,
+    as_of: int,
+    models: Models,
+    callbacks: Callbacks,
+) -> Measures:
+    """Return the requested measures, with their models open.
 
     Raises:
-        ArgumentError: a measure needs an encoder or a grader that is missing.
+        UnknownNameError: no such model.
+        ArgumentError: there is no number of beams, or a measure needs an encoder or a grader that is missing.
     """
-    needed = {name: need for name in BASELINES.names() if (need := BASELINES.get(name).needs) is not None}
-    without = [name for name, need in needed.items() if getattr(tools, need) is None]
-    for name in names:
-        if name in without:
-            raise lacking(name, needed[name])
-    if names:
-        return list(dict.fromkeys(names))
-    baselines = [name for name in BASELINES.names() if name not in without]
-    return [*(f"{DISTRACTORS}{strategy}" for strategy in dict.fromkeys(strategies)), *baselines]
+    if not options.beams:
+        raise ArgumentError("beams", "is empty; expected at least one number.")
+    probed = models.open(model)
+    probed.refresh()
+    most = options.distractors
+    encoder = grader = None
+    if options.encoder:
+        encoder = load_encoder(options.encoder, device=models.local.device, dtype=models.local.dtype)
+    if options.grader:
+        grading = probed if options.grader == probed.name else models.open(options.grader)
+        grader = local_grader(grading.local_scorer())
+    beams = tuple(sorted(set(options.beams)))
+    counts = (*(n for n in COUNTS if n < most), most)
+    tools = Tools(graph, probed.local_scorer(), as_of, seed, beams, counts, encoder, grader)
+    names = _names(options, tools)
+    config = {
+        "graph": graph_state(graph),
+        "scorer": tools.scorer.describe(),
+        "as_of": as_of,
+        "seed": seed,
+        "beams": beams,
+        "counts": counts,
+        "encoder": options.encoder,
+        "grader": options.grader,
+        "measures": names,
+    }
+    return Measures(probed.name, names, tools, config, callbacks)
 
 
-def measure_facts(
-    name: str, tools: Tools, items: Sequence[ClozeItem], on_facts: Callable[[int], None] = lambda facts: None
-) -> Scores:
-    """Compute one measure of all facts.
-
-    Args:
-        name: see :func:`~kgprobe.studies.measure_names.measure_names`.
-        items: at least one fact with its sentences; a fact without sentences has no value.
-        on_facts: called with the number of facts measured since the last call.
-
-    Raises:
-        UnknownNameError: the measure does not exist.
-        ArgumentError: it needs an encoder or a grader that is missing.
-    """
-    if name.startswith(DISTRACTORS):
-        measure = _distractors(name.removeprefix(DISTRACTORS), tools)
-    else:
-        measure = _baseline(name, tools)
-    parts = []
-    reasons = {}
-    for first in range(0, len(items), _FACTS_AT_ONCE):
-        part = measure(items[first : first + _FACTS_AT_ONCE])
-        parts.append(part)
-        reasons.update({first + place: reason for place, reason in part.reasons.items()})
-        on_facts(len(part.values))
-    return Scores(parts[0].configurations, np.concatenate([part.values for part in parts]), reasons)
+def _names(options: MeasuresOptions, tools: Tools) -> list[str]:
+    """Return the requested measures without repetitions, or by default the distractor measures and usable baselines."""
+    usable = []
+    for name in BASELINES.names():
+        need = BASELINES.get(name).needs
+        if need is None or getattr(tools, need) is not None:
+            usable.append(name)
+        elif name in options.measures:
+            raise lacking(name, need)
+    distractors = [f"{DISTRACTORS}{strategy}" for strategy in options.strategies]
+    return list(dict.fromkeys(options.measures or [*distractors, *usable]))
 
 
 def _baseline(name: str, tools: Tools) -> Callable[[Sequence[ClozeItem]], Scores]:
@@ -127,11 +186,13 @@ def _means(items: Sequence[ClozeItem], values: BySentence) -> Scores:
     return Scores(values.configurations, means, reasons)
 
 
-def _distractors(strategy: str, tools: Tools) -> Callable[[Sequence[ClozeItem]], Scores]:
-    """Return the measure Min@n and Avg@n with the distractors of a strategy, at each n of the tools."""
+def _distractors(name: str, tools: Tools) -> Callable[[Sequence[ClozeItem]], Scores]:
+    """Return the measure Min@n and Avg@n with the distractors of a strategy, which the name has, at the tools' n."""
     most = max(tools.counts)
-    comparison = comparison_of(tools.graph, tools.scorer, DistractorOptions(most, strategy=strategy), tools.as_of)
-    grid = configurations(aggregation=("min", "avg"), n=tools.counts)
+    comparison = comparison_of(
+        tools.graph, tools.scorer, DistractorOptions(most, strategy=name.removeprefix(DISTRACTORS)), tools.as_of
+    )
+    grid = [{"aggregation": aggregation, "n": n} for aggregation in ("min", "avg") for n in tools.counts]
     columns = [n - 1 for n in tools.counts]
 
     def measure(items: Sequence[ClozeItem]) -> Scores:
@@ -147,3 +208,8 @@ def _distractors(strategy: str, tools: Tools) -> Callable[[Sequence[ClozeItem]],
         return Scores(grid, values, reasons)
 
     return measure
+
+
+def described(options: Mapping[str, Any]) -> str:
+    """Return a configuration as a phrase."""
+    return ", ".join(f"{option} = {value}" for option, value in options.items())

@@ -1,25 +1,47 @@
-"""Sequences of examples with some of them replaced: by unknown ones, or by incorrect ones.
+"""Effect of unknown and incorrect examples on later ones: the probability of the objects by position.
 
-Section 3 of the latent-knowledge paper; docs/methods/studies.md. An unknown example has an invented subject, whose name
-resembles real ones, and an object of the relation. An incorrect example has its subject and a wrong object. Replaced
-examples are spread over the sequence or form one block in its middle; unknown and incorrect ones have the same places.
+Section 3 and appendix E of the latent-knowledge paper (its figure 2); docs/methods/studies.md. An unknown example has
+an invented subject, whose name resembles real ones, and an object of the relation. An incorrect example has its subject
+and a wrong object. Replaced examples are spread over the sequence or form one block in its middle; unknown and
+incorrect ones have the same places. The model scores each sequence five times: unchanged, and with either kind of
+examples in either arrangement. The effect on an example that is not replaced is its probability less that in the
+unchanged sequence. Sequences are the units: intervals are Student's t over their means.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import asdict, dataclass
+from itertools import islice, product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
+from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
-from kgprobe.sampling.demonstrations import Demonstration
+from kgprobe.graph.state import graph_state
+from kgprobe.models.model import Model
+from kgprobe.models.scoring.contract import TextScorer
+from kgprobe.models.scoring.sentences import score_spans
+from kgprobe.models.scoring.tokens import join
+from kgprobe.probes.examples.prompts import Layout, Room, fitting
+from kgprobe.report.plots import Line, Plot
+from kgprobe.running.callbacks import Callbacks
+from kgprobe.sampling.demonstrations import Demonstration, draw_demonstrations
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negatives
+from kgprobe.stats.proportions import CONFIDENCE, Mean
+from kgprobe.studies.options import NoisyExamplesOptions
+from kgprobe.studies.study import Study, count_work
+
+Floats = NDArray[np.float64]
 
 ARRANGEMENTS = ("spread", "block")
 CONTENTS = ("unknown", "incorrect")
+VARIANTS = tuple(product(ARRANGEMENTS, CONTENTS))
+AS_IT_IS = "as it is"
+_LAYOUT = Layout(" ", " ")
 # Separates these random choices from others with the same seed.
 _NOISE = 11
 # Number of letters that determine the next one; and the end of a name.
@@ -28,6 +50,90 @@ _END = "\n"
 _TRIES = 200
 # Number of wrong objects to draw; those with the right label are discarded.
 _OTHERS = 8
+# A sequence with replaced examples may have up to a fifth more tokens than the original.
+_MARGIN = 5
+# Number of positions per point of the plots.
+_BIN = 10
+
+
+def noisy_examples_study(
+    graph: Graph,
+    model: Model,
+    relations: Sequence[str],
+    options: NoisyExamplesOptions,
+    seed: int,
+    as_of: int,
+    callbacks: Callbacks,
+) -> Study:
+    """Measure sequences of examples with noise, and compute its effect.
+
+    Args:
+        relations: relations of the sequences, which take turns; those with too few facts are left out.
+        as_of: date at which the facts are current, ``yyyymmdd``.
+
+    Raises:
+        KgprobeError: no sequence could be asked, or a callback stopped the study.
+    """
+    scorer = model.scorer()
+    drawn, length = _draw_fitting(graph, relations, options.length, seed, as_of, scorer)
+    names = sorted(drawn)
+    replaced = max(options.replaced * length // options.length, 1)
+    on_sequence = count_work(callbacks, options.sequences, options.sequences, "sequences")
+    probabilities: list[NoisyProbabilities] = []
+    refused: dict[str, str] = {}
+    for number in range(options.sequences):
+        turn, place = divmod(number, len(names))
+        relation = names[place]
+        if turn and place == 0:
+            drawn = draw_demonstrations(graph, names, length, seed + turn, as_of)
+        sequence = make_noisy(graph, relation, drawn[relation][:length], replaced, [seed + turn, number], as_of)
+        measured = "an example has no wrong object" if sequence is None else measure_noise(scorer, sequence, _LAYOUT)
+        if isinstance(measured, str):
+            refused[relation] = measured
+        else:
+            probabilities.append(measured)
+        on_sequence()
+    if not probabilities:
+        raise KgprobeError(f"No sequence could be asked: {next(iter(refused.values()))}.")
+    asked = {each.sequence.relation for each in probabilities}
+    about = [f"{len(asked):,} relations; {replaced} of {length} examples are replaced."]
+    if length < options.length:
+        about.append(f"The model's context has room for {length} examples, fewer than {options.length}.")
+    for relation, reason in sorted(refused.items()):
+        about.append(f"Left out: {relation}: {reason}.")
+    config = {"graph": graph_state(graph), "scorer": scorer.describe(), "relations": names, "as_of": as_of}
+    return noise_study(probabilities, model.name, config | {"seed": seed, **asdict(options)}, about)
+
+
+def _draw_fitting(
+    graph: Graph, relations: Sequence[str], most: int, seed: int, as_of: int, scorer: TextScorer
+) -> tuple[dict[str, list[Demonstration]], int]:
+    """Return demonstrations of relations with enough facts, and the number that fits into the model's context.
+
+    Raises:
+        KgprobeError: no relation has enough facts, or fewer than four examples fit.
+    """
+    everything = draw_demonstrations(graph, relations, most, seed, as_of)
+    drawn = {relation: examples for relation, examples in everything.items() if len(examples) >= most}
+    if not drawn:
+        relation = max(everything, key=lambda name: len(everything[name]))
+        raise KgprobeError(
+            f"No relation has {most} current facts of different subjects, with names of subject and object;"
+            f" {relation} has {len(everything[relation])}. Choose a smaller `length`."
+        )
+    room = Room(scorer)
+
+    def has_room(count: int) -> bool:
+        for examples in drawn.values():
+            margin = _LAYOUT.examples(examples[: count // _MARGIN])
+            if not room.has_for(_LAYOUT.examples(examples[:count]), margin):
+                return False
+        return True
+
+    length = fitting(most, has_room)
+    if length < 4:
+        raise KgprobeError(f"The context of {scorer.name}, {scorer.max_tokens} tokens, is too short for four examples.")
+    return drawn, length
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +232,198 @@ def invented_names(names: Sequence[str], generator: np.random.Generator) -> Iter
             tries = 0
             taken_names.add(name)
             yield name
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyProbabilities:
+    """The probabilities of one sequence's objects.
+
+    Attributes:
+        sequence: the examples.
+        as_it_is: probability of each object given all examples before it, unchanged; shape (examples,).
+        noisy: the same with replacements, by arrangement and content.
+    """
+
+    sequence: NoisySequence
+    as_it_is: Floats
+    noisy: Mapping[tuple[str, str], Floats]
+
+    def after(self, arrangement: str) -> NDArray[np.int64]:
+        """Return the places of unreplaced examples after the first replaced one."""
+        replaced = self.sequence.replaced[arrangement]
+        return np.setdiff1d(np.arange(replaced[0], len(self.as_it_is)), replaced)
+
+    def effect(self, arrangement: str, content: str, places: NDArray[np.int64]) -> float:
+        """Return the mean change of the probability at some places."""
+        return float((self.noisy[arrangement, content][places] - self.as_it_is[places]).mean())
+
+    def next_after(self, arrangement: str) -> NDArray[np.int64]:
+        """Return the places of unreplaced examples right after a replaced one."""
+        replaced = self.sequence.replaced[arrangement]
+        return np.intersect1d(self.after(arrangement), replaced + 1)
+
+
+def measure_noise(scorer: TextScorer, sequence: NoisySequence, layout: Layout) -> NoisyProbabilities | str:
+    """Return the probabilities of a sequence's objects in all five variants, or the reason why the model rejects it.
+
+    Cost: one pass over the tokens of each variant.
+    """
+    probabilities = []
+    for pairs in (sequence.right, *(sequence.with_noise(*variant) for variant in VARIANTS)):
+        scored = score_spans(scorer, *_written(pairs, layout))
+        if scored.reasons:
+            return next(iter(scored.reasons.values()))
+        probabilities.append(np.exp(scored.values))
+    as_it_is, *noisy = probabilities
+    return NoisyProbabilities(sequence, as_it_is, dict(zip(VARIANTS, noisy, strict=True)))
+
+
+def _written(pairs: Sequence[ExamplePair], layout: Layout) -> tuple[str, list[tuple[int, int]]]:
+    """Return the text of the examples, and the spans of their objects with the separator before each."""
+    text = ""
+    spans = []
+    for pair in pairs:
+        before = layout.after(text, pair.subject)
+        text = join(before, layout.separator, pair.object)
+        # As in the probe: the prompt ends with the subject.
+        spans.append((len(before), len(text)))
+    return text, spans
+
+
+def noise_study(
+    found: Sequence[NoisyProbabilities], model: str, config: Mapping[str, Any], about: Sequence[str] = ()
+) -> Study:
+    """Compute the effect of the noise.
+
+    Args:
+        found: at least one, all of one length.
+        about: notes on the sequences.
+    """
+    effects = {}
+    table = []
+    for arrangement, content in VARIANTS:
+        replaced, after, changes, next_changes = [], [], [], []
+        for probabilities in found:
+            noisy = probabilities.noisy[arrangement, content]
+            replaced.append(noisy[probabilities.sequence.replaced[arrangement]].mean())
+            after.append(noisy[probabilities.after(arrangement)].mean())
+            changes.append(probabilities.effect(arrangement, content, probabilities.after(arrangement)))
+            next_changes.append(probabilities.effect(arrangement, content, probabilities.next_after(arrangement)))
+        effect = effects[arrangement, content] = _mean(changes)
+        table.append(
+            {
+                "replaced": f"{content}, {arrangement}",
+                "their own probability": float(np.mean(replaced)),
+                "of those after": float(np.mean(after)),
+                "change": effect.value,
+                "low": effect.low,
+                "high": effect.high,
+                "change of the next": float(np.mean(next_changes)),
+            }
+        )
+    length = len(found[0].as_it_is)
+    unchanged = np.array([probabilities.as_it_is for probabilities in found])
+    quarter = length // 4
+    return Study(
+        name="noisy-examples",
+        verdict=_verdict(found, effects),
+        title=f"Unknown and incorrect examples · {model} · {len(found):,} sequences of {length} examples",
+        data=_data(found),
+        table=table,
+        plots=[_plot(found, arrangement) for arrangement in ARRANGEMENTS],
+        notes=[
+            *about,
+            "change is the probability of the examples after a replaced one, less that of the same examples where none"
+            f" is replaced; its {CONFIDENCE:.0%} interval is Student's t over sequences.",
+            f"Mean probability in unchanged sequences: {_mean_of_rows(unchanged):.3f};"
+            f" {_mean_of_rows(unchanged[:, :quarter]):.3f} in the first quarter,"
+            f" {_mean_of_rows(unchanged[:, -quarter:]):.3f} in the last.",
+        ],
+        config=config,
+    )
+
+
+def _mean_of_rows(values: Floats) -> float:
+    return float(np.mean([row.mean() for row in values]))
+
+
+def _mean(values: Sequence[float]) -> Mean:
+    mean = float(np.mean(values))
+    if len(values) == 1:
+        return Mean(mean, None, None)
+    reach = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(values) - 1) * stats.sem(values))
+    return Mean(mean, mean - reach, mean + reach)
+
+
+def _verdict(found: Sequence[NoisyProbabilities], effects: Mapping[tuple[str, str], Mean]) -> str:
+    sentences = []
+    for arrangement, words in zip(ARRANGEMENTS, ("Spread", "In a block"), strict=True):
+        differences = []
+        for probabilities in found:
+            places = probabilities.after(arrangement)
+            unknown, incorrect = (probabilities.effect(arrangement, content, places) for content in CONTENTS)
+            differences.append(unknown - incorrect)
+        more = _mean(differences)
+        if more.low is None or more.high is None:
+            comparison = "a single sequence shows little"
+        elif more.low > 0:
+            comparison = "incorrect ones surely lower it more"
+        elif more.high < 0:
+            comparison = "unknown ones surely lower it more"
+        else:
+            comparison = "neither surely lowers it more"
+        sentences.append(
+            f"{words}, incorrect examples change the probability of later ones by"
+            f" {_signed(effects[arrangement, 'incorrect'])}, unknown ones by"
+            f" {_signed(effects[arrangement, 'unknown'])}: {comparison}."
+        )
+    return " ".join(sentences)
+
+
+def _signed(mean: Mean) -> str:
+    return f"{mean.value:+.3f}" + ("" if mean.low is None else f" [{mean.low:+.3f}, {mean.high:+.3f}]")
+
+
+def _data(found: Sequence[NoisyProbabilities]) -> list[dict[str, Any]]:
+    rows = []
+    for number, probabilities in enumerate(found):
+        variants = {(AS_IT_IS, "right"): probabilities.as_it_is, **probabilities.noisy}
+        for (arrangement, content), values in variants.items():
+            replaced = set(probabilities.sequence.replaced.get(arrangement, ()))
+            for place, value in enumerate(values.tolist()):
+                rows.append(
+                    {
+                        "sequence": number,
+                        "relation": probabilities.sequence.relation,
+                        "arrangement": arrangement,
+                        "content": content,
+                        "position": place + 1,
+                        "replaced": place in replaced,
+                        "probability": value,
+                    }
+                )
+    return rows
+
+
+def _plot(found: Sequence[NoisyProbabilities], arrangement: str) -> Plot:
+    everywhere = np.arange(len(found[0].as_it_is))
+    lines = [_line("none replaced", [(everywhere, probabilities.as_it_is) for probabilities in found])]
+    for content in CONTENTS:
+        own, others = [], []
+        for probabilities in found:
+            replaced, values = probabilities.sequence.replaced[arrangement], probabilities.noisy[arrangement, content]
+            own.append((replaced, values))
+            others.append((np.setdiff1d(everywhere, replaced), values))
+        lines.append(_line(f"right ones, {content} among them", others))
+        lines.append(_line(content, own, points=True))
+    title = "Replaced examples spread" if arrangement == "spread" else "Replaced examples in a block"
+    return Plot(title, f"position, {_BIN} together", "mean probability of the object", lines, y_range=None)
+
+
+def _line(name: str, values: Sequence[tuple[NDArray[np.int64], Floats]], points: bool = False) -> Line:
+    """Return means over some places of sequences, the places in bins."""
+    places = np.concatenate([chosen for chosen, _ in values]) // _BIN
+    numbers = np.concatenate([probabilities[chosen] for chosen, probabilities in values])
+    bins = np.unique(places)
+    middles = (bins * _BIN + (_BIN + 1) / 2).tolist()
+    return Line(name, middles, [float(numbers[places == bin_].mean()) for bin_ in bins], points=points)

@@ -1,16 +1,31 @@
-"""The common result of all studies: a verdict, rows of data, plots, and notes."""
+"""A study: a verdict, rows of data, plots and notes, with its page and files."""
 
+import csv
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
+from kgprobe.errors import KgprobeError
+from kgprobe.files import home, make_folder, replacing
 from kgprobe.report.plots import CategoryPlot, Plot
+from kgprobe.report.plots_page import write_plots_page
+from kgprobe.running.callbacks import Batch, Callbacks, Start
+from kgprobe.running.identity import digest_of
+from kgprobe.sanitize import spreadsheet_cell
+from kgprobe.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DATA, WHOLE, PAGE = "data.csv", "study.json", "study.html"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Study:
     """The result of one study.
 
@@ -23,6 +38,7 @@ class Study:
         plots: in the order of the page.
         notes: results and exclusions, in sentences.
         config: settings that affect the numbers; JSON-compatible.
+        missing: messages about listed facts that are not in the graph.
     """
 
     name: str
@@ -33,6 +49,83 @@ class Study:
     plots: Sequence[Plot | CategoryPlot]
     notes: Sequence[str] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
+    missing: Sequence[str] = ()
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the files: the data as CSV, everything as JSON. Studies of the same configuration share it."""
+        return home() / "studies" / f"{self.name}-{digest_of(self.config)}"
+
+    @property
+    def data_file(self) -> Path:
+        """CSV file with all numbers of table and plots."""
+        return self.folder / DATA
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return verdict, table, data, notes and settings, for programs."""
+        names = ("name", "title", "verdict", "notes", "config", "table", "data")
+        return {name: getattr(self, name) for name in names}
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return all numbers of table and plots in pandas."""
+        import pandas as pd
+
+        frame: pd.DataFrame = pd.DataFrame(list(self.data))
+        return frame
+
+    def tables(self) -> list[Table]:
+        """Return the main table, with notes."""
+        return [Table(self.name, self.title, self.table, self.notes)]
+
+    def summary(self) -> str:
+        """Return title, verdict and notes, one on each line."""
+        return "\n".join([self.title, self.verdict, *self.notes])
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from kgprobe.report.notebook import tables_html
+
+        return tables_html(self.summary(), self.tables())
+
+    def save(self, missing: Sequence[str] = ()) -> "Study":
+        """Write the files, replacing those of the same configuration; return the study with messages on missing facts.
+
+        Raises:
+            KgprobeError: a file cannot be written.
+        """
+        self.write(self.folder)
+        return replace(self, missing=missing)
+
+    def write(self, folder: Path) -> None:
+        """Write the files into a folder, which is made; existing files are replaced.
+
+        Raises:
+            KgprobeError: a file cannot be written.
+        """
+        make_folder(folder)
+        with replacing(folder / WHOLE) as unfinished:
+            unfinished.write_bytes(msgspec.json.encode(self.to_dict()))
+        with replacing(folder / DATA) as unfinished, open(unfinished, "w", newline="", encoding="utf-8") as file:
+            columns = list(dict.fromkeys(column for row in self.data for column in row))
+            writer = csv.DictWriter(file, columns, lineterminator="\n")
+            writer.writeheader()
+            for row in self.data:
+                writer.writerow({name: spreadsheet_cell(cell) for name, cell in row.items()})
+
+    def page(self, folder: Path | None = None) -> Path:
+        """Write a page with plots, table and notes, and return its path.
+
+        Args:
+            folder: folder of the page, which is made; None is that of the study.
+
+        Raises:
+            KgprobeError: it cannot be written.
+        """
+        path = (folder or self.folder) / PAGE
+        table = Table(self.name, "", self.table)
+        return write_plots_page(path, self.title, self.verdict, self.plots, [table], self.notes, self.config)
 
 
 def counted_notes(title: str, messages: Iterable[str]) -> list[str]:
@@ -43,3 +136,27 @@ def counted_notes(title: str, messages: Iterable[str]) -> list[str]:
 def json_number(value: float) -> float | None:
     """Return a number, or None for NaN, which JSON lacks."""
     return None if np.isnan(value) else float(value)
+
+
+def count_work(callbacks: Callbacks, facts: int, total: int, unit: str, title: str = "") -> Callable[..., None]:
+    """Report the start of some work; return the function to call after each part of it, with its size (1).
+
+    Args:
+        facts: number of facts that the work is about.
+        total: size of the work.
+        unit: noun for its parts, in the message of an interruption.
+
+    Raises:
+        KgprobeError: from the returned function, if a callback stops the work.
+    """
+    done = 0
+    callbacks.on_start(Start(facts, 0, total, title=title))
+
+    def on_part(size: int = 1) -> None:
+        nonlocal done
+        done += size
+        callbacks.on_batch(Batch((), done))
+        if done < total and callbacks.should_stop():
+            raise KgprobeError(f"Stopped after {done:,} of {total:,} {unit}; nothing is stored.")
+
+    return on_part

@@ -16,8 +16,7 @@ from kgprobe.probes.examples.prompts import Layout
 from kgprobe.running.callbacks import Callbacks, Start
 from kgprobe.sampling.demonstrations import draw_demonstrations
 from kgprobe.stats.paired_proportions import mcnemar
-from kgprobe.studies.noise import measure_noise
-from kgprobe.studies.noisy_examples import CONTENTS, ExamplePair, invented_names, make_noisy
+from kgprobe.studies.noisy_examples import CONTENTS, ExamplePair, invented_names, make_noisy, measure_noise
 from tests.models.exactness import score_tolerance
 from tests.models.tiny import byte_level, naive_score, random_model
 
@@ -37,7 +36,7 @@ def test_accuracy_by_number_of_examples_is_the_mean_over_draws(example_graph: Gr
     assert [start.title for start in starts][:4] == [f"{n} examples, draw 0" for n in (1, 2, 3)] + [
         "1 examples, draw 1"
     ]
-    found = {title: answers(folder, example_graph) for title, folder in result.study.config["measurements"].items()}
+    found = {title: answers(folder, example_graph) for title, folder in result.config["measurements"].items()}
     assert len(found) == 9
     # The same facts with the same choices, after other examples.
     assert len({tuple(its) for its in found.values()}) == 1
@@ -53,7 +52,7 @@ def test_accuracy_by_number_of_examples_is_the_mean_over_draws(example_graph: Gr
         )
         > 1
     )
-    for row in result.study.table:
+    for row in result.table:
         n = row["examples"]
         by_draw = [np.mean([one.is_right for one in found[f"{n} examples, draw {draw}"].values()]) for draw in range(3)]
         assert row["accuracy"] == pytest.approx(np.mean(by_draw))
@@ -64,7 +63,7 @@ def test_accuracy_by_number_of_examples_is_the_mean_over_draws(example_graph: Gr
     frame = result.to_frame()
     means = frame.groupby("examples")["accuracy"].mean()
     enough = int(means[means >= 0.95 * means[3]].index.min())
-    assert result.study.verdict.startswith(f"{enough} [")
+    assert result.verdict.startswith(f"{enough} [")
     assert result.page().exists()
 
 
@@ -77,7 +76,7 @@ def test_numbers_of_examples_that_no_fact_has_are_refused(example_graph: Graph, 
 
 def test_ways_of_asking_are_compared_fact_by_fact(example_graph: Graph, tiny: Model) -> None:
     result = kgprobe.study_prompting(example_graph, tiny, examples=3, separators=[" ", ": "], **FEW)
-    found = {way: answers(folder, example_graph) for way, folder in result.study.config["measurements"].items()}
+    found = {way: answers(folder, example_graph) for way, folder in result.config["measurements"].items()}
     assert list(found) == [
         "examples",
         "examples, ': '",
@@ -91,7 +90,7 @@ def test_ways_of_asking_are_compared_fact_by_fact(example_graph: Graph, tiny: Mo
         assert all({one.id for one in its[fact].others} == ids for its in found.values())
     right = {way: np.array([one.is_right for one in its.values()]) for way, its in found.items()}
     ps = {}
-    for row in result.study.table:
+    for row in result.table:
         way = row["way"]
         assert row["accuracy"].value == right[way].mean()
         if way != "examples":
@@ -102,11 +101,11 @@ def test_ways_of_asking_are_compared_fact_by_fact(example_graph: Graph, tiny: Mo
             assert row["low"] <= row["gain"] <= row["high"]
             ps[way] = float(mcnemar(lost, gained))
     # Benjamini-Hochberg, by its definition.
-    for row in result.study.table[1:]:
+    for row in result.table[1:]:
         ordered = sorted(ps.values())
         steps = [p * len(ps) / (place + 1) for place, p in enumerate(ordered) if p >= ps[row["way"]]]
         assert row["p"] == pytest.approx(min(1, *steps))
-    assert result.study.verdict.startswith("examples ")
+    assert result.verdict.startswith("examples ")
 
 
 def test_examples_in_sentences_are_written_in_the_first_cloze(example_graph: Graph, tiny: Model) -> None:
@@ -170,7 +169,7 @@ def test_noise_is_told_by_the_difference_at_the_same_places(example_graph: Graph
                         [p - whole[sequence, at] for at, p in zip(after["position"], after["probability"], strict=True)]
                     )
                 )
-            (row,) = [row for row in result.study.table if row["replaced"] == f"{content}, {arrangement}"]
+            (row,) = [row for row in result.table if row["replaced"] == f"{content}, {arrangement}"]
             assert row["change"] == pytest.approx(np.mean(effects))
             assert row["low"] < row["change"] < row["high"]
         assert places["unknown"] == places["incorrect"]
@@ -193,7 +192,7 @@ def test_a_short_context_has_shorter_sequences_of_as_much_noise(example_graph: G
     assert 4 <= length < 16
     replaced = result.to_frame().query("arrangement == 'block' and content == 'unknown'")["replaced"].sum()
     assert replaced == 8 * length // 16
-    assert any(f"has room for {length} examples" in note for note in result.study.notes)
+    assert any(f"has room for {length} examples" in note for note in result.notes)
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "llama", "gemma3, narrow window", "bloom"])

@@ -8,8 +8,8 @@ import pytest
 from scipy import special
 
 from benchmarks.learner import endings, expected_by, worths
-from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
-from kgprobe.studies.demo_reference import demo_reference, facts_of_demo
+from benchmarks.replay.synthetic import Synthetic, synthetic
+from kgprobe.studies.replay import Reference, demo_answers, demo_reference
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def test_a_predictor_that_knows_makes_answers_worth_more(reference: Reference, s
 
 
 def test_what_a_run_makes_one_expect_follows_its_answers(tmp_path: Path) -> None:
-    reference, facts = demo_reference([0]), facts_of_demo()
+    reference, facts = demo_reference([0]), demo_answers()["fact"].tolist()
     assert len(facts) == len(reference.theta)
     places = {fact: place for place, fact in enumerate(facts)}
     lines = [

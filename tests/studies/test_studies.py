@@ -11,20 +11,16 @@ import pytest
 from scipy import stats
 
 from kgprobe.errors import KgprobeError
-from kgprobe.probes.distractors.curves import mean_curve
+from kgprobe.probes.distractors.curves import Measured, mean_curve
 from kgprobe.report import page as report_page
 from kgprobe.report.plots import Category, CategoryPlot, Line, Plot
 from kgprobe.report.plots_page import COLOURS
-from kgprobe.results.study import DATA, WHOLE, write_study, write_study_page
 from kgprobe.sampling.keys import FactKey
 from kgprobe.studies.calibration import Scored, calibration_study
-from kgprobe.studies.counts import counts_study
+from kgprobe.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study
 from kgprobe.studies.measures import Scores
 from kgprobe.studies.robustness import robustness_study
-from kgprobe.studies.sentences import sentences_study
-from kgprobe.studies.sizes import measured_models, sizes_study
-from kgprobe.studies.strategies import strategies_study
-from kgprobe.studies.study import Study
+from kgprobe.studies.study import DATA, WHOLE, Study
 from tests.studies.made import measure, outcomes
 
 
@@ -87,10 +83,14 @@ def test_all_sentences_agree_with_themselves_and_fewer_do_less() -> None:
         sentences_study(outcomes(5, 1, 8, seed=2), 8, "demo", {})
 
 
+def by_model(made: dict[str, tuple[int, Measured]]) -> tuple[dict[str, Measured], dict[str, int]]:
+    return {model: its for model, (_, its) in made.items()}, {model: size for model, (size, _) in made.items()}
+
+
 def test_the_line_through_sizes_is_least_squares_on_the_logarithm() -> None:
     made = {f"m{size}": (10**size, measure(seed=size, shift=2 - size / 4)) for size in (9, 6, 8, 7)}
-    sized, facts = measured_models(made)
-    study = sizes_study(sized, facts, 8, {})
+    measured, parameters = by_model(made)
+    study = sizes_study(measured, parameters, 8, {})
     assert [row["parameters"] for row in study.data] == [10**6, 10**7, 10**8, 10**9]
     means = [made[f"m{size}"][1].avg_at_n[:, -1].mean() for size in (6, 7, 8, 9)]
     assert [row["Avg@8"] for row in study.data] == pytest.approx(means)
@@ -102,15 +102,15 @@ def test_the_line_through_sizes_is_least_squares_on_the_logarithm() -> None:
     # Whiskers are the ends of the intervals.
     assert (points.low, points.high) == ([row["low"] for row in study.data], [row["high"] for row in study.data])
     assert study.verdict.startswith("The largest model, m9, knows more than the smallest one, m6: mean Avg@8 ")
-    falling = [dataclasses.replace(each, parameters=10**15 // each.parameters) for each in sized]
-    assert "does not rise" in sizes_study(falling, facts, 8, {}).notes[1]
+    falling = {model: 10**15 // number for model, number in parameters.items()}
+    assert "does not rise" in sizes_study(measured, falling, 8, {}).notes[1]
     with pytest.raises(KgprobeError, match="all of one size"):
-        sizes_study(sized[:1], facts, 8, {})
+        sizes_study(measured, dict.fromkeys(measured, 10), 8, {})
 
 
 def test_there_is_no_line_through_two_sizes() -> None:
     made = {f"m{size}": (10**size, measure(seed=1, shift=0.01 * size)) for size in (6, 7)}
-    study = sizes_study(*measured_models(made), 8, {})
+    study = sizes_study(*by_model(made), 8, {})
     assert [line.points for line in study.plots[0].lines] == [True]
     assert [row["line"] for row in study.data] == [None, None]
     assert ["A line is left out" in note for note in study.notes] == [True]
@@ -127,7 +127,7 @@ def test_one_fact_has_no_band() -> None:
     assert compared.verdict.endswith("not surely harder than b.")
     counted = counts_study(one, "demo", {})
     assert {row["Avg@n low"] for row in counted.data} == {None}
-    sized = sizes_study(*measured_models({"a": (1, one), "b": (10, one)}), 8, {})
+    sized = sizes_study({"a": one, "b": one}, {"a": 1, "b": 10}, 8, {})
     assert sized.data[0]["low"] is None
     assert len(sized.plots[0].lines[0].low) == 0
     assert "a single fact shows little" in sized.verdict
@@ -160,11 +160,11 @@ def test_robustness_shows_the_greatest_n_and_the_widest_beam_and_says_so() -> No
         "same": [{}],
     }
 
-    def scores(name: str, _: object) -> Scores:
+    def scores(name: str) -> Scores:
         values = generator.random((30, len(grid[name])))
         return Scores(grid[name], values * 0 if name == "same" else values)
 
-    study = robustness_study(scores, list(grid), [], [], [], "demo", {})
+    study = robustness_study({name: (scores(name), scores(name)) for name in grid}, 30, [], "demo", {})
     shown = {(row["measure"], row["options"]) for row in study.table}
     assert shown == {
         ("distractors:random", "aggregation = min, n = 20"),
@@ -186,7 +186,7 @@ def test_robustness_shows_the_greatest_n_and_the_widest_beam_and_says_so() -> No
 def calibrated(values: dict[str, list[float]], scores: list[float], **about: int) -> Study:
     made = {name: Scores([{}], np.array(its)[:, None]) for name, its in values.items()}
     scored = Scored([FactKey("s", f"f{n}") for n in range(len(scores))], np.array(scores), (), **about)
-    return calibration_study(lambda name: made[name], list(made), scored, "demo", {})
+    return calibration_study(made, scored, "demo", {})
 
 
 def test_measures_are_ranked_on_the_facts_that_all_of_them_have() -> None:
@@ -224,7 +224,7 @@ def test_a_measure_that_would_leave_too_few_facts_to_the_others_is_not_ranked() 
 
 def test_a_study_is_a_table_a_plot_and_the_data(tmp_path: Path) -> None:
     study = strategies_study({"random": measure(), "<b>": measure(shift=1)}, "a <model>", {"seed": 1})
-    write_study(study, tmp_path / "study")
+    study.write(tmp_path / "study")
     with (tmp_path / "study" / DATA).open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [(row["strategy"], int(row["n"]), float(row["mean"])) for row in rows] == [
@@ -232,7 +232,7 @@ def test_a_study_is_a_table_a_plot_and_the_data(tmp_path: Path) -> None:
     ]
     whole = json.loads((tmp_path / "study" / WHOLE).read_text())
     assert (whole["config"], len(whole["data"])) == ({"seed": 1}, 16)
-    page = write_study_page(study, tmp_path / "study").read_text()
+    page = study.page(tmp_path / "study").read_text()
     assert whole["verdict"] == study.verdict
     # The script that draws stands once beside all pages; nothing else is from elsewhere.
     (script,) = tmp_path.glob("plotly-*.min.js")
@@ -240,7 +240,7 @@ def test_a_study_is_a_table_a_plot_and_the_data(tmp_path: Path) -> None:
     assert len(page) < 100_000
     assert "* plotly.js v" in script.read_text()[:200]
     before = script.stat().st_mtime_ns
-    write_study_page(study, tmp_path / "other")
+    study.page(tmp_path / "other")
     assert [path.stat().st_mtime_ns for path in tmp_path.glob("plotly*")] == [before]
     assert page.index("The hardest distractors are those of") < page.index("<h2>")
     assert f"<h2>{study.plots[0].title}</h2>" in page
@@ -277,7 +277,7 @@ def test_curves_that_lie_on_each_other_are_told_apart_and_points_have_whiskers(t
     points = Line("models", [1, 2], [0.5, 0.6], [0.4, 0.5], [0.6, 0.8], points=True, labels=["x", "y"])
     categories = CategoryPlot("C", "value", [Category("one", 0.5, 0.2, 0.6), Category("two", None)], (-1, 1))
     plots = [Plot("A", "n", "mean", same), Plot("B", "n", "mean", [points]), categories]
-    page = write_study_page(Study("made", "T", "V", [], [], plots), tmp_path / "made").read_text()
+    page = Study("made", "T", "V", [], [], plots).page(tmp_path / "made").read_text()
     drawn = [json.loads(its) for its in re.findall(r"Plotly.newPlot\(\s*\"plot-\d\",\s*(\[.*?\]),\s*\{", page, re.S)]
     curves = [trace for trace in drawn[0] if "fill" not in trace]
     for what in ("dash", "width"):

@@ -1,22 +1,21 @@
-"""References for the comparison of sampling strategies: facts with known probabilities of failing.
+"""Synthetic references: facts with a given share of hard ones, spread, and similarity of neighbours.
 
-Section 3.2 of the parameterized-graph paper (KGLens); docs/methods/sampling-study.md. A reference comes from a run that
-asked every fact many times, or is synthetic, with a given share of hard facts, spread, and similarity of neighbours.
+docs/methods/sampling-study.md.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, special
 
-from kgprobe.beliefs import DISTRIBUTIONS
 from kgprobe.beliefs.propagation import Ends, received
 from kgprobe.errors import KgprobeError
+from kgprobe.studies.replay import Reference
 
 Floats = NDArray[np.float64]
-Positions = NDArray[np.int64]
+
+DISTRIBUTIONS = ("normal", "student", "mixture")
 
 # Degrees of freedom of Student's t.
 _FREEDOM = 3
@@ -26,59 +25,6 @@ _WITHIN = 0.2
 # Facts per entity, and the share of facts between existing entities that connect a neighbour of a neighbour.
 _FACTS_AN_ENTITY = 2
 _CLOSED = 0.9
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """Facts with their difficulty.
-
-    Attributes:
-        subjects, objects: numbers of entities from 0 on, shape (facts,).
-        theta: probability that the model fails on each, in [0, 1], shape (facts,).
-        relations: numbers of relations from 0 on, shape (facts,); None if unknown.
-    """
-
-    subjects: Positions
-    objects: Positions
-    theta: Floats
-    relations: Positions | None = None
-
-    def hardest(self, count: int) -> Positions:
-        """Return the positions of at most ``count`` facts with the highest theta, ties by position."""
-        return highest(self.theta, count)
-
-    def likeness(self) -> float:
-        """Return the correlation between theta of a fact and the mean theta of its neighbours.
-
-        Only facts that share an entity with another count; NaN if there are none, or theta does not vary.
-        """
-        ends = Ends.of(self.subjects, self.objects)
-        around = received(ends, np.ones(len(self.theta))) - 1
-        has_neighbours = around > 0
-        means = (received(ends, self.theta) - self.theta)[has_neighbours] / around[has_neighbours]
-        own = self.theta[has_neighbours]
-        if not has_neighbours.any() or own.std() == 0 or means.std() == 0:
-            return float("nan")
-        return float(np.corrcoef(own, means)[0, 1])
-
-    def connected(self) -> float:
-        """Return the share of facts in the largest connected component, in [0, 1]."""
-        entities = int(max(self.subjects.max(initial=-1), self.objects.max(initial=-1))) + 1
-        links = sparse.coo_array((np.ones(len(self.theta)), (self.subjects, self.objects)), (entities, entities))
-        _, parts = sparse.csgraph.connected_components(links, directed=False)
-        return float(np.bincount(parts[self.subjects]).max() / len(self.theta))
-
-
-def reference_of(subjects: Sequence[str], relations: Sequence[str], objects: Sequence[str], theta: Floats) -> Reference:
-    """Return a reference from the ids of each fact."""
-    _, ends = np.unique([*subjects, *objects], return_inverse=True)
-    _, of_relations = np.unique(relations, return_inverse=True)
-    return Reference(ends[: len(theta)], ends[len(theta) :], theta, of_relations)
-
-
-def highest(values: Floats, count: int) -> Positions:
-    """Return the positions of the highest values, highest first, ties by position."""
-    return np.argsort(-values, kind="stable")[:count]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +38,7 @@ class Synthetic:
             or unknown.
         likeness: share of the variance of logit theta due to a fact's two entities, and weight of the entity that an
             entity was attached to, in [0, 1); 0 makes facts independent.
-        distribution: of logit theta, one of :data:`kgprobe.beliefs.DISTRIBUTIONS`. ``student``: Student's t with 3
+        distribution: of logit theta, one of :data:`DISTRIBUTIONS`. ``student``: Student's t with 3
             degrees of freedom (heavy tails). ``mixture``: facts are known or unknown, with little spread within both.
     """
 
@@ -169,3 +115,27 @@ def _draw_parts(shape: Synthetic, size: int, generator: np.random.Generator) -> 
 def _standardised(values: Floats) -> Floats:
     deviation = values.std()
     return (values - values.mean()) / deviation if deviation else np.zeros_like(values)
+
+
+def likeness(reference: Reference) -> float:
+    """Return the correlation between theta of a fact and the mean theta of its neighbours.
+
+    Only facts that share an entity with another count; NaN if there are none, or theta does not vary.
+    """
+    ends = Ends.of(reference.subjects, reference.objects)
+    around = received(ends, np.ones(len(reference.theta))) - 1
+    has_neighbours = around > 0
+    means = (received(ends, reference.theta) - reference.theta)[has_neighbours] / around[has_neighbours]
+    own = reference.theta[has_neighbours]
+    if not has_neighbours.any() or own.std() == 0 or means.std() == 0:
+        return float("nan")
+    return float(np.corrcoef(own, means)[0, 1])
+
+
+def connected(reference: Reference) -> float:
+    """Return the share of facts in the largest connected component, in [0, 1]."""
+    subjects, objects = reference.subjects, reference.objects
+    entities = int(max(subjects.max(initial=-1), objects.max(initial=-1))) + 1
+    links = sparse.coo_array((np.ones(len(subjects)), (subjects, objects)), (entities, entities))
+    _, parts = sparse.csgraph.connected_components(links, directed=False)
+    return float(np.bincount(parts[subjects]).max() / len(subjects))

@@ -1,7 +1,8 @@
-"""Number of examples: accuracy by the number of examples, over several draws of them.
+"""Studies of few-shot examples: accuracy by the number of examples, and by the prompt format.
 
-Section 3 of the latent-knowledge paper (its figure 1); docs/methods/studies.md. Facts and choices are the same
-throughout; number and selection of the examples differ.
+Sections 3 and 4.1 of the latent-knowledge paper (its figures 1 and 4); docs/methods/studies.md. Facts and choices are
+the same throughout. In the first study, number and selection of the examples differ. In the second, all formats are
+compared with the first, fact by fact: McNemar's test, and Tango's interval of the difference.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,13 +12,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.outcome import Outcome
-from kgprobe.report.plots import Line, Plot, line_of
-from kgprobe.stats.proportions import CONFIDENCE
+from kgprobe.report.plots import Category, CategoryPlot, Line, Plot, line_of
+from kgprobe.stats.paired_proportions import loss_interval, mcnemar
+from kgprobe.stats.proportions import CONFIDENCE, share
 from kgprobe.studies.study import Study
 
 Floats = NDArray[np.float64]
@@ -42,11 +45,15 @@ class ExampleDraw:
     @property
     def evidences(self) -> dict[str, ExampleEvidence]:
         """The evidence of each answered fact."""
-        evidences = {}
-        for fact, outcome in self.outcomes.items():
-            if isinstance(outcome.evidence, ExampleEvidence):
-                evidences[fact] = outcome.evidence
-        return evidences
+        return _answers(self.outcomes)
+
+
+def _answers(outcomes: Mapping[str, Outcome]) -> dict[str, ExampleEvidence]:
+    answers = {}
+    for fact, outcome in outcomes.items():
+        if isinstance(outcome.evidence, ExampleEvidence):
+            answers[fact] = outcome.evidence
+    return answers
 
 
 def example_counts_study(draws: Sequence[ExampleDraw], model: str, config: Mapping[str, Any], seed: int = 0) -> Study:
@@ -166,4 +173,115 @@ def _notes(draws: Sequence[ExampleDraw], common: Sequence[str], by_draw: Floats,
             f"Standard deviation of the accuracy between draws: {spread[0]:.3f} with the fewest examples,"
             f" {spread[-1]:.3f} with the most."
         )
+    return notes
+
+
+def prompt_formats(separators: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+    """Return the options of the probe ``examples`` for each prompt format.
+
+    Args:
+        separators: separators between subject and object, in addition to a space.
+    """
+    formats: dict[str, Mapping[str, Any]] = {"examples": {}}
+    for separator in separators:
+        if separator != " ":
+            formats[f"examples, {separator!r}"] = {"separator": separator}
+    return formats | {
+        "examples, a line each": {"between": "\\n"},
+        "packed": {"packed": True},
+        "examples in sentences": {"prompt": "both", "between": ". "},
+        "sentences": {"prompt": "sentences"},
+    }
+
+
+def prompting_study(found: Mapping[str, Mapping[str, Outcome]], model: str, config: Mapping[str, Any]) -> Study:
+    """Compare ways of asking.
+
+    Args:
+        found: outcomes by fact id, by way; at least two ways.
+
+    Raises:
+        KgprobeError: no fact was asked in all ways.
+    """
+    evidences = {way: _answers(outcomes) for way, outcomes in found.items()}
+    common = sorted(set.intersection(*map(set, evidences.values())))
+    if not common:
+        counts = "; ".join(f"{way}: {len(answers):,}" for way, answers in evidences.items())
+        raise KgprobeError(f"No fact could be asked in all ways: {counts}")
+    right = {way: np.array([answers[fact].is_right for fact in common]) for way, answers in evidences.items()}
+    tests = _tests(right)
+    rows: list[dict[str, Any]] = []
+    data = []
+    for way, answers in evidences.items():
+        probabilities = [answers[fact].probability for fact in common]
+        rows.append(
+            {
+                "way": way,
+                "facts": len(common),
+                "accuracy": share(int(right[way].sum()), len(common)),
+                "in the right one": float(np.mean(probabilities)),
+            }
+            | tests[way]
+        )
+        for fact, is_right, probability in zip(common, right[way].tolist(), probabilities, strict=True):
+            data.append({"way": way, "fact": fact, "right": is_right, "confidence": probability})
+    categories = [
+        Category(row["way"], row["accuracy"].value, row["accuracy"].low, row["accuracy"].high) for row in rows
+    ]
+    whiskers = f"accuracy; whiskers: {CONFIDENCE:.0%} interval"
+    return Study(
+        name="prompting",
+        verdict=_prompting_verdict(rows),
+        title=f"Ways of asking · {model} · {len(common):,} facts",
+        data=data,
+        table=rows,
+        plots=[CategoryPlot("Accuracy by way of asking", whiskers, categories, (0.0, 1.0))],
+        notes=_prompting_notes(evidences, common),
+        config=config,
+    )
+
+
+def _tests(right: Mapping[str, NDArray[np.bool_]]) -> dict[str, dict[str, Any]]:
+    """Compare each way with the first: lost and gained facts, gain with interval, adjusted p."""
+    first, *others = right
+    tests: dict[str, dict[str, Any]] = {
+        first: dict.fromkeys(("lost", "gained", "gain", "low", "high", "p")),
+    }
+    for way in others:
+        lost, gained = int((right[first] & ~right[way]).sum()), int((right[way] & ~right[first]).sum())
+        low, high = loss_interval(lost, gained, len(right[way]))
+        gain = (gained - lost) / len(right[way])
+        tests[way] = {"lost": lost, "gained": gained, "gain": gain, "low": -float(high), "high": -float(low)}
+    p_values = [float(mcnemar(tests[way]["lost"], tests[way]["gained"])) for way in others]
+    for way, p in zip(others, stats.false_discovery_control(p_values), strict=True):
+        tests[way]["p"] = float(p)
+    return tests
+
+
+def _prompting_verdict(rows: Sequence[Mapping[str, Any]]) -> str:
+    first, *others = rows
+    parts = []
+    for row in others:
+        result = "equal"
+        if row["gain"]:
+            sure = "surely" if row["p"] < 1 - CONFIDENCE else "not surely"
+            result = f"{sure} {'better' if row['gain'] > 0 else 'worse'}"
+        parts.append(f"{row['way']} {row['accuracy']} ({result}, p = {row['p']:.2g})")
+    return f"{first['way']} {first['accuracy']}; against it {', '.join(parts)}."
+
+
+def _prompting_notes(evidences: Mapping[str, Mapping[str, ExampleEvidence]], common: Sequence[str]) -> list[str]:
+    first = next(iter(evidences))
+    notes = [
+        "Facts, choices and examples are the same in all ways.",
+        f"gain is the accuracy less that of {first}, with Tango's 95% interval; p is from McNemar's exact test,"
+        " adjusted over the ways (Benjamini-Hochberg).",
+    ]
+    facts = set().union(*evidences.values())
+    if left := len(facts) - len(common):
+        notes.append(f"{left:,} of {len(facts):,} facts could not be asked in all ways, and are left out.")
+    for way, answers in evidences.items():
+        counts = {answers[fact].examples for fact in common}
+        if len(counts) > 1:
+            notes.append(f"{way}: {min(counts)} to {max(counts)} examples before a fact.")
     return notes

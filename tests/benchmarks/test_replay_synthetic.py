@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from kgprobe.beliefs.reference import Reference, Synthetic, reference_of, synthetic
+from benchmarks.replay.synthetic import Synthetic, connected, likeness, synthetic
 from kgprobe.errors import KgprobeError
+from kgprobe.studies.replay import Reference
 
 
 def naive_likeness(reference: Reference) -> float:
@@ -23,16 +24,16 @@ def naive_likeness(reference: Reference) -> float:
 
 def test_likeness_is_the_correlation_with_the_facts_around() -> None:
     reference = synthetic(Synthetic(80, likeness=0.8), [1])
-    assert reference.likeness() == pytest.approx(naive_likeness(reference))
+    assert likeness(reference) == pytest.approx(naive_likeness(reference))
     with_loops = Reference(np.array([0, 0, 0, 1, 3]), np.array([0, 1, 1, 2, 4]), np.array([0.1, 0.5, 0.3, 0.9, 1.0]))
-    assert with_loops.likeness() == pytest.approx(naive_likeness(with_loops))
-    assert np.isnan(Reference(np.array([0, 0]), np.array([1, 2]), np.array([0.5, 0.5])).likeness())
-    assert np.isnan(Reference(np.array([0, 2]), np.array([1, 3]), np.array([0.5, 0.6])).likeness())
+    assert likeness(with_loops) == pytest.approx(naive_likeness(with_loops))
+    assert np.isnan(likeness(Reference(np.array([0, 0]), np.array([1, 2]), np.array([0.5, 0.5]))))
+    assert np.isnan(likeness(Reference(np.array([0, 2]), np.array([1, 3]), np.array([0.5, 0.6]))))
 
 
 def test_the_largest_connected_part_and_the_hardest_facts() -> None:
     reference = Reference(np.array([0, 1, 3, 5]), np.array([1, 2, 4, 5]), np.array([0.2, 0.9, 0.2, 0.9]))
-    assert reference.connected() == 0.5
+    assert connected(reference) == 0.5
     assert reference.hardest(3).tolist() == [1, 3, 0]
     assert reference.hardest(9).tolist() == [1, 3, 0, 2]
 
@@ -40,7 +41,7 @@ def test_the_largest_connected_part_and_the_hardest_facts() -> None:
 @pytest.mark.parametrize(("hard", "spread"), [(0.2, 1.0), (0.5, 3.0), (0.9, 6.0)])
 def test_made_up_facts_are_as_hard_and_as_different_as_was_asked_for(hard: float, spread: float) -> None:
     references = [synthetic(Synthetic(2_000, hard, spread, 0.3), [seed]) for seed in range(5)]
-    assert all(reference.connected() == 1 for reference in references)
+    assert all(connected(reference) == 1 for reference in references)
     assert np.mean([(reference.theta > 0.5).mean() for reference in references]) == pytest.approx(hard, abs=0.03)
     logits = [special.logit(np.clip(reference.theta, 1e-15, 1 - 1e-15)) for reference in references]
     assert np.mean([its.std() for its in logits]) == pytest.approx(spread, rel=0.05)
@@ -73,17 +74,8 @@ def test_a_mixture_has_facts_that_are_known_and_facts_that_are_not() -> None:
         assert kind.std() == pytest.approx(0.6, abs=0.05)
 
 
-def test_a_reference_of_ids() -> None:
-    made = reference_of(["a", "b", "a"], ["r", "q", "q"], ["b", "c", "a"], np.array([0.1, 0.5, 0.9]))
-    ends = made.subjects.tolist() + made.objects.tolist()
-    assert ends == [0, 1, 0, 1, 2, 0]
-    assert made.relations is not None
-    assert made.relations.tolist() == [1, 0, 0]
-    assert made.theta.tolist() == [0.1, 0.5, 0.9]
-
-
 def test_likeness_is_a_choice() -> None:
-    found = [synthetic(Synthetic(2_000, likeness=likeness), [3]).likeness() for likeness in (0, 0.5, 0.9)]
+    found = [likeness(synthetic(Synthetic(2_000, likeness=alike), [3])) for alike in (0, 0.5, 0.9)]
     assert abs(found[0]) < 0.1
     assert found[0] + 0.3 < found[1] < found[2] - 0.15
 

@@ -8,21 +8,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.replay.metrics import LATELY, replay_all, replay_one
+from benchmarks.replay.synthetic import Synthetic, synthetic
 from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.draw import Beliefs, credible_interval
 from kgprobe.beliefs.effects import effects_of
 from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters
-from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
-from kgprobe.beliefs.simulation import (
-    LATELY,
+from kgprobe.studies.replay import (
     LEARNED_STRATEGIES,
     PAPER_STRATEGIES,
     SAMPLING_STRATEGIES,
     Answers,
+    Reference,
     SamplingStrategy,
     checkpoint_rounds,
-    replay,
-    replay_all,
     shown_rounds,
 )
 from tests.cases import rotate
@@ -119,7 +118,7 @@ def naive_replay(
 def test_a_replay_is_its_definition(strategy: SamplingStrategy, max_degree: int) -> None:
     reference = small_reference()
     rounds = [1, 2, 5, 12, 30]
-    found = replay(reference, strategy, [3, 1], checkpoints=rounds, batch=4, hardest=7, max_degree=max_degree)
+    found = replay_one(reference, strategy, [3, 1], checkpoints=rounds, batch=4, hardest=7, max_degree=max_degree)
     for number, standing in zip(rounds, found, strict=True):
         expected = naive_replay(reference, strategy, [3, 1], number, 4, 7, max_degree)
         assert dataclasses.asdict(standing) == pytest.approx(expected, nan_ok=True), number
@@ -143,7 +142,7 @@ def test_a_replay_that_learns_is_what_the_learner_makes_of_what_it_chose(
         times[asked] += 1
     known = learner.posterior(np.arange(150))
     low, high = credible_interval(*beta_parameters(known))
-    standing = replay(reference, strategy, [3], checkpoints=[12], batch=16)[0]
+    standing = replay_one(reference, strategy, [3], checkpoints=[12], batch=16)[0]
     assert standing.mse_all == pytest.approx(((known.theta - reference.theta) ** 2).mean())
     assert standing.coverage == pytest.approx(((low <= reference.theta) & (reference.theta <= high)).mean())
     assert standing.mean_error == pytest.approx(known.theta.mean() - reference.theta.mean())
@@ -170,7 +169,7 @@ def test_the_same_seed_gives_the_same_replay_and_another_does_not() -> None:
 
     def replayed(seed: int) -> Any:
         drawing = [strategy for strategy in SAMPLING_STRATEGIES if strategy.sampling != "sequential"]
-        return [replay(reference, strategy, [seed], checkpoints=[20], batch=4) for strategy in drawing]
+        return [replay_one(reference, strategy, [seed], checkpoints=[20], batch=4) for strategy in drawing]
 
     assert replayed(1) == replayed(1)
     assert all(one != other for one, other in zip(replayed(1), replayed(2), strict=True))
@@ -196,12 +195,12 @@ def test_the_error_of_own_answers_is_what_the_binomial_says() -> None:
     def expected(answers: float) -> Any:
         return ((1 - 2 * theta) ** 2 + answers * theta * (1 - theta)) / (answers + 2) ** 2
 
-    iterated = replay(reference, SEQUENTIAL, [2], checkpoints=[10, 20, 50], batch=2_000)
+    iterated = replay_one(reference, SEQUENTIAL, [2], checkpoints=[10, 20, 50], batch=2_000)
     assert [standing.mse for standing in iterated] == pytest.approx([expected(n).mean() for n in (1, 2, 5)], rel=0.05)
     assert [standing.answers_easy for standing in iterated] == [1, 2, 5]
 
     # At random, a fact has had about Poisson many answers, and those with none do not count.
-    drawn = replay(reference, UNIFORM, [2], checkpoints=[200, 800], batch=100)
+    drawn = replay_one(reference, UNIFORM, [2], checkpoints=[200, 800], batch=100)
     for standing, mean in zip(drawn, (1, 4), strict=True):
         weights = [math.exp(-mean) * mean**n / math.factorial(n) for n in range(40)]
         error = sum(weight * expected(n).mean() for n, weight in enumerate(weights) if n)
@@ -219,7 +218,9 @@ def test_all_strategies_are_replayed_on_each_reference() -> None:
     assert (list(found), len(replayed)) == ([strategy.name for strategy in SAMPLING_STRATEGIES], 18)
     for strategy in SAMPLING_STRATEGIES:
         for repetition, reference in enumerate(references):
-            alone = replay(reference, strategy, [7, repetition], checkpoints=[1, 9], batch=4, hardest=5, max_degree=6)
+            alone = replay_one(
+                reference, strategy, [7, repetition], checkpoints=[1, 9], batch=4, hardest=5, max_degree=6
+            )
             assert str(found[strategy.name][repetition]) == str(alone)
             assert [standing.requests for standing in alone] == [4, 36]
 
@@ -238,6 +239,6 @@ def test_checkpoints_are_close_at_the_beginning_and_at_passes() -> None:
 
 
 def test_with_no_more_facts_than_the_hardest_all_of_them_are() -> None:
-    standing = replay(small_reference(facts=6), SEQUENTIAL, [0], checkpoints=[3], batch=64, hardest=100)[0]
+    standing = replay_one(small_reference(facts=6), SEQUENTIAL, [0], checkpoints=[3], batch=64, hardest=100)[0]
     assert (standing.requests, standing.hardest_found) == (18, 1)
     assert standing.hardest_mse == pytest.approx(standing.mse)

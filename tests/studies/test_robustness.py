@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kgprobe.analysis.robustness import robustness
+from kgprobe.studies.robustness import robustness
 
 
 def test_robustness_is_kendalls_tau_with_a_bootstrap_over_pairs() -> None:

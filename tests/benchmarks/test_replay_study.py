@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
-from kgprobe.beliefs.simulation import LEARNED_STRATEGIES, SAMPLING_STRATEGIES, ReplayMetrics, replay_all
-from kgprobe.results.study import DATA, WHOLE, write_study, write_study_page
-from kgprobe.studies.run_reference import AnsweredRun
-from kgprobe.studies.sampling import Band, Replays, about_run, sampling_study
-from kgprobe.studies.study import Study
+from benchmarks.replay.metrics import ReplayMetrics, replay_all
+from benchmarks.replay.study import Band, Replays, replay_study
+from benchmarks.replay.synthetic import Synthetic, likeness, synthetic
+from kgprobe.studies.replay import LEARNED_STRATEGIES, SAMPLING_STRATEGIES
+from kgprobe.studies.study import DATA, WHOLE, Study
 
 NAMES = [strategy.name for strategy in SAMPLING_STRATEGIES]
 REFERENCES = [synthetic(Synthetic(300, 0.7), [seed]) for seed in range(3)]
@@ -28,7 +27,7 @@ def standing(requests: int, **values: float) -> ReplayMetrics:
 
 
 def study_of(replays: dict[str, list[list[ReplayMetrics]]], shown: list[int]) -> Study:
-    return sampling_study(Replays.of(replays, shown), REFERENCES, "made-up facts", {"seed": 1}, hardest=20)
+    return replay_study(Replays.of(replays, shown), REFERENCES, "made-up facts", {"seed": 1}, hardest=20)
 
 
 @functools.cache
@@ -172,12 +171,12 @@ def test_the_study_is_two_tables_of_the_same_numbers_and_its_plots(tmp_path: Pat
     line = study.plots[0].lines[1]
     assert line.y == pytest.approx([np.mean([run[place].mse for run in replays["thompson"]]) for place in range(5)])
 
-    write_study(study, tmp_path)
+    study.write(tmp_path)
     whole = json.loads((tmp_path / WHOLE).read_text(), parse_constant=lambda name: pytest.fail(name))
     assert len(whole["data"]) == 5 * len(NAMES)
     with (tmp_path / DATA).open() as file:
         assert {row["strategy"] for row in csv.DictReader(file)} == set(NAMES)
-    page = write_study_page(study, tmp_path / "study").read_text()
+    page = study.page(tmp_path / "study").read_text()
     assert re.findall("<h2>(.*?)</h2>", page) == [*(plot.title for plot in study.plots), "Notes"]
     # Each plot has a place of its own; the script that all of them need is asked for once.
     assert [page.count(f'id="plot-{place}"') for place in range(8)] == [1] * 7 + [0]
@@ -213,21 +212,8 @@ def test_what_a_reference_is_like_is_told() -> None:
     told = note(study, "Each repetition has its own reference")
     theta = np.array([reference.theta for reference in REFERENCES])
     assert f"mean θ {theta.mean():.2f}; θ is one half or more for {(theta >= 0.5).mean():.0%}" in told
-    assert f"is {np.mean([reference.likeness() for reference in REFERENCES]):.2f}." in told
+    assert f"is {np.mean([likeness(reference) for reference in REFERENCES]):.2f}." in told
     replays = Replays.of(real_replays(), [4])
-    same = sampling_study(replays, [REFERENCES[0]] * 3, "a run", {}, hardest=1_000)
+    same = replay_study(replays, [REFERENCES[0]] * 3, "a run", {}, hardest=1_000)
     assert note(same, "The reference has 300 facts")
     assert same.plots[5].title == "The 300 hardest facts"
-
-
-def test_what_a_run_is_worth_as_a_reference_is_told() -> None:
-    reference = Reference(np.array([0, 1]), np.array([1, 2]), np.array([0.5, 1.0]))
-    even = AnsweredRun(reference, {"id": "r", "sampling": "sequential"}, 3, 19, 19.5)
-    assert about_run(even) == [
-        "θ is the share of a fact's own answers in run r that were wrong: 19.5 answers a fact, 19 at least; 3 facts "
-        "that it could not ask are left out."
-    ]
-    chosen = dataclasses.replace(even, run={"id": "r", "sampling": "thompson"})
-    assert ["did not ask all facts equally often" in told for told in about_run(chosen)] == [False, True]
-    few = dataclasses.replace(even, least=1, mean=2.5)
-    assert ["With so few answers θ is coarse" in told for told in about_run(few)] == [False, True]

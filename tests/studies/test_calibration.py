@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra import numpy as arrays
 
-from kgprobe.analysis.calibration import BEAMS, COUNTS, agreement, calibrate, configurations
 from kgprobe.errors import KgprobeError
+from kgprobe.studies.calibration import agreement, calibrate
+from kgprobe.studies.measures import COUNTS
 
 
 def naive_tau(values: list[float], scores: list[float]) -> float:
@@ -85,10 +86,6 @@ def test_a_fold_that_lost_facts_leaves_the_others_as_they_are() -> None:
 
 def test_the_grid() -> None:
     assert COUNTS == (1, 2, 5, 10, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200)
-    grid = configurations(aggregation=["min", "avg"], beams=BEAMS)
-    assert len(grid) == 16
-    assert grid[1] == {"aggregation": "min", "beams": 2}
-    assert configurations() == [{}]
 
 
 @pytest.mark.parametrize(

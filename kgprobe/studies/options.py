@@ -1,0 +1,133 @@
+"""Options of the studies, from which the command line makes its flags; imports nothing heavy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, TypedDict
+
+from kgprobe.baselines.register import measure_names
+from kgprobe.options import option
+from kgprobe.search.strategies import STRATEGIES
+
+if TYPE_CHECKING:
+    from kgprobe.sampling.selection import Listed
+
+
+class Measuring(TypedDict, total=False):
+    """Arguments of a study's measurements, as in :func:`kgprobe.measure` with distractors.
+
+    Attributes:
+        limit, facts, relations, as_of: selection of facts.
+        distractors, sentences, templates, strategy, weighting, max_prefixes: options of the probe, see
+            :class:`~kgprobe.probes.distractors.DistractorOptions`; ``sentences``: None asks all of them.
+    """
+
+    limit: int | None
+    facts: "Listed | None"
+    relations: Sequence[str]
+    as_of: int | str | date | None
+    distractors: int
+    sentences: int | None
+    templates: str
+    strategy: str
+    weighting: str
+    max_prefixes: int
+
+
+# Defaults of the probe's options in studies of distractors.
+STRATEGIES_DEFAULTS: Measuring = {"distractors": 100, "sentences": 1}
+DISTRACTOR_COUNT_DEFAULTS: Measuring = {"distractors": 200, "sentences": None}
+SENTENCES_DEFAULTS: Measuring = {"distractors": 20, "sentences": None}
+SCALING_DEFAULTS: Measuring = {"distractors": 20, "sentences": None}
+
+
+@dataclass(frozen=True, slots=True)
+class StrategiesOptions:
+    """Strategies that a study compares."""
+
+    strategies: tuple[str, ...] = option(
+        (),
+        "Strategy to compare; repeatable.",
+        choices=STRATEGIES.names,
+        flag="strategy",
+        metavar="NAME",
+        shown_default="all",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuresOptions:
+    """Measures of knowledge that a study compares, and their settings."""
+
+    strategies: tuple[str, ...] = option(
+        ("random", "temporal-semantic", "approximate-optimal"),
+        "Distractor measure with this strategy; repeatable.",
+        choices=STRATEGIES.names,
+        flag="strategy",
+    )
+    measures: tuple[str, ...] = option(
+        (),
+        "Only this measure; repeatable.",
+        choices=measure_names,
+        flag="measure",
+        metavar="NAME",
+        shown_default="the distractor measures, and all available baselines",
+    )
+    beams: tuple[int, ...] = option(
+        (1, 2, 5),
+        "Beam width, for ROUGE-L, BERTScore and the grader; repeatable.",
+        minimum=1,
+        flag="beams",
+    )
+    encoder: str | None = option(
+        None, "Encoder of BERTScore, such as hf:roberta-large.", metavar="SPEC", shown_default="no BERTScore"
+    )
+    grader: str | None = option(None, "Model that grades continuations.", metavar="SPEC", shown_default="no grader")
+    distractors: int = option(200, "Largest n of Min@n, Avg@n and precision@n.", minimum=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOptions:
+    """Options of replays of sampling rules."""
+
+    requests: int | None = option(
+        None, "Number of questions of each strategy.", minimum=1, shown_default="8 for each fact"
+    )
+    facts_per_round: int = option(64, "Facts asked in each round.", minimum=1)
+    max_degree: int = option(1_000, "Entities with more facts than this do not propagate beliefs.", minimum=1)
+    repetitions: int = option(5, "Repetitions of each replay.", minimum=2)
+    hardest: int = option(100, "Number of facts that count as the hardest.", minimum=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleCountsOptions:
+    """Options of the study of the number of few-shot examples."""
+
+    counts: tuple[int, ...] = option(
+        (1, 2, 5, 10, 20, 50), "Number of few-shot examples; repeatable.", minimum=1, flag="examples"
+    )
+    draws: int = option(5, "Number of random draws of the examples.", minimum=1)
+    choices: int = option(100, "Objects to choose from, the right one among them.", minimum=2)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptingOptions:
+    """Options of the study of prompt formats."""
+
+    separators: tuple[str, ...] = option(
+        (": ", " = "),
+        "Additional separator between subject and object; repeatable.",
+        flag="separator",
+        metavar="TEXT",
+    )
+    examples: int = option(50, "Number of few-shot examples.", minimum=1)
+    choices: int = option(100, "Objects to choose from, the right one among them.", minimum=2)
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyExamplesOptions:
+    """Options of sequences with unknown and incorrect examples."""
+
+    sequences: int = option(20, "Number of sequences; relations alternate.", minimum=1)
+    length: int = option(200, "Examples in a sequence; fewer if the model's context is shorter.", minimum=4)
+    replaced: int = option(40, "Number of replaced examples.", minimum=1)
