@@ -8,11 +8,11 @@ without rescaling; special tokens are left out.
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
-from kgprobe.baselines.continued import Continued, over_beams
-from kgprobe.baselines.items import NAMELESS, BaselineItem, Floats, Values
+from kgprobe.baselines.items import NAMELESS, BaselineItem, Continued, Floats, Values, over_beams
 from kgprobe.baselines.register import BaselineKind, BySentence, Tools, lacking
 from kgprobe.models.encoder import Encoder, Vectors
 from kgprobe.probes.clozes import ClozeItem
@@ -34,72 +34,52 @@ def bert_score(encoder: Encoder, items: Sequence[BaselineItem], continued: Conti
 
     Cost: a forward pass of the encoder over each distinct text, and the cosines of their tokens.
     """
-    reasons = dict(continued.reasons)
-    reasons |= {number: NAMELESS for number, item in enumerate(items) if not item.continuations}
-    values = np.full(len(items), np.nan)
-    rest = [number for number in range(len(items)) if number not in reasons]
-    for group in _groups(items, continued, rest):
-        vectors = _vectors(encoder, items, continued, group)
+    results: dict[int, float | str] = dict(continued.reasons)
+    texts: dict[int, tuple[list[str], Sequence[str]]] = {}
+    for number, item in enumerate(items):
+        if not item.continuations:
+            results[number] = NAMELESS
+        elif number not in results:
+            texts[number] = (item.forms, continued.lines[number])
+    for group in _groups(texts):
+        distinct = dict.fromkeys(chain.from_iterable(chain(*texts[number]) for number in group))
+        vectors = dict(zip(distinct, encoder.vectors(list(distinct)), strict=True))
+        vectors = {text: tokens for text, tokens in vectors.items() if len(tokens)}
         for number in group:
-            names = _present(vectors, items[number].forms)
-            lines = _present(vectors, continued.lines[number])
-            if not names:
-                reasons[number] = TOKENLESS
-            else:
-                values[number] = _f1(names, lines).max() if lines else 0.0
-    return Values(values, reasons)
+            names, lines = ([vectors[text] for text in part if text in vectors] for part in texts[number])
+            results[number] = _greatest_f1(names, lines) if names else TOKENLESS
+    return Values.of(results[number] for number in range(len(items)))
 
 
-def _vectors(
-    encoder: Encoder, items: Sequence[BaselineItem], continued: Continued, group: Sequence[int]
-) -> dict[str, Vectors]:
-    """Return the token vectors of every name and continuation of some sentences, by text."""
-    texts: dict[str, None] = {}
-    for number in group:
-        texts |= dict.fromkeys((*items[number].forms, *continued.lines[number]))
-    return dict(zip(texts, encoder.vectors(list(texts)), strict=True))
-
-
-def _present(vectors: Mapping[str, Vectors], texts: Sequence[str]) -> list[Vectors]:
-    """Return the vectors of the texts that have tokens."""
-    return [vectors[text] for text in texts if len(vectors[text])]
-
-
-def _groups(items: Sequence[BaselineItem], continued: Continued, rest: Sequence[int]) -> Iterator[list[int]]:
-    """Yield the sentences in groups of at most ``_TEXTS_AT_ONCE`` texts."""
+def _groups(texts: Mapping[int, tuple[Sequence[str], Sequence[str]]]) -> Iterator[list[int]]:
+    """Yield the keys in groups of at most ``_TEXTS_AT_ONCE`` texts, or of a single key."""
     group: list[int] = []
     size = 0
-    for number in rest:
-        texts = len(items[number].forms) + len(continued.lines[number])
-        if group and size + texts > _TEXTS_AT_ONCE:
+    for number, (names, lines) in texts.items():
+        size += len(names) + len(lines)
+        if group and size > _TEXTS_AT_ONCE:
             yield group
-            group, size = [], 0
+            group, size = [], len(names) + len(lines)
         group.append(number)
-        size += texts
     if group:
         yield group
+
+
+def _greatest_f1(names: Sequence[Vectors], lines: Sequence[Vectors]) -> float:
+    return float(_f1(names, lines).max()) if lines else 0.0
 
 
 def _f1(names: Sequence[Vectors], lines: Sequence[Vectors]) -> Floats:
     """Return the F1 of each name with each continuation, shape (names, continuations)."""
     cosines = (np.concatenate(names) @ np.concatenate(lines).T).astype(np.float64)
-    rows, columns = (_offsets(names), _offsets(lines))
-    recall = _means(np.maximum.reduceat(cosines, columns, axis=1), rows, names)
-    precision = _means(np.maximum.reduceat(cosines, rows, axis=0).T, columns, lines).T
+    name_sizes, line_sizes = (np.array(list(map(len, texts))) for texts in (names, lines))
+    rows, columns = (np.cumsum(sizes) - sizes for sizes in (name_sizes, line_sizes))
+    recall = np.add.reduceat(np.maximum.reduceat(cosines, columns, axis=1), rows, axis=0) / name_sizes[:, None]
+    precision = (np.add.reduceat(np.maximum.reduceat(cosines, rows, axis=0).T, columns, axis=0) / line_sizes[:, None]).T
     # F1 is undefined for negative means; such texts have nothing in common.
     positive = (recall > 0) & (precision > 0)
     f1: Floats = np.divide(2 * recall * precision, recall + precision, out=np.zeros(recall.shape), where=positive)
     return f1
-
-
-def _offsets(texts: Sequence[Vectors]) -> list[int]:
-    return [0, *np.cumsum([len(text) for text in texts])[:-1].tolist()]
-
-
-def _means(values: Floats, offsets: Sequence[int], texts: Sequence[Vectors]) -> Floats:
-    """Return the means over the tokens of each text; tokens are the rows of ``values``."""
-    means: Floats = np.add.reduceat(values, offsets, axis=0) / np.array([[len(text)] for text in texts])
-    return means
 
 
 def _measure(tools: Tools, facts: Sequence[ClozeItem]) -> BySentence:

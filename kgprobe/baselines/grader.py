@@ -8,10 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 
-import numpy as np
-
-from kgprobe.baselines.continued import Continued, over_beams
-from kgprobe.baselines.items import NAMELESS, BaselineItem, Values
+from kgprobe.baselines.items import NAMELESS, BaselineItem, Continued, Values, over_beams
 from kgprobe.baselines.register import BaselineKind, BySentence, Grader, Tools, lacking
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.clozes import ClozeItem
@@ -25,24 +22,28 @@ _INSTRUCTION = (
     "It is incorrect if it names something else, or does not answer."
 )
 _EXAMPLES = (
-    ("The longest river of Poland is", ("Vistula", "Wisła"), "the Wisła, which flows into the Baltic Sea", True),
-    ("The longest river of Poland is", ("Vistula", "Wisła"), "the Oder", False),
-    ("Marie Curie was born in", ("Warsaw", "Warszawa"), "a family of teachers", False),
-    ("The currency of Japan is", ("yen", "JPY", "Japanese yen"), "the Japanese Yen.", True),
-    ("Frankenstein was written by", ("Mary Shelley", "Mary Wollstonecraft Shelley"), "Percy Bysshe Shelley", False),
-    ("The headquarters of Nokia are in", ("Espoo",), "Espoo, a city near Helsinki", True),
-    ("The capital of Australia is", ("Canberra",), "Sydney or Canberra", False),
-    ("Water consists of oxygen and", ("hydrogen", "H"), "hydrogen", True),
+    ("The longest river of Poland is", ("Vistula", "Wisła"), "the Wisła, which flows into the Baltic Sea", "correct"),
+    ("The longest river of Poland is", ("Vistula", "Wisła"), "the Oder", "incorrect"),
+    ("Marie Curie was born in", ("Warsaw", "Warszawa"), "a family of teachers", "incorrect"),
+    ("The currency of Japan is", ("yen", "JPY", "Japanese yen"), "the Japanese Yen.", "correct"),
+    (
+        "Frankenstein was written by",
+        ("Mary Shelley", "Mary Wollstonecraft Shelley"),
+        "Percy Bysshe Shelley",
+        "incorrect",
+    ),
+    ("The headquarters of Nokia are in", ("Espoo",), "Espoo, a city near Helsinki", "correct"),
+    ("The capital of Australia is", ("Canberra",), "Sydney or Canberra", "incorrect"),
+    ("Water consists of oxygen and", ("hydrogen", "H"), "hydrogen", "correct"),
 )
 
 
 def grading_prompt(sentence: str, names: Sequence[str], line: str) -> str:
     """Return the grader's prompt for one continuation; it ends where the verdict follows."""
-    examples = [
-        f"{_question(example, accepted, completion)} {_VERDICTS[0 if right else 1]}"
-        for example, accepted, completion, right in _EXAMPLES
-    ]
-    return "\n\n".join([_INSTRUCTION, *examples, _question(sentence, names, line)])
+    parts = [_INSTRUCTION]
+    for example, accepted, completion, verdict in _EXAMPLES:
+        parts.append(f"{_question(example, accepted, completion)} {verdict}")
+    return "\n\n".join([*parts, _question(sentence, names, line)])
 
 
 def llm_grader(grader: Grader, items: Sequence[BaselineItem], continued: Continued) -> Values:
@@ -52,23 +53,19 @@ def llm_grader(grader: Grader, items: Sequence[BaselineItem], continued: Continu
 
     Cost: one request to the grader for each distinct prompt.
     """
-    reasons = dict(continued.reasons)
+    results: dict[int, float | str] = dict(continued.reasons)
     prompts: dict[int, list[str]] = {}
     for number, (item, lines) in enumerate(zip(items, continued.lines, strict=True)):
         if not item.stripped:
-            reasons[number] = NAMELESS
-        elif number not in reasons:
-            prompts[number] = [grading_prompt(item.cloze.prompt, item.stripped, line) for line in lines if line]
+            results[number] = NAMELESS
+        elif number not in results:
+            prompts[number] = [grading_prompt(item.cloze.prompt, item.stripped, line) for line in filter(None, lines)]
     distinct = list(dict.fromkeys(chain.from_iterable(prompts.values())))
     verdicts = dict(zip(distinct, grader(distinct) if distinct else [], strict=True))
-    values = np.full(len(items), np.nan)
     for number, item_prompts in prompts.items():
-        judged = [verdicts[prompt] for prompt in item_prompts if verdicts[prompt] is not None]
-        if item_prompts and not judged:
-            reasons[number] = UNGRADED
-        else:
-            values[number] = any(judged)
-    return Values(values, reasons)
+        judged = {verdicts[prompt] for prompt in item_prompts}
+        results[number] = UNGRADED if judged == {None} else float(True in judged)
+    return Values.of(results[number] for number in range(len(items)))
 
 
 def local_grader(scorer: Scorer) -> Grader:

@@ -1,19 +1,26 @@
-"""Input and output of a baseline: cloze sentences, and one value (or a reason) for each.
+"""Input and output of a baseline: cloze sentences with their continuations, and one value (or a reason) for each.
 
-The caller takes the mean over a fact's sentences.
+The caller takes the mean over a fact's sentences. Continuations B(c) are the input of ROUGE-L, BERTScore and the
+grader; docs/methods/baselines.md. They come from beam search and are cut at the end of their first line or sentence,
+since later text is about something else. They have at most 16 tokens by default; most names are shorter.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.baselines.register import BySentence
+from kgprobe.baselines.register import BySentence, Tools
+from kgprobe.models.generating.decoding import beam_search
+from kgprobe.models.generating.generator import Unanswered
+from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.verbalize.sentences import Cloze
 
 Floats = NDArray[np.float64]
+
+NAMELESS = "all names of its object are white space"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class BaselineItem:
     @property
     def stripped(self) -> list[str]:
         """The names without surrounding white space."""
-        return [name.strip() for name in self.names if name.strip()]
+        return list(filter(None, map(str.strip, self.names)))
 
     @property
     def forms(self) -> list[str]:
@@ -55,8 +62,35 @@ class Values:
     values: Floats
     reasons: Mapping[int, str] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, results: Iterable[float | str]) -> "Values":
+        """Return values from a value, or the reason why there is none, for each sentence."""
+        values: list[float] = []
+        reasons = {}
+        for number, result in enumerate(results):
+            if isinstance(result, str):
+                reasons[number] = result
+                result = np.nan
+            values.append(result)
+        return cls(np.array(values, dtype=np.float64), reasons)
 
-NAMELESS = "all names of its object are white space"
+    def by_sentence(self) -> BySentence:
+        """Return the values as those of a baseline without options."""
+        return BySentence([{}], self.values[:, None], self.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """Continuations of sentences.
+
+    Attributes:
+        lines: the distinct continuations of each sentence, the most probable first; one may be empty. A sentence with
+            a reason has none.
+        reasons: why a sentence has no continuation, by its position.
+    """
+
+    lines: Sequence[Sequence[str]]
+    reasons: Mapping[int, str] = field(default_factory=dict)
 
 
 def baseline_items(facts: Sequence[ClozeItem]) -> list[BaselineItem]:
@@ -68,11 +102,6 @@ def baseline_items(facts: Sequence[ClozeItem]) -> list[BaselineItem]:
     return items
 
 
-def single(values: Values) -> BySentence:
-    """Return the values as those of a baseline without options."""
-    return BySentence([{}], values.values[:, None], values.reasons)
-
-
 def reason_for_none(continuations: Sequence[str], reasons: Mapping[int, str]) -> str | None:
     """Return why a sentence has no value over all of its names; None if it has one.
 
@@ -81,3 +110,53 @@ def reason_for_none(continuations: Sequence[str], reasons: Mapping[int, str]) ->
         reasons: why the model cannot score a name, by its position.
     """
     return next(iter(reasons.values()), None) if continuations else NAMELESS
+
+
+def continue_sentences(
+    scorer: Scorer,
+    items: Sequence[BaselineItem],
+    beams: int,
+    *,
+    new_tokens: int = 16,
+    progress: Callable[[int], None] | None = None,
+) -> Continued:
+    """Continue each sentence by beam search; repeated sentences are searched once.
+
+    Cost: see :func:`~kgprobe.models.generating.decoding.beam_search`. Searches with different numbers of beams share
+    nothing: the first continuations of a wide search are not those of a narrow one.
+
+    Args:
+        beams: number of beams; 1 is greedy search.
+        new_tokens: maximum number of tokens of a continuation.
+        progress: called repeatedly with the number of distinct sentences done since the last call.
+    """
+    prompts = list(dict.fromkeys(item.cloze.prompt for item in items))
+    searches = beam_search(scorer, prompts, beams, new_tokens=new_tokens, progress=progress)
+    by_prompt = dict(zip(prompts, searches, strict=True))
+    lines: list[list[str]] = []
+    reasons: dict[int, str] = {}
+    for number, item in enumerate(items):
+        continuations = by_prompt[item.cloze.prompt]
+        if isinstance(continuations, Unanswered):
+            reasons[number] = continuations.reason
+            lines.append([])
+        else:
+            lines.append(list(dict.fromkeys(continuation.answer for continuation in continuations)))
+    return Continued(lines, reasons)
+
+
+def over_beams(
+    tools: Tools, facts: Sequence[ClozeItem], measure: Callable[[Sequence[BaselineItem], Continued], Values]
+) -> BySentence:
+    """Return a baseline's values for the facts' sentences, for each number of beams.
+
+    Cost: a beam search over the sentences for each number of beams, plus the baseline's own cost.
+    """
+    items = baseline_items(facts)
+    columns = []
+    reasons: dict[int, str] = {}
+    for beams in tools.beams:
+        values = measure(items, continue_sentences(tools.scorer, items, beams))
+        columns.append(values.values)
+        reasons |= values.reasons
+    return BySentence([{"beams": beams} for beams in tools.beams], np.stack(columns, axis=1), reasons)

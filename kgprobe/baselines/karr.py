@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp
 
-from kgprobe.baselines.items import BaselineItem, Floats, Values, baseline_items, single
+from kgprobe.baselines.items import BaselineItem, Floats, Values, baseline_items
 from kgprobe.baselines.probability import log_probability
 from kgprobe.baselines.register import BaselineKind, BySentence, Tools
 from kgprobe.graph.client import Graph
@@ -87,33 +87,30 @@ def karr(scorer: Scorer, items: Sequence[BaselineItem], contrasts: Sequence[Cont
         items: sentences with a placeholder for the subject.
         contrasts: one for each sentence; contrasts that the model cannot score are left out of the means.
     """
-    reasons: dict[int, str] = {}
     sentences: list[BaselineItem] = []
-    groups: dict[int, tuple[list[int], list[int]]] = {}
+    results: list[float | str] = []
+    firsts: dict[int, int] = {}
     for number, (item, contrast) in enumerate(zip(items, contrasts, strict=True)):
         if SUBJECT not in item.cloze.template:
-            reasons[number] = FIXED_SUBJECT
-        elif not contrast.subjects or not contrast.templates:
-            reasons[number] = NO_RELATION if contrast.subjects else NO_SUBJECT
+            results.append(FIXED_SUBJECT)
+        elif not contrast.subjects:
+            results.append(NO_SUBJECT)
+        elif not contrast.templates:
+            results.append(NO_RELATION)
         else:
-            first = len(sentences)
-            sentences.append(item)
-            sentences += [BaselineItem(replace(item.cloze, subject=other), item.names) for other in contrast.subjects]
-            middle = len(sentences)
-            sentences += [BaselineItem(Cloze(other, item.cloze.subject), item.names) for other in contrast.templates]
-            groups[number] = (list(range(first, middle)), list(range(middle, len(sentences))))
+            results.append(np.nan)
+            firsts[number] = len(sentences)
+            clozes = [item.cloze]
+            clozes += [replace(item.cloze, subject=other) for other in contrast.subjects]
+            clozes += [Cloze(other, item.cloze.subject) for other in contrast.templates]
+            sentences += [BaselineItem(cloze, item.names) for cloze in clozes]
     logs = log_probability(scorer, sentences)
-    values = np.full(len(items), np.nan)
-    for number, ((own, *subjects), relations) in groups.items():
-        if own in logs.reasons:
-            reasons[number] = logs.reasons[own]
-            continue
-        ratio = _ratio(logs.values[own], logs.values[subjects], logs.values[relations])
-        if isinstance(ratio, str):
-            reasons[number] = ratio
-        else:
-            values[number] = ratio
-    return Values(values, reasons)
+    for number, own in firsts.items():
+        middle = own + 1 + len(contrasts[number].subjects)
+        end = middle + len(contrasts[number].templates)
+        ratio = _ratio(logs.values[own], logs.values[own + 1 : middle], logs.values[middle:end])
+        results[number] = logs.reasons.get(own, ratio)
+    return Values.of(results)
 
 
 def _ratio(own: float, subjects: Floats, relations: Floats) -> float | str:
@@ -132,7 +129,7 @@ def _measure(tools: Tools, facts: Sequence[ClozeItem]) -> BySentence:
     by_sentence: list[Contrasts] = []
     for fact, contrasts in zip(facts, drawn, strict=True):
         by_sentence += [contrasts] * len(fact.clozes)
-    return single(karr(tools.scorer, baseline_items(facts), by_sentence))
+    return karr(tools.scorer, baseline_items(facts), by_sentence).by_sentence()
 
 
 BASELINE = BaselineKind("karr", "probability of the object here, relative to other subjects and relations", _measure)

@@ -20,6 +20,7 @@ from itertools import chain
 
 import numpy as np
 
+from kgprobe.baselines.items import Values
 from kgprobe.baselines.karr import FIXED_SUBJECT, NO_RELATION, NO_SUBJECT, RELATIONS
 from kgprobe.baselines.register import BaselineKind, BySentence, Tools
 from kgprobe.graph.client import Graph
@@ -83,8 +84,9 @@ def draw_authors_contrasts(graph: Graph, keys: Sequence[FactKey], seed: Sequence
 
     Cost: a listing of the subjects of each relation, once per call.
     """
-    rows = {row["fact"]: row for row in graph.read("sample/relations_of_objects", rows=[k._asdict() for k in keys])}
-    pools = {row["fact"]: relation_pool(row) for row in graph.read("sample/subject_pools", rows=_rows(keys))}
+    key_rows = [key._asdict() for key in keys]
+    rows = {row["fact"]: row for row in graph.read("sample/relations_of_objects", rows=key_rows)}
+    pools = {row["fact"]: relation_pool(row) for row in graph.read("sample/subject_pools", rows=key_rows)}
     clozes = {row["id"]: row["clozes"] for row in graph.read("sample/relations") if row["active"] and row["clozes"]}
 
     def read_names(draws: Sequence[tuple[FactKey, Sequence[int]]]) -> list[dict[int, tuple[str, ...]]]:
@@ -127,30 +129,26 @@ def _ratio(case: AuthorsCase, scores: _Scores) -> float | str:
         if not scored:
             return missing
         ratios.append(own / (sum(scored) / len(scored)))
-    return math.sqrt(ratios[0] * ratios[1])
+    return math.sqrt(math.prod(ratios))
 
 
 def _weighted(case: AuthorsCase, subject: Sequence[str], scores: _Scores) -> float | None:
     """Return the sum over sentences and names of P(prompt) · Σ P(object | prompt); None where none can be scored."""
-    terms = []
-    for cloze in case.clozes:
-        for prompt, parts in _prompts(cloze, subject, case.object):
-            terms.append(scores[prompt] * sum(scores[part] for part in parts))
-    return _sum(terms)
+    return _sum_products(chain.from_iterable(_prompts(cloze, subject, case.object) for cloze in case.clozes), scores)
 
 
 def _related(case: AuthorsCase, template: str, scores: _Scores) -> float | None:
     """Return the sum over names of P(subject) · Σ P(rest of the sentence | subject); None where none can be scored."""
-    terms = []
-    for name in case.subject:
-        rests = _sentences(template, name, case.object)
-        terms.append(scores[_Part(name)] * sum(scores[part] for part in rests))
-    return _sum(terms)
+    return _sum_products(((_Part(name), _sentences(template, name, case.object)) for name in case.subject), scores)
 
 
-def _sum(terms: Sequence[float]) -> float | None:
-    """Return the sum of the terms that are numbers, as the authors do; None where none is."""
-    numbers = [term for term in terms if not math.isnan(term)]
+def _sum_products(groups: Iterable[tuple[_Part, Sequence[_Part]]], scores: _Scores) -> float | None:
+    """Return the sum of P(first) · Σ P(rest) over the groups where it is a number, as the authors do; None for none."""
+    numbers = []
+    for first, rest in groups:
+        term = scores[first] * sum(map(scores.__getitem__, rest))
+        if not math.isnan(term):
+            numbers.append(term)
     return sum(numbers) if numbers else None
 
 
@@ -222,10 +220,6 @@ def _templates(
     return tuple(clozes[relation][int(generator.integers(len(clozes[relation])))] for relation in chosen)
 
 
-def _rows(keys: Sequence[FactKey]) -> list[dict[str, str]]:
-    return [key._asdict() for key in keys]
-
-
 def _first(names: Iterable[str]) -> tuple[str, ...]:
     """Return the first distinct names that are not white space."""
     return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))[:TAKEN]
@@ -242,9 +236,7 @@ def _measure(tools: Tools, facts: Sequence[ClozeItem]) -> BySentence:
     by_sentence: list[float | str] = []
     for item, ratio in zip(facts, karr_authors(tools.scorer, cases), strict=True):
         by_sentence += [ratio] * len(item.clozes)
-    values = np.array([[math.nan if isinstance(value, str) else value] for value in by_sentence]).reshape(-1, 1)
-    reasons = {place: value for place, value in enumerate(by_sentence) if isinstance(value, str)}
-    return BySentence([{}], values, reasons)
+    return Values.of(by_sentence).by_sentence()
 
 
 BASELINE = BaselineKind("karr-authors", "KaRR as its authors' code computes it", _measure)

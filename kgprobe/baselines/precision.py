@@ -46,9 +46,8 @@ def best_rank(scorer: Scorer, items: Sequence[BaselineItem]) -> Values:
             tokens.append(firsts)
             owners.append(number)
     values = np.full(len(items), np.nan)
-    all_ranks = next_token_ranks(scorer.model, contexts, tokens, scorer.batch_tokens)
-    for number, ranks in zip(owners, all_ranks, strict=True):
-        values[number] = np.fmin(values[number], ranks.min())
+    ranks = next_token_ranks(scorer.model, contexts, tokens, scorer.batch_tokens)
+    np.fmin.at(values, np.array(owners, np.int64), [each.min() for each in ranks])
     return Values(values, reasons)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import logsumexp
 
-from kgprobe.baselines.items import BaselineItem, Values, baseline_items, reason_for_none, single
+from kgprobe.baselines.items import BaselineItem, Values, baseline_items, reason_for_none
 from kgprobe.baselines.register import BaselineKind, BySentence, Tools
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.clozes import ClozeItem
@@ -31,19 +31,15 @@ def log_probability(scorer: Scorer, items: Sequence[BaselineItem]) -> Values:
     """Return the natural logarithm of :func:`probability`, also where the probability underflows."""
     continuations = [item.continuations for item in items]
     scores = scorer.score([item.cloze.prompt for item in items], continuations)
-    values = np.full(len(items), np.nan)
-    reasons: dict[int, str] = {}
-    for number, (scored, names) in enumerate(zip(scores, continuations, strict=True)):
+    results: list[float | str] = []
+    for scored, names in zip(scores, continuations, strict=True):
         reason = reason_for_none(names, scored.reasons)
-        if reason is None:
-            values[number] = logsumexp(scored.values)
-        else:
-            reasons[number] = reason
-    return Values(values, reasons)
+        results.append(float(logsumexp(scored.values)) if reason is None else reason)
+    return Values.of(results)
 
 
 def _measure(tools: Tools, facts: Sequence[ClozeItem]) -> BySentence:
-    return single(probability(tools.scorer, baseline_items(facts)))
+    return probability(tools.scorer, baseline_items(facts)).by_sentence()
 
 
 BASELINE = BaselineKind("probability", "probability of the object's names as the end of the sentence", _measure)

@@ -9,10 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import product
 
-import numpy as np
-
-from kgprobe.baselines.continued import Continued, over_beams
-from kgprobe.baselines.items import NAMELESS, BaselineItem, Values
+from kgprobe.baselines.items import NAMELESS, BaselineItem, Continued, Values, over_beams
 from kgprobe.baselines.register import BaselineKind, BySentence, Tools
 from kgprobe.probes.clozes import ClozeItem
 
@@ -32,16 +29,17 @@ def rouge_l(items: Sequence[BaselineItem], continued: Continued) -> Values:
     from rouge_score.rouge_scorer import RougeScorer
 
     scorer = RougeScorer(["rougeL"], tokenizer=_Words())
-    reasons = dict(continued.reasons)
-    values = np.full(len(items), np.nan)
+    results: list[float | str] = []
     for number, (item, lines) in enumerate(zip(items, continued.lines, strict=True)):
-        names = [name for name in item.forms if _words(name)]
+        names = list(filter(_words, item.forms))
         if not names:
-            reasons[number] = WORDLESS if item.continuations else NAMELESS
-        elif number not in reasons:
+            results.append(WORDLESS if item.continuations else NAMELESS)
+        elif number in continued.reasons:
+            results.append(continued.reasons[number])
+        else:
             pairs = product(names, lines)
-            values[number] = max(scorer.score(name, line)["rougeL"].fmeasure for name, line in pairs)
-    return Values(values, reasons)
+            results.append(max(scorer.score(name, line)["rougeL"].fmeasure for name, line in pairs))
+    return Values.of(results)
 
 
 class _Words:

@@ -309,9 +309,7 @@ def sizes_study(
     for model, mean in zip(ordered, means, strict=True):
         row = {"model": model, "parameters": parameters[model], f"Avg@{count}": mean.value}
         data.append(row | {"low": mean.low, "high": mean.high, "line": None})
-    lows = [mean.low for mean in means if mean.low is not None]
-    highs = [mean.high for mean in means if mean.high is not None]
-    lines = [Line("models", sizes, values, lows, highs, points=True, labels=ordered)]
+    lines = [Line("models", sizes, values, *_whiskers(means), points=True, labels=ordered)]
     notes = ["A line is left out: it fits any two points perfectly; at least three sizes show how well it fits."]
     if len(set(sizes)) >= SIZES_OF_A_LINE:
         fit = stats.linregress(np.log10(sizes), values)
@@ -333,6 +331,13 @@ def sizes_study(
         notes=notes,
         config=config,
     )
+
+
+def _whiskers(means: Sequence[Mean]) -> tuple[list[float], list[float]]:
+    """Return the ends of the intervals; none for a single fact, which has no interval."""
+    lows = [mean.low for mean in means if mean.low is not None]
+    highs = [mean.high for mean in means if mean.high is not None]
+    return lows, highs
 
 
 def _largest(models: Sequence[str], means: Sequence[Mean], count: int) -> str:

@@ -6,8 +6,7 @@ import torch
 
 from kgprobe.baselines import bertscore as module
 from kgprobe.baselines.bertscore import bert_score
-from kgprobe.baselines.continued import Continued
-from kgprobe.baselines.items import BaselineItem
+from kgprobe.baselines.items import BaselineItem, Continued
 from kgprobe.models.encoder import Encoder
 from kgprobe.verbalize.sentences import Cloze
 from tests.models.encoders import random_encoder

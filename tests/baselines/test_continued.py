@@ -2,8 +2,7 @@
 
 import pytest
 
-from kgprobe.baselines.continued import continue_sentences
-from kgprobe.baselines.items import BaselineItem
+from kgprobe.baselines.items import BaselineItem, continue_sentences
 from kgprobe.baselines.rouge import rouge_l
 from kgprobe.models.generating.decoding import beam_search
 from kgprobe.models.scoring.scorer import Scorer

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from kgprobe.baselines.continued import Continued
 from kgprobe.baselines.grader import grading_prompt, llm_grader, local_grader
+from kgprobe.baselines.items import Continued
 from tests.baselines.examples import ASKED, NAMELESS, tiny
 from tests.models.tiny import naive_score
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from rouge_score.rouge_scorer import RougeScorer
 
-from kgprobe.baselines.continued import Continued
-from kgprobe.baselines.items import BaselineItem
+from kgprobe.baselines.items import BaselineItem, Continued
 from kgprobe.baselines.rouge import rouge_l
 from kgprobe.verbalize.sentences import Cloze
 
