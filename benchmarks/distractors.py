@@ -112,14 +112,16 @@ class MembersSource:
                     yield Fact(f"{organization} {year}", organization, "led by", member, start=str(year), end=end)
 
 
-def measure(graph: Graph, retrievers: Sequence[Retriever], sizes: Sequence[int], asked: int, batch: int) -> list[Row]:
+def measure(
+    graph: Graph, retrievers: Sequence[Retriever], sizes: Sequence[int], asked: int, batch_size: int
+) -> list[Row]:
     """Return the median time for each fact, over batches; types alternate, so that load affects all alike.
 
     Args:
         retrievers: the strategies.
         sizes: sizes of the types of the facts' objects.
         asked: number of facts for each.
-        batch: facts in a batch.
+        batch_size: facts in a batch.
     """
     keys = {
         size: [
@@ -138,9 +140,9 @@ def measure(graph: Graph, retrievers: Sequence[Retriever], sizes: Sequence[int],
     rows = []
     for name, of, least, task in tasks:
         seconds: dict[int, list[float]] = {size: [] for size in sizes}
-        for start in range(0, asked, batch):
+        for start in range(0, asked, batch_size):
             for size in sizes:
-                some = keys[size][start : start + batch]
+                some = keys[size][start : start + batch_size]
                 clock = time.perf_counter()
                 distractors = task(size, some, start)
                 seconds[size].append((time.perf_counter() - clock) / len(some))
@@ -193,7 +195,7 @@ def _retrieve(
     help="Members of a type; repeatable; all types are in one graph.",
 )
 @click.option("--facts", default=192, show_default=True, help="Facts for each type.")
-@click.option("--batch", default=32, show_default=True, help="Facts in a batch.")
+@click.option("--batch-size", default=32, show_default=True, help="Facts in a batch.")
 @click.option(
     "--keep",
     type=click.Path(file_okay=False, path_type=Path),
@@ -203,14 +205,14 @@ def _retrieve(
 @seed_option
 @json_option
 def main(
-    sizes: tuple[int, ...], facts: int, batch: int, keep: Path | None, engine: str, seed: int, as_json: bool
+    sizes: tuple[int, ...], facts: int, batch_size: int, keep: Path | None, engine: str, seed: int, as_json: bool
 ) -> None:
     """Measure the cost of distractors by size of the object's type.
 
     A million members take some 13 minutes to load on two cores; --keep reuses them.
     """
-    if facts <= batch:
-        raise click.UsageError("The first batch is warm-up: --facts must exceed --batch.")
+    if facts <= batch_size:
+        raise click.UsageError("The first batch is warm-up: --facts must exceed --batch-size.")
     with ExitStack() as stack:
         folder = keep or Path(stack.enter_context(TemporaryDirectory(prefix="kgprobe-")))
         os.environ["KGPROBE_HOME"] = str(folder)
@@ -227,8 +229,8 @@ def main(
         seconds = time.perf_counter() - clock
         rows.append(Row("features", "made, or opened where kept", seconds, "s", less_is_better=True))
         # The engine's compiler warms up.
-        measure(graph, retrievers, sizes[:1], facts, batch)
-        rows += measure(graph, retrievers, sizes, facts, batch)
+        measure(graph, retrievers, sizes[:1], facts, batch_size)
+        rows += measure(graph, retrievers, sizes, facts, batch_size)
         versions = {**versions_of("neo4j", "numpy"), "engine": graph.server}
     show(Report("distractors", rows, seed, versions), as_json=as_json)
 

@@ -42,22 +42,22 @@ def one_pass(scorer: "Scorer", prompt: str, choice: str) -> float:
     return float(logits.float().log_softmax(-1)[range(len(tail)), list(tail)].double().sum())
 
 
-def measure(graph: Graph, scorer: "Scorer", probe: ExampleProbe, facts: int, batch: int, seed: int) -> list[Row]:
+def measure(graph: Graph, scorer: "Scorer", probe: ExampleProbe, facts: int, batch_size: int, seed: int) -> list[Row]:
     """Return facts per second for us and the peer, and the greatest difference of log-probabilities.
 
     The first batch is warm-up and draws the examples; its time is reported separately.
     """
-    chosen = choose_facts(graph, probe.relations, as_of=AS_OF, limit=facts + batch, seed=seed)
+    chosen = choose_facts(graph, probe.relations, as_of=AS_OF, limit=facts + batch_size, seed=seed)
     keys = [chosen.keys[place] for place in range(len(chosen.keys))]
     clock = time.perf_counter()
-    probe.ask(keys[:batch], [seed])
+    probe.ask(keys[:batch_size], [seed])
     warm = time.perf_counter() - clock
     ours = theirs = 0.0
     choices = computed = facts_done = 0
     differences = [0.0]
-    for first in range(batch, len(keys), batch):
+    for first in range(batch_size, len(keys), batch_size):
         clock = time.perf_counter()
-        outcomes = probe.ask(keys[first : first + batch], [seed])
+        outcomes = probe.ask(keys[first : first + batch_size], [seed])
         ours += time.perf_counter() - clock
         facts_done += len(outcomes)
         each = [
@@ -96,7 +96,7 @@ def measure(graph: Graph, scorer: "Scorer", probe: ExampleProbe, facts: int, bat
 @click.option("--model", default="demo", show_default=True, help="A model on this machine, by its spec.")
 @click.option("--relation", "relations", multiple=True, help="Relation to ask; repeatable.  [default: all active]")
 @click.option("--facts", default=128, show_default=True, help="Timed facts.")
-@click.option("--batch", default=PROBE.batch_size, show_default=True, help="Facts in a batch.")
+@click.option("--batch-size", default=PROBE.batch_size, show_default=True, help="Facts in a batch.")
 @click.option("--examples", default=50, show_default=True, help="Examples before each fact.")
 @graph_option
 @seed_option
@@ -105,7 +105,7 @@ def main(
     model: str,
     relations: tuple[str, ...],
     facts: int,
-    batch: int,
+    batch_size: int,
     examples: int,
     graph: str | None,
     seed: int,
@@ -116,7 +116,7 @@ def main(
         scorer = load_scorer(model)
         options = PROBE.options_from({"examples": examples})
         probe = ExampleProbe(opened, scorer, options, as_of=AS_OF, relations=relation_ids(opened, relations))
-        rows = measure(opened, scorer, probe, facts, batch, seed)
+        rows = measure(opened, scorer, probe, facts, batch_size, seed)
     show(Report("examples", rows, seed, versions_of("torch", "transformers", "numpy")), as_json=as_json)
 
 

@@ -65,7 +65,7 @@ class Coin:
         ]
 
 
-def measure(graph: Graph, size: int, learner: str, rounds: int, batch: int, seed: int) -> list[Row]:
+def measure(graph: Graph, size: int, learner: str, rounds: int, facts_per_round: int, seed: int) -> list[Row]:
     """Run rounds on a graph and return the medians of their parts."""
     done: list[Round] = []
 
@@ -73,7 +73,7 @@ def measure(graph: Graph, size: int, learner: str, rounds: int, batch: int, seed
         if isinstance(done_now, Round):
             done.append(done_now)
 
-    plan = Plan(f"rounds-{size}-{learner}", AS_OF, WARM_UP + rounds, batch, seed, learner=learner)
+    plan = Plan(f"rounds-{size}-{learner}", AS_OF, WARM_UP + rounds, facts_per_round, seed, learner=learner)
     probe = Coin(graph)
     begin_run(graph, probe, plan, "coin")
     continue_run(graph, probe, plan, Callbacks(on_batch=on_batch))
@@ -101,7 +101,7 @@ def measure(graph: Graph, size: int, learner: str, rounds: int, batch: int, seed
 )
 @click.option("--degree", default=50, show_default=True, help="Facts at an entity, on average.")
 @click.option("--rounds", default=16, show_default=True, help=f"Rounds to measure, after {WARM_UP} to warm up.")
-@click.option("--batch", default=64, show_default=True, help="Facts in a round.")
+@click.option("--facts-per-round", default=64, show_default=True, help="Facts in a round.")
 @click.option(
     "--learner", "learners", multiple=True, default=tuple(FOLLOWS), show_default=True, help="Learner; repeatable."
 )
@@ -113,7 +113,7 @@ def main(
     sizes: tuple[int, ...],
     degree: int,
     rounds: int,
-    batch: int,
+    facts_per_round: int,
     learners: tuple[str, ...],
     engine: str,
     bulk: bool,
@@ -135,7 +135,7 @@ def main(
                 if not bulk:
                     load(graph, source)
                 for learner in learners:
-                    rows += measure(graph, size, learner, rounds, batch, seed)
+                    rows += measure(graph, size, learner, rounds, facts_per_round, seed)
     versions = {**versions_of("neo4j", "numpy"), "engine": server}
     show(Report("rounds", rows, seed, versions), as_json=as_json)
 

@@ -42,13 +42,19 @@ def bert_score(encoder: Encoder, items: Sequence[BaselineItem], continued: Conti
         elif number not in results:
             texts[number] = (item.forms, continued.lines[number])
     for group in _groups(texts):
-        distinct = dict.fromkeys(chain.from_iterable(chain(*texts[number]) for number in group))
-        vectors = dict(zip(distinct, encoder.vectors(list(distinct)), strict=True))
-        vectors = {text: tokens for text, tokens in vectors.items() if len(tokens)}
-        for number in group:
-            names, lines = ([vectors[text] for text in part if text in vectors] for part in texts[number])
-            results[number] = _greatest_f1(names, lines) if names else TOKENLESS
+        results |= _score(encoder, {number: texts[number] for number in group})
     return Values.of(results[number] for number in range(len(items)))
+
+
+def _score(encoder: Encoder, texts: Mapping[int, tuple[Sequence[str], Sequence[str]]]) -> dict[int, float | str]:
+    """Return the greatest F1 of names and continuations by their key, or the reason why there is none."""
+    distinct = list(dict.fromkeys(chain.from_iterable(chain(*pair) for pair in texts.values())))
+    vectors = {text: tokens for text, tokens in zip(distinct, encoder.vectors(distinct), strict=True) if len(tokens)}
+    results: dict[int, float | str] = {}
+    for number, pair in texts.items():
+        names, lines = ([vectors[text] for text in part if text in vectors] for part in pair)
+        results[number] = _greatest_f1(names, lines) if names else TOKENLESS
+    return results
 
 
 def _groups(texts: Mapping[int, tuple[Sequence[str], Sequence[str]]]) -> Iterator[list[int]]:
