@@ -191,8 +191,10 @@ def study_scaling(
             seed=seed,
             **given,
         )
-    parameters = {name: made.config["described"]["scorer"]["parameters"] for name, made in measurements.items()}
-    by_name = {name: _curves(made) for name, made in measurements.items()}
+    parameters = {
+        name: measurement.config["described"]["scorer"]["parameters"] for name, measurement in measurements.items()
+    }
+    by_name = {name: _curves(measurement) for name, measurement in measurements.items()}
     distractors = next(iter(measurements.values())).config["options"]["distractors"]
     return sizes_study(by_name, parameters, distractors, _config(measurements, seed), seed).save(missing)
 
@@ -246,10 +248,10 @@ def study_examples(
         for count in counts:
             title = f"{count} examples, draw {draw}"
             given = {"examples": count, "examples_seed": draw, "choices": chosen.choices}
-            made = measurements[title] = selection.measure(model, opened, callbacks, title, **given)
-            draws.append(ExampleDraw(count, draw, {outcome.fact.fact: outcome for outcome in made.outcomes}))
+            measurement = measurements[title] = selection.measure(model, opened, callbacks, title, **given)
+            draws.append(ExampleDraw(count, draw, {outcome.fact.fact: outcome for outcome in measurement.outcomes}))
     config = _config(measurements, seed) | asdict(chosen)
-    return example_counts_study(draws, made.model, config, seed).save(selection.missing)
+    return example_counts_study(draws, measurement.model, config, seed).save(selection.missing)
 
 
 def study_prompting(
@@ -289,10 +291,10 @@ def study_prompting(
     measurements = {}
     outcomes = {}
     for title, given in prompt_formats(chosen.separators).items():
-        made = measurements[title] = selection.measure(model, opened, callbacks, title, **common, **given)
-        outcomes[title] = {outcome.fact.fact: outcome for outcome in made.outcomes}
+        measurement = measurements[title] = selection.measure(model, opened, callbacks, title, **common, **given)
+        outcomes[title] = {outcome.fact.fact: outcome for outcome in measurement.outcomes}
     config = _config(measurements, seed) | asdict(chosen)
-    return prompting_study(outcomes, made.model, config).save(selection.missing)
+    return prompting_study(outcomes, measurement.model, config).save(selection.missing)
 
 
 def study_noisy_examples(
@@ -437,7 +439,7 @@ def study_sampling(
 
     Args:
         graph: graph of the run.
-        run: run that gives the true θ, as the share of wrong answers of each fact. Best made with
+        run: run that gives the true θ, as the share of wrong answers of each fact. Best measurement with
             ``sampling="sequential"``, with 20 answers for each fact. None takes the demo model's answers.
         seed: random seed.
         callbacks: progress and interruption, after each replay.

@@ -194,16 +194,16 @@ def prompt_formats(separators: Sequence[str]) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def prompting_study(found: Mapping[str, Mapping[str, Outcome]], model: str, config: Mapping[str, Any]) -> Study:
+def prompting_study(outcomes: Mapping[str, Mapping[str, Outcome]], model: str, config: Mapping[str, Any]) -> Study:
     """Compare ways of asking.
 
     Args:
-        found: outcomes by fact id, by way; at least two ways.
+        outcomes: by fact id, by way; at least two ways.
 
     Raises:
         KgprobeError: no fact was asked in all ways.
     """
-    evidences = {way: _answers(outcomes) for way, outcomes in found.items()}
+    evidences = {way: _answers(by_fact) for way, by_fact in outcomes.items()}
     common = sorted(set.intersection(*map(set, evidences.values())))
     if not common:
         counts = "; ".join(f"{way}: {len(answers):,}" for way, answers in evidences.items())

@@ -95,8 +95,8 @@ def noisy_examples_study(
         on_sequence()
     if not probabilities:
         raise KgprobeError(f"No sequence could be asked: {next(iter(refused.values()))}.")
-    asked = {each.sequence.relation for each in probabilities}
-    about = [f"{len(asked):,} relations; {replaced} of {length} examples are replaced."]
+    relation_ids = {each.sequence.relation for each in probabilities}
+    about = [f"{len(relation_ids):,} relations; {replaced} of {length} examples are replaced."]
     if length < options.length:
         about.append(f"The model's context has room for {length} examples, fewer than {options.length}.")
     for relation, reason in sorted(refused.items()):
@@ -291,19 +291,19 @@ def _written(pairs: Sequence[ExamplePair], layout: Layout) -> tuple[str, list[tu
 
 
 def noise_study(
-    found: Sequence[NoisyProbabilities], model: str, config: Mapping[str, Any], about: Sequence[str] = ()
+    measured: Sequence[NoisyProbabilities], model: str, config: Mapping[str, Any], about: Sequence[str] = ()
 ) -> Study:
     """Compute the effect of the noise.
 
     Args:
-        found: at least one, all of one length.
+        measured: at least one, all of one length.
         about: notes on the sequences.
     """
     effects = {}
     table = []
     for arrangement, content in VARIANTS:
         replaced, after, changes, next_changes = [], [], [], []
-        for probabilities in found:
+        for probabilities in measured:
             noisy = probabilities.noisy[arrangement, content]
             replaced.append(noisy[probabilities.sequence.replaced[arrangement]].mean())
             after.append(noisy[probabilities.after(arrangement)].mean())
@@ -321,16 +321,16 @@ def noise_study(
                 "change of the next": float(np.mean(next_changes)),
             }
         )
-    length = len(found[0].as_it_is)
-    unchanged = np.array([probabilities.as_it_is for probabilities in found])
+    length = len(measured[0].as_it_is)
+    unchanged = np.array([probabilities.as_it_is for probabilities in measured])
     quarter = length // 4
     return Study(
         name="noisy-examples",
-        verdict=_verdict(found, effects),
-        title=f"Unknown and incorrect examples · {model} · {len(found):,} sequences of {length} examples",
-        data=_data(found),
+        verdict=_verdict(measured, effects),
+        title=f"Unknown and incorrect examples · {model} · {len(measured):,} sequences of {length} examples",
+        data=_data(measured),
         table=table,
-        plots=[_plot(found, arrangement) for arrangement in ARRANGEMENTS],
+        plots=[_plot(measured, arrangement) for arrangement in ARRANGEMENTS],
         notes=[
             *about,
             "change is the probability of the examples after a replaced one, less that of the same examples where none"
@@ -355,11 +355,11 @@ def _mean(values: Sequence[float]) -> Mean:
     return Mean(mean, mean - reach, mean + reach)
 
 
-def _verdict(found: Sequence[NoisyProbabilities], effects: Mapping[tuple[str, str], Mean]) -> str:
+def _verdict(measured: Sequence[NoisyProbabilities], effects: Mapping[tuple[str, str], Mean]) -> str:
     sentences = []
     for arrangement, words in zip(ARRANGEMENTS, ("Spread", "In a block"), strict=True):
         differences = []
-        for probabilities in found:
+        for probabilities in measured:
             places = probabilities.after(arrangement)
             unknown, incorrect = (probabilities.effect(arrangement, content, places) for content in CONTENTS)
             differences.append(unknown - incorrect)
@@ -384,9 +384,9 @@ def _signed(mean: Mean) -> str:
     return f"{mean.value:+.3f}" + ("" if mean.low is None else f" [{mean.low:+.3f}, {mean.high:+.3f}]")
 
 
-def _data(found: Sequence[NoisyProbabilities]) -> list[dict[str, Any]]:
+def _data(measured: Sequence[NoisyProbabilities]) -> list[dict[str, Any]]:
     rows = []
-    for number, probabilities in enumerate(found):
+    for number, probabilities in enumerate(measured):
         variants = {(AS_IT_IS, "right"): probabilities.as_it_is, **probabilities.noisy}
         for (arrangement, content), values in variants.items():
             replaced = set(probabilities.sequence.replaced.get(arrangement, ()))
@@ -405,12 +405,12 @@ def _data(found: Sequence[NoisyProbabilities]) -> list[dict[str, Any]]:
     return rows
 
 
-def _plot(found: Sequence[NoisyProbabilities], arrangement: str) -> Plot:
-    everywhere = np.arange(len(found[0].as_it_is))
-    lines = [_line("none replaced", [(everywhere, probabilities.as_it_is) for probabilities in found])]
+def _plot(measured: Sequence[NoisyProbabilities], arrangement: str) -> Plot:
+    everywhere = np.arange(len(measured[0].as_it_is))
+    lines = [_line("none replaced", [(everywhere, probabilities.as_it_is) for probabilities in measured])]
     for content in CONTENTS:
         own, others = [], []
-        for probabilities in found:
+        for probabilities in measured:
             replaced, values = probabilities.sequence.replaced[arrangement], probabilities.noisy[arrangement, content]
             own.append((replaced, values))
             others.append((np.setdiff1d(everywhere, replaced), values))

@@ -41,14 +41,14 @@ def replay_metrics(theta: Floats, snapshot: Snapshot, hardest: Positions) -> dic
     examined = answers > 0
     squares = (snapshot.expected - theta) ** 2
     low, high = credible_interval(snapshot.alpha, snapshot.beta)
-    found = np.isin(hardest, highest(snapshot.expected, len(hardest)))
+    is_found = np.isin(hardest, highest(snapshot.expected, len(hardest)))
     return {
         "requests": int(answers.sum()),
         "examined": float(examined.mean()),
         "mse": float(squares[examined].mean()),
         "mse_all": float(squares.mean()),
         "coverage": float(((low <= theta) & (theta <= high)).mean()),
-        "hardest_found": float(found.mean()),
+        "hardest_found": float(is_found.mean()),
     }
 
 
