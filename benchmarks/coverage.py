@@ -17,8 +17,13 @@ from numpy.typing import NDArray
 
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.stats.prediction_powered import EstimatorOptions, estimate_mean
-from kgprobe.stats.prediction_sums import LabelledFacts, PredictionSums, sum_predictions
+from kgprobe.stats.prediction_powered import (
+    EstimatorOptions,
+    LabelledFacts,
+    PredictionSums,
+    estimate_mean,
+    sum_predictions,
+)
 
 Floats = NDArray[np.float64]
 

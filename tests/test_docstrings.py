@@ -38,10 +38,9 @@ MODULES = (
     "kgprobe.api.sampling",
     "kgprobe.api.studies",
     "kgprobe.api.templates",
-    "kgprobe.stats.prediction_sums",
     "kgprobe.stats.prediction_powered",
     "kgprobe.servers.opening",
-    "kgprobe.stats.clustered_variance",
+    "kgprobe.stats.design_based",
     "kgprobe.verbalize.templates.backwards",
 )
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
-import msgspec
 
 from kgprobe.api.measuring import find_measurement, is_path
 from kgprobe.cli.main import until_reader_leaves
@@ -21,13 +20,11 @@ from kgprobe.cli.options import (
     json_option,
     seed_option,
 )
-from kgprobe.cli.rendering import show_notes
+from kgprobe.cli.rendering import render
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from kgprobe.graph.client import Graph
     from kgprobe.results.answers import Stored
     from kgprobe.results.comparison import Comparison
@@ -38,7 +35,11 @@ if TYPE_CHECKING:
 _CODES = {"kept": 0, "lost": 1, "undecided": 3}
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 # Keys of the tables that a summary prints.
-_SUMMARY = ("models", "pairs", "directions", "forwards_alone")
+_SUMMARY = (
+    *("models", "pairs", "directions", "forwards_alone"),
+    *("loss", "worst_relations", "forgotten"),
+    *("gap", "unsaid"),
+)
 
 
 class _Points(click.ParamType[float]):
@@ -128,7 +129,9 @@ def compare(
         with _second_named(results[-1]):
             result = _compare(stored, margin, gap, seed)
         with suppress(click.exceptions.Exit), until_reader_leaves():
-            _show(result, result.page(), as_json, full)
+            page = result.page()
+            keys = None if full else _SUMMARY
+            render(result, as_json, page, keys=keys, files=sorted(result.folder.iterdir()), lined=False)
             sys.stdout.flush()
     if isinstance(result, Forgetting):
         click.get_current_context().exit(_CODES[result.verdict.value])
@@ -171,25 +174,3 @@ def _second_named(second: str) -> Iterator[None]:
         if error.argument not in ("tuned", "said"):
             raise
         raise click.UsageError(f"{second} {str(error).removeprefix(f'`{error.argument}` ')}") from error
-
-
-def _show(result: "Comparison | Forgetting | KnowledgeGap", page: "Path", as_json: bool, full: bool) -> None:
-    """Print tables, a summary and the files; or one JSON object."""
-    show_notes(result.notes)
-    if as_json:
-        files = sorted(str(path) for path in result.folder.iterdir())
-        click.echo(msgspec.json.encode({**result.to_dict(), "page": str(page), "files": files}))
-        return
-    from rich.console import Console
-
-    from kgprobe.report.tables import notes_of, rich_table
-
-    tables = result.tables()
-    for table in tables if full else [table for table in tables if table.key in _SUMMARY] or tables:
-        Console().print(rich_table(table))
-    (verdict,) = notes_of([result.summary()])
-    verdict.stylize("bold")
-    Console().print(verdict)
-    for path in sorted(result.folder.glob("*.csv")):
-        click.echo(f"Data: {path}")
-    click.echo(f"Page: {page.as_uri()}")

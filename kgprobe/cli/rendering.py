@@ -38,15 +38,36 @@ class DictResult(Protocol):
         """Return the result as JSON-compatible values."""
 
 
-def render(result: DictResult, as_json: bool, page: Path | None = None, *, lined: bool = True) -> None:
-    """Print a result: one JSON object, or its tables, its summary and the address of its page."""
+def render(
+    result: DictResult,
+    as_json: bool,
+    page: Path | None = None,
+    *,
+    keys: Collection[str] | None = None,
+    files: "Sequence[Path]" = (),
+    lined: bool = True,
+) -> None:
+    """Print a result: one JSON object, or its tables, its summary and the address of its page.
+
+    Args:
+        keys: keys of the printed tables; None for all.
+        files: files of the result, with the page.
+        lined: True for lines around rows.
+    """
+    from kgprobe.sanitize import visible_lines
+
     show_notes(result.notes)
     if as_json:
         content = result.to_dict() if page is None else {**result.to_dict(), "page": str(page)}
+        if files:
+            content["files"] = [str(file) for file in files]
         click.echo(json.dumps(content, ensure_ascii=False))
         return
-    show_tables(result.tables(), lined=lined)
-    click.echo(result.summary())
+    show_tables(result.tables(), keys, lined=lined)
+    click.echo(visible_lines(result.summary()))
+    for file in files:
+        if file.suffix == ".csv":
+            click.echo(f"Data: {file}")
     if page is not None:
         click.echo(f"Page: {page.as_uri()}")
 

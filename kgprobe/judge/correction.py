@@ -23,8 +23,7 @@ from kgprobe.running.claims import CONFIG
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import SEEDED_ORDER
 from kgprobe.stats.design_based import Estimate
-from kgprobe.stats.prediction_powered import estimate_mean
-from kgprobe.stats.prediction_sums import LabelledFacts
+from kgprobe.stats.prediction_powered import LabelledFacts, estimate_mean
 
 Metrics: TypeAlias = Mapping[str, float]
 

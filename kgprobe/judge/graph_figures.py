@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.sampling.keys import FactKey
-from kgprobe.stats.prediction_sums import PredictionSums, sum_predictions_by
+from kgprobe.stats.prediction_powered import PredictionSums, sum_predictions_by
 from kgprobe.stats.value_counts import FEATURES, Thirds, ValueCounts
 
 METRICS = ("correct", "truthful", "informative")

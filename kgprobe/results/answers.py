@@ -183,8 +183,8 @@ class _FactAnswers:
         self.verdicts[outcome.verdict] += 1
         evidence = outcome.evidence
         if evidence is not None:
-            asked = evidence.question, evidence.right_answer, evidence.prediction
-            self.questions[outcome.verdict is Verdict.RIGHT] = asked
+            texts = evidence.question, evidence.right_answer, evidence.prediction
+            self.questions[outcome.verdict is Verdict.RIGHT] = texts
             self.measured.append(values_of(evidence))
             if evidence.chance is not None:
                 self.chances.append(evidence.chance)
@@ -330,19 +330,20 @@ def _shared_values(answered: Sequence[AnsweredFacts], shared: list[str]) -> dict
 
 def labels_of(answered: Sequence[AnsweredFacts]) -> list[str]:
     """Return distinct names of results: the model, and where models repeat, direction, probe, name and number."""
-    models = [model_name(result.model) for result in answered]
-    if len({result.reversed for result in answered}) == 2:
-        models = [f"{model} {result.direction}" for model, result in zip(models, answered, strict=True)]
-    by_probe = [f"{model} by {result.probe}" for model, result in zip(models, answered, strict=True)]
+    has_directions = len({result.reversed for result in answered}) == 2
+    forms = []
+    for place, result in enumerate(answered, start=1):
+        model = model_name(result.model)
+        if has_directions:
+            model += f" {result.direction}"
+        named = f"{model} ({result.name})"
+        forms.append((model, f"{model} by {result.probe}", named, f"{named} #{place}"))
+    columns = list(zip(*forms, strict=True))
     labels = []
-    for model, probed, result in zip(models, by_probe, answered, strict=True):
-        if models.count(model) == 1:
-            labels.append(model)
-        elif by_probe.count(probed) == 1:
-            labels.append(probed)
-        else:
-            labels.append(f"{model} ({result.name})")
-    return [f"{label} #{place}" if labels.count(label) > 1 else label for place, label in enumerate(labels, start=1)]
+    for own in forms:
+        unique = [form for form, column in zip(own, columns, strict=True) if column.count(form) == 1]
+        labels.append(unique[0])
+    return labels
 
 
 def _caveat(answered: Sequence[AnsweredFacts], shared: int) -> str:

@@ -319,20 +319,20 @@ def _without_nan(values: Floats) -> list[list[float | None]]:
 def compare_results(results: Sequence[Stored], seed: int) -> Comparison:
     """Compare stored results; see :func:`kgprobe.compare`."""
     answered, names, unshared = collect_answers(results)
-    found = compare_models(answered, names, seed)
+    comparison = compare_models(answered, names, seed)
     notes = [unshared] if unshared else []
     directions, states = ({settings_of(result)[name] for result in results} for name in ("reversed", "graph"))
     if len(directions) > 1 and len(states) > 1:
         notes.append(
             "The graph changed between the two directions: the inverse graph was made from an older or newer state."
         )
-    for other, label in zip(results[1:], found.labels[1:], strict=True):
+    for other, label in zip(results[1:], comparison.labels[1:], strict=True):
         differences = differing_settings(results[0], other)
         if differences:
-            which = "They" if len(results) == 2 else f"{found.labels[0]} and {label}"
+            which = "They" if len(results) == 2 else f"{comparison.labels[0]} and {label}"
             notes.append(f"{which} differ in more than the model: {'; '.join(differences)}.")
     config = {"compared": [str(result.folder) for result in results], "seed": seed}
-    return replace(found, unshared=unshared, notes=tuple(notes), config=config)
+    return replace(comparison, unshared=unshared, notes=tuple(notes), config=config)
 
 
 def compare_models(answered: Sequence[AnsweredFacts], names: Mapping[str, str], seed: int = 0) -> Comparison:

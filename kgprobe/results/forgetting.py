@@ -203,9 +203,9 @@ def forgetting_between(base: Stored, tuned: Stored, margin: float) -> Forgetting
             " settings.",
         )
     (before, after), names, unshared = collect_answers([base, tuned])
-    found = find_forgetting(before, after, names, margin)
+    forgetting = find_forgetting(before, after, names, margin)
     config = {"base": str(base.folder), "tuned": str(tuned.folder), "margin": margin}
-    return replace(found, config=config, notes=tuple(filter(None, [unshared])))
+    return replace(forgetting, config=config, notes=tuple(filter(None, [unshared])))
 
 
 def find_forgetting(base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[str, str], margin: float) -> Forgetting:

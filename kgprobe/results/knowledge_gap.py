@@ -159,8 +159,8 @@ def gap_between(stored: Stored, said: Stored) -> KnowledgeGap:
             raise ArgumentError("said", f"differs from the first in {what}. Measure both with the same settings.")
     (first_answers, second_answers), names, unshared = collect_answers([stored, said])
     config = {"stored": str(stored.folder), "said": str(said.folder)}
-    found = find_knowledge_gap(first_answers, second_answers, names)
-    return replace(found, config=config, notes=tuple(filter(None, [unshared])))
+    gap = find_knowledge_gap(first_answers, second_answers, names)
+    return replace(gap, config=config, notes=tuple(filter(None, [unshared])))
 
 
 def find_knowledge_gap(stored: AnsweredFacts, said: AnsweredFacts, names: Mapping[str, str]) -> KnowledgeGap:
@@ -190,8 +190,8 @@ def find_knowledge_gap(stored: AnsweredFacts, said: AnsweredFacts, names: Mappin
     unsaid = facts[stores & ~says].tolist()
     for fact, row in zip(unsaid, said.rows(unsaid), strict=True):
         relation = row["relation"]
-        name, asked = names.get(relation, relation), (row["question"], row["right_answer"], row["prediction"])
-        unsaid_facts.append(UnsaidFact(fact, row["subject"], relation, name, *asked))
+        name, answer = names.get(relation, relation), (row["question"], row["right_answer"], row["prediction"])
+        unsaid_facts.append(UnsaidFact(fact, row["subject"], relation, name, *answer))
     return KnowledgeGap(
         model=model_name(stored.model),
         stored_by=stored.probe,

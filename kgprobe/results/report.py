@@ -142,11 +142,7 @@ def report_on(results: Sequence[Reported], seed: int) -> Report:
     """Combine different results, at least one, on one page; see :func:`kgprobe.make_report`."""
     judged = [result for result in results if isinstance(result, JudgedGraph)]
     probed = [result for result in results if not isinstance(result, JudgedGraph)]
-    labels = labels_of([answers_of(result) for result in probed])
-    examined = [
-        examine(result.graph, label, result.finding(), result.outcomes, result.kind.alternatives)
-        for result, label in zip(probed, labels, strict=True)
-    ]
+    examined = _examine(probed)
     draft = _Draft()
     if len(examined) == 1:
         draft.sections += result_sections(examined[0])
@@ -156,8 +152,8 @@ def report_on(results: Sequence[Reported], seed: int) -> Report:
     for graph in judged:
         draft.add_judged_graph(graph)
     config = {"results": [str(result.folder) for result in results], "seed": seed}
-    names = [result.name if isinstance(result, Run) else result.folder.name for result in results]
-    folder = f"{'-'.join(names)[:_LONGEST].rstrip('-. ')}-{digest_of(config)}"
+    names = "-".join(result.name if isinstance(result, Run) else result.folder.name for result in results)
+    folder = f"{names[:_LONGEST].rstrip('-. ')}-{digest_of(config)}"
     return Report(
         title=_title(examined, judged),
         lead=draft.lead,
@@ -168,6 +164,15 @@ def report_on(results: Sequence[Reported], seed: int) -> Report:
         config=config,
         folder=home() / "reports" / folder,
     )
+
+
+def _examine(probed: Sequence[Stored]) -> list[Examined]:
+    """Return runs and measurements fact by fact."""
+    labels = labels_of([answers_of(result) for result in probed])
+    examined = []
+    for result, label in zip(probed, labels, strict=True):
+        examined.append(examine(result.graph, label, result.finding(), result.outcomes, result.kind.alternatives))
+    return examined
 
 
 def _title(examined: Sequence[Examined], judged: Sequence[JudgedGraph]) -> str:
@@ -309,16 +314,11 @@ class _Draft:
 
     def _add_suspects(self, asked: Sequence[Stored]) -> None:
         """Add facts that several runs' models surely deny among facts that they know."""
-        runs = [result for result in asked if isinstance(result, Run) and not result.reversed]
-        self.extra["suspects"] = []
-        if len({run.model for run in runs}) < 2 or len({id(run.graph) for run in runs}) > 1:
+        suspects = _find_suspects(asked)
+        self.extra["suspects"] = suspects or []
+        if suspects is None:
             return
-        names = [run.name for run in runs]
-        limits = {"models": 2, "around": 3, "candidates": 1_000, "limit": _SUSPECTS}
-        rows = []
-        for row in runs[0].graph.read("explore/suspects", runs=names, **limits):
-            self.extra["suspects"].append({column: value for column, value in row.items() if column != "path"})
-            rows.append({heading: row[column] for column, heading in _SUSPECT.items()})
+        rows = [{heading: row[column] for column, heading in _SUSPECT.items()} for row in suspects]
         note = "None: no fact that two models surely deny is among facts that they know."
         if rows:
             models = counted(len({result.model for result in asked}), "model")
@@ -337,6 +337,19 @@ class _Draft:
         if total > len(rows):
             notes.append(f"{total - len(rows):,} more {elsewhere}.")
         self.sections.append(table_section(Table(key, title, rows, notes)))
+
+
+def _find_suspects(asked: Sequence[Stored]) -> list[dict[str, Any]] | None:
+    """Return facts that several runs' models deny; None without runs of two models in one graph."""
+    runs = [result for result in asked if isinstance(result, Run) and not result.reversed]
+    if len({run.model for run in runs}) < 2 or len({id(run.graph) for run in runs}) > 1:
+        return None
+    names = [run.name for run in runs]
+    limits = {"models": 2, "around": 3, "candidates": 1_000, "limit": _SUSPECTS}
+    suspects = [dict(row) for row in runs[0].graph.read("explore/suspects", runs=names, **limits)]
+    for row in suspects:
+        row.pop("path", None)
+    return suspects
 
 
 def _lead_of(result: Examined) -> str:

@@ -122,20 +122,12 @@ def power_of_mcnemar(loss: float, discordant: float, total: int) -> float:
 
 def power_of_lost(loss: float, discordant: float, total: int, margin: float) -> float:
     """Return the probability that the lower bound of the loss exceeds the margin, given the true loss."""
-
-    def is_lost(lost: NDArray[np.int64], gained: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return score_statistic(lost, gained, total, margin, CORRECTION) > _BOUND
-
-    return _power(lambda sums: _fewest_lost(sums, is_lost), loss, discordant, total)
+    return _power_of_bound(_BOUND, loss, discordant, total, margin)
 
 
 def power_of_kept(loss: float, discordant: float, total: int, margin: float) -> float:
     """Return the probability that the upper bound of the loss is within the margin, given the true loss."""
-
-    def is_not_kept(lost: NDArray[np.int64], gained: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return score_statistic(lost, gained, total, margin, CORRECTION) > -_BOUND
-
-    return 1 - _power(lambda sums: _fewest_lost(sums, is_not_kept), loss, discordant, total)
+    return 1 - _power_of_bound(-_BOUND, loss, discordant, total, margin)
 
 
 def facts_needed(loss: float, discordant: float, margin: float) -> int | None:
@@ -184,18 +176,20 @@ def _crossing(is_below: "Callable[[Floats], NDArray[np.bool_]]", shape: tuple[in
     return low, high
 
 
-def _fewest_lost(
-    sums: NDArray[np.int64],
-    is_detected: "Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]",
-) -> NDArray[np.int64]:
-    """Return the smallest detected number of lost facts for each number of discordant ones; one more if none is."""
-    low, high = np.full_like(sums, -1), sums + 1
-    while (high - low > 1).any():
-        middle = (low + high) // 2
-        detected = is_detected(middle, sums - middle)
-        is_open = high - low > 1
-        low, high = np.where(is_open & ~detected, middle, low), np.where(is_open & detected, middle, high)
-    return high
+def _power_of_bound(quantile: float, loss: float, discordant: float, total: int, margin: float) -> float:
+    """Return the probability that the score at the margin exceeds a quantile, given the true loss."""
+
+    def fewest(sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        # The smallest number of lost facts for each number of discordant ones, by bisection; one more if there is none.
+        low, high = np.full_like(sums, -1), sums + 1
+        while (high - low > 1).any():
+            middle = (low + high) // 2
+            detected = score_statistic(middle, sums - middle, total, margin, CORRECTION) > quantile
+            is_open = high - low > 1
+            low, high = np.where(is_open & ~detected, middle, low), np.where(is_open & detected, middle, high)
+        return high
+
+    return _power(fewest, loss, discordant, total)
 
 
 def _power(

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kgprobe.stats.prediction_sums import PredictionSums
+from kgprobe.stats.prediction_powered import PredictionSums
 
 Floats = NDArray[np.float64]
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from kgprobe.beliefs.choosing import chances_of, draw_by
 from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
 from kgprobe.errors import ArgumentError
-from kgprobe.stats.prediction_powered import EstimatorOptions, estimate_mean
-from kgprobe.stats.prediction_sums import LabelledFacts, sum_predictions
+from kgprobe.stats.prediction_powered import EstimatorOptions, LabelledFacts, estimate_mean, sum_predictions
 from kgprobe.stats.proportions import exact_interval
 
 Floats = NDArray[np.float64]

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.coverage import DRAWS, FACTS, Case, draw_facts, make_graph, measure, rows_of
-from kgprobe.stats.prediction_powered import EstimatorOptions, estimate_mean
-from kgprobe.stats.prediction_sums import LabelledFacts, sum_predictions
+from kgprobe.stats.prediction_powered import EstimatorOptions, LabelledFacts, estimate_mean, sum_predictions
 from tests.cases import rotate
 
 REPETITIONS = 300

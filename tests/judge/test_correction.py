@@ -22,8 +22,7 @@ from kgprobe.judge.judged_facts import SCHEMA
 from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.probes.statements.metrics import metrics_of
 from kgprobe.sampling.keys import FactKey
-from kgprobe.stats.prediction_powered import estimate_mean
-from kgprobe.stats.prediction_sums import LabelledFacts, sum_predictions
+from kgprobe.stats.prediction_powered import LabelledFacts, estimate_mean, sum_predictions
 from tests.judge.sweeps import judged, said
 
 COUNT = 4000

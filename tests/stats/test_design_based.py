@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgprobe.stats.clustered_variance import clustered_variance, clusters_of, interval_reach
+from kgprobe.stats.design_based import clustered_variance, clusters_of, interval_reach
 
 Draw = list[tuple[str, int, float]]
 DRAWS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3), st.floats(-1, 1)), min_size=2, max_size=20)
