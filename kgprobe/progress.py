@@ -191,13 +191,13 @@ class OnTerminal:
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        self._streams: TextIO = sys.stderr
-        self._out: TextIO | None = sys.stdout if _is_terminal(sys.stdout) else None
+        self._streams: dict[str, TextIO] = {"stderr": sys.stderr}
+        if _is_terminal(sys.stdout):
+            self._streams["stdout"] = sys.stdout
         self._live.start()
-        for name, stream in (("stderr", self._streams), ("stdout", self._out)):
-            if stream is not None:
-                self._above.append(_StreamAbove(console, stream))
-                setattr(sys, name, self._above[-1])
+        for name, stream in self._streams.items():
+            self._above.append(_StreamAbove(console, stream))
+            setattr(sys, name, self._above[-1])
 
     def keep(self, bar: Wait) -> None:
         """Print a finished bar above the rows."""
@@ -205,10 +205,10 @@ class OnTerminal:
 
     def close(self) -> None:
         """Stop drawing, and restore the terminal's streams."""
-        for name, stream in (("stderr", self._streams), ("stdout", self._out)):
+        for name, stream in self._streams.items():
             proxy = getattr(sys, name)
             # Other code may have replaced the stream in the meantime.
-            if stream is not None and isinstance(proxy, _StreamAbove):
+            if isinstance(proxy, _StreamAbove):
                 proxy.end()
                 setattr(sys, name, stream)
         self._live.stop()

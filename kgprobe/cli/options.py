@@ -73,32 +73,39 @@ class _AsOf(click.ParamType[int]):
             self.fail(str(error).removeprefix(f"`{error.argument}` "), param, ctx)
 
 
-def graph_option(command: F) -> F:
-    """Add ``--graph``: the graph of the command."""
-    return cloup.option(
-        "--graph",
-        envvar="KGPROBE_GRAPH",
-        show_envvar=True,
-        metavar="ADDRESS|FOLDER",
-        help="Address of a server (bolt://…, neo4j://…), or folder of an embedded graph."
-        "  [default: a folder in KGPROBE_HOME, started when needed]",
-    )(command)
-
-
-def seed_option(command: F) -> F:
-    """Add ``--seed``."""
-    return cloup.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")(
-        command
-    )
-
-
-def as_of_option(command: F) -> F:
-    """Add ``--as-of``: the reference date, as ``yyyymmdd``."""
-    return as_of_or(today, "today")(command)
+# The graph of a command.
+graph_option = cloup.option(
+    "--graph",
+    envvar="KGPROBE_GRAPH",
+    show_envvar=True,
+    metavar="ADDRESS|FOLDER",
+    help="Address of a server (bolt://…, neo4j://…), or folder of an embedded graph."
+    "  [default: a folder in KGPROBE_HOME, started when needed]",
+)
+seed_option = cloup.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
+json_option = cloup.option("--json", "as_json", is_flag=True, help="Print JSON for programs instead of a table.")
+full_option = cloup.option("--full", is_flag=True, help="Print every table, not only the summary.")
+# The relation that gives a fact's year in results.
+year_relation_option = cloup.option(
+    "--year-relation",
+    metavar="NAME",
+    help="Group results by the year of this relation at the subject, such as its inception.  [default: the year in"
+    " which the fact began]",
+)
+# Facts by ids or names, as ``facts``.
+facts_named = cloup.option(
+    "--fact",
+    "facts",
+    multiple=True,
+    required=True,
+    metavar="FACT",
+    help="Fact by its id, or by subject, relation and object, each an id or a name, separated by spaces or |;"
+    " repeatable.",
+)
 
 
 def as_of_or(default: Callable[[], int] | None, shown_default: str) -> Callable[[F], F]:
-    """Return a decorator that adds ``--as-of`` with another default."""
+    """Return a decorator that adds ``--as-of``, the reference date as ``yyyymmdd``, with this default."""
     return cloup.option(
         "--as-of",
         type=_AsOf(),
@@ -108,24 +115,7 @@ def as_of_or(default: Callable[[], int] | None, shown_default: str) -> Callable[
     )
 
 
-def json_option(command: F) -> F:
-    """Add ``--json``: machine-readable output on stdout."""
-    return cloup.option("--json", "as_json", is_flag=True, help="Print JSON for programs instead of a table.")(command)
-
-
-def full_option(command: F) -> F:
-    """Add ``--full``: print every table."""
-    return cloup.option("--full", is_flag=True, help="Print every table, not only the summary.")(command)
-
-
-def year_relation_option(command: F) -> F:
-    """Add ``--year-relation``: the relation that gives a fact's year in results."""
-    return cloup.option(
-        "--year-relation",
-        metavar="NAME",
-        help="Group results by the year of this relation at the subject, such as its inception.  [default: the year in"
-        " which the fact began]",
-    )(command)
+as_of_option = as_of_or(today, "today")
 
 
 def debug_option(command: F) -> F:
@@ -217,14 +207,8 @@ def model_option(api: bool = False) -> Callable[[Command], Command]:
     Args:
         api: True if the model may be behind an API.
     """
-
-    def decorate(command: Command) -> Command:
-        help_ = f"{_BEHIND_API if api else _SCORES}."
-        return cloup.option("--model", required=True, metavar="SPEC", help=help_)(
-            explain_option(local_options(command))
-        )
-
-    return decorate
+    help_ = f"{_BEHIND_API if api else _SCORES}."
+    return _with_loading(cloup.option("--model", required=True, metavar="SPEC", help=help_))
 
 
 def models_option(about: str, api: bool = False) -> Callable[[Command], Command]:
@@ -234,18 +218,13 @@ def models_option(about: str, api: bool = False) -> Callable[[Command], Command]
         about: meaning of several models, for the help.
         api: True if models may be behind an API.
     """
+    help_ = f"{_BEHIND_API if api else _SCORES}. {about}"
+    return _with_loading(cloup.option("--model", "models", required=True, multiple=True, metavar="SPEC", help=help_))
 
-    def decorate(command: Command) -> Command:
-        return cloup.option(
-            "--model",
-            "models",
-            required=True,
-            multiple=True,
-            metavar="SPEC",
-            help=f"{_BEHIND_API if api else _SCORES}. {about}",
-        )(explain_option(local_options(command)))
 
-    return decorate
+def _with_loading(option: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator that adds an option for models, and those of loading them."""
+    return lambda command: option(explain_option(local_options(command)))
 
 
 def explain_option(command: F) -> F:
@@ -336,16 +315,3 @@ def facts_options(limit: int | None = None) -> Callable[[Command], Command]:
         relations_option("Ask this relation only, by its id or a name; repeatable."),
     )
     return together(FactsAsked, "asked", *options)
-
-
-def facts_named(command: F) -> F:
-    """Add a repeatable ``--fact``: facts by ids or names, as ``facts``."""
-    return cloup.option(
-        "--fact",
-        "facts",
-        multiple=True,
-        required=True,
-        metavar="FACT",
-        help="Fact by its id, or by subject, relation and object, each an id or a name, separated by spaces or |;"
-        " repeatable.",
-    )(command)
