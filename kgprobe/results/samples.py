@@ -98,9 +98,9 @@ def draw_facts(graph: Graph, relations: Sequence[str], limit: int, seed: int, da
     drawn = sample_facts(askable, limit, seed)
     keys = [drawn[position] for position in range(len(drawn))]
     rows = []
-    for named in named_facts(graph, describe_facts(graph, keys)):
-        fact, (id_, subject, relation, object_) = named.fact, named.ids
-        labels = fact.subject_label, named.relation, fact.object_label
+    for labelled in named_facts(graph, describe_facts(graph, keys)):
+        fact, (id_, subject, relation, object_) = labelled.fact, labelled.ids
+        labels = fact.subject_label, labelled.relation, fact.object_label
         rows.append(FactRow(id_, subject, labels[0], relation, labels[1], object_, labels[2], fact.start, fact.end))
     note = f"{len(askable):,} facts can be asked at {day}."
     return FactSample(one_group(rows), keys, len(askable), notes=(note,))
@@ -261,8 +261,8 @@ def draw_negatives(graph: Graph, keys: Sequence[FactKey], limit: int, seed: int,
     groups, notes = [], []
     for fact, negatives in zip(named_facts(graph, describe_facts(graph, keys)), drawn, strict=True):
         ids = [negative.id for negative in negatives]
-        found = graph.read("sample/elsewhere", relation=fact.fact.relation, subject=fact.fact.key.subject, ids=ids)
-        elsewhere = {row["id"]: (row["until"], row["subjects"], row["example"]) for row in found}
+        facts = graph.read("sample/elsewhere", relation=fact.fact.relation, subject=fact.fact.key.subject, ids=ids)
+        elsewhere = {row["id"]: (row["until"], row["subjects"], row["example"]) for row in facts}
         rows = []
         for rank, each in enumerate(negatives, start=1):
             aliases = list(each.aliases)
