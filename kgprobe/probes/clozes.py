@@ -4,17 +4,15 @@ A fact that has ended before ``as_of`` is asked in its relation's cloze sentence
 the present tense. The sentences are written by hand or mined from a corpus.
 """
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from kgprobe.dates import first_day
 from kgprobe.graph.client import Graph
+from kgprobe.probes.asking import not_begun
 from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.pool_draws import generator_of
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import CLOZES
 from kgprobe.verbalize.tense import has_ended, templates_of
@@ -91,10 +89,12 @@ class ClozeItems:
 
     def _item(self, fact: AskedFact, seed: Sequence[int]) -> ClozeItem:
         if fact.relation not in self._clozes:
-            reason = "its relation is not asked: it is inactive, not selected, or has no cloze sentence"
+            return ClozeItem(
+                fact, (), "its relation is not asked: it is inactive, not selected, or has no cloze sentence"
+            )
+        reason = not_begun(fact, self._as_of)
+        if reason is not None:
             return ClozeItem(fact, (), reason)
-        if fact.start is not None and first_day(fact.start) > self._as_of:
-            return ClozeItem(fact, (), f"it begins in {fact.start}, after {self._as_of}")
         ended = has_ended(fact.end, self._as_of)
         templates = templates_of(self._clozes[fact.relation], self._past_clozes.get(fact.relation, []), ended)
         if not templates:
@@ -102,7 +102,7 @@ class ClozeItems:
             return ClozeItem(fact, (), reason)
         if self._sentences is not None and self._sentences < len(templates):
             # Each fact has its own random stream, so its sentences do not depend on the other facts of the batch.
-            generator = np.random.default_rng([*seed, SENTENCES, zlib.crc32(fact.key.fact.encode())])
+            generator = generator_of(fact.key, [*seed, SENTENCES])
             chosen = generator.choice(len(templates), self._sentences, replace=False)
             templates = [templates[index] for index in sorted(chosen)]
         return ClozeItem(fact, [Cloze(template, fact.subject_label) for template in templates])

@@ -8,16 +8,17 @@ objects. The scores ``sum`` and ``mean`` are defined as in lm-pub-quiz. With con
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.dates import first_day
-from kgprobe.graph.client import Graph
+from kgprobe.graph.client import Graph, Row
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.sentences import Passage, ScoredPassages, leading_with_bos, score_passages
 from kgprobe.models.scoring.tokens import join
+from kgprobe.probes.asking import in_order, not_begun, read_answers
 from kgprobe.probes.choices import ChoiceOptions
 from kgprobe.probes.choices.evidence import AnswerChoice, ChoiceEvidence, ChoiceSentence
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
@@ -85,8 +86,8 @@ class AnswerSpaces:
         rows = self._graph.read("sample/object_labels", id=relation, limit=self._most + 1)
         if len(rows) > self._most:
             return self._too_large(relation, f"more than {self._most:,} objects")
-        labelled = [row for row in rows if row["label"].strip()]
-        return AnswerSpace([row["id"] for row in labelled], [row["label"] for row in labelled])
+        labels = {row["id"]: row["label"] for row in rows if row["label"].strip()}
+        return AnswerSpace(list(labels), list(labels.values()))
 
     def _too_large(self, relation: str, has: str) -> AnswerSpace:
         return AnswerSpace((), (), f"the relation {relation} has {has}; `max_choices` allows {self._most:,}")
@@ -113,12 +114,13 @@ class SentenceTemplate:
 
     def passages(self, subject: str, answers: Sequence[str]) -> list[Passage]:
         """Return the sentence with each of the answers filled in; none may be white space alone."""
-        if self.verbatim:
-            sentences = [fill_verbatim(self.text, subject, answer) for answer in answers]
-            return [Passage(sentence.text, sentence.start, sentence.end) for sentence in sentences]
         cloze = Cloze(self.text, subject)
         passages = []
         for answer in answers:
+            if self.verbatim:
+                sentence = fill_verbatim(self.text, subject, answer)
+                passages.append(Passage(sentence.text, sentence.start, sentence.end))
+                continue
             (name,) = cloze.continuations([answer])
             text = join(cloze.prompt, " ", name)
             passages.append(Passage(text, len(text) - len(name), len(text)))
@@ -196,12 +198,12 @@ class ChoiceProbe:
         """
         rows = askable_relations(graph, ["sentences", "clozes"], relations)
         self.relations: Sequence[str] = list(rows)
-        self._words = {
-            relation: _Words(row["sentences"] or row["clozes"], row["past_clozes"], bool(row["sentences"]))
-            for relation, row in rows.items()
-        }
-        given = {row["id"]: row["answers"] for row in graph.read("sample/closed_relations")}
-        self._given = {relation: given[relation] for relation in self.relations if relation in given}
+        self._words = {}
+        for relation, row in rows.items():
+            verbatim = row["sentences"]
+            self._words[relation] = _Words(verbatim or row["clozes"], row["past_clozes"], bool(verbatim))
+        closed = sorted(graph.read("sample/closed_relations"), key=itemgetter("id"))
+        self._given = {row["id"]: row["answers"] for row in closed if row["id"] in rows}
         self._spaces = AnswerSpaces(graph, self._given, options.max_choices)
         self._leading = leading_with_bos(scorer) if options.always_bos else scorer.leading
         self._graph = graph
@@ -231,30 +233,21 @@ class ChoiceProbe:
             KgprobeError: the model cannot be asked at all.
         """
         described = describe_facts(self._graph, facts)
-        true = self._true(facts)
-        questions = [self._question(fact, true.get(fact.key.fact, {})) for fact in described]
-        outcomes = iter(self._outcomes([question for question in questions if isinstance(question, _Question)]))
-        return [
-            unaskable(fact.key, fact.relation, question) if isinstance(question, str) else next(outcomes)
-            for fact, question in zip(described, questions, strict=True)
-        ]
+        answers = read_answers(self._graph, facts, self._as_of)
+        questions = [self._question(fact, answers[fact.key.fact]) for fact in described]
+        asked = [question for question in questions if isinstance(question, _Question)]
+        reasons = [question if isinstance(question, str) else None for question in questions]
+        return in_order(described, reasons, self._outcomes(asked))
 
-    def _true(self, facts: Sequence[FactKey]) -> dict[str, dict[str, bool]]:
-        """Return every answer that was ever true, by fact and entity; its value is True if it is true at the date."""
-        rows = self._graph.read("sample/answers", rows=[key._asdict() for key in facts], as_of=self._as_of)
-        true: dict[str, dict[str, bool]] = {}
-        for row in rows:
-            true.setdefault(row["fact"], {})[row["id"]] = row["current"]
-        return true
-
-    def _question(self, fact: AskedFact, true: dict[str, bool]) -> _Question | str:
+    def _question(self, fact: AskedFact, answers: Sequence[Row]) -> _Question | str:
         """Return the question about a fact, or the reason why there is none."""
         if fact.relation not in self._words:
             return "its relation is not asked: it is inactive, not selected, or has no sentence"
         if not fact.subject_label.strip():
             return "its subject's label is white space"
-        if fact.start is not None and first_day(fact.start) > self._as_of:
-            return f"it begins in {fact.start}, after {self._as_of}"
+        reason = not_begun(fact, self._as_of)
+        if reason is not None:
+            return reason
         ended = has_ended(fact.end, self._as_of)
         templates = self._templates(fact.relation, ended)
         if isinstance(templates, str):
@@ -263,7 +256,7 @@ class ChoiceProbe:
         if space.reason is not None:
             return space.reason
         # Former answers are wrong in a sentence in the present tense, and right in one in the past tense.
-        also_right = {entity for entity, current in true.items() if current or ended}
+        also_right = {row["id"] for row in answers if row["current"] or ended}
         return _question_in(space, fact, templates, also_right)
 
     def _templates(self, relation: str, ended: bool) -> Sequence[SentenceTemplate] | str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
+from kgprobe.probes.asking import in_order
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.distractors.evidence import (
@@ -117,11 +118,7 @@ class DistractorComparison:
         """
         reasons = [_reason_unaskable(item) or self._endless for item in items]
         possible = [item for item, reason in zip(items, reasons, strict=True) if reason is None]
-        outcomes = iter(self._outcomes(possible, seed) if possible else ())
-        return [
-            next(outcomes) if reason is None else unaskable(item.fact.key, item.fact.relation, reason)
-            for item, reason in zip(items, reasons, strict=True)
-        ]
+        return in_order([item.fact for item in items], reasons, self._outcomes(possible, seed) if possible else ())
 
     def _outcomes(self, items: Sequence[ClozeItem], seed: Sequence[int]) -> list[Outcome]:
         retrieved = self._strategy.rivals([(item.fact, item.clozes) for item in items], self._count, seed)
@@ -134,12 +131,10 @@ class DistractorComparison:
             candidates += [_candidates(item.fact, task) for task in tasks[-1]]
         scored = iter(log_plausibilities(self._scorer, candidates, ends_batch=True))
         outcomes = []
-        for item, item_tasks, reason in zip(items, tasks, reasons, strict=True):
-            if reason is None:
+        for item, item_tasks in zip(items, tasks, strict=True):
+            if item_tasks:
                 outcomes.append(_outcome(item.fact, list(map(_compared, item_tasks, scored))))
-            else:
-                outcomes.append(unaskable(item.fact.key, item.fact.relation, reason))
-        return outcomes
+        return in_order([item.fact for item in items], reasons, outcomes)
 
 
 def comparison_of(graph: Graph, scorer: TextScorer, options: DistractorOptions, as_of: int) -> DistractorComparison:

@@ -4,11 +4,8 @@ Section 2 of the latent-knowledge paper; docs/methods/examples.md. The facts, th
 a graph (:mod:`.probe`) or from a data set (:mod:`kgprobe.datasets`).
 """
 
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.probes.distractors.evidence import LeftOut, NamedEntity
@@ -18,6 +15,7 @@ from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.progress import share_counter
 from kgprobe.sampling.demonstrations import Demonstration
 from kgprobe.sampling.facts import AskedFact
+from kgprobe.sampling.pool_draws import generator_of
 from kgprobe.sampling.question_negatives import Negative, Negatives
 
 # Key of this random stream, different from all other streams of the same seed.
@@ -44,8 +42,8 @@ class ChoiceItem:
 
     def order(self, seed: Sequence[int]) -> list[int]:
         """Return the positions of the choices in random order, from the fact's own random stream."""
-        generator = np.random.default_rng([*seed, ORDER, zlib.crc32(self.fact.key.fact.encode())])
-        return [int(place) for place in generator.permutation(len(self.others) + 1)]
+        order: list[int] = generator_of(self.fact.key, [*seed, ORDER]).permutation(len(self.others) + 1).tolist()
+        return order
 
 
 def draw_choices(

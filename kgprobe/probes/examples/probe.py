@@ -13,6 +13,7 @@ from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
+from kgprobe.probes.asking import in_order
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.examples.items import ChoiceItem, ask_after_examples, draw_choices, outcome_of
@@ -27,7 +28,7 @@ from kgprobe.probes.examples.packing import (
     text_fits,
 )
 from kgprobe.probes.examples.prompts import PromptWriter, Room, sentence_prompt
-from kgprobe.probes.outcome import Outcome, unaskable
+from kgprobe.probes.outcome import Outcome
 from kgprobe.progress import share_counter
 from kgprobe.sampling.demonstrations import Demonstration
 from kgprobe.sampling.facts import describe_facts
@@ -98,11 +99,7 @@ class ExampleProbe:
         else:
             demonstrations = self._prompts.demonstrations(seed) if chosen else {}
             answered = ask_after_examples(self._scorer, self._prompts.examples, chosen, demonstrations)
-        outcomes = dict(zip(possible, answered, strict=True))
-        return [
-            outcomes[place] if reason is None else unaskable(fact.key, fact.relation, reason)
-            for place, (fact, reason) in enumerate(zip(described, reasons, strict=True))
-        ]
+        return in_order(described, reasons, answered)
 
     def _reason_unaskable(self, item: ChoiceItem, sentence: ClozeItem | None) -> str | None:
         """Return why a fact cannot be asked of any model; None if it can."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from kgprobe.dates import first_day
 from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.tokens import encode, join
+from kgprobe.probes.asking import nameless, not_begun
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
 from kgprobe.probes.examples import PromptOptions
 from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for, draw_demonstrations
@@ -265,11 +265,7 @@ class PromptWriter:
             return sentence.reason or "its relation has no sentence for it"
         if sentence is None and has_ended(fact.end, self._as_of):
             return "it has ended, and examples have no tense"
-        if fact.start is not None and first_day(fact.start) > self._as_of:
-            return f"it begins in {fact.start}, after {self._as_of}"
-        if not fact.subject_label.strip():
-            return "its subject's label is white space"
-        return None if fact.object_label.strip() else "its object's label is white space"
+        return not_begun(fact, self._as_of) or nameless(fact)
 
     def demonstrations(self, seed: Sequence[int]) -> dict[str, list[Demonstration]]:
         """Return the formatted examples of each relation, in the order of use.

@@ -34,7 +34,7 @@ class NameInText(msgspec.Struct, frozen=True):
     words: int
 
 
-class GenerationEvidence(PromptEvidence, frozen=True, tag="generation"):
+class GenerationEvidence(PromptEvidence, frozen=True, eq=True, tag="generation"):
     """A model's continuation, and the names in it.
 
     Attributes:

@@ -11,13 +11,14 @@ from typing import Any
 
 from kgprobe.graph.client import Graph
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
+from kgprobe.probes.asking import in_order, read_answers
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.probes.distractors.evidence import NamedEntity
 from kgprobe.probes.examples.prompts import NO_EXAMPLE, Prompt, PromptWriter, sentence_prompt
 from kgprobe.probes.generation import GenerationOptions
 from kgprobe.probes.generation.evidence import GenerationEvidence, NameInText, counted_end
 from kgprobe.probes.known_names import KnownNames, related_names
-from kgprobe.probes.outcome import Outcome, Verdict, unaskable
+from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.progress import share_counter
 from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
@@ -52,14 +53,16 @@ def true_names(graph: Graph, facts: Sequence[AskedFact], as_of: int) -> list[Tru
 
     Cost: a walk from each subject.
     """
-    objects = {fact.key.fact: fact.object for fact in facts}
-    true: dict[str, TrueNames] = {fact: TrueNames([], []) for fact in objects}
-    for row in graph.read("sample/answers", rows=[fact.key._asdict() for fact in facts], as_of=as_of):
-        names = [name for name in (row["label"], *row["aliases"]) if name.strip()]
-        if row["id"] != objects[row["fact"]] and (row["current"] or row["former"]):
-            of_fact = true[row["fact"]]
-            (of_fact.further if row["current"] else of_fact.former).extend(names)
-    return [true[fact.key.fact] for fact in facts]
+    answers = read_answers(graph, [fact.key for fact in facts], as_of)
+    true = []
+    for fact in facts:
+        names = TrueNames([], [])
+        for row in answers[fact.key.fact]:
+            if row["id"] != fact.object and (row["current"] or row["former"]):
+                kind = names.further if row["current"] else names.former
+                kind.extend(name for name in (row["label"], *row["aliases"]) if name.strip())
+        true.append(names)
+    return true
 
 
 def find_names(text: str, fact: AskedFact, true: TrueNames, known: KnownNames) -> FoundNames:
@@ -150,16 +153,15 @@ class GenerationProbe:
         }
         answers = self._generator.answer(list(requests.values()), share_counter(len(requests), _WRITING))
         asked_facts = [described[place] for place in prompts]
-        true = true_names(self._graph, asked_facts, self._as_of) if asked_facts else []
-        outcomes = {
-            place: self._outcome(described[place], prompts[place], requests[place].prompt, answer, names)
-            for place, answer, names in zip(prompts, answers, true, strict=True)
-        }
+        true = true_names(self._graph, asked_facts, self._as_of)
+        outcomes = []
+        for place, answer, names in zip(prompts, answers, true, strict=True):
+            outcomes.append(self._outcome(described[place], prompts[place], requests[place].prompt, answer, names))
         share_counter(len(outcomes))(len(outcomes))
-        return [
-            outcomes[place] if place in outcomes else unaskable(fact.key, fact.relation, reason or NO_EXAMPLE)
-            for place, (fact, reason) in enumerate(zip(described, reasons, strict=True))
-        ]
+        for place, reason in enumerate(reasons):
+            if reason is None and place not in prompts:
+                reasons[place] = NO_EXAMPLE
+        return in_order(described, reasons, outcomes)
 
     def _reason_unaskable(self, fact: AskedFact, sentence: ClozeItem | None) -> str | None:
         reason = self._prompts.reason_unaskable(fact, sentence)

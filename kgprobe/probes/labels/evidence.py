@@ -48,7 +48,7 @@ class AnsweredNegative(AnsweredStatement, frozen=True):
     object: str
 
 
-class LabelEvidence(JudgementEvidence, frozen=True, tag="labels"):
+class LabelEvidence(JudgementEvidence, frozen=True, eq=True, tag="labels"):
     """A fact's statement and its negatives, answered.
 
     Attributes:

@@ -12,9 +12,10 @@ import numpy as np
 
 from kgprobe.errors import ArgumentError
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
+from kgprobe.probes.asking import in_order
 from kgprobe.probes.labels import STATEMENT, LabelOptions
 from kgprobe.probes.labels.evidence import AnsweredNegative, AnsweredStatement, LabelEvidence
-from kgprobe.probes.outcome import Outcome, Verdict, unaskable
+from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.items import StatementItem, StatementItems
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, RIGHT_MEANS, verdict_of
 from kgprobe.progress import share_counter
@@ -70,14 +71,8 @@ class LabelProbe:
         own = self._answers([item.text for item in asked_items], seeds, progress)
         negatives = chain.from_iterable(item.negatives for item in asked_items)
         others = self._answers([negative.text for negative in negatives], seeds, progress)
-        outcomes = []
-        for item in items:
-            if item.reason is None:
-                answers = [next(own), *islice(others, len(item.negatives))]
-                outcomes.append(self._outcome(item, answers))
-            else:
-                outcomes.append(unaskable(item.fact.key, item.fact.relation, item.reason))
-        return outcomes
+        outcomes = [self._outcome(item, [next(own), *islice(others, len(item.negatives))]) for item in asked_items]
+        return in_order([item.fact for item in items], [item.reason for item in items], outcomes)
 
     def _answers(
         self, texts: Sequence[str], seeds: Sequence[int], progress: Callable[[int], None]

@@ -7,7 +7,6 @@ objects it asks for all, and the fact's own object counts. A template or a model
 (:mod:`kgprobe.verbalize.question_writing`).
 """
 
-import zlib
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -20,11 +19,13 @@ import numpy as np
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
+from kgprobe.probes.asking import nameless, read_answers
 from kgprobe.probes.questions import DIFFICULTIES
 from kgprobe.probes.questions.evidence import RightAnswer, names_of
 from kgprobe.records import Relation
 from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.pool_draws import generator_of
 from kgprobe.sampling.question_negatives import Negative, Negatives
 from kgprobe.verbalize.answers import named_in, normalized
 from kgprobe.verbalize.articles import mention
@@ -178,10 +179,8 @@ class QuestionItems:
             KgprobeError: the writer cannot be asked at all, or its budget is spent.
         """
         described = describe_facts(self.graph, facts)
-        answers = self._answers(facts)
-        generators = {
-            key.fact: np.random.default_rng([*seed, QUESTIONS, zlib.crc32(key.fact.encode())]) for key in facts
-        }
+        answers = read_answers(self.graph, facts, self._as_of)
+        generators = {key.fact: generator_of(key, [*seed, QUESTIONS]) for key in facts}
         questions = [self._choose_kind(fact, answers[fact.key.fact], generators[fact.key.fact]) for fact in described]
         negated = [question for question in questions if self._is_negated(question, generators)]
         negatives = self._draw_negatives(negated, seed)
@@ -228,12 +227,6 @@ class QuestionItems:
         text = fill(template, self._subject(question.fact), positive.shown[0])
         return replace(positive, text=text, written=None, fell_back=())
 
-    def _answers(self, facts: Sequence[FactKey]) -> dict[str, list[Row]]:
-        answers: dict[str, list[Row]] = {key.fact: [] for key in facts}
-        for row in self.graph.read("sample/answers", rows=[key._asdict() for key in facts], as_of=self._as_of):
-            answers[row["fact"]].append(row)
-        return answers
-
     def _choose_kind(self, fact: AskedFact, answers: Sequence[Row], generator: np.random.Generator) -> FactQuestion:
         """Return a question of a random kind, still without text, or with the reason why the fact cannot be asked."""
         right: list[RightAnswer] = []
@@ -258,9 +251,7 @@ class QuestionItems:
             return "its relation is not asked: it is inactive, not selected, or has no yes/no question"
         if fact.object not in {answer.id for answer in right}:
             return f"it does not hold at {self._as_of}, and questions are asked in the present"
-        if not fact.subject_label.strip():
-            return "its subject's label is white space"
-        return None if fact.object_label.strip() else "its object's label is white space"
+        return nameless(fact)
 
     def _wh_texts(self, question: FactQuestion) -> list[str]:
         """Return the wh-questions that do not contain a right answer."""

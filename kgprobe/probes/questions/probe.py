@@ -8,8 +8,9 @@ from itertools import chain, islice
 from typing import Any
 
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
+from kgprobe.probes.asking import in_order
 from kgprobe.probes.known_names import KnownNames
-from kgprobe.probes.outcome import Outcome, unaskable
+from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.questions.evidence import FollowUp, QuestionEvidence
 from kgprobe.probes.questions.grading import (
     ErrorClass,
@@ -130,16 +131,12 @@ class QuestionProbe:
         answers = self._answers(askable, until=0.5)
         verified = verify(askable, answers, self._grader, self._answer_tokens, self._known)
         errors, followed = self._errors(askable, answers, verified)
-        outcomes = {}
+        outcomes = []
         for place, (question, answer, reading) in enumerate(zip(askable, answers, verified, strict=True)):
-            outcome = _outcome(question, answer, reading, errors.get(place), followed.get(place, ()))
-            outcomes[question.fact.key] = outcome
-        return [
-            outcomes[question.fact.key]
-            if question.reason is None
-            else unaskable(question.fact.key, question.fact.relation, question.reason)
-            for question in questions
-        ]
+            outcomes.append(_outcome(question, answer, reading, errors.get(place), followed.get(place, ())))
+        return in_order(
+            [question.fact for question in questions], [question.reason for question in questions], outcomes
+        )
 
     def _answers(self, questions: Sequence[FactQuestion], until: float = 1.0) -> list[Answer | Unanswered]:
         requests = [Request(prompt(question), self._tokens(question)) for question in questions]

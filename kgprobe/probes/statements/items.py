@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgprobe.dates import first_day
 from kgprobe.graph.client import Graph, Row
+from kgprobe.probes.asking import nameless, not_begun
 from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of
@@ -191,12 +191,9 @@ class StatementItems:
         """Return why a fact cannot be stated; None if it can."""
         if fact.relation not in self.relations:
             return "its relation is not asked: it is inactive, not selected, or has no statement"
-        if not fact.subject_label.strip():
-            return "its subject's label is white space"
-        if not fact.object_label.strip():
-            return "its object's label is white space"
-        if fact.start is not None and first_day(fact.start) > self._as_of:
-            return f"it begins in {fact.start}, after {self._as_of}"
+        reason = nameless(fact) or not_begun(fact, self._as_of)
+        if reason is not None:
+            return reason
         if not self._words.templates(fact.relation, self._has_ended(fact)):
             return f"it has ended, and the relation {fact.relation} has no statement in the past tense"
         return None

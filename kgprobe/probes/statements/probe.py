@@ -10,6 +10,7 @@ from typing import Any
 
 from kgprobe.errors import ArgumentError
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
+from kgprobe.probes.asking import in_order
 from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.probes.statements import StatementOptions
 from kgprobe.probes.statements.evidence import JudgedStatement, NegativeStatement, StatementEvidence
@@ -61,7 +62,8 @@ class StatementProbe:
             KgprobeError: the model cannot be asked at all.
         """
         items = self._items.of(facts, seed)
-        prompts = [self._prompt(text) for text in chain.from_iterable(map(_texts, items))]
+        asked_items = [item for item in items if item.reason is None]
+        prompts = [self._prompt(text) for text in chain.from_iterable(map(_texts, asked_items))]
         scored = iter(
             self._scorer.score(
                 prompts,
@@ -70,7 +72,8 @@ class StatementProbe:
                 progress=share_counter(len(prompts) * len(self._answers)),
             )
         )
-        return [self._outcome(item, list(islice(scored, len(_texts(item))))) for item in items]
+        outcomes = [self._outcome(item, list(islice(scored, len(_texts(item))))) for item in asked_items]
+        return in_order([item.fact for item in items], [item.reason for item in items], outcomes)
 
     @property
     def _beginning(self) -> str:
@@ -81,8 +84,6 @@ class StatementProbe:
 
     def _outcome(self, item: StatementItem, scored: Sequence[ScoredContinuations]) -> Outcome:
         key, relation = item.fact.key, item.fact.relation
-        if item.reason is not None:
-            return unaskable(key, relation, item.reason)
         if scored[0].reasons:
             return unaskable(key, relation, next(iter(scored[0].reasons.values())))
         negatives, left_out = [], []
@@ -117,7 +118,7 @@ def _judged_negative(negative: FalseStatement, answers: ScoredContinuations) -> 
 
 def _texts(item: StatementItem) -> list[str]:
     """Return the statements to judge: the fact's, then its negatives."""
-    return [] if item.reason is not None else [item.text, *(negative.text for negative in item.negatives)]
+    return [item.text, *(negative.text for negative in item.negatives)]
 
 
 def _parse_answers(answers: str) -> tuple[str, str, str]:
