@@ -5,8 +5,8 @@ Section 3 of the distractor paper; docs/methods/distractors.md. A strategy retri
 (:mod:`kgprobe.search.plausibility`), and Min@n (:mod:`.measure`) decides if the right object ranks first.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from kgprobe.probes.distractors.evidence import (
     NamedEntity,
     Rival,
     Sentence,
-    chance_at_n,
     min_at_n,
     plausibility_table,
 )
@@ -123,17 +122,19 @@ class DistractorComparison:
     def _outcomes(self, items: Sequence[ClozeItem], seed: Sequence[int]) -> list[Outcome]:
         retrieved = self._strategy.rivals([(item.fact, item.clozes) for item in items], self._count, seed)
         reasons = [_reason_without_rivals(lists) for lists in retrieved]
-        tasks: list[list[_Task]] = []
+        asked: list[tuple[AskedFact, list[_AskedSentence]]] = []
         candidates: list[Candidates] = []
         for item, lists, reason in zip(items, retrieved, reasons, strict=True):
-            pairs = zip(item.clozes, lists, strict=True)
-            tasks.append([_task(cloze, rivals) for cloze, rivals in pairs] if reason is None else [])
-            candidates += [_candidates(item.fact, task) for task in tasks[-1]]
+            if reason is None:
+                sentences = list(map(_AskedSentence.of, item.clozes, lists))
+                candidates += [sentence.candidates(item.fact) for sentence in sentences]
+                asked.append((item.fact, sentences))
         scored = iter(log_plausibilities(self._scorer, candidates, ends_batch=True))
         outcomes = []
-        for item, item_tasks in zip(items, tasks, strict=True):
-            if item_tasks:
-                outcomes.append(_outcome(item.fact, list(map(_compared, item_tasks, scored))))
+        for fact, sentences in asked:
+            faults = [sentence.compare(next(scored)) for sentence in sentences]
+            fault = next(filter(None, faults), None)
+            outcomes.append(_outcome(fact, sentences) if fault is None else unaskable(fact.key, fact.relation, fault))
         return in_order([item.fact for item in items], reasons, outcomes)
 
 
@@ -148,35 +149,76 @@ def comparison_of(graph: Graph, scorer: TextScorer, options: DistractorOptions, 
     return DistractorComparison(scorer, strategy, options.distractors)
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """A cloze sentence to score, with its distractors.
+@dataclass(slots=True)
+class _AskedSentence:
+    """A cloze sentence with the distractors that can be asked.
 
     Attributes:
-        known: log Pl of each rival, if the strategy has computed it.
+        retrieved: what the strategy found.
+        rivals: the distractors with a name that the model can score.
+        left_out: the others.
+        values: log Pl of the object, then of each rival; empty until they are compared.
     """
 
     cloze: Cloze
+    retrieved: Rivals
     rivals: Sequence[Distractor]
-    known: Sequence[float] | None
-    certified: int | None
-    note: str | None
-    pool: int | None = None
     left_out: tuple[LeftOut, ...] = ()
+    values: Floats = field(default_factory=lambda: np.empty(0))
 
+    @classmethod
+    def of(cls, cloze: Cloze, retrieved: Rivals) -> "_AskedSentence":
+        """Return a sentence with its rivals, leaving out rivals without a name."""
+        sentence = cls(cloze, retrieved, retrieved.distractors)
+        sentence.leave_out({place: NAMELESS for place, rival in enumerate(sentence.rivals) if not _has_name(rival)})
+        return sentence
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """A cloze sentence with the model's plausibilities.
+    @property
+    def certified(self) -> int | None:
+        """Number of leading rivals that are proved to be the most plausible; None without proofs."""
+        # The proof for the first rivals does not cover the rivals that move up.
+        return self.retrieved.certified and 0 if self.left_out else self.retrieved.certified
 
-    Attributes:
-        values: log Pl of the object, then of each rival.
-        reason: why the sentence cannot be asked; None if it can.
-    """
+    @property
+    def known(self) -> Sequence[float] | None:
+        """The log Pl of each rival, if the strategy has computed it."""
+        return None if self.left_out else self.retrieved.log_plausibilities
 
-    task: _Task
-    values: Floats
-    reason: str | None = None
+    def leave_out(self, reasons: Mapping[int, str]) -> None:
+        """Leave out rivals, with a reason for each position."""
+        self.left_out += tuple(LeftOut(self.rivals[place].id, reason) for place, reason in reasons.items())
+        self.rivals = [rival for place, rival in enumerate(self.rivals) if place not in reasons]
+
+    def candidates(self, fact: AskedFact) -> Candidates:
+        """Return the entities to score: the object, and the rivals unless their plausibilities are known."""
+        names = [(fact.object_label, *fact.object_aliases)]
+        if self.known is None:
+            names += [(rival.label, *rival.aliases) for rival in self.rivals]
+        return Candidates(self.cloze, names)
+
+    def compare(self, scored: ScoredContinuations) -> str | None:
+        """Take the plausibilities, leaving out rivals that the model cannot score; return why it cannot be asked."""
+        if 0 in scored.reasons:
+            return scored.reasons[0]
+        self.values = scored.values if self.known is None else np.append(scored.values, self.known)
+        if scored.reasons:
+            self.values = np.delete(self.values, list(scored.reasons))
+            self.leave_out({place - 1: reason for place, reason in scored.reasons.items()})
+        if not self.rivals:
+            return f"the model cannot score any of its distractors: {next(iter(scored.reasons.values()))}"
+        return None
+
+    def stored(self, places: Mapping[str, int]) -> Sentence:
+        """Return the sentence as evidence, with its rivals' places."""
+        return Sentence(
+            prompt=self.cloze.prompt,
+            rivals=tuple(places[rival.id] for rival in self.rivals),
+            log_plausibilities=self.values,
+            certified=self.certified,
+            note=self.retrieved.reason,
+            left_out=self.left_out,
+            pool=self.retrieved.pool,
+        )
 
 
 def _without_end(scorer: TextScorer) -> str | None:
@@ -212,83 +254,27 @@ def _has_name(rival: Distractor) -> bool:
     return any(name.strip() for name in (rival.label, *rival.aliases))
 
 
-def _task(cloze: Cloze, rivals: Rivals) -> _Task:
-    """Return a sentence with its rivals, leaving out rivals without a name."""
-    named_rivals = [rival for rival in rivals.distractors if _has_name(rival)]
-    if len(named_rivals) == len(rivals.distractors):
-        return _Task(cloze, named_rivals, rivals.log_plausibilities, rivals.certified, rivals.reason, rivals.pool)
-    left_out = tuple(LeftOut(rival.id, NAMELESS) for rival in rivals.distractors if not _has_name(rival))
-    # The proof for the first rivals does not cover the rivals that move up.
-    return _Task(cloze, named_rivals, None, rivals.certified and 0, rivals.reason, rivals.pool, left_out)
-
-
-def _candidates(fact: AskedFact, task: _Task) -> Candidates:
-    """Return the entities to score: the object, and the rivals unless their plausibilities are known."""
-    names = [(fact.object_label, *fact.object_aliases)]
-    if task.known is None:
-        names += [(rival.label, *rival.aliases) for rival in task.rivals]
-    return Candidates(task.cloze, names)
-
-
-def _compared(task: _Task, scored: ScoredContinuations) -> _Compared:
-    """Return a sentence with its plausibilities, leaving out rivals that the model cannot score."""
-    if 0 in scored.reasons:
-        return _Compared(task, scored.values, scored.reasons[0])
-    values = scored.values if task.known is None else np.append(scored.values, task.known)
-    if not scored.reasons:
-        return _Compared(task, values)
-    left_out = tuple(LeftOut(task.rivals[place - 1].id, reason) for place, reason in scored.reasons.items())
-    kept = [place for place in range(1, len(values)) if place not in scored.reasons]
-    rivals = [task.rivals[place - 1] for place in kept]
-    part = _Task(task.cloze, rivals, None, task.certified and 0, task.note, task.pool, (*task.left_out, *left_out))
-    if not kept:
-        first = next(iter(scored.reasons.values()))
-        return _Compared(part, values, f"the model cannot score any of its distractors: {first}")
-    return _Compared(part, values[[0, *kept]])
-
-
-def _outcome(fact: AskedFact, compared: Sequence[_Compared]) -> Outcome:
+def _outcome(fact: AskedFact, compared: Sequence[_AskedSentence]) -> Outcome:
     """Return the outcome of a fact: right if the object wins in more than half of the sentences."""
-    for sentence in compared:
-        if sentence.reason is not None:
-            return unaskable(fact.key, fact.relation, sentence.reason)
     values = [sentence.values for sentence in compared]
     wins = min_at_n(*plausibility_table(values, max(map(len, values)) - 1))[:, -1]
     right = bool(wins.mean() > 0.5)
     # Show the first sentence that agrees with the verdict.
     shown = int(np.argmax(wins == right))
-    rivals: dict[str, Distractor] = {}
-    for sentence in compared:
-        rivals |= {rival.id: rival for rival in sentence.task.rivals}
+    rivals = {rival.id: rival for sentence in compared for rival in sentence.rivals}
     places = {identifier: place for place, identifier in enumerate(rivals)}
+    sentences = tuple(sentence.stored(places) for sentence in compared)
+    # A guess beats all distractors of a sentence.
+    chances = [float(sentence.chance_at_n(len(sentence.rivals))[-1]) for sentence in sentences]
     evidence = DistractorEvidence(
         subject=fact.subject_label,
         object=NamedEntity(fact.object, fact.object_label),
         rivals=tuple(
             Rival(rival.id, rival.label, rival.reason, rival.former, rival.unlike) for rival in rivals.values()
         ),
-        sentences=tuple(_sentence(sentence, places) for sentence in compared),
+        sentences=sentences,
         shown=shown,
-        chance=more_than_half(list(map(_chance, compared))),
+        chance=more_than_half(chances),
     )
     verdict = Verdict.RIGHT if right else Verdict.WRONG
-    return Outcome(fact.key, verdict, fact.relation, compared[shown].task.cloze.prompt, evidence=evidence)
-
-
-def _sentence(compared: _Compared, places: dict[str, int]) -> Sentence:
-    task = compared.task
-    return Sentence(
-        prompt=task.cloze.prompt,
-        rivals=tuple(places[rival.id] for rival in task.rivals),
-        log_plausibilities=compared.values,
-        certified=task.certified,
-        note=task.note,
-        left_out=task.left_out,
-        pool=task.pool,
-    )
-
-
-def _chance(compared: _Compared) -> float:
-    """Return the probability that a guess beats all distractors of a sentence."""
-    rivals = len(compared.task.rivals)
-    return float(chance_at_n(rivals, compared.task.pool, rivals)[-1])
+    return Outcome(fact.key, verdict, fact.relation, compared[shown].cloze.prompt, evidence=evidence)

@@ -73,13 +73,7 @@ def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
         outcomes: outcomes of the probe; a fact that was asked several times has several rows.
         count: maximum n.
     """
-    facts: list[str] = []
-    mins: list[Floats] = []
-    avgs: list[Floats] = []
-    chances: list[Floats] = []
-    present: list[int] = []
-    former: list[int] = []
-    unlike: list[int] = []
+    rows: list[tuple[Any, ...]] = []
     certified = total = 0
     proves = False
     unaskable: Counter[str] = Counter()
@@ -88,19 +82,16 @@ def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
         if not isinstance(evidence, DistractorEvidence):
             unaskable[str(outcome.reason)] += 1
             continue
-        facts.append(outcome.fact.fact)
-        mins.append(evidence.min_at_n(count).mean(axis=0))
-        avgs.append(evidence.avg_at_n(count).mean(axis=0))
-        chances.append(evidence.chance_at_n(count))
-        present.append(min(evidence.present, count))
-        former.append(evidence.former)
-        unlike.append(evidence.unlike(count))
+        means = evidence.min_at_n(count).mean(axis=0), evidence.avg_at_n(count).mean(axis=0)
+        numbers = min(evidence.present, count), evidence.former, evidence.unlike(count)
+        rows.append((outcome.fact.fact, *means, evidence.chance_at_n(count), *numbers))
         for sentence in evidence.sentences:
             if sentence.certified is not None:
                 proves = True
                 rivals = min(len(sentence.rivals), count)
                 certified += min(sentence.certified, rivals)
                 total += rivals
+    facts, mins, avgs, chances, present, former, unlike = zip(*rows, strict=True) if rows else [()] * 7
     return Measured(
         facts=tuple(facts),
         min_at_n=np.array(mins).reshape(-1, count),

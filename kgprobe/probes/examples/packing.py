@@ -44,10 +44,7 @@ class SeparateTokens:
 
     def ids(self, pairs: Iterable[Pair]) -> tuple[int, ...]:
         """Return the ids of successive pairs, after the leading special tokens."""
-        ids = self._scorer.leading
-        for number, (subject, object_) in enumerate(pairs):
-            ids = (*ids, *(self._of(self._layout.between) if number else ()), *self._pair(subject, object_))
-        return ids
+        return self.after(self._scorer.leading, pairs)
 
     def prompt(self, before: tuple[int, ...], subject: str, choice: str) -> TokenizedPrompt:
         """Return the prompt of a subject after the ids ``before``, with one choice; or why it cannot be scored."""
@@ -83,11 +80,7 @@ class SeparateTokens:
 
 def text_fits(layout: Layout, room: Room) -> Fits:
     """Return a test that is True for pairs whose running text fits into the model's context."""
-
-    def fits(before: Sequence[Pair], behind: Sequence[Pair]) -> bool:
-        return room.has_for(layout.pairs(before), layout.pairs(behind))
-
-    return fits
+    return lambda before, behind: room.has_for(layout.pairs(before), layout.pairs(behind))
 
 
 @dataclass(frozen=True, slots=True)

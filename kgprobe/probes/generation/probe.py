@@ -38,16 +38,6 @@ class TrueNames:
     former: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundNames:
-    """Names in a text, in the order of the text; see the evidence."""
-
-    named: tuple[NameInText, ...]
-    former: tuple[NameInText, ...]
-    further: tuple[NameInText, ...]
-    other: NameInText | None
-
-
 def true_names(graph: Graph, facts: Sequence[AskedFact], as_of: int) -> list[TrueNames]:
     """Return the names of each fact's further and former objects at ``as_of`` (``yyyymmdd``).
 
@@ -65,8 +55,8 @@ def true_names(graph: Graph, facts: Sequence[AskedFact], as_of: int) -> list[Tru
     return true
 
 
-def find_names(text: str, fact: AskedFact, true: TrueNames, known: KnownNames) -> FoundNames:
-    """Find the names of a fact's objects, and of other objects of the relation, in a text.
+def find_names(text: str, fact: AskedFact, true: TrueNames, known: KnownNames) -> dict[str, Any]:
+    """Find the names of a fact's objects, and of other objects of the relation, in a text; by field of the evidence.
 
     Cost: about 12 look-ups per word; the names of the relation's objects are read once.
     """
@@ -74,13 +64,12 @@ def find_names(text: str, fact: AskedFact, true: TrueNames, known: KnownNames) -
     is_name = related_names(fact, (*own, *true.further, *true.former), known)
     right = {normalized(name) for name in (fact.subject_label, *fact.subject_aliases, *own, *true.further)}
     others = (mention for mention in all_mentions(text, is_name) if normalized(mention.name) not in right)
-    first = next(others, None)
-    return FoundNames(
-        named=_placed(text, own, is_name),
-        former=_placed(text, true.former, is_name),
-        further=_placed(text, true.further, is_name),
-        other=None if first is None else _name_in_text(first),
-    )
+    return {
+        "named": _placed(text, own, is_name),
+        "former": _placed(text, true.former, is_name),
+        "beside": _placed(text, true.further, is_name),
+        "other": next(map(_name_in_text, others), None),
+    }
 
 
 def _placed(text: str, names: Sequence[str], is_name: Callable[[str], bool]) -> tuple[NameInText, ...]:
@@ -206,14 +195,11 @@ class GenerationProbe:
             examples=prompt.examples,
             text=written,
             counted=counted,
-            named=names.named,
-            former=names.former,
-            beside=names.further,
-            other=names.other,
+            **names,
         )
         if isinstance(answer, Unanswered):
             return Outcome(fact.key, Verdict.UNANSWERED, fact.relation, text, answer.reason, evidence)
-        if names.named:
+        if evidence.named:
             verdict = Verdict.RIGHT
         elif answer.refused:
             verdict = Verdict.REFUSED
