@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from benchmarks.coverage import CONFIDENCE, FACTS, GRAPHS, HUBS, PREDICTORS, RATES, MadeUpGraph, make_graph
 from benchmarks.report import Report, Row, show, versions_of
-from kgprobe.analysis.graph_rates import ENOUGH
 from kgprobe.beliefs.choosing import chances_of, draw_by
 from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
 from kgprobe.cli.options import json_option, seed_option
+from kgprobe.results.graph_rates import ENOUGH
 
 Floats = NDArray[np.float64]
 

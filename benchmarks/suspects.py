@@ -92,7 +92,7 @@ def measure(graph: Graph, facts: Sequence[dict[str, Any]], share: float, random:
             graph.query(_BELIEVE, rows=rows[start : start + _ROWS])
     suspects = graph.query("explore/suspects", limit=len(facts), candidates=len(facts)).to_frame()
     is_planted = suspects["fact"].isin(planted).to_numpy()
-    by_difference = (suspects["theta"] - suspects["theta_around"]).to_numpy(np.float64)
+    by_difference = (suspects["known_around"] - suspects["known"]).to_numpy(np.float64)
     return Quality(
         float(is_planted.mean()),
         float(is_planted.sum() / PLANTED),

@@ -1,12 +1,12 @@
-// Facts that a model probably does not know and that a run has not asked, highest E[theta] first, around the entities whose answers
-// are most evidence for hard facts. explore/expected explains how E[theta] follows from answers about other facts. Runs of other
+// Facts that a model probably does not know and that a run has not asked, least probably known first, around the entities whose answers are
+// most evidence for hard facts. explore/expected explains how that probability follows from answers about other facts. Runs of other
 // learners than `hierarchical` have none.
 // For Neo4j Browser: :params {run: null, entities: 50, limit: 25}
 // Unless given: {run: null, entities: 50, limit: 25}
 // Names: {run: 'Run'}
 // Scans the effects of all runs, and reads the facts of $entities entities with 1,000 facts or fewer. $run: id of a run, null for
 // the latest, $entities, $limit
-//   -> run, relation, subject, object, theta, fact, path
+//   -> run, relation, subject, object, known, fact, path
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun
@@ -52,11 +52,11 @@ WITH begun, f, s, o,
 WITH begun, f, s, o,
      reduce(sum = 0.0, i IN range(-20, 20) | sum + exp(-i * i / 32.0) / (1.0 + exp(-(x + sqrt(variance) * i / 4.0))))
      / reduce(sum = 0.0, i IN range(-20, 20) | sum + exp(-i * i / 32.0)) AS expected
-WITH begun, f, s, o, expected AS theta
-ORDER BY theta DESC, f.id
+WITH begun, f, s, o, 1 - expected AS known
+ORDER BY known, f.id
 LIMIT toInteger($limit)
 OPTIONAL MATCH (r:Relation {id: f.relation})
 OPTIONAL MATCH path = (s)-[:FACT {id: f.id}]->(o)
-RETURN begun.id AS run, coalesce(r.label, f.relation) AS relation, s.label AS subject, o.label AS object, theta,
+RETURN begun.id AS run, coalesce(r.label, f.relation) AS relation, s.label AS subject, o.label AS object, known,
        f.id AS fact, path
-ORDER BY theta DESC, fact
+ORDER BY known, fact

@@ -5,7 +5,7 @@
 // Names: {entity: 'Entity'}
 // Reads all relationships LEARNED or FORGOT, or those of an entity. $entity: id of one of the two ends, or name on Neo4j, null for
 // all, $limit
-//   -> change, relation, subject, object, theta, right, wrong, fact, path
+//   -> change, relation, subject, object, known, right, wrong, fact, path
 OPTIONAL MATCH (same:Entity {id: $entity})
 CALL (same) {
   WITH same
@@ -35,5 +35,5 @@ ORDER BY change, abs(painted.theta - 0.5) DESC, painted.fact
 LIMIT toInteger($limit)
 MATCH path = (s:Entity)-[painted]->(o:Entity)
 RETURN change, painted.relation AS relation, s.label AS subject, o.label AS object,
-       painted.theta AS theta, painted.right AS right, painted.wrong AS wrong, painted.fact AS fact, path
-ORDER BY change, abs(theta - 0.5) DESC, fact
+       1 - painted.theta AS known, painted.right AS right, painted.wrong AS wrong, painted.fact AS fact, path
+ORDER BY change, abs(known - 0.5) DESC, fact

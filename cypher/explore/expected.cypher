@@ -1,13 +1,12 @@
-// Expected theta of the facts of an entity, asked or not, those that the model most probably fails on first. For an asked fact,
-// theta is the run's belief. For other facts, it is E[theta] from the answers about other facts, by the effects of relation,
-// subject, object and popularity that the learner `hierarchical` stores: x is normal with the sums of their means and variances, and
-// E[theta] is the mean of the logistic function of x, by the trapezoidal rule. Runs of other learners have no expectation of unasked
-// facts.
+// Expected probability of knowing the facts of an entity, asked or not, least probably known first. For an asked fact, it is 1 - theta
+// of the run's belief. For other facts, it is 1 - E[theta] from the answers about other facts, by the effects of relation, subject,
+// object and popularity that the learner `hierarchical` stores: x is normal with the sums of their means and variances, and E[theta]
+// is the mean of the logistic function of x, by the trapezoidal rule. Runs of other learners have no expectation of unasked facts.
 // For Neo4j Browser: :params {entity: 'France', run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Names: {entity: 'Entity', run: 'Run'}
 // Reads all facts of the entity. $entity: id, or name on Neo4j, $run: id of a run, null for the latest, $limit
-//   -> run, relation, subject, object, theta, asked: true or false, fact, path
+//   -> run, relation, subject, object, known, asked: true or false, fact, path
 OPTIONAL MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun
@@ -57,11 +56,11 @@ WITH begun, f, s, o, belief,
 WITH begun, f, s, o, belief,
      reduce(sum = 0.0, i IN range(-20, 20) | sum + exp(-i * i / 32.0) / (1.0 + exp(-(x + sqrt(variance) * i / 4.0))))
      / reduce(sum = 0.0, i IN range(-20, 20) | sum + exp(-i * i / 32.0)) AS expected
-WITH begun, f, s, o, coalesce(belief.theta, expected) AS theta, coalesce(belief.right + belief.wrong > 0, false) AS asked
-ORDER BY coalesce(theta, -1.0) DESC, f.id
+WITH begun, f, s, o, 1 - coalesce(belief.theta, expected) AS known, coalesce(belief.right + belief.wrong > 0, false) AS asked
+ORDER BY coalesce(known, 2.0), f.id
 LIMIT toInteger($limit)
 OPTIONAL MATCH (r:Relation {id: f.relation})
 OPTIONAL MATCH path = (s)-[:FACT {id: f.id}]->(o)
-RETURN begun.id AS run, coalesce(r.label, f.relation) AS relation, s.label AS subject, o.label AS object, theta, asked,
+RETURN begun.id AS run, coalesce(r.label, f.relation) AS relation, s.label AS subject, o.label AS object, known, asked,
        f.id AS fact, path
-ORDER BY coalesce(theta, -1.0) DESC, fact
+ORDER BY coalesce(known, 2.0), fact

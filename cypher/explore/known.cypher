@@ -1,10 +1,10 @@
 // Facts that a model knows according to a run, with more right answers than wrong ones. Surely known facts first, and of these those
-// with the lowest upper bound of theta, the probability that the model fails, as in findings.
+// with the highest lower bound of the probability of knowing them, as in findings.
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Names: {run: 'Run'}
 // Reads the run's beliefs. $run: id of a run, null for the latest, $limit
-//   -> run, relation, subject, object, theta, low, high, believed, right, wrong, question, fact, path
+//   -> run, relation, subject, object, known, known_low, known_high, believed, right, wrong, question, fact, path
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun.id AS run, begun.started AS started
@@ -22,6 +22,6 @@ USING INDEX SEEK o:Entity(id)
 OPTIONAL MATCH (r:Relation {id: belief.relation})
 OPTIONAL MATCH path = (s)-[:FACT {id: belief.fact}]->(o)
 RETURN run, coalesce(r.label, belief.relation_label) AS relation, s.label AS subject, o.label AS object,
-       belief.theta AS theta, belief.low AS low, belief.high AS high, belief.believed AS believed,
+       1 - belief.theta AS known, 1 - belief.high AS known_low, 1 - belief.low AS known_high, belief.believed AS believed,
        belief.right AS right, belief.wrong AS wrong, belief.question AS question, belief.fact AS fact, path
-ORDER BY believed <> 'surely known', high, fact
+ORDER BY believed <> 'surely known', known_low DESC, fact

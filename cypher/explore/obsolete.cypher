@@ -6,7 +6,7 @@
 // Names: {entity: 'Entity'}
 // Reads all relationships UNSURE, UNKNOWN or FORGOT, or those of an entity, and the facts of subjects with 1,000 facts or fewer.
 // $entity: id of the subject, or name on Neo4j, null for all, $limit
-//   -> relation, subject, object, former, until: yyyymmdd, null for an unknown time, theta, right, wrong, fact, path
+//   -> relation, subject, object, former, until: yyyymmdd, null for an unknown time, known, right, wrong, fact, path
 OPTIONAL MATCH (same:Entity {id: $entity})
 CALL (same) {
   WITH same
@@ -43,6 +43,6 @@ ORDER BY painted.theta DESC, painted.fact, ended.until DESC, ended.id
 LIMIT toInteger($limit)
 MATCH path = (o)<-[:UNSURE|UNKNOWN|FORGOT {fact: painted.fact}]-(s)-[:FACT {id: ended.id}]->(former)
 RETURN painted.relation AS relation, s.label AS subject, o.label AS object, former.label AS former,
-       CASE WHEN ended.until = -10000000000000000 THEN null ELSE ended.until END AS until, painted.theta AS theta,
+       CASE WHEN ended.until = -10000000000000000 THEN null ELSE ended.until END AS until, 1 - painted.theta AS known,
        painted.right AS right, painted.wrong AS wrong, painted.fact AS fact, path
-ORDER BY theta DESC, fact, coalesce(until, -10000000000000000) DESC, former
+ORDER BY known, fact, coalesce(until, -10000000000000000) DESC, former

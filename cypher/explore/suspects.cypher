@@ -1,14 +1,14 @@
 // Facts that are perhaps wrong in the graph, not in the models: surely unknown to several models and surely known to none, of known
 // relations and among known facts. The mean theta of all asked facts of the relation is below one half, and so is the mean theta of
 // the asked facts with the same subject or object, by the runs that do not know the fact. The least probable common failures come
-// first: theta_around to the power of the number of models.
+// first: 1 - known_around to the power of the number of models.
 // For Neo4j Browser: :params {runs: null, models: 2, around: 3, candidates: 1000, limit: 25}
 // Unless given: {runs: null, models: 2, around: 3, candidates: 1000, limit: 25}
 // Names: {runs: 'Run'}
 // Reads the beliefs of the runs once, then the surely unknown ones, and the facts around $candidates facts, unknown to most models
 // and most surely, at entities with 1,000 facts or fewer. Holds a row for each surely unknown fact. $runs: ids of runs, null for
 // all, $models: minimum number of models that do not know it, $around: minimum number of asked facts around it, $candidates, $limit
-//   -> relation, subject, object, models: that do not know it, theta, around: number of asked facts, theta_around, question, fact,
+//   -> relation, subject, object, models: that do not know it, known, around: number of asked facts, known_around, question, fact,
 //      path
 MATCH (run:Run)
 WHERE $runs IS NULL OR run.id IN $runs
@@ -64,6 +64,6 @@ ORDER BY models * log(theta_around), fact
 LIMIT toInteger($limit)
 OPTIONAL MATCH (r:Relation {id: relation})
 OPTIONAL MATCH path = (s)-[:FACT {id: fact}]->(o)
-RETURN coalesce(r.label, relation_label) AS relation, s.label AS subject, o.label AS object, models, theta, around,
-       theta_around, question, fact, path
-ORDER BY models * log(theta_around), fact
+RETURN coalesce(r.label, relation_label) AS relation, s.label AS subject, o.label AS object, models, 1 - theta AS known, around,
+       1 - theta_around AS known_around, question, fact, path
+ORDER BY models * log(1 - known_around), fact

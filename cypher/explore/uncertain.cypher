@@ -1,10 +1,10 @@
-// Facts of which a run is least sure, asked or reached by propagation: the widest interval of theta first, with equal width E[theta]
-// nearest one half. Without facts that could not be asked.
+// Facts of which a run is least sure, asked or reached by propagation: the widest interval first, with equal width the probability
+// of knowing it nearest one half. Without facts that could not be asked.
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Names: {run: 'Run'}
 // Reads the run's beliefs. $run: id of a run, null for the latest, $limit
-//   -> run, relation, subject, object, theta, low, high, right, wrong, question, fact, path
+//   -> run, relation, subject, object, known, known_low, known_high, right, wrong, question, fact, path
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun.id AS run, begun.started AS started
@@ -22,6 +22,6 @@ USING INDEX SEEK o:Entity(id)
 OPTIONAL MATCH (r:Relation {id: belief.relation})
 OPTIONAL MATCH path = (s)-[:FACT {id: belief.fact}]->(o)
 RETURN run, coalesce(r.label, belief.relation_label) AS relation, s.label AS subject, o.label AS object,
-       belief.theta AS theta, belief.low AS low, belief.high AS high, belief.right AS right, belief.wrong AS wrong,
-       belief.question AS question, belief.fact AS fact, path
-ORDER BY high - low DESC, abs(theta - 0.5), fact
+       1 - belief.theta AS known, 1 - belief.high AS known_low, 1 - belief.low AS known_high,
+       belief.right AS right, belief.wrong AS wrong, belief.question AS question, belief.fact AS fact, path
+ORDER BY known_high - known_low DESC, abs(known - 0.5), fact

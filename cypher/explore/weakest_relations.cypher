@@ -3,7 +3,7 @@
 // For Neo4j Browser: :params {relations: 3, facts: 10, asked: 5}
 // Unless given: {relations: 3, facts: 10, asked: 5}
 // Scans painted relationships. $relations: number, $facts: number for each, $asked: minimum number of asked facts of a relation
-//   -> relation, asked, known, subject, object, theta, right, wrong, fact, path
+//   -> relation, asked, known, subject, object, fact_known, right, wrong, fact, path
 MATCH ()-[painted:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT]->()
 WITH painted.relation AS relation, count(*) AS asked, sum(CASE WHEN painted.right > painted.wrong THEN 1 ELSE 0 END) AS right,
      collect(painted) AS of_relation
@@ -19,6 +19,6 @@ ORDER BY painted.theta DESC, painted.fact
 WITH relation, asked, known, collect(painted) AS failing
 UNWIND failing[0..toInteger($facts)] AS painted
 MATCH path = (s:Entity)-[painted]->(o:Entity)
-RETURN relation, asked, known, s.label AS subject, o.label AS object, painted.theta AS theta, painted.right AS right,
+RETURN relation, asked, known, s.label AS subject, o.label AS object, 1 - painted.theta AS fact_known, painted.right AS right,
        painted.wrong AS wrong, painted.fact AS fact, path
-ORDER BY known, relation, theta DESC, fact
+ORDER BY known, relation, fact_known, fact

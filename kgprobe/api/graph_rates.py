@@ -4,7 +4,6 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
-from kgprobe.analysis.graph_rates import estimate_run
 from kgprobe.api.rounds import open_run, resume_rounds
 from kgprobe.arguments import several, whole_number
 from kgprobe.beliefs.register import SAMPLING_RULES
@@ -12,8 +11,9 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models
-from kgprobe.results.graph_rates import EstimatedRates
+from kgprobe.results.graph_rates import GraphRates, estimate_run
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
+from kgprobe.running.runs import get_run
 
 # Growth of the number of rounds between two checks of the precision: each check could stop by chance.
 _GROWTH = 1.5
@@ -31,7 +31,7 @@ def estimate_rates(
     model: Model | None = None,
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
-) -> EstimatedRates:
+) -> GraphRates:
     """Estimate the share of the whole graph that a model knows from the answers of a run, with 95% intervals.
 
     >>> run = kgprobe.run_rounds(
@@ -74,13 +74,15 @@ def estimate_rates(
     if precision is None:
         return estimate
     stopped, reason = Stop.SURE_ENOUGH, None
-    while estimate.width > 2 * precision:
-        done = estimate.rates.run["round"]
+    while estimate.overall.width > 2 * precision:
+        done = estimate.run["round"]
         if done >= most:
             stopped = Stop.DONE
-            reason = f"The interval is ±{estimate.width / 2:.3f} after all {done:,} rounds; --rounds allows more."
+            reason = (
+                f"The interval is ±{estimate.overall.width / 2:.3f} after all {done:,} rounds; --rounds allows more."
+            )
             break
-        total = int(min(most, _next_rounds(done, estimate.width / (2 * precision))))
+        total = int(min(most, _next_rounds(done, estimate.overall.width / (2 * precision))))
         report = resume_rounds(graph, run, model, rounds=total, models=models, callbacks=callbacks).report
         estimate = _estimate(graph, run, others, years, groups=False)
         if report.stopped is not Stop.DONE:
@@ -105,10 +107,10 @@ def _next_rounds(done: int, times_too_wide: float) -> int:
 
 def _estimate(
     graph: Graph, run: str, predictors: Sequence[str], year_relation: str | None, *, groups: bool
-) -> EstimatedRates:
+) -> GraphRates:
     rates = estimate_run(graph, run, predictors=predictors, year_relation=year_relation, groups=groups)
-    if rates.overall is None:
-        sampling = rates.run["sampling"]
+    if rates is None:
+        sampling = get_run(graph, run)["sampling"]
         why = (
             "it has too few answers yet"
             if SAMPLING_RULES[sampling].inclusion_known
@@ -118,4 +120,4 @@ def _estimate(
             f"Run {run!r} gives no estimate for the whole graph: {why}. Start one that does with"
             " `kgprobe rounds run PROBE --aim estimate`."
         )
-    return EstimatedRates(rates=rates, overall=rates.overall)
+    return rates

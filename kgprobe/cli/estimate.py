@@ -23,7 +23,7 @@ from kgprobe.cli.watching import report_end, running
 from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
-    from kgprobe.results.graph_rates import EstimatedRates
+    from kgprobe.results.graph_rates import GraphRates
     from kgprobe.running.callbacks import Callbacks
 
 
@@ -105,12 +105,12 @@ def _estimating() -> Iterator["Callbacks"]:
         yield NO_CALLBACKS
 
 
-def _forecast(estimated: "EstimatedRates", precision: float) -> None:
+def _forecast(estimated: "GraphRates", precision: float) -> None:
     """Print on stderr the expected number of questions for a precision, in this run and in a new one."""
     more, fresh = estimated.questions_for(precision)
     if not more:
         return
-    run = estimated.rates.run
+    run = estimated.run
     click.echo(f"±{precision:g} probably takes about {more:,} more questions of this run.", err=True)
     if fresh < more and run["sampling"] != "uniform":
         click.echo(
@@ -120,13 +120,13 @@ def _forecast(estimated: "EstimatedRates", precision: float) -> None:
         )
 
 
-def _report_end(estimated: "EstimatedRates", precision: float | None) -> None:
+def _report_end(estimated: "GraphRates", precision: float | None) -> None:
     """Print on stderr why asking ended, and how to continue."""
     from kgprobe.running.callbacks import Stop
 
     if estimated.stopped is None:
         return
-    where = f"round {estimated.rates.run['round']}"
+    where = f"round {estimated.run['round']}"
     if estimated.stopped is Stop.DONE:
         click.echo(str(estimated.reason), err=True)
     else:
@@ -134,5 +134,5 @@ def _report_end(estimated: "EstimatedRates", precision: float | None) -> None:
             estimated.stopped,
             estimated.reason,
             where,
-            f"Go on with: kgprobe estimate {estimated.rates.run['id']} --precision {precision}",
+            f"Go on with: kgprobe estimate {estimated.run['id']} --precision {precision}",
         )

@@ -146,25 +146,16 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
     from kgprobe.probes.outcome import Verdict
 
     report_missing(result.missing)
-    unaskable, unanswered = (result.reasons(verdict) for verdict in (Verdict.UNASKABLE, Verdict.UNANSWERED))
     with waiting("Preparing results"):
+        # The first reader of the answers: they are exported in the same pass.
         files = result.export() if result.complete else []
+        unaskable, unanswered = (result.reasons(verdict) for verdict in (Verdict.UNASKABLE, Verdict.UNANSWERED))
         has_answers = result.progress.done > sum(unaskable.values()) + sum(unanswered.values())
         finding = result.finding() if has_answers else None
         page = result.page(finding) if finding else None
     if as_json:
         content = {
-            "model": result.model,
-            "probe": result.kind.name,
-            "reversed": result.reversed,
-            "facts": result.progress.facts,
-            "done": result.progress.done,
-            "stopped": result.progress.stopped.value,
-            "unaskable": unaskable,
-            "unanswered": unanswered,
-            "not_in_graph": len(result.missing),
-            **(finding.to_dict() if finding else {}),
-            "tables": {table.key: table.to_dict() for table in result.tables()},
+            **result.to_dict(finding),
             "outcomes": str(result.outcomes.path),
             "files": [str(file) for file in files],
             "page": str(page) if page else None,

@@ -13,7 +13,7 @@ from kgprobe.cli.options import in_flags
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kgprobe.analysis.finding import Finding
+    from kgprobe.results.finding import Finding
     from kgprobe.results.result import Result
     from kgprobe.tables import Table
 
@@ -106,13 +106,22 @@ def show_tables(tables: "Sequence[Table]", keys: Collection[str] | None = None, 
 def show_finding(finding: "Finding", page: Path, full: bool) -> None:
     """Print a finding in ten lines, the last of them its page; with ``full``, all tables before."""
     from rich.console import Console
+    from rich.text import Text
 
-    from kgprobe.results.finding import print_finding, print_summary
+    from kgprobe.report.tables import reasons_note
+    from kgprobe.sanitize import visible
 
     console = Console()
     if full:
-        print_finding(finding, console)
-    print_summary(finding, console)
+        about = finding.about
+        head = f"{about.called} · {about.asked_by} · {about.name}: "
+        console.print(Text(visible(head), style="bold"), Text(f"{finding.scope}{about.in_rounds}"), sep="")
+        show_tables(finding.tables(), lined=False)
+        for reasons, title in ((finding.unaskable, "Not askable"), (finding.unanswered, "No answer came")):
+            if reasons:
+                console.print(Text(visible(reasons_note(reasons, title))))
+    for line in finding.summary(console.width).splitlines():
+        console.print(Text(visible(line)), no_wrap=True, overflow="ellipsis", crop=True)
     click.echo(f"Page: {page.as_uri()}")
 
 

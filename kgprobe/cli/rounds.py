@@ -278,19 +278,7 @@ def print_run(result: "Run", as_json: bool, graph: str | None, full: bool) -> "P
         page = result.page(finding) if finding else None
     if as_json:
         content = {
-            "run": result.name,
-            "model": result.model,
-            "probe": result.kind.name,
-            "reversed": result.reversed,
-            "rounds": report.rounds,
-            "stopped": report.stopped.value,
-            "reason": report.reason,
-            "facts": report.facts,
-            "questions": report.asked,
-            "unaskable": report.unaskable,
-            "unanswered": report.unanswered,
-            **(finding.to_dict() if finding else {}),
-            "seconds": round(report.seconds, 3),
+            **result.to_dict(finding),
             "page": str(page) if page else None,
             "outcomes": str(result.outcomes.path),
         }

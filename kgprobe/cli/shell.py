@@ -20,8 +20,7 @@ from kgprobe.graph.plans import QueryPlan, asks_for_plan, plan_of
 from kgprobe.graph.queries import Query, explore_names, get_query, parameters_in, split_statements
 from kgprobe.graph.rows import cell
 from kgprobe.progress import waiting
-from kgprobe.report.plans import plan_shown
-from kgprobe.report.rows import table
+from kgprobe.report.rows import plan_shown, table
 
 if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer

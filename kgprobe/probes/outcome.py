@@ -1,9 +1,11 @@
 """Outcomes: the result of every probe, one for each asked fact, with the evidence behind the verdict."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -11,8 +13,6 @@ from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.proportions import Share
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from kgprobe.tables import Table
 
 
@@ -150,12 +150,15 @@ class Evidence(msgspec.Struct, frozen=True, tag_field="probe"):
         return ProbeResults()
 
     @classmethod
-    def exports(cls) -> "Mapping[str, Callable[[Iterable[Outcome], Path], None]]":
+    def exports(cls) -> "Mapping[str, Export]":
         """Return the writers of further files, by file name."""
         return {}
 
 
 E = TypeVar("E", bound=Evidence)
+
+# Opens a file for writing; yields a function that adds an outcome.
+Export: TypeAlias = Callable[[Path], AbstractContextManager[Callable[["Outcome"], None]]]
 
 
 class Outcome(msgspec.Struct, frozen=True, eq=False):

@@ -13,11 +13,9 @@ from kgprobe.options import make_options
 from kgprobe.plugins import Register
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from kgprobe.graph.client import Graph
     from kgprobe.models.model import Model, Models
-    from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, Probe, ProbeResults
+    from kgprobe.probes.outcome import Alternatives, Evidence, Export, Outcome, Probe, ProbeResults
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +85,8 @@ class ProbeKind:
         """Return the other answers of an outcome's evidence."""
         return evidence.alternatives
 
-    def exports(self) -> "Mapping[str, Callable[[Iterable[Outcome], Path], None]]":
-        """Return the writers of further files, by file name."""
+    def exports(self) -> "Mapping[str, Export]":
+        """Return the writers of further files, by file name; a writer yields a function that adds an outcome."""
         return self.evidence().exports()
 
     def results_of(

@@ -6,6 +6,7 @@ facts that are of the relation, the colour is the zero-sense rate.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -47,6 +48,19 @@ class DottedMap:
     dots: Sequence[Dot]
     facts: int
     shown: int
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the dots for programs, with the names of relations and entities."""
+        return [
+            {
+                "relation": self.relations[dot.row],
+                "entity": self.entities[dot.column],
+                "facts": dot.facts,
+                "share": dot.share,
+                "zero_sense_rate": dot.zero_sense_rate,
+            }
+            for dot in self.dots
+        ]
 
 
 def dotted_map(facts: pd.DataFrame, relations: int = RELATIONS, entities: int = ENTITIES) -> DottedMap:

@@ -1,4 +1,4 @@
-"""Pictures of subgraphs (neo4j-viz): facts coloured by E[θ], on the same scale in all pictures."""
+"""Pictures of subgraphs (neo4j-viz): facts coloured by how probably they are known, on one scale."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +9,8 @@ from kgprobe.sanitize import visible
 if TYPE_CHECKING:
     from neo4j_viz import VisualizationGraph
 
-# From never failing to always failing; distinguishable by colour-blind people.
-SCALE = ("#0072b2", "#b8c4cc", "#d55e00")
+# From surely unknown to surely known; distinguishable by colour-blind people.
+SCALE = ("#d55e00", "#b8c4cc", "#0072b2")
 # Colour of facts without a belief.
 UNASKED = "#9a9a9a"
 _AROUND, _OTHER = "#f0c419", "#c4ced8"
@@ -23,8 +23,8 @@ _LONGEST = 1_000
 def picture_of(subgraph: Subgraph, around: str | None = None) -> "VisualizationGraph":
     """Return the facts as relationships between nodes, with names as captions.
 
-    A relationship's colour is its E[θ], from 0 to 1 on the scale ``SCALE``, or grey without a belief. Surely known and
-    surely unknown facts are drawn wider. A click shows the properties.
+    A relationship's colour is the probability that the model knows the fact, from 0 to 1 on the scale ``SCALE``, or
+    grey without a belief. Surely known and surely unknown facts are drawn wider. A click shows the properties.
 
     Args:
         around: id of the highlighted entity.
@@ -54,14 +54,14 @@ def picture_of(subgraph: Subgraph, around: str | None = None) -> "VisualizationG
         for fact in subgraph.facts
     ]
     drawn = VisualizationGraph(nodes=nodes, relationships=relationships)
-    thetas = {belief.theta for belief in subgraph.beliefs.values()}
+    shares = {1 - belief.theta for belief in subgraph.beliefs.values()}
     # One colour per value, because neo4j-viz's own gradient begins at the least value of each picture.
     drawn.color_relationships(
-        property="E[θ]",
-        colors={theta: interpolate_gradient(list(SCALE), theta) for theta in thetas} | {None: UNASKED},
+        property="known",
+        colors={known: interpolate_gradient(list(SCALE), known) for known in shares} | {None: UNASKED},
         color_space=ColorSpace.DISCRETE,
     )
-    title = "E[θ], grey: not asked"
+    title = "Known, grey: not asked"
     legend = ContinuousLegendSection(title=title, gradient=list(SCALE), min_value="0", max_value="1")
     drawn.set_legend(relationships=legend)
     return drawn
@@ -95,8 +95,8 @@ def _fact_properties(subgraph: Subgraph, fact: Fact) -> dict[str, Any]:
     details: dict[str, Any] = {name: _detail(value) for name, value in texts.items() if value}
     if belief is not None:
         details |= {
-            "E[θ]": belief.theta,
-            "interval": f"{belief.low:.2f} to {belief.high:.2f}",
+            "known": 1 - belief.theta,
+            "interval": f"{1 - belief.high:.2f} to {1 - belief.low:.2f}",
             "believed": belief.believed,
             "right : wrong": f"{belief.right} : {belief.wrong}",
         }

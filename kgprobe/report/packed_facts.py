@@ -8,10 +8,10 @@ import base64
 import math
 import zlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import pandas as pd
@@ -29,21 +29,11 @@ _CUT = 200
 ROOM = 13_500_000
 
 _BELIEFS = [word.value for word in BeliefWord]
+_OF_TEXTS = ("relation", "question", "answer", "prediction", "text", "prompt")
+_SHARES = ("known", "known_low", "known_high")
 
-
-@dataclass(frozen=True, slots=True)
-class AskedOf:
-    """The asked facts of one result.
-
-    Attributes:
-        label: name of the result.
-        probe: name of its probe.
-        facts: from :func:`~kgprobe.analysis.examined.asked_facts`.
-    """
-
-    label: str
-    probe: str
-    facts: pd.DataFrame
+# The probe and the facts of each result, by label.
+Results: TypeAlias = Mapping[str, tuple[str, pd.DataFrame]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +49,14 @@ class PackedFacts:
     notes: Sequence[str]
 
 
-def pack_facts(results: Sequence[AskedOf], room: int = ROOM) -> PackedFacts:
+def pack_facts(results: Results, room: int = ROOM) -> PackedFacts:
     """Pack the asked facts of results; without enough room, the longest parts are left out, with a note.
 
     Args:
-        results: at least one, with at least one fact.
+        results: probe and facts of a finding by label; at least one result, with at least one fact.
         room: maximum characters of the data; the list of facts itself is never cut.
     """
-    alternatives = chain.from_iterable(result.facts["names"] for result in results)
+    alternatives = chain.from_iterable(facts["names"] for _, facts in results.values())
     notes = []
     if max(map(len, alternatives), default=0) > NAMES:
         notes.append(f"The {NAMES} most probable alternatives are listed; the result's file of outcomes has all.")
@@ -78,38 +68,16 @@ def pack_facts(results: Sequence[AskedOf], room: int = ROOM) -> PackedFacts:
     )
     packed = PackedFacts("", notes)
     for names, longest, left_out in attempts:
-        data = _encoded(results, names, longest)
+        content = msgspec.json.encode(_Packer(names, longest).packed(results))
+        data = base64.b64encode(zlib.compress(content, 9)).decode()
         packed = PackedFacts(data, [*notes, left_out] if left_out else notes)
         if len(data) <= room:
             break
     return packed
 
 
-class _Texts:
-    """Distinct texts with their places in the order of insertion."""
-
-    def __init__(self) -> None:
-        self._places: dict[str, int] = {}
-
-    def place(self, text: str | None) -> int:
-        """Return the place of a text, inserted if new; -1 for None."""
-        return -1 if text is None else self._places.setdefault(text, len(self._places))
-
-    def sorted(self) -> tuple[list[str], list[int]]:
-        """Return the texts in alphabetical order, and the new place of each former place."""
-        texts = sorted(self._places, key=lambda text: (text.casefold(), text))
-        moved = [0] * len(texts)
-        for place, text in enumerate(texts):
-            moved[self._places[text]] = place
-        return texts, moved
-
-
-_OF_TEXTS = ("relation", "question", "answer", "prediction", "text", "prompt")
-_OF_NUMBERS = ("result", "subject", "object", "right", "wrong", "theta", "low", "high", "belief", "probability", "more")
-
-
 class _Packer:
-    """Columns of all results, with places for texts and entities.
+    """Columns of all results, with places for texts and entities in the order of insertion.
 
     Args:
         most: maximum number of alternatives per fact.
@@ -119,15 +87,44 @@ class _Packer:
     def __init__(self, most: int, longest: int) -> None:
         self._most = most
         self._longest = longest
-        self._texts = _Texts()
-        self._entities: dict[str, tuple[str, int]] = {}
-        self._columns: dict[str, list[int]] = {name: [] for name in (*_OF_TEXTS, *_OF_NUMBERS)}
+        self._texts: dict[str, int] = {}
+        self._entities: dict[str, int] = {}
+        self._labels: list[int] = []
+        self._columns: defaultdict[str, list[int]] = defaultdict(list)
         self._names: list[int] = []
         self._probabilities: list[int] = []
         self._ends: list[int] = []
-        self._facts: list[str] = []
 
-    def add(self, result: int, facts: pd.DataFrame) -> None:
+    def packed(self, results: Results) -> dict[str, Any]:
+        """Return all data of the page, with texts and entities in alphabetical order."""
+        for number, (_, facts) in enumerate(results.values()):
+            self._add(number, facts)
+        strings = sorted(self._texts, key=lambda text: (text.casefold(), text))
+        moved = {self._texts[text]: place for place, text in enumerate(strings)} | {-1: -1}
+        columns = self._columns
+        for name in _OF_TEXTS:
+            columns[name] = [moved[place] for place in columns[name]]
+        labels = [moved[place] for place in self._labels]
+        order = sorted(self._entities, key=lambda id_: (labels[self._entities[id_]], id_))
+        ranks = {self._entities[id_]: rank for rank, id_ in enumerate(order)}
+        for end in ("subject", "object"):
+            columns[end] = [ranks[place] for place in columns[end]]
+        ids = [visible(fact) for _, facts in results.values() for fact in facts["fact"]]
+        return {
+            "rows": len(ids),
+            "results": [{"label": visible(label), "probe": probe} for label, (probe, _) in results.items()],
+            "beliefs": _BELIEFS,
+            "strings": strings,
+            "entities": [labels[self._entities[id_]] for id_ in order],
+            "columns": columns,
+            "facts": ids,
+            "names": [moved[place] for place in self._names],
+            "probabilities": self._probabilities,
+            "ends": self._ends,
+            "start": _start(columns),
+        }
+
+    def _add(self, result: int, facts: pd.DataFrame) -> None:
         """Add the facts of the result with this number."""
         columns = self._columns
         columns["result"] += [result] * len(facts)
@@ -138,74 +135,47 @@ class _Packer:
             columns[name] += map(self._text, facts[name])
         for name in ("right", "wrong"):
             columns[name] += map(int, facts[name])
-        for name in ("theta", "low", "high"):
+        for name in _SHARES:
             columns[name] += [round(1000 * value) for value in facts[name]]
         columns["belief"] += map(_BELIEFS.index, facts["belief"])
         columns["probability"] += map(probability_code, facts["probability"])
         columns["text"] += map(self._long_text, facts["text"])
         columns["prompt"] += map(self._prompt, facts["prompt"], facts["question"])
-        self._facts += map(visible, facts["fact"])
-        for names in facts["names"]:
-            self._add_names(names)
+        columns["more"] += [max(0, len(names) - self._most) for names in facts["names"]]
+        self._add_names(facts["names"])
 
-    def packed(self, results: Sequence[AskedOf]) -> dict[str, Any]:
-        """Return all data of the page, with texts and entities in alphabetical order."""
-        label_places = {id_: self._texts.place(label) for id_, (label, _) in self._entities.items()}
-        strings, moved = self._texts.sorted()
-        columns = self._columns
-        for name in _OF_TEXTS:
-            columns[name] = [place if place < 0 else moved[place] for place in columns[name]]
-        order = sorted(self._entities, key=lambda id_: (moved[label_places[id_]], id_))
-        ranks = {self._entities[id_][1]: rank for rank, id_ in enumerate(order)}
-        for end in ("subject", "object"):
-            columns[end] = [ranks[place] for place in columns[end]]
-        return {
-            "rows": len(self._facts),
-            "results": [{"label": visible(result.label), "probe": result.probe} for result in results],
-            "beliefs": _BELIEFS,
-            "strings": strings,
-            "entities": [moved[label_places[id_]] for id_ in order],
-            "columns": columns,
-            "facts": self._facts,
-            "names": [moved[place] for place in self._names],
-            "probabilities": self._probabilities,
-            "ends": self._ends,
-            "start": _start(columns),
-        }
+    def _place(self, text: str) -> int:
+        return self._texts.setdefault(text, len(self._texts))
 
     def _label(self, id_: str, label: str | None) -> int:
-        return self._texts.place(visible(label or id_))
+        return self._place(visible(label or id_))
 
     def _entity(self, id_: str, label: str | None) -> int:
-        return self._entities.setdefault(id_, (visible(label or id_), len(self._entities)))[1]
+        if id_ not in self._entities:
+            self._entities[id_] = len(self._entities)
+            self._labels.append(self._label(id_, label))
+        return self._entities[id_]
 
     def _text(self, text: str | None) -> int:
-        return self._texts.place(None if text is None else visible(text))
+        return -1 if text is None else self._place(visible(text))
 
     def _long_text(self, text: str | None) -> int:
         if not text or not self._longest:
             return -1
         # The question is at the end of a prompt.
-        return self._texts.place(visible_lines(text if len(text) <= self._longest else f"… {text[-self._longest :]}"))
+        return self._place(visible_lines(text if len(text) <= self._longest else f"… {text[-self._longest :]}"))
 
     def _prompt(self, prompt: str, question: str) -> int:
         # Many prompts equal the question, except for the ellipsis at its end.
         prompt = prompt.strip()
         return -1 if prompt == question.removesuffix("…").strip() else self._long_text(prompt)
 
-    def _add_names(self, names: Sequence[tuple[str, float | None]]) -> None:
-        self._columns["more"].append(max(0, len(names) - self._most))
-        for name, probability in names[: self._most]:
-            self._names.append(self._texts.place(visible(name)))
-            self._probabilities.append(probability_code(probability))
-        self._ends.append(len(self._names))
-
-
-def _encoded(results: Sequence[AskedOf], most: int, longest: int) -> str:
-    packer = _Packer(most, longest)
-    for number, result in enumerate(results):
-        packer.add(number, result.facts)
-    return base64.b64encode(zlib.compress(msgspec.json.encode(packer.packed(results)), 9)).decode()
+    def _add_names(self, lists: Iterable[Sequence[tuple[str, float | None]]]) -> None:
+        for names in lists:
+            for name, probability in names[: self._most]:
+                self._names.append(self._place(visible(name)))
+                self._probabilities.append(probability_code(probability))
+            self._ends.append(len(self._names))
 
 
 def probability_code(value: float | None) -> int:
@@ -222,7 +192,7 @@ def probability_code(value: float | None) -> int:
     return 1000 * -int(exponent) + round(100 * float(mantissa))
 
 
-def _start(columns: dict[str, list[int]]) -> tuple[int, int]:
+def _start(columns: Mapping[str, list[int]]) -> tuple[int, int]:
     """Return the first view of the picture: the entity with most surely unknown facts, and their result."""
     worth = {_BELIEFS.index("surely unknown"): 1.0, _BELIEFS.index("leans unknown"): 0.1}
     weights: defaultdict[tuple[int, int], float] = defaultdict(float)

@@ -1,8 +1,10 @@
-"""Pages from the templates in the folder ``pages``. All values are escaped."""
+"""Pages of sections, and tables in notebooks, from the templates in the folder ``pages``. All values are escaped."""
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,10 +14,58 @@ import jinja2
 
 from kgprobe import __version__
 from kgprobe.files import make_folder, replacing
-from kgprobe.report.cells import is_number, numeric_columns, share_columns, shown
-from kgprobe.report.sections import Section
-from kgprobe.sanitize import visible
+from kgprobe.report.tables import is_number, numeric_columns, share_columns, shown
+from kgprobe.sanitize import counted, visible
 from kgprobe.stats.proportions import Percent, Points, Share
+from kgprobe.tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of a page.
+
+    Attributes:
+        kind: name of its template in the folder ``pages/parts``.
+        title: its heading; empty for none.
+        values: values for the template.
+        notes: sentences below.
+        short: its name in the table of contents; empty for its title.
+        of: label of its result; empty if it has several.
+        listed: True if it is in the table of contents.
+    """
+
+    kind: str
+    title: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    short: str = ""
+    of: str = ""
+    listed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A highlighted number with its description.
+
+    Attributes:
+        figure: the formatted number.
+        value: the number, with the bounds of its interval if it has one.
+    """
+
+    figure: str
+    says: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+def table_section(table: Table, shaded: Sequence[str] = ()) -> Section:
+    """Return a section with a table under its title.
+
+    Args:
+        shaded: columns of shares whose cells are shaded by value; those with intervals always are.
+    """
+    return Section("table", table.title, {"table": table, "shaded": shaded}, short=re.split("[:,(]", table.title)[0])
 
 
 def write_page(
@@ -62,6 +112,42 @@ def write_page(
     with replacing(path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
     return path
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRow:
+    """A result in the index.
+
+    Attributes:
+        says: its summary in a sentence.
+        changed: formatted date and time of the last change.
+        link: relative link to its page; None where it has none.
+        writes_page: the command that writes its page.
+    """
+
+    kind: str
+    name: str
+    says: str
+    changed: str
+    link: str | None
+    writes_page: str
+
+
+def write_index_page(path: Path, rows: Sequence[IndexRow]) -> Path:
+    """Write the index page and return its path. Names are escaped.
+
+    Raises:
+        KgprobeError: the page cannot be written.
+    """
+    kinds = list(dict.fromkeys(row.kind for row in rows))
+    lead = f"{counted(len(rows), 'result')} on this machine, the latest first."
+    section = Section("index", values={"rows": rows, "kinds": kinds})
+    return write_page(path, "Results of kgprobe", [lead], [section], script="index.js")
+
+
+def tables_html(summary: str, tables: Sequence[Table]) -> str:
+    """Return a summary with tables as HTML, for notebooks; labels are escaped."""
+    return render_page("notebook.html", summary=summary, tables=tables)
 
 
 def render_page(template: str, **values: Any) -> str:

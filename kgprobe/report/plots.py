@@ -1,11 +1,33 @@
-"""Descriptions of plots: lines, categories and heat maps."""
+"""Plots of lines, categories and heat maps, and pages of plots and tables (plotly)."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+import msgspec
 import numpy as np
 
+from kgprobe.files import make_folder, replacing
 from kgprobe.probes.distractors.curves import Curve
+from kgprobe.report.page import Section, table_section, write_page
+from kgprobe.sanitize import visible
+from kgprobe.tables import Table
+
+# Each has a contrast of at least three to one on light and on dark pages.
+COLOURS = ("#3f7fd9", "#d4762c", "#1f9d8f", "#d9534f", "#9b6dd6", "#8a8a2a", "#d0559b", "#a9745b")
+# Coinciding curves stay visible: broad and solid below, narrow and dashed above.
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
+_WIDTHS = (4.0, 3.0, 2.5, 2.0, 1.5)
+# Approximate number of marks on a curve.
+_MARKS = 8
+_ROW_PIXELS = 34
+_RISING = ((0.0, "rgba(63,127,217,0)"), (1.0, "rgba(63,127,217,0.75)"))
+_DIVERGING = ((0.0, "rgba(212,118,44,0.75)"), (0.5, "rgba(128,128,128,0)"), (1.0, "rgba(63,127,217,0.75)"))
+# Maximum number of columns of a heat map with numbers in its cells.
+_NUMBERED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +125,237 @@ def line_of(name: str, curve: Curve) -> Line:
     numbers = list(range(1, len(curve.mean) + 1))
     band = () if np.isnan(curve.low).any() else (curve.low.tolist(), curve.high.tolist())
     return Line(name, numbers, curve.mean.tolist(), *band)
+
+
+def write_plots_page(
+    path: Path,
+    title: str,
+    verdict: str,
+    plots: Sequence[Plot | CategoryPlot | HeatMap],
+    tables: Sequence[Table],
+    notes: Sequence[str],
+    config: Mapping[str, Any],
+    *,
+    alone: bool = False,
+) -> Path:
+    """Write a page of plots and tables, creating its folder, and return its path.
+
+    Plotly's script (5 MB) is written to the parent folder, where the pages of all results share it. For a page
+    ``alone`` it is written to the page's folder. Names and notes are escaped.
+
+    Args:
+        path: path of the page.
+        title, verdict, plots, tables, notes: contents of the page, in this order.
+        config: settings that affect the numbers; JSON-compatible.
+        alone: True for a page at a path of the user's choice, not in a result's folder.
+
+    Raises:
+        KgprobeError: the page cannot be written.
+    """
+    make_folder(path.parent)
+    script = _shared_script(path.parent if alone else path.parent.parent)
+    sections = [Section("plot", plot.title, {"plot": _drawn(plot, place)}) for place, plot in enumerate(plots)]
+    sections += map(table_section, tables)
+    if notes:
+        sections.append(Section("text", "Notes", {"paragraphs": notes}))
+    sections.append(Section("how", values={"parts": {"Settings": config_lines(config)}}))
+    return write_page(path, title, [verdict], sections, plotly=script if alone else f"../{script}")
+
+
+def config_lines(config: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a configuration as JSON."""
+    return msgspec.json.format(msgspec.json.encode(config), indent=2).decode().splitlines()
+
+
+def _shared_script(folder: Path) -> str:
+    """Return the name of plotly's script, with its version, after writing it to this folder if it is missing."""
+    import plotly.offline
+
+    script = folder / f"plotly-{plotly.offline.get_plotlyjs_version()}.min.js"
+    if not script.exists():
+        # Other processes may write it at the same time: each writes its own file, and the last one stays.
+        own = script.with_name(f"{script.name}.{os.getpid()}")
+        with replacing(own) as unfinished:
+            unfinished.write_text(plotly.offline.get_plotlyjs(), encoding="utf-8")
+        with replacing(script) as unfinished:
+            os.replace(own, unfinished)
+    return script.name
+
+
+def _drawn(plot: Plot | CategoryPlot | HeatMap, place: int) -> str:
+    """Return the HTML of a plot, without plotly's script."""
+    import plotly.graph_objects as go
+
+    height = 480
+    if isinstance(plot, CategoryPlot):
+        figure = go.Figure(_category_trace(plot), layout=_category_layout(plot))
+        height = 110 + _ROW_PIXELS * len(plot.categories)
+    elif isinstance(plot, HeatMap):
+        figure = go.Figure(_heat_trace(plot), layout=_heat_layout())
+        height = 140 + _ROW_PIXELS * len(plot.rows)
+    else:
+        figure = go.Figure(layout=_layout(plot))
+        for number, line in enumerate(plot.lines):
+            figure.add_traces(_points(line, number) if line.points else _curve(line, number))
+    drawn: str = figure.to_html(
+        include_plotlyjs=False,
+        full_html=False,
+        div_id=f"plot-{place}",
+        default_height=f"{height}px",
+        config={"displaylogo": False, "responsive": True},
+    )
+    return drawn
+
+
+def _common_layout() -> dict[str, Any]:
+    """Return the layout with a transparent background; the page's style sheet sets the other colours."""
+    return {
+        "template": "none",
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": "system-ui, sans-serif", "size": 13},
+        "margin": {"l": 60, "r": 20, "t": 30, "b": 50},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)"},
+    }
+
+
+def _layout(plot: Plot) -> dict[str, Any]:
+    return {
+        **_common_layout(),
+        "xaxis": {"title": {"text": _escaped(plot.x_title)}, "type": "log" if plot.log_x else "linear"},
+        "yaxis": {"title": {"text": _escaped(plot.y_title)}, "range": plot.y_range},
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        "showlegend": len(plot.lines) > 1,
+    }
+
+
+def _category_layout(plot: CategoryPlot) -> dict[str, Any]:
+    names = [_escaped(category.name) for category in plot.categories]
+    return {
+        **_common_layout(),
+        "xaxis": {"title": {"text": _escaped(plot.value_title)}, "range": plot.value_range, "zeroline": True},
+        # The first category is on top, as in the table; categories without a value keep their place.
+        "yaxis": {
+            "type": "category",
+            "categoryorder": "array",
+            "categoryarray": names[::-1],
+            "range": [-0.5, len(names) - 0.5],
+            "automargin": True,
+        },
+        "showlegend": False,
+    }
+
+
+def _category_trace(plot: CategoryPlot) -> Any:
+    import plotly.graph_objects as go
+
+    ends = [(category.value, category.low, category.high) for category in plot.categories if category.value is not None]
+    names = [_escaped(category.name) for category in plot.categories if category.value is not None]
+    return go.Scatter(
+        x=[value for value, _, _ in ends],
+        y=names,
+        mode="markers",
+        marker={"color": COLOURS[0], "size": 10},
+        error_x=_whiskers(ends, COLOURS[0]),
+    )
+
+
+def _heat_layout() -> dict[str, Any]:
+    return {
+        **_common_layout(),
+        "xaxis": {"type": "category", "side": "top", "automargin": True, "showgrid": False},
+        "yaxis": {"type": "category", "autorange": "reversed", "automargin": True, "showgrid": False},
+    }
+
+
+def _heat_trace(plot: HeatMap) -> Any:
+    import plotly.graph_objects as go
+
+    return go.Heatmap(
+        x=[_escaped(name) for name in plot.columns],
+        y=[_escaped(name) for name in plot.rows],
+        z=plot.values,
+        zmin=plot.value_range[0],
+        zmax=plot.value_range[1],
+        # Numbers have the page's text colour, so that cells must be pale on light and on dark pages.
+        colorscale=_DIVERGING if plot.value_range[0] < 0 else _RISING,
+        texttemplate="%{z:.2f}" if len(plot.columns) <= _NUMBERED else None,
+        hovertemplate="%{y}, %{x}: %{z:.3f}<extra></extra>",
+        hoverongaps=False,
+        colorbar={"title": {"text": _escaped(plot.value_title)}, "outlinewidth": 0},
+    )
+
+
+def _whiskers(ends: Sequence[tuple[Any, Any, Any]], colour: str) -> dict[str, Any]:
+    """Return whiskers from values, lower and upper bounds; a missing bound gives none."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [0 if high is None else high - value for value, _, high in ends],
+        "arrayminus": [0 if low is None else value - low for value, low, _ in ends],
+        "color": colour,
+        "thickness": 1.5,
+        "width": 4,
+    }
+
+
+def _points(line: Line, number: int) -> list[Any]:
+    """Return points with whiskers and names."""
+    import plotly.graph_objects as go
+
+    colour = COLOURS[number % len(COLOURS)]
+    whiskers = None
+    if len(line.low):
+        whiskers = _whiskers(list(zip(line.y, line.low, line.high, strict=True)), colour)
+    return [
+        go.Scatter(
+            x=list(line.x),
+            y=list(line.y),
+            name=_escaped(line.name),
+            mode="markers+text" if line.labels else "markers",
+            text=[_escaped(label) for label in line.labels] or None,
+            # The last point is at the right edge. Names on the whiskers would be crossed out.
+            textposition=[*["middle right"] * (len(line.x) - 1), "middle left"],
+            cliponaxis=False,
+            marker={"color": colour, "symbol": _SYMBOLS[number % len(_SYMBOLS)], "size": 9},
+            error_y=whiskers,
+        )
+    ]
+
+
+def _curve(line: Line, number: int) -> list[Any]:
+    """Return a line with marks, and its band behind it."""
+    import plotly.graph_objects as go
+
+    colour, name = COLOURS[number % len(COLOURS)], _escaped(line.name)
+    curve = go.Scatter(
+        x=list(line.x),
+        y=list(line.y),
+        name=name,
+        legendgroup=name,
+        mode="lines+markers",
+        cliponaxis=False,
+        line={"color": colour, "dash": _DASHES[number % len(_DASHES)], "width": _WIDTHS[min(number, len(_WIDTHS) - 1)]},
+        marker={"color": colour, "symbol": _SYMBOLS[number % len(_SYMBOLS)], "size": 8, "maxdisplayed": _MARKS},
+    )
+    if not len(line.low):
+        return [curve]
+    # Along the upper bound and back along the lower one.
+    band = go.Scatter(
+        x=[*line.x, *reversed(line.x)],
+        y=[*line.high, *reversed(line.low)],
+        fill="toself",
+        fillcolor=colour,
+        opacity=0.12,
+        mode="lines",
+        line={"width": 0},
+        hoverinfo="skip",
+        showlegend=False,
+        legendgroup=name,
+    )
+    return [band, curve]
+
+
+def _escaped(text: str) -> str:
+    # Plotly parses titles and names as HTML.
+    return visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,4 +1,4 @@
-"""Rows of a query: as a table for people, as JSON, JSON lines or CSV for programs."""
+"""Rows of a query: as a table for people, as JSON, JSON lines or CSV for programs; and its plan."""
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from kgprobe.graph.client import Row
+from kgprobe.graph.plans import QueryPlan, Step
 from kgprobe.graph.rows import cell, plain
-from kgprobe.sanitize import spreadsheet_cell, visible
+from kgprobe.sanitize import spreadsheet_cell, visible, visible_lines
 
 # A column narrower than this is unreadable for long cells; and the width of its borders.
 _READABLE = 12
@@ -127,3 +128,25 @@ def write_csv(columns: Sequence[str], rows: Iterable[Row], out: TextIO) -> None:
 
 def _csv_value(value: Any) -> Any:
     return msgspec.json.encode(value).decode() if isinstance(value, (dict, list, bool)) else value
+
+
+def plan_shown(plan: QueryPlan) -> RenderableType:
+    """Return a table of a plan's operators, each indented below its consumer, or the engine's own text."""
+    if not plan.steps:
+        return Text(visible_lines(plan.text))
+    was_run = any(step.rows is not None for step in plan.steps)
+    shown = Table()
+    shown.add_column("operator", overflow="fold")
+    shown.add_column("details", overflow="fold")
+    for column in ("expected rows", *(("rows", "hits") if was_run else ())):
+        shown.add_column(column, justify="right")
+    for step in plan.steps:
+        shown.add_row(*_step_cells(step, was_run))
+    return shown
+
+
+def _step_cells(step: Step, was_run: bool) -> list[Text]:
+    numbers = [f"{step.estimated:,.0f}" if step.estimated is not None else ""]
+    if was_run:
+        numbers += ["" if number is None else f"{number:,}" for number in (step.rows, step.hits)]
+    return [Text(" " * step.depth + visible(step.operator)), Text(visible(step.details)), *map(Text, numbers)]

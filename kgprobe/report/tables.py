@@ -1,7 +1,9 @@
-"""Tables on the terminal."""
+"""Tables on the terminal, and the texts of their cells."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich import box
 from rich.cells import cell_len
@@ -9,9 +11,10 @@ from rich.console import Console, ConsoleOptions, Group, JustifyMethod, Renderab
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from kgprobe.report.cells import numeric_columns, rounded, shown
+from kgprobe.graph.rows import cell
 from kgprobe.report.rows import table as rows_table
 from kgprobe.sanitize import visible
+from kgprobe.stats.proportions import Mean, Percent, Points, Share
 from kgprobe.tables import Table
 
 # Maximum number of rows with the same cell in the grouping column.
@@ -21,6 +24,48 @@ _PADDING = 2
 _LONGEST_WORD = 20
 # Maximum number of rows of a wide table that is shown as blocks of lines.
 _MOST_RECORDS = 6
+
+
+def shown(value: Any) -> str:
+    """Return a cell's text: numbers with three decimals or their interval, a dash for None."""
+    if value is None:
+        return "—"
+    if isinstance(value, (Share, Mean, Percent, Points)):
+        return str(value)
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return cell(value)
+
+
+def rounded(value: Any) -> str:
+    """Return a value's text with three decimals; very small numbers have two significant digits.
+
+    >>> rounded(0.00588235), rounded(0.000012345), rounded(1990), rounded(None)
+    ('0.006', '1.2e-05', '1990', '')
+    """
+    if isinstance(value, float) and math.isfinite(value):
+        return f"{value:.2g}" if 0 < abs(value) < 0.0005 else f"{value:,.3f}"
+    return cell(value)
+
+
+def is_number(value: Any) -> bool:
+    """Return True for numbers, which are aligned to the right."""
+    return isinstance(value, (int, float, Share, Mean, Percent, Points)) and not isinstance(value, bool)
+
+
+def numeric_columns(table: Table) -> set[str]:
+    """Return the columns that contain only numbers and None."""
+    columns = set(table.columns)
+    for row in table.rows:
+        columns -= {name for name, value in row.items() if not (value is None or is_number(value))}
+    return columns
+
+
+def share_columns(table: Table) -> list[str]:
+    """Return the columns that contain a share, in order."""
+    return [name for name in table.columns if any(isinstance(row.get(name), Share) for row in table.rows)]
 
 
 def rich_table(table: Table) -> RenderableType:

@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kgprobe.analysis.rates import caveat_of, group_of
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.results.measurement import Measurement
+from kgprobe.results.rates import caveat_of, group_of
 from kgprobe.results.run import Run
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Percent, Share, mean_share, more_than_half
@@ -106,7 +106,7 @@ def collect_answers(results: Sequence[Stored]) -> tuple[list[AnsweredFacts], dic
 def _relation_names(results: Sequence[Stored], answered: Sequence[AnsweredFacts]) -> dict[str, str]:
     """Return labels of the answered relations by id: from an open graph, else from findings next to the answers."""
     from kgprobe.graph.names import relation_names
-    from kgprobe.results.finding import read_relation_names
+    from kgprobe.results.collected import read_relation_names
 
     names: dict[str, str] = {}
     for result in results:

@@ -1,53 +1,487 @@
-"""Finding as text, on the terminal, and as files."""
+"""The finding of a run or a measurement, by any probe: rates with intervals, known and unknown facts.
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
-from itertools import groupby
-from pathlib import Path
+docs/methods/findings.md. Metrics count a fact's own answers only. In a run, answers about neighbours change the
+probability of knowing a fact, by which facts are ranked, but never the win rate or the zero-sense rate.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
+from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 import pandas as pd
-from rich import box
-from rich import console as rich_console
-from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
 
-from kgprobe.analysis.finding import Finding, ShownFact
-from kgprobe.analysis.graph_rates import RateGroup, share_of
-from kgprobe.analysis.rates import Grouping
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.beliefs.draw import CREDIBILITY
-from kgprobe.files import make_folder, read_json, replacing
-from kgprobe.report.tables import reasons_note, rich_table
-from kgprobe.results.graph_rates import graph_rate_tables
-from kgprobe.results.sections import group_row
-from kgprobe.sanitize import counted, spreadsheet_cell, visible
-from kgprobe.stats.proportions import CONFIDENCE
+from kgprobe.beliefs.summary import summarize
+from kgprobe.dates import year_of
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.names import relation_names
+from kgprobe.graph.reversal import asked_by
+from kgprobe.models.spec_forms import model_name
+from kgprobe.probes.outcome import Headline, Verdict
+from kgprobe.results.collected import Ask, CollectedAnswers
+from kgprobe.results.graph_rates import GraphRates
+from kgprobe.results.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
+from kgprobe.results.rates import Group, Grouping, by_popularity, by_year, caveat_of, group_of, grouped
+from kgprobe.results.result import Result
+from kgprobe.sanitize import counted
+from kgprobe.stats.proportions import CONFIDENCE, Share, more_than_half
+from kgprobe.tables import Heading, ResultRow, Table, flat_row, row_dicts
 
-# A relation with fewer facts is not ranked.
-_LEAST = 5
+# Columns of the table of asked facts, and of their questions.
+FACT_COLUMNS = (
+    *("fact", "subject", "subject_label", "relation", "relation_label", "object", "object_label"),
+    *("right", "wrong", "refused", "off_format", "guessed", "known", "known_low", "known_high", "theta", "belief"),
+    *("popularity", "year"),
+)
+ASK_COLUMNS = Ask._fields
+
+_FACTS_AT_ONCE = 1_000
+# A relation with fewer facts, or with a wider interval, is not ranked.
+_LEAST, _WIDEST = 5, 0.5
 _RELATIONS = 3
-# A relation with a wider interval is not ranked.
-_WIDEST = 0.5
-_FACTS = 2
-# Characters of a question that are always shown.
-_SHORTEST = 20
+# Facts in a summary, and characters of a question that are always shown.
+_FACTS, _SHORTEST = 2, 20
 
 
-def finding_summary(finding: Finding, width: int = 80) -> list[str]:
-    """Return at most ten lines on a finding; the last are the headline and its details.
+@dataclass(frozen=True, slots=True)
+class ShownFact(ResultRow):
+    """A listed fact with its answers and its belief.
+
+    Attributes:
+        question: the latest question that the model got right for a known fact, and wrong for an unknown fact.
+        answer: the right answer to ``question``.
+        prediction: the model's answer to that question, for an unknown fact.
+        known: the probability that the model knows the fact, E[1 - theta], with its 90% credible interval.
+        belief: see :mod:`kgprobe.beliefs.belief_words`.
+    """
+
+    fact: str
+    subject: str
+    question: Annotated[str, Heading("question")]
+    answer: Annotated[str, Heading("right answer")]
+    prediction: Annotated[str | None, Heading("prediction")]
+    relation: Annotated[str, Heading("relation")]
+    right: Annotated[int, Heading("right")]
+    wrong: Annotated[int, Heading("wrong")]
+    known: Annotated[Share, Heading("known")]
+    belief: BeliefWord
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The origin of a finding.
+
+    Attributes:
+        name: name of the run or the measurement.
+        described: description of the probe and its options.
+        versions: versions of libraries.
+        rounds: number of rounds of a run; None for a measurement, which asks each fact once.
+        sampling: sampling rule of a run.
+        reversed: True if the facts were asked from object to subject.
+    """
+
+    name: str
+    model: str
+    probe: str
+    as_of: int
+    seed: int
+    described: Mapping[str, Any]
+    versions: Mapping[str, str]
+    rounds: int | None = None
+    sampling: str | None = None
+    reversed: bool = False
+
+    @property
+    def asked_by(self) -> str:
+        """The probe, and the direction if it is reversed."""
+        return asked_by(self.probe, self.reversed)
+
+    @property
+    def called(self) -> str:
+        """The model's short name."""
+        return model_name(self.model)
+
+    @property
+    def caveat(self) -> str | None:
+        """A sentence on the facts that the rates refer to; None if the model did not affect their choice."""
+        return caveat_of(self.sampling)
+
+    @property
+    def in_rounds(self) -> str:
+        """The number of rounds, as the end of a phrase; empty for a measurement."""
+        return "" if self.rounds is None else f" in {counted(self.rounds, 'round')}"
+
+
+def about_run(run: Row) -> About:
+    """Return the origin of a run's finding from the properties of its node."""
+    return About(
+        name=run["id"],
+        described=msgspec.json.decode(run["config"]),
+        versions=msgspec.json.decode(run["versions"]),
+        rounds=run["round"],
+        **{name: run[name] for name in ("model", "probe", "as_of", "seed", "sampling", "reversed")},
+    )
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class Finding(Result):
+    """The finding of a run or a measurement; its rows are the asked facts.
+
+    Attributes:
+        label: its name among the results of a page; empty for the name of the run or measurement.
+        chance: the probability that a random guess is right, over the questions; None if unknown. Groups have the win
+            rate of a guesser.
+        asked: number of answers.
+        mean_known: the mean probability of knowing an asked fact, 1 - E[theta].
+        overall: all asked facts.
+        groupings: the same by relation, by entity (a fact counts for its subject and its object), by the subject's
+            types, by thirds of its popularity, and by year. Groupings without groups are left out.
+        probe_tables: the probe's own tables.
+        unknown: facts that are unknown, then those that lean to unknown, by increasing upper bound of knowing them.
+        known: facts that are known, then those that lean to known, by decreasing lower bound.
+        believed: number of asked facts by belief word.
+        facts: one row per asked fact. ``FACT_COLUMNS``: ids and labels, own answers, a guesser's probability to win it,
+            the probability of knowing it with its 90% credible interval, E[theta], belief word, the subject's
+            popularity (NaN if unknown), and the year (None if unknown). ``ASK_COLUMNS``: its latest question that
+            agrees with its verdict, see :class:`~kgprobe.results.collected.Ask`.
+        unaskable, unanswered: numbers of facts that could not be asked, and of questions without answers, by reason.
+        measure: the measure that replaces the win rate in the headline; None where the probe has none.
+        over_graph: estimated rates over the whole graph; None where inclusion probabilities are unknown.
+        outdated: answers that were right at an earlier date.
+    """
+
+    about: About
+    chance: float | None
+    asked: int
+    mean_known: float
+    overall: Group
+    groupings: Sequence[Grouping[Group]]
+    probe_tables: Sequence[Table]
+    unknown: Sequence[ShownFact]
+    known: Sequence[ShownFact]
+    believed: Mapping[BeliefWord, int]
+    facts: pd.DataFrame = field(compare=False)
+    unaskable: Mapping[str, int] = field(default_factory=dict)
+    unanswered: Mapping[str, int] = field(default_factory=dict)
+    measure: Headline | None = None
+    over_graph: GraphRates | None = None
+    outdated: OutdatedAnswers = NO_OUTDATED
+    label: str = ""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns of ``facts``."""
+        return [*FACT_COLUMNS, *ASK_COLUMNS]
+
+    @property
+    def has_silence(self) -> bool:
+        """True if wrong answers include refusals or answers off the format."""
+        return self.overall.heard < self.overall.facts or self.overall.heard_win_rate != self.overall.win_rate
+
+    @property
+    def headline(self) -> str:
+        """The probe's leading measure, or else the share of the graph, or of the asked facts, that the model knows."""
+        if self.measure is not None:
+            return f"{self.about.called} is {self.measure}"
+        if self.over_graph is not None:
+            facts = counted(self.over_graph.facts, "fact")
+            text, chance = (
+                f"{self.over_graph.overall.right} of the graph's {facts}",
+                f"chance level {self.chance or 0:.0%}",
+            )
+        else:
+            facts = counted(self.overall.facts, "fact")
+            text, chance = f"{self.overall.win_rate} of the {facts} asked", f"a guesser, {self.overall.guessed:.0%}"
+        headline = f"{self.about.called} knows {text}"
+        return headline if self.chance is None else f"{headline}; {chance}"
+
+    @property
+    def scope(self) -> str:
+        """The numbers of questions and facts, in words."""
+        return f"{counted(self.asked, 'question')} about {counted(self.overall.facts, 'fact')}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the asked facts, by column."""
+        rows: list[Any] = self.facts.to_dict("records")
+        return rows
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the asked facts in pandas."""
+        return self.facts
+
+    def groups_frame(self) -> pd.DataFrame:
+        """Return the rates of all groups in pandas, those of all facts first."""
+        frame: pd.DataFrame = pd.DataFrame(self._group_rows())
+        return frame
+
+    def tables(self) -> list[Table]:
+        """Return rates over the graph, rates of the asked facts, the probe's tables, and lists of facts."""
+        return [
+            *(self.over_graph.tables() if self.over_graph is not None else ()),
+            *self.group_tables(),
+            *self.probe_tables,
+            *(table for table in self.belief_tables() if table.rows),
+        ]
+
+    def group_tables(self) -> list[Table]:
+        """Return the rates of the asked facts, one table for each kind of group; the first begins with all facts."""
+        tables = []
+        for place, grouping in enumerate(self.groupings):
+            groups = grouping.groups if place else [self.overall, *grouping.groups]
+            notes = [] if place else list(self._rates_notes())
+            notes += [f"{grouping.left_out:,} more have fewer facts."] if grouping.left_out else []
+            notes += filter(None, [self.about.caveat])
+            title = f"By {grouping.by}, of the facts asked"
+            rows = [{grouping.by: group.name, **self._cells(group)} for group in groups]
+            tables.append(Table(f"by_{grouping.by}", title, rows, notes))
+        return tables
+
+    def _cells(self, group: Group) -> dict[str, Any]:
+        cells = group.cells()
+        if self.chance is None:
+            del cells["by guessing"]
+        if not self.has_silence:
+            del cells["win rate, heard"]
+        return cells
+
+    def _rates_notes(self) -> Iterator[str]:
+        yield f"Shares of facts by their own answers, with {CONFIDENCE:.0%} intervals."
+        if self.chance is not None:
+            yield f"Chance level: {self.chance:.1%} of the questions, win rate {self.overall.guessed:.1%}."
+        if self.has_silence:
+            yield "Refusals and answers off the format count as wrong; the last column leaves them out."
+
+    def belief_tables(self) -> list[Table]:
+        """Return the listed facts, one table for each belief word, the surely unknown first."""
+        tables = []
+        for word in _LISTED_WORDS:
+            listed = self.known if word.is_known else self.unknown
+            facts = [fact.cells() for fact in listed if fact.belief is word]
+            if not any(cells["prediction"] for cells in facts):
+                facts = [{name: cell for name, cell in cells.items() if name != "prediction"} for cells in facts]
+            title = f"{word.value.capitalize()}: {self.believed[word]:,} of {counted(self.overall.facts, 'fact')}"
+            notes = [f"Known: probability that the model knows the fact, {CREDIBILITY:.0%} interval."] if facts else []
+            tables.append(Table(word.value.replace(" ", "_"), title, facts, notes))
+        return tables
+
+    def summary(self, width: int = 80) -> str:
+        """Return at most ten lines; the last are the headline and its details.
+
+        Args:
+            width: characters of a line; long questions are shortened to fit.
+        """
+        details = [] if self.measure is None else [f"  {self.measure.details}"]
+        return "\n".join([*_summary_lines(self, width), self.headline, *details])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return origin, rates, groups and the probe's tables, with stable keys; ``facts.csv`` has the facts."""
+        about = asdict(self.about)
+        rates = {"win_rate": self.overall.win_rate, "zero_sense_rate": self.overall.zero_sense_rate}
+        relations = self.facts[["relation", "relation_label"]].drop_duplicates()
+        measure = self.measure
+        return {
+            **{("config" if name == "described" else name): value for name, value in about.items()},
+            "headline": self.headline,
+            "headline_details": measure and measure.details,
+            "headline_measure": measure
+            and flat_row(
+                {"name": measure.name, "facts": measure.facts, "value": measure.rate, "chance": measure.guessed}
+            ),
+            "caveat": self.about.caveat,
+            "facts_asked": self.overall.facts,
+            "questions": self.asked,
+            **flat_row(rates),
+            "confidence_of_rates": CONFIDENCE,
+            "known": self.mean_known,
+            "chance": self.chance,
+            "believed": {word.value: count for word, count in self.believed.items()},
+            "over_graph": self.over_graph and self.over_graph.overall.to_dict(),
+            "relations": dict(zip(relations["relation"], relations["relation_label"], strict=True)),
+            "groups": self._group_rows(),
+            "tables": {table.key: table.to_dict() for table in self.probe_tables},
+            "unaskable": self.unaskable,
+            "unanswered": self.unanswered,
+        }
+
+    def _group_rows(self) -> list[dict[str, Any]]:
+        rows = [{"by": "all", **self.overall.to_dict()}]
+        for grouping in self.groupings:
+            rows += [{"by": grouping.by, **group} for group in row_dicts(grouping.groups)]
+        return rows
+
+
+_LISTED_WORDS = (
+    *(BeliefWord.SURELY_UNKNOWN, BeliefWord.LEANS_UNKNOWN),
+    *(BeliefWord.SURELY_KNOWN, BeliefWord.LEANS_KNOWN),
+)
+
+
+def make_finding(
+    graph: Graph,
+    about: About,
+    answers: CollectedAnswers,
+    *,
+    over_graph: GraphRates | None = None,
+    year_relation: str | None = None,
+    shown: int = 20,
+) -> Finding:
+    """Return the finding of a run, or of a measurement, in which beliefs follow from each fact's own answers.
+
+    Cost: a walk from each asked subject, and from the subjects of outdated answers.
 
     Args:
-        width: characters of a line; long questions are shortened to fit.
+        over_graph: estimated rates over the whole graph.
+        year_relation: id of the relation whose date at the subject gives a fact's year; None takes the year in which
+            the fact began.
+        shown: maximum number of facts to list as known, and as unknown.
+
+    Raises:
+        KgprobeError: there are no answers yet.
     """
-    details = [] if finding.measure is None else [f"  {finding.measure.details}"]
-    return [*_lines(finding, width), finding.headline, *details]
+    is_run = about.rounds is not None
+    rows = graph.read("beliefs/own_answers", run=about.name) if is_run else _counted_beliefs(answers)
+    answered = sorted((row for row in rows if row["right"] + row["wrong"] > 0), key=lambda row: str(row["fact"]))
+    if not answered:
+        raise KgprobeError(f"{about.name!r} has no answers yet.")
+    facts = _described(graph, answered, year_relation)
+    names = relation_names(graph, facts["relation"].unique())
+    facts["relation_label"] = facts["relation"].map(names)
+    facts["guessed"] = _guessed(facts, answers)
+    facts[list(ASK_COLUMNS)] = _asks(facts, answers)
+    listed = facts[[*FACT_COLUMNS, *ASK_COLUMNS]].reset_index(drop=True)
+    words = [BeliefWord(word) for word in facts["belief"]]
+    unknown, known = _by_certainty(facts, words)
+    chances = answers.chances
+    return Finding(
+        about=about,
+        chance=float(np.mean(chances)) if chances else None,
+        asked=int((facts["right"] + facts["wrong"]).sum()),
+        mean_known=float(facts["known"].mean()),
+        overall=group_of("all", facts),
+        groupings=[grouping for grouping in _groupings(facts, names) if grouping.groups],
+        probe_tables=_with_caveat(list(answers.results.tables), about.caveat),
+        unknown=_shown_facts(unknown.head(shown), answers),
+        known=_shown_facts(known.head(shown), answers),
+        believed={word: words.count(word) for word in BeliefWord},
+        facts=listed,
+        unaskable=_reasons(row["unaskable"] for row in rows),
+        unanswered=answers.reasons_of(Verdict.UNANSWERED),
+        measure=answers.results.headline,
+        over_graph=over_graph,
+        outdated=outdated_answers(graph, listed, about.as_of),
+    )
 
 
-def believed_title(finding: Finding, word: BeliefWord) -> str:
-    """Return the heading of a list of facts with the same belief word, with their number."""
-    return f"{word.value.capitalize()}: {finding.believed[word]:,} of {counted(finding.overall.facts, 'fact')}"
+def _guessed(facts: pd.DataFrame, answers: CollectedAnswers) -> list[float]:
+    """Return a guesser's probability to win each fact: by more right answers than wrong ones, as the model does."""
+    asked = [answers.facts.get(fact) for fact in facts["fact"]]
+    return [more_than_half(() if fact is None else fact.chances) for fact in asked]
+
+
+def _with_caveat(tables: list[Table], caveat: str | None) -> list[Table]:
+    if caveat is None:
+        return tables
+    return [replace(table, notes=(*table.notes, caveat)) for table in tables]
+
+
+def _counted_beliefs(answers: CollectedAnswers) -> list[Row]:
+    """Return the answers to each fact with the beliefs that follow from their counts."""
+    rows = []
+    for fact in answers.facts.values():
+        counts = {name: getattr(fact, name) for name in ("right", "wrong", "refused", "off_format")}
+        beta = {"alpha": 1 + fact.wrong, "beta": 1 + fact.right}
+        rows.append({**fact.key._asdict(), **counts, **beta, "chances": fact.chances, "unaskable": fact.unaskable})
+    beliefs = summarize(rows)
+    ends = zip(beliefs.theta.tolist(), beliefs.low.tolist(), beliefs.high.tolist(), strict=True)
+    for row, (theta, low, high), word in zip(rows, ends, beliefs.words, strict=True):
+        row |= {"theta": theta, "low": low, "high": high, "believed": word.value}
+    return rows
+
+
+def _described(graph: Graph, answered: Sequence[Row], year_relation: str | None) -> pd.DataFrame:
+    """Return answers with labels, types, popularity and year of their facts. Cost: a walk from each subject."""
+    about: dict[str, Row] = {}
+    for first in range(0, len(answered), _FACTS_AT_ONCE):
+        keys = [{"subject": row["subject"], "fact": row["fact"]} for row in answered[first : first + _FACTS_AT_ONCE]]
+        about |= {row["fact"]: row for row in graph.read("sample/about", rows=keys, year_relation=year_relation)}
+    rows = [{**row, **about[row["fact"]]} for row in answered if row["fact"] in about]
+    if not rows:
+        raise KgprobeError("None of the asked facts is in this graph any more.")
+    facts: pd.DataFrame = pd.DataFrame(rows)
+    facts["year"] = facts["year"].map(year_of)
+    facts["popularity"] = facts["popularity"].astype(np.float64)
+    facts["belief"] = facts["believed"]
+    facts["known"], facts["known_low"], facts["known_high"] = 1 - facts["theta"], 1 - facts["high"], 1 - facts["low"]
+    return facts
+
+
+def _asks(facts: pd.DataFrame, answers: CollectedAnswers) -> pd.DataFrame:
+    """Return the latest question about each fact that agrees with the fact's verdict."""
+    rows = []
+    for fact, won in zip(facts["fact"], facts["right"] > facts["wrong"], strict=True):
+        asks = answers.facts[fact].asks if fact in answers.facts else {}
+        rows.append(asks.get(won) or asks.get(not won) or Ask("", ""))
+    questions: pd.DataFrame = pd.DataFrame(rows, index=facts.index, columns=list(ASK_COLUMNS), dtype=object)
+    return questions
+
+
+def _by_certainty(facts: pd.DataFrame, words: Sequence[BeliefWord]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return unknown and known facts, those that are sure first, then by their credible interval."""
+    ranked = facts.assign(leans=[not word.is_sure for word in words])
+    is_known = np.array([word.is_known for word in words])
+    unknown = ranked[~is_known].sort_values(["leans", "low", "fact"], ascending=[True, False, True])
+    return unknown, ranked[is_known].sort_values(["leans", "high", "fact"])
+
+
+def _groupings(facts: pd.DataFrame, relations: Mapping[str, str]) -> list[Grouping[Group]]:
+    entities = facts[["subject", "object"]].apply(lambda row: list(dict.fromkeys(row)), axis=1)
+    labels = chain(
+        zip(facts["subject"], facts["subject_label"], strict=True),
+        zip(facts["object"], facts["object_label"], strict=True),
+    )
+    types = [(type_["id"], type_["label"] or type_["id"]) for type_ in chain.from_iterable(facts["types"])]
+    return [
+        grouped("relation", facts, facts["relation"], relations.items()),
+        # A single fact is too little to rate an entity.
+        grouped("entity", facts, entities, labels, least=2),
+        grouped("type", facts, facts["types"].map(lambda rows: [type_["id"] for type_ in rows]), types),
+        by_popularity(facts),
+        by_year(facts, facts["year"]),
+    ]
+
+
+def _shown_facts(facts: pd.DataFrame, answers: CollectedAnswers) -> list[ShownFact]:
+    """Return listed facts, each with its latest question that agrees with its belief."""
+    shown = []
+    for row in facts.to_dict("records"):
+        belief = BeliefWord(row["belief"])
+        asks = answers.facts[row["fact"]].asks if row["fact"] in answers.facts else {}
+        ask = asks.get(belief.is_known, Ask("", row["object_label"]))
+        shown.append(
+            ShownFact(
+                fact=row["fact"],
+                subject=row["subject_label"],
+                question=ask.question,
+                answer=ask.answer,
+                prediction=None if belief.is_known else ask.prediction,
+                relation=row["relation_label"],
+                right=int(row["right"]),
+                wrong=int(row["wrong"]),
+                known=Share(row["known"], row["known_low"], row["known_high"]),
+                belief=belief,
+            )
+        )
+    return shown
+
+
+def _reasons(reasons: Iterable[str | None]) -> dict[str, int]:
+    return dict(Counter(filter(None, reasons)).most_common())
 
 
 def unknown_count(finding: Finding) -> str:
@@ -74,216 +508,53 @@ def ranked_relations(finding: Finding) -> tuple[str, str]:
     and one that is unknown whole not among the best known. Both texts are empty where fewer than two relations have a
     rate.
     """
-    if finding.over_graph is not None:
-        groups = finding.over_graph.relations
-        rated = [(group.rate.value, f"{group.name} {share_of(group.rate)}") for group in groups if _is_narrow(group)]
-    else:
-        relations = next((grouping.groups for grouping in finding.groupings if grouping.by == "relation"), ())
-        rated = [
-            (group.win_rate.value, f"{group.name} {group.win_rate.value:.0%} of {group.facts:,}")
-            for group in relations
-            if group.facts >= _LEAST
-        ]
-    rated.sort(key=lambda pair: pair[0])
+    rated = sorted(_rated_relations(finding), key=lambda pair: pair[0])
     count = min(_RELATIONS, len(rated) // 2)
     least = [text for rate, text in rated[:count] if rate < 1]
     best = [text for rate, text in rated[::-1][:count] if rate > 0]
     return ", ".join(least), ", ".join(best)
 
 
-def _is_narrow(group: RateGroup) -> bool:
-    return group.rate.high - group.rate.low <= _WIDEST
+def _rated_relations(finding: Finding) -> Iterator[tuple[float, str]]:
+    """Yield the rate of each relation, and its name with the rate."""
+    if finding.over_graph is not None:
+        for group in _relations(finding.over_graph.groupings):
+            if group.width <= _WIDEST:
+                yield group.right.value, f"{group.name} {group.right}"
+        return
+    for group in _relations(finding.groupings):
+        if group.facts >= _LEAST:
+            yield group.win_rate.value, f"{group.name} {group.win_rate.value:.0%} of {group.facts:,}"
 
 
-def _lines(finding: Finding, width: int) -> Iterator[str]:
+def _relations(groupings: Sequence[Grouping[Any]]) -> Sequence[Any]:
+    return next((grouping.groups for grouping in groupings if grouping.by == "relation"), ())
+
+
+def _summary_lines(finding: Finding, width: int) -> Iterator[str]:
     about = finding.about
-    rounds = "" if about.rounds is None else f" in {counted(about.rounds, 'round')}"
-    questions = f"{counted(finding.asked, 'question')} about {counted(finding.overall.facts, 'fact')}{rounds}"
     # The name of a measurement repeats the model.
-    yield f"{about.called if about.rounds is None else about.name}: {about.asked_by}, {questions}"
+    name = about.called if about.rounds is None else about.name
+    yield f"{name}: {about.asked_by}, {finding.scope}{about.in_rounds}"
     if about.caveat is not None and finding.over_graph is not None:
         yield f"Among the asked facts (not a random sample): {finding.overall.win_rate}"
     elif about.caveat is not None:
         yield about.caveat
-    least, best = ranked_relations(finding)
-    yield from filter(None, [least and f"Least known: {least}", best and f"Best known: {best}"])
-    for fact in finding.unknown[:_FACTS]:
-        yield _shortened(fact, f"; predicted: {fact.prediction}" if fact.prediction else "", width)
-    for fact in finding.known[: _FACTS - 1]:
-        yield _shortened(fact, "", width)
-    left_out = [
-        _reasons_in_short(finding.unaskable, "could not be asked"),
-        _reasons_in_short(finding.unanswered, "got no answer"),
-    ]
-    if any(left_out):
-        yield "; ".join(filter(None, left_out))
+    for title, relations in zip(("Least known", "Best known"), ranked_relations(finding), strict=True):
+        if relations:
+            yield f"{title}: {relations}"
+    for fact in (*finding.unknown[:_FACTS], *finding.known[: _FACTS - 1]):
+        yield _shortened(fact, width)
+    silences = ((finding.unaskable, "could not be asked"), (finding.unanswered, "got no answer"))
+    left_out = [f"{sum(reasons.values()):,} {words} ({next(iter(reasons))})" for reasons, words in silences if reasons]
+    if left_out:
+        yield "; ".join(left_out)
 
 
-def _reasons_in_short(reasons: Mapping[str, int], words: str) -> str:
-    return f"{sum(reasons.values()):,} {words} ({next(iter(reasons))})" if reasons else ""
-
-
-def _shortened(fact: ShownFact, end: str, width: int) -> str:
+def _shortened(fact: ShownFact, width: int) -> str:
     """Return a fact in one line; the end of a long question is cut first."""
     begin = f"{fact.belief.value.capitalize()}: "
-    end = f" → {fact.answer}{end}"
+    end = f" → {fact.answer}" + (f"; predicted: {fact.prediction}" if fact.prediction else "")
     question = " ".join(fact.question.removesuffix("…").split())
     room = max(width - len(begin) - len(end), _SHORTEST)
     return begin + (question if len(question) <= room else f"{question[: room - 1].rstrip()}…") + end
-
-
-def print_finding(finding: Finding, console: Console, shown: int = 10) -> None:
-    """Print a finding: rates overall and per relation, and the facts that are unknown and known."""
-    console.print(finding_table(finding, shown))
-
-
-def finding_table(finding: Finding, shown: int) -> RenderableType:
-    """Return the tables of a finding.
-
-    Args:
-        shown: maximum number of listed facts, known and unknown each.
-    """
-    about = finding.about
-    head = Text(visible(f"{about.called} · {about.asked_by} · {about.name}: "), style="bold")
-    rounds = "" if about.rounds is None else f" in {counted(about.rounds, 'round')}"
-    head.append(f"{counted(finding.asked, 'question')} about {counted(finding.overall.facts, 'fact')}{rounds}")
-    parts: list[RenderableType] = [head]
-    if finding.over_graph is not None:
-        parts += [rich_table(table) for table in graph_rate_tables(finding.over_graph)]
-    parts += [_rates(finding, grouping) for grouping in finding.groupings]
-    parts += [rich_table(table) for table in finding.tables]
-    for listed in (finding.unknown, finding.known):
-        for word, facts in groupby(listed[:shown], key=lambda fact: fact.belief):
-            parts.append(_facts(believed_title(finding, word), list(facts)))
-    if finding.unaskable:
-        parts.append(Text(visible(reasons_note(finding.unaskable))))
-    if finding.unanswered:
-        parts.append(Text(visible(reasons_note(finding.unanswered, "No answer came"))))
-    return rich_console.Group(*parts)
-
-
-def print_summary(finding: Finding, console: Console) -> None:
-    """Print a summary of at most ten lines, each cut at the console's width."""
-    for line in finding_summary(finding, console.width):
-        console.print(Text(visible(line)), no_wrap=True, overflow="ellipsis", crop=True)
-
-
-def _rates(finding: Finding, grouping: Grouping) -> Table:
-    first = grouping is finding.groupings[0]
-    silent = finding.has_silence
-    table = Table(
-        title=f"By {grouping.by}, of the asked facts: own answers, with {CONFIDENCE:.0%} intervals",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        caption=" ".join(_rates_notes(finding, grouping, first)) or None,
-        caption_justify="left",
-    )
-    table.add_column(grouping.by)
-    for heading in ("facts", "win rate", "zero-sense rate", *(["win rate, heard"] if silent else [])):
-        table.add_column(heading, justify="right")
-    for group in (*([finding.overall] if first else ()), *grouping.groups):
-        cells = [visible(group.name), f"{group.facts:,}", str(group.win_rate), str(group.zero_sense_rate)]
-        if silent:
-            cells.append(str(group.heard_win_rate or "—"))
-        is_overall = group is finding.overall
-        table.add_row(*map(Text, cells), style="bold" if is_overall else "", end_section=is_overall)
-    return table
-
-
-def _rates_notes(finding: Finding, grouping: Grouping, first: bool) -> Iterator[str]:
-    if grouping.left_out:
-        yield f"{grouping.left_out:,} more have fewer facts."
-    if first and finding.chance is not None:
-        yield f"Chance level: {finding.chance:.1%} of the questions, win rate {finding.overall.guessed:.1%}."
-    if first and finding.has_silence:
-        yield "Refusals and answers off the format count as wrong; the last column leaves them out."
-    if finding.about.caveat is not None:
-        yield finding.about.caveat
-
-
-def _facts(title: str, facts: Sequence[ShownFact]) -> Table:
-    won = any(fact.prediction for fact in facts)
-    table = Table(
-        title=f"{title} (theta: probability of failing, {CREDIBILITY:.0%} interval)",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-    )
-    table.add_column("question", ratio=4, overflow="fold")
-    table.add_column("answer", ratio=2, overflow="fold")
-    if won:
-        table.add_column("prediction", ratio=2, overflow="fold")
-    table.add_column("r:w", justify="right", no_wrap=True)
-    table.add_column(Text("E[theta]"), justify="right", no_wrap=True)
-    for fact in facts:
-        cells = [fact.question, fact.answer, *([fact.prediction or "—"] if won else []), f"{fact.right}:{fact.wrong}"]
-        theta = f"{fact.theta:.2f} [{fact.low:.2f}, {fact.high:.2f}]"
-        table.add_row(*(Text(visible(cell)) for cell in cells), Text(theta))
-    return table
-
-
-RESULTS = "results.json"
-
-
-FACTS = "facts.csv"
-
-
-GROUPS = "groups.csv"
-
-
-def write_finding_files(finding: Finding, folder: Path) -> list[Path]:
-    """Write a finding's files into a folder, which is made; existing files are replaced.
-
-    Returns:
-        Paths: everything as JSON, all asked facts as CSV, all groups as CSV.
-
-    Raises:
-        KgprobeError: a file cannot be written.
-    """
-    make_folder(folder)
-    groups = [
-        {"by": grouping.by, **group_row(group)}
-        for grouping in finding.groupings
-        for group in ((finding.overall, *grouping.groups) if grouping is finding.groupings[0] else grouping.groups)
-    ]
-    about = asdict(finding.about)
-    whole = {
-        **{("config" if name == "described" else name): value for name, value in about.items()},
-        **finding.to_dict(),
-        "theta": finding.theta,
-        "questions": finding.asked,
-        "confidence_of_rates": CONFIDENCE,
-        "groups": groups,
-        "unaskable": finding.unaskable,
-        "unanswered": finding.unanswered,
-        "facts": finding.facts.to_dict("records"),
-    }
-    with replacing(folder / RESULTS) as unfinished:
-        unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(whole), indent=1))
-    for name, frame in ((FACTS, finding.facts), (GROUPS, pd.DataFrame(groups))):
-        with replacing(folder / name) as unfinished:
-            frame.map(spreadsheet_cell).to_csv(unfinished, index=False)
-    return [folder / name for name in (RESULTS, FACTS, GROUPS)]
-
-
-class _NamedFact(msgspec.Struct):
-    relation: str
-    relation_label: str
-
-
-class _Written(msgspec.Struct):
-    facts: list[_NamedFact]
-
-
-def read_relation_names(folder: Path) -> dict[str, str]:
-    """Return the labels of relations by id, from a finding in a folder; empty if there is none.
-
-    Raises:
-        KgprobeError: its file is damaged.
-    """
-    try:
-        written = read_json(folder / RESULTS, _Written, "Delete it; it is written again with the next page.")
-    except FileNotFoundError:
-        return {}
-    return {fact.relation: fact.relation_label for fact in written.facts}

@@ -1,33 +1,47 @@
-"""Page of one finding or of several."""
+"""Pages and files of one finding or of several."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from kgprobe.analysis.examined import Examined
-from kgprobe.analysis.finding import Finding, ShownFact
-from kgprobe.analysis.outdated import OutdatedAnswers
-from kgprobe.analysis.rates import Grouping
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.report.dotted_map import dotted_map
-from kgprobe.report.packed_facts import AskedOf, pack_facts
-from kgprobe.report.page import write_page
-from kgprobe.report.sections import Card, Section, table_section
-from kgprobe.results.finding import believed_title, ranked_relations, unknown_count
-from kgprobe.results.graph_rates import graph_rate_tables
-from kgprobe.results.sections import groups_section
+from kgprobe.report.packed_facts import pack_facts
+from kgprobe.report.page import Card, Section, table_section, write_page
+from kgprobe.results.finding import FACT_COLUMNS, Finding, ranked_relations, unknown_count
+from kgprobe.results.outdated import OutdatedAnswers
+from kgprobe.results.rates import Group, Grouping
+from kgprobe.results.result import write_result_files
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import CONFIDENCE, Share
-from kgprobe.tables import Table
+from kgprobe.tables import flat_row, row_dicts, row_table
+
+PAGE = "finding.html"
 
 _BY = {
     "entity": "A fact counts for its subject and for its object.",
     "type": "A fact counts for each type of its subject.",
     "popularity": "Thirds of about as many asked facts each: head, torso and tail of their subjects' popularity.",
 }
+
+
+def write_finding(finding: Finding, content: Mapping[str, Any], folder: Path) -> Path:
+    """Write a finding into a folder: page, ``results.json``, ``facts.csv`` and ``groups.csv``; return the page's path.
+
+    Args:
+        content: content of ``results.json``.
+
+    Raises:
+        KgprobeError: a file cannot be written.
+    """
+    frames = {"facts": finding.facts[list(FACT_COLUMNS)], "groups": finding.groups_frame()}
+    write_result_files(folder, "results", content, frames)
+    path = folder / PAGE
+    return write_results_page(path, finding_title(finding), finding_lead(finding), result_sections(finding), [finding])
 
 
 def finding_title(finding: Finding) -> str:
@@ -41,130 +55,75 @@ def finding_lead(finding: Finding) -> list[str]:
     if finding.measure is not None:
         lead.append(f"{finding.measure.details.capitalize()}.")
     least, best = ranked_relations(finding)
-    ranked = f"Least known: {least}. " if least else ""
-    ranked += f"Best known: {best}." if best else ""
-    if ranked:
-        lead.append(ranked.strip())
+    ranked = [f"Least known: {least}." if least else "", f"Best known: {best}." if best else ""]
+    if any(ranked):
+        lead.append(" ".join(filter(None, ranked)))
     lead.append(f"{unknown_count(finding)}.")
     return lead
 
 
-def finding_sections(finding: Finding) -> list[Section]:
+def result_sections(finding: Finding) -> list[Section]:
     """Return all sections of a page on one finding, except the list of asked facts and the picture."""
-    return [
-        *believed_sections(finding, unknown=True),
-        knowledge_section(finding),
-        *group_sections(finding),
-        *detail_sections(finding),
-        *believed_sections(finding, unknown=False),
-        *(Section("reasons", "Not askable", {"reasons": finding.unaskable}) for _ in range(bool(finding.unaskable))),
-        *(
-            Section("reasons", "No answer came", {"reasons": finding.unanswered})
-            for _ in range(bool(finding.unanswered))
-        ),
+    sections = [
+        *_believed(finding, BeliefWord.SURELY_UNKNOWN, BeliefWord.LEANS_UNKNOWN),
+        _knowledge(finding),
+        *(map(table_section, finding.over_graph.tables()) if finding.over_graph is not None else ()),
+        *_groups(finding),
+        *map(table_section, finding.probe_tables),
+        *_outdated(finding.outdated),
+        *_believed(finding, BeliefWord.SURELY_KNOWN, BeliefWord.LEANS_KNOWN),
     ]
+    for title, reasons in (("Not askable", finding.unaskable), ("No answer came", finding.unanswered)):
+        if reasons:
+            sections.append(Section("reasons", title, {"reasons": reasons}))
+    return [replace(section, of=finding.label or finding.about.name) for section in sections]
 
 
-def believed_sections(finding: Finding, *, unknown: bool) -> list[Section]:
-    """The facts that are surely unknown (or known), and below those that lean to it."""
-    listed = finding.unknown if unknown else finding.known
-    words = (
-        (BeliefWord.SURELY_UNKNOWN, BeliefWord.LEANS_UNKNOWN)
-        if unknown
-        else (BeliefWord.SURELY_KNOWN, BeliefWord.LEANS_KNOWN)
-    )
-    sections = []
-    for word in words:
-        rows = [fact for fact in listed if fact.belief is word]
-        if rows or word is words[0]:
-            sections.append(_believed(finding, word, rows, explained=unknown and word is words[0]))
-    return sections
+def _believed(finding: Finding, surely: BeliefWord, leans: BeliefWord) -> Iterator[Section]:
+    """Yield the facts that are surely known (or unknown), and those that lean to it."""
+    tables = {table.key: table for table in finding.belief_tables()}
+    for word in (surely, leans):
+        table = tables[word.value.replace(" ", "_")]
+        notes = []
+        if word is BeliefWord.SURELY_UNKNOWN:
+            around = "" if finding.about.rounds is None else " and those on facts around it"
+            luck = "" if finding.chance is None else ", and a guesser would hardly have had as many right answers"
+            notes.append(
+                f"Known is the probability that the model knows the fact, learned from its own answers{around}. Surely:"
+                f" its {CREDIBILITY:.0%} interval is below one half; or it is above one half{luck}."
+            )
+        if not table.rows:
+            notes.insert(0, "None is listed.")
+        if table.rows or word is surely:
+            yield replace(table_section(replace(table, notes=notes)), short=word.value.capitalize())
 
 
-def knowledge_section(finding: Finding) -> Section:
+def _knowledge(finding: Finding) -> Section:
     """Return the section of the main figures: shares that are known, and counts of facts by belief."""
-    overall = finding.overall
+    overall, measure, over_graph = finding.overall, finding.measure, finding.over_graph
     cards = []
-    measure = finding.measure
     if measure is not None:
         cards.append(_share_card(measure.rate, f"{measure.name} [{{}}, {{}}]: {measure.means}"))
-    if finding.graph_rate is not None and finding.over_graph is not None:
+    if over_graph is not None:
         says = "of the whole graph [{}, {}]: share of right answers, estimated for all "
-        cards.append(_share_card(finding.graph_rate, f"{says}{counted(finding.over_graph.facts, 'fact')}"))
-    for rate, says in (
-        (overall.win_rate, "win rate [{}, {}]: facts asked that were answered right more often than wrong"),
-        (overall.zero_sense_rate, "zero-sense rate [{}, {}]: facts asked that were never answered right"),
-    ):
-        cards.append(_share_card(rate, says))
+        cards.append(_share_card(over_graph.overall.right, f"{says}{counted(over_graph.facts, 'fact')}"))
+    win = "win rate [{}, {}]: facts asked that were answered right more often than wrong"
+    zero = "zero-sense rate [{}, {}]: facts asked that were never answered right"
+    cards += [_share_card(overall.win_rate, win), _share_card(overall.zero_sense_rate, zero)]
     if finding.chance is not None:
         cards.append(Card(f"{finding.chance:.1%}", "of the questions would be right by guessing", finding.chance))
     believed = {word.value: finding.believed[word] for word in reversed(BeliefWord)}
+    about = finding.about
+    rounds = about.in_rounds and f",{about.in_rounds}"
+    sampling = f" (sampling: {about.sampling})" if about.sampling else ""
+    asked = f"{finding.scope}{rounds} by the probe “{about.asked_by}”{sampling}; facts as of {_date(about.as_of)}."
+    title = "How much it knows"
     return Section(
         "cards",
-        "How much it knows" + (" backwards" if finding.about.reversed else ""),
+        title + (" backwards" if about.reversed else ""),
         {"cards": cards, "believed": believed},
-        [_asked(finding), *_caveat(finding)],
-        short="How much it knows",
-    )
-
-
-def group_sections(finding: Finding) -> Iterator[Section]:
-    """Yield rates by relation, type, popularity and year over the graph, then those of the facts asked."""
-    if finding.over_graph is not None:
-        yield from map(table_section, graph_rate_tables(finding.over_graph))
-    for place, grouping in enumerate(finding.groupings):
-        notes = [] if place else [_rates_note(finding)]
-        notes += [_BY[grouping.by]] if grouping.by in _BY else []
-        notes += _caveat(finding)
-        if grouping.left_out:
-            notes.append(f"{grouping.left_out:,} more, with fewer facts, are not shown.")
-        if grouping.by == "year" and len(grouping.groups) > 1:
-            yield _years(finding, grouping)
-        yield groups_section(
-            grouping,
-            overall=None if place else finding.overall,
-            chance=finding.chance,
-            silent=finding.has_silence,
-            title=f"By {grouping.by}, of the facts asked",
-            notes=notes,
-        )
-        if grouping.by == "relation":
-            yield from _dots(finding)
-
-
-def detail_sections(finding: Finding) -> list[Section]:
-    """Return the probe's own tables."""
-    return [table_section(table) for table in finding.tables]
-
-
-def origin_lines(finding: Finding) -> list[str]:
-    """Return the settings that the figures depend on."""
-    about = finding.about
-    config = msgspec.json.encode(about.described, order="sorted").decode()
-    versions = msgspec.json.encode(about.versions, order="sorted").decode()
-    return [
-        f"name      {about.name}",
-        f"model     {about.model}",
-        f"seed      {about.seed}",
-        f"as of     {_date(about.as_of)}",
-        f"versions  {versions}",
-        f"probe     {config}",
-    ]
-
-
-def _believed(finding: Finding, word: BeliefWord, rows: Sequence[ShownFact], *, explained: bool) -> Section:
-    around = "" if finding.about.rounds is None else " and those on facts around it"
-    luck = "" if finding.chance is None else ", and a guesser would hardly have had as many right answers"
-    note = (
-        f"θ is the probability that the model fails on the fact, learned from its own answers{around}. Surely: the"
-        f" {CREDIBILITY:.0%} interval of θ is above one half; or it is below one half{luck}."
-    )
-    return Section(
-        "believed",
-        believed_title(finding, word),
-        {"rows": rows, "credibility": CREDIBILITY},
-        [note] if explained else [],
-        short=word.value.capitalize(),
+        [asked, *_caveat(finding)],
+        short=title,
     )
 
 
@@ -173,24 +132,15 @@ def _share_card(share: Share, says: str) -> Card:
     return Card(f"{share.value:.0%}", says.format(*ends), share.value, share.low, share.high)
 
 
-def _asked(finding: Finding) -> str:
-    about = finding.about
-    rounds = "" if about.rounds is None else f", in {counted(about.rounds, 'round')}"
-    sampling = f" (sampling: {about.sampling})" if about.sampling else ""
-    return (
-        f"{counted(finding.asked, 'question')} about {counted(finding.overall.facts, 'fact')}{rounds} by the probe"
-        f" “{about.asked_by}”{sampling}; facts as of {_date(about.as_of)}."
-    )
-
-
-def _rates_note(finding: Finding) -> str:
-    note = f"Share of facts, with {CONFIDENCE:.0%} Wilson intervals"
-    if finding.chance is not None:
-        note += "; dashed: chance level"
-    note += "."
-    if finding.has_silence:
-        note += " Refusals and answers off the format count as wrong; the last column leaves them out."
-    return note
+def _groups(finding: Finding) -> Iterator[Section]:
+    """Yield rates of the asked facts by relation, entity, type, popularity and year."""
+    for grouping, table in zip(finding.groupings, finding.group_tables(), strict=True):
+        notes = [_BY[grouping.by], *table.notes] if grouping.by in _BY else table.notes
+        if grouping.by == "year" and len(grouping.groups) > 1:
+            yield _years(finding, grouping)
+        yield replace(table_section(replace(table, notes=notes)), short=table.title)
+        if grouping.by == "relation":
+            yield from _dots(finding)
 
 
 def _dots(finding: Finding) -> Iterator[Section]:
@@ -201,79 +151,21 @@ def _dots(finding: Finding) -> Iterator[Section]:
         yield Section("dots", "Relations at entities", {"map": dotted}, [note, *_caveat(finding)])
 
 
-def _years(finding: Finding, grouping: Grouping) -> Section:
+def _years(finding: Finding, grouping: Grouping[Group]) -> Section:
     note = f"Win rate by the year of a fact, with {CONFIDENCE:.0%} Wilson intervals"
     note += "; dashed: chance level." if finding.chance is not None else "."
-    return Section(
-        "years", "Over time", {"groups": grouping.groups, "chance": finding.chance}, [note, *_caveat(finding)]
-    )
+    values = {"groups": grouping.groups, "chance": finding.chance}
+    return Section("years", "Over time", values, [note, *_caveat(finding)])
 
 
 def _caveat(finding: Finding) -> list[str]:
     return [finding.about.caveat] if finding.about.caveat else []
 
 
-def _date(day: int) -> str:
-    return f"{day // 10000:04}-{day // 100 % 100:02}-{day % 100:02}"
-
-
-def write_result_page(examined: Examined, path: Path) -> Path:
-    """Write the page of one result and return its path. Names and notes are shown as text.
-
-    Raises:
-        KgprobeError: it cannot be written.
-    """
-    finding = examined.finding
-    return write_results_page(
-        path, finding_title(finding), finding_lead(finding), result_sections(examined), [examined]
-    )
-
-
-def write_results_page(
-    path: Path, title: str, lead: Sequence[str], sections: Sequence[Section], examined: Sequence[Examined]
-) -> Path:
-    """Write a page: the first section, the picture of the graph, the other sections, and all asked facts.
-
-    Raises:
-        KgprobeError: it cannot be written.
-    """
-    packed = pack_facts([AskedOf(result.label, result.finding.about.asked_by, result.asked) for result in examined])
-    labels = {"results": [result.label for result in examined]}
-    first, rest = sections[:1], sections[1:]
-    facts = Section("asked", "Every asked fact", labels, packed.notes)
-    how = Section(
-        "how",
-        "How it was made",
-        {"parts": {f"Settings of {result.label}": origin_lines(result.finding) for result in examined}},
-    )
-    return write_page(
-        path,
-        title,
-        lead,
-        [*first, picture_section(labels["results"]), *rest, facts, how],
-        data=packed.data,
-        script="asked.js",
-    )
-
-
-def picture_section(labels: Sequence[str]) -> Section:
-    """Return the section in which the page's script draws the graph around an entity."""
-    note = "Starts at the entity with the most surely unknown facts. Click an entity to go there; drag to move."
-    return Section("picture", "The graph around unknown facts", {"results": labels}, [note], short="The graph")
-
-
-def result_sections(examined: Examined) -> list[Section]:
-    """Return the sections of one result: its finding, and the age of its outdated answers."""
-    sections = finding_sections(examined.finding)
-    if examined.outdated.outdated:
-        # Before the known facts, which end a finding.
-        place = next(place for place, section in enumerate(sections) if section.short == "Surely known")
-        sections[place:place] = outdated_sections(examined.outdated)
-    return [replace(section, of=examined.label) for section in sections]
-
-
-def outdated_sections(outdated: OutdatedAnswers) -> list[Section]:
-    """Return sections on answers that were right in the past: their number and age."""
+def _outdated(outdated: OutdatedAnswers) -> list[Section]:
+    """Return sections on answers that were right in the past: their number and age; empty without any."""
+    if not outdated.outdated:
+        return []
     says = f"of {counted(outdated.facts, 'fact')}: the model predicted a former object"
     part = outdated.outdated / outdated.facts
     cards = [Card(f"{part:.1%}", says, part)]
@@ -281,8 +173,81 @@ def outdated_sections(outdated: OutdatedAnswers) -> list[Section]:
         return [Section("cards", "Outdated answers", {"cards": cards})]
     says = f"median time since they ceased to be right ({outdated.dated:,} of {outdated.outdated:,} have a date)"
     cards.append(Card(f"{outdated.median:.1f} years", says, outdated.median))
-    rows = [{"years ago": group.years, "answers": group.answers} for group in outdated.ages]
+    ages = row_table("outdated_ages", "How long ago they ceased to be right", outdated.ages)
     return [
         Section("cards", "Outdated answers", {"cards": cards}),
-        replace(table_section(Table("outdated_ages", "How long ago they ceased to be right", rows)), listed=False),
+        replace(table_section(ages), listed=False),
     ]
+
+
+def write_results_page(
+    path: Path, title: str, lead: Sequence[str], sections: Sequence[Section], findings: Sequence[Finding]
+) -> Path:
+    """Write a page: the first section, the picture of the graph, the other sections, and all asked facts.
+
+    Names and notes are shown as text.
+
+    Raises:
+        KgprobeError: it cannot be written.
+    """
+    labels = {finding.label or finding.about.name: finding for finding in findings}
+    packed = pack_facts({label: (finding.about.asked_by, finding.facts) for label, finding in labels.items()})
+    note = "Starts at the entity with the most surely unknown facts. Click an entity to go there; drag to move."
+    results = {"results": list(labels)}
+    picture = Section("picture", "The graph around unknown facts", results, [note], short="The graph")
+    origins = {f"Settings of {label}": _origin_lines(finding) for label, finding in labels.items()}
+    sections = [
+        *sections[:1],
+        picture,
+        *sections[1:],
+        Section("asked", "Every asked fact", results, packed.notes),
+        Section("how", "How it was made", {"parts": origins}),
+    ]
+    return write_page(path, title, lead, sections, data=packed.data, script="asked.js")
+
+
+def _origin_lines(finding: Finding) -> list[str]:
+    """Return the settings that the figures depend on."""
+    about = finding.about
+    return [
+        f"name      {about.name}",
+        f"model     {about.model}",
+        f"seed      {about.seed}",
+        f"as of     {_date(about.as_of)}",
+        f"versions  {msgspec.json.encode(about.versions, order='sorted').decode()}",
+        f"probe     {msgspec.json.encode(about.described, order='sorted').decode()}",
+    ]
+
+
+def _date(day: int) -> str:
+    return f"{day // 10000:04}-{day // 100 % 100:02}-{day % 100:02}"
+
+
+def section_to_dict(section: Section) -> dict[str, Any]:
+    """Return a section of a page with its rows; JSON-compatible, the ends of an interval follow its value.
+
+    >>> section_to_dict(Section("reasons", "Not askable", {"reasons": {"no name": 2}}))["rows"]
+    [{'reason': 'no name', 'number': 2}]
+    """
+    table = section.values.get("table")
+    return {
+        "title": section.title,
+        "of": section.of or None,
+        "rows": list(_section_rows(section.kind, section.values)),
+        "notes": [*section.notes, *(table.notes if table else ())],
+    }
+
+
+def _section_rows(kind: str, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    if kind == "cards":
+        yield from map(asdict, values["cards"])
+        for word, count in values.get("believed", {}).items():
+            yield {"figure": f"{count:,}", "says": word, "value": count}
+    elif kind == "dots":
+        yield from values["map"].rows()
+    elif kind == "reasons":
+        yield from ({"reason": reason, "number": count} for reason, count in values["reasons"].items())
+    elif kind == "table":
+        yield from map(flat_row, values["table"].rows)
+    elif kind == "years":
+        yield from row_dicts(values["groups"])

@@ -1,108 +1,149 @@
-"""Estimated shares of a whole graph that a model knows."""
+"""Estimates over the whole graph from the answers of a run: the share of all facts that a model knows, with intervals.
+
+docs/methods/graph-estimate.md. The predictions for all facts before a round, and the inclusion probabilities of the
+round's facts, give the estimate of :mod:`kgprobe.beliefs.corrected_rates`; :mod:`kgprobe.running.learning` collects
+them. Sampling rule and learner affect the width of the interval, not its coverage.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from itertools import islice
+from typing import Annotated, Any
 
-from kgprobe.analysis.graph_rates import ENOUGH, GraphRates, RateGrouping, share_of
+import numpy as np
+from numpy.typing import NDArray
+
+from kgprobe.beliefs.corrected_rates import CorrectedRates
+from kgprobe.dates import year_of
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.names import relation_names
 from kgprobe.models.spec_forms import model_name
+from kgprobe.results.rates import DECADE, SHOWN_GROUPS, Grouping
 from kgprobe.results.result import Result
 from kgprobe.running.callbacks import Stop
+from kgprobe.running.learning import Learning, open_learning, replay
+from kgprobe.running.runs import get_run
+from kgprobe.sampling.columns.askable import AskableFacts
+from kgprobe.sampling.columns.graph_columns import ALWAYS, open_columns
 from kgprobe.sanitize import counted
 from kgprobe.stats.design_based import Estimate
-from kgprobe.stats.proportions import answers_for_width
-from kgprobe.tables import Table
+from kgprobe.stats.proportions import Percent, Share, answers_for_width
+from kgprobe.stats.value_counts import HEAD, TAIL, TORSO, thirds_of
+from kgprobe.tables import Heading, ResultRow, Table
 
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+# Groups with fewer draws have no estimate.
+ENOUGH = 30
+_DAYS = 10_000
 _TITLES = {"type": "type of the subject", "popularity": "popularity of the subject"}
 
 
-def graph_rate_tables(rates: GraphRates) -> list[Table]:
-    """Return a table for each kind of group; the first row of the relations is all facts.
+@dataclass(frozen=True, slots=True)
+class GroupRate(ResultRow):
+    """Estimated share of right answers to the facts of a group.
 
-    Args:
-        rates: the estimates; the overall rate must be present.
+    Attributes:
+        by: kind of the group: all, relation, type, popularity, year.
+        group: id of the group; None for all facts.
+        facts: number of facts that can be asked.
+        drawn: number of questions with a known inclusion probability.
+        right: estimated share of right answers, the mean over all of the group's facts.
+        expected: uncorrected mean of all predictions.
+        standard_error: see :class:`~kgprobe.stats.design_based.Estimate`.
+        answers_worth: number of uniformly drawn answers that give the same standard error without predictions.
     """
-    if rates.overall is None:
-        raise ValueError("the overall rate is missing")
-    everything = _cells(rates.facts, rates.overall)
-    tables = [_table(grouping, everything) for grouping in rates.groupings]
-    if all(grouping.by != "relation" for grouping in rates.groupings):
-        tables.insert(0, Table("overall", "All facts", [{"of": "all facts", **everything}]))
-    return tables
+
+    by: str
+    group: str | None
+    name: str
+    facts: Annotated[int, Heading("facts")]
+    drawn: Annotated[int, Heading("questions")]
+    right: Annotated[Share, Heading("right")]
+    expected: Annotated[float, Heading("expected", Percent)]
+    standard_error: float
+    answers_worth: float | None
+
+    @property
+    def width(self) -> float:
+        """Width of the interval."""
+        return self.right.high - self.right.low
 
 
-def _table(grouping: RateGrouping, everything: dict[str, Any]) -> Table:
-    rows = [{grouping.by: "all facts", **everything}] if grouping.by == "relation" else []
-    rows += [{grouping.by: group.name, **_cells(group.facts, group.rate)} for group in grouping.groups]
-    notes = []
-    if grouping.left_out:
-        notes.append(f"{grouping.left_out:,} more have fewer than {ENOUGH} questions.")
-    title = f"By {_TITLES.get(grouping.by, grouping.by)}, estimated over the graph"
-    return Table(f"by_{grouping.by}", title, rows, notes)
-
-
-def _cells(facts: int, rate: Estimate) -> dict[str, Any]:
-    return {"facts": facts, "questions": rate.labelled, "right": share_of(rate), "expected": f"{rate.raw:.0%}"}
+def _rate(by: str, group: str | None, name: str, facts: int, rate: Estimate) -> GroupRate:
+    right = Share(rate.value, rate.low, rate.high)
+    return GroupRate(by, group, name, facts, rate.labelled, right, rate.raw, rate.standard_error, rate.labels_worth)
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class EstimatedRates(Result):
-    """Estimated share of the whole graph that a model knows; one row for all facts and for each group.
+class GraphRates(Result):
+    """Estimated share of the whole graph that a model knows, from one run; one row for all facts and for each group.
 
     Attributes:
-        rates: the estimates.
+        run: the run's properties.
+        predictors: other runs whose answers improve the predictions.
+        facts: number of facts of the graph that the run can ask.
+        answers: number of the run's answers.
+        drawn: number of questions with a known inclusion probability; the others improve only the predictions.
         overall: estimate for all facts.
+        groupings: the largest groups with at least ``ENOUGH`` draws by relation and type, thirds by popularity, years;
+            empty if they were not estimated.
         stopped: reason for the end of asking; None if nothing was asked.
         reason: details of that, in a sentence.
     """
 
-    rates: GraphRates
-    overall: Estimate
+    run: Row
+    predictors: Sequence[str]
+    facts: int
+    answers: int
+    drawn: int
+    overall: GroupRate
+    groupings: Sequence[Grouping[GroupRate]]
     stopped: Stop | None = None
     reason: str | None = None
-
-    columns: ClassVar[Sequence[str]] = (
-        *("by", "group", "name", "facts", "right", "low", "high", "standard_error"),
-        *("expected", "drawn", "answers_worth"),
-    )
-
-    @property
-    def width(self) -> float:
-        """Width of the interval of all facts."""
-        return self.overall.high - self.overall.low
 
     @property
     def model(self) -> str:
         """Name of the model, as people read it."""
-        return model_name(self.rates.run["model"])
+        return model_name(self.run["model"])
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns."""
+        return GroupRate.columns()
 
     def rows(self) -> list[dict[str, Any]]:
         """Return all facts first, then the groups of each kind."""
-        rows = [_row("all", None, None, self.rates.facts, self.overall)]
-        for grouping in self.rates.groupings:
-            rows += [_row(grouping.by, group.id, group.name, group.facts, group.rate) for group in grouping.groups]
-        return rows
+        rows = [self.overall]
+        for grouping in self.groupings:
+            rows += grouping.groups
+        return [row.to_dict() for row in rows]
 
     def tables(self) -> list[Table]:
         """Return tables of all facts and relations, types, thirds of popularity, and years."""
-        return graph_rate_tables(self.rates)
+        tables = [_table(grouping, self.overall) for grouping in self.groupings]
+        if all(grouping.by != "relation" for grouping in self.groupings):
+            tables.insert(0, Table("overall", "All facts", [{"of": self.overall.name, **self.overall.cells()}]))
+        return tables
 
     def summary(self) -> str:
         """Return the share with its interval, and the equivalent number of uniformly drawn answers."""
-        overall = self.overall
         text = (
-            f"{self.model} knows {share_of(overall)} of this graph's {counted(self.rates.facts, 'fact')}, estimated"
-            f" from {counted(self.rates.answers, 'answer')}; {overall.raw:.0%} was predicted."
+            f"{self.model} knows {self.overall.right} of this graph's {counted(self.facts, 'fact')}, estimated"
+            f" from {counted(self.answers, 'answer')}; {self.overall.expected:.0%} was predicted."
         )
-        if 0 < self.width < 1:
+        if 0 < self.overall.width < 1:
             text += f" Equivalent to {self.uniform_answers:,} uniformly drawn answers without predictions."
         return text
 
     @property
     def uniform_answers(self) -> int:
         """Number of uniformly drawn answers whose interval, without predictions, has the same width."""
-        return answers_for_width(self.overall.value, self.width)
+        return answers_for_width(self.overall.right.value, self.overall.width)
 
     def questions_for(self, precision: float) -> tuple[int, int]:
         """Return how many more questions this run probably needs for a precision, and a new uniform run in all.
@@ -112,38 +153,181 @@ class EstimatedRates(Result):
         Args:
             precision: half the width of the interval, in (0, 0.5).
         """
-        more = self.rates.answers * ((self.width / (2 * precision)) ** 2 - 1)
-        return max(0, math.ceil(more)), answers_for_width(self.overall.value, 2 * precision)
+        more = self.answers * ((self.overall.width / (2 * precision)) ** 2 - 1)
+        return max(0, math.ceil(more)), answers_for_width(self.overall.right.value, 2 * precision)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, with stable keys."""
-        run = self.rates.run
+        """Return everything, with stable keys."""
         return {
-            "run": run["id"],
-            "model": run["model"],
-            "probe": run["probe"],
-            "sampling": run["sampling"],
-            "predictors": list(self.rates.predictors),
-            "facts": self.rates.facts,
-            "answers": self.rates.answers,
-            "drawn": self.rates.drawn,
+            "run": self.run["id"],
+            **{name: self.run[name] for name in ("model", "probe", "sampling")},
+            "predictors": list(self.predictors),
+            "facts": self.facts,
+            "answers": self.answers,
+            "drawn": self.drawn,
             "stopped": self.stopped and self.stopped.value,
             "reason": self.reason,
             "rates": self.rows(),
         }
 
 
-def _row(by: str, group: str | None, name: str | None, facts: int, rate: Estimate) -> dict[str, Any]:
-    return {
-        "by": by,
-        "group": group,
-        "name": name,
-        "facts": facts,
-        "right": rate.value,
-        "low": rate.low,
-        "high": rate.high,
-        "standard_error": rate.standard_error,
-        "expected": rate.raw,
-        "drawn": rate.labelled,
-        "answers_worth": rate.labels_worth,
+def _table(grouping: Grouping[GroupRate], overall: GroupRate) -> Table:
+    """Return a table of groups; the first row of the relations is all facts."""
+    groups = [overall, *grouping.groups] if grouping.by == "relation" else grouping.groups
+    rows = [{grouping.by: group.name, **group.cells()} for group in groups]
+    notes = [f"{grouping.left_out:,} more have fewer than {ENOUGH} questions."] if grouping.left_out else []
+    title = f"By {_TITLES.get(grouping.by, grouping.by)}, estimated over the graph"
+    return Table(f"graph_by_{grouping.by}", title, rows, notes)
+
+
+def estimate_run(
+    graph: Graph, run: str, *, predictors: Sequence[str] = (), year_relation: str | None = None, groups: bool = True
+) -> GraphRates | None:
+    """Estimate the share of the graph that a model knows from the answers of one of its runs.
+
+    Args:
+        run: id of the run.
+        predictors: ids of runs on the same graph, for example of other models.
+        year_relation: id of the relation whose date at the subject gives a fact's year; None takes the year in which
+            the fact began.
+        groups: also estimate relations, types, popularities and years.
+
+    Returns:
+        None with fewer than three questions whose inclusion probability is known.
+
+    Raises:
+        UnknownNameError: the run does not exist.
+        KgprobeError: the file of a run's answers is missing, or a predictor has no answers.
+
+    Cost: some passes over all facts, and the rounds that the run's learning lacks, see
+    :mod:`kgprobe.running.learning`; with predictors, all rounds. Memory: some hundred bytes per fact.
+    """
+    properties = get_run(graph, run)
+    facts = AskableFacts(open_columns(graph), properties["relations"], properties["as_of"])
+    if predictors:
+        expected = [_expected_by(graph, facts, predictor) for predictor in predictors]
+        learning = Learning(facts, properties["max_degree"], expected)
+        replay(learning, properties)
+    else:
+        learning = open_learning(graph, properties, facts)
+        # A folder that cannot be written gives the same estimate.
+        with suppress(KgprobeError):
+            learning.keep()
+    rates = learning.rates
+    overall = rates.rate()
+    if overall is None:
+        return None
+    return GraphRates(
+        run=properties,
+        predictors=predictors,
+        facts=len(facts),
+        answers=learning.answers,
+        drawn=rates.draws,
+        overall=_rate("all", None, "all facts", len(facts), overall),
+        groupings=_groupings(graph, facts, year_relation, rates) if groups else [],
+    )
+
+
+def _expected_by(graph: Graph, facts: AskableFacts, run: str) -> Floats:
+    """Return the standardised difficulty of facts by a run's answers, shape (facts,)."""
+    learning = open_learning(graph, get_run(graph, run), facts)
+    if not learning.beliefs.model.answers:
+        raise KgprobeError(f"Run {run!r} has no answers about these facts and cannot be a predictor.")
+    return learning.difficulty()
+
+
+def _group(rates: CorrectedRates, by: str, id_: str, name: str, members: Bools) -> GroupRate | None:
+    """Return a group's estimate, or None where fewer than ``ENOUGH`` of its facts were drawn."""
+    rate = rates.rate(members)
+    if rate is None or rate.labelled < ENOUGH:
+        return None
+    return _rate(by, id_, name, int(members.sum()), rate)
+
+
+def _largest(by: str, sizes: NDArray[np.int64], group: Callable[[int], GroupRate | None]) -> Grouping[GroupRate]:
+    """Return the largest groups with enough draws, among twice as many as are shown."""
+    order = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())].tolist()
+    estimates = filter(None, map(group, order[: 2 * SHOWN_GROUPS]))
+    return _grouping(by, islice(estimates, SHOWN_GROUPS), len(order))
+
+
+def _grouping(by: str, estimates: Iterable[GroupRate | None], total: int) -> Grouping[GroupRate]:
+    groups = [group for group in estimates if group is not None]
+    return Grouping(by, groups, total - len(groups))
+
+
+def _groupings(
+    graph: Graph, facts: AskableFacts, year_relation: str | None, rates: CorrectedRates
+) -> list[Grouping[GroupRate]]:
+    groupings = (
+        _by_relation(graph, facts, rates),
+        _by_type(facts, rates),
+        _by_popularity(facts, rates),
+        _by_year(_years(graph, facts, year_relation), rates),
+    )
+    return [grouping for grouping in groupings if grouping.groups]
+
+
+def _by_relation(graph: Graph, facts: AskableFacts, rates: CorrectedRates) -> Grouping[GroupRate]:
+    ids, codes = facts.columns.relation_ids, facts.relations
+    sizes = np.bincount(codes, minlength=len(ids))
+    names = relation_names(graph, [ids[code] for code in np.flatnonzero(sizes).tolist()])
+    return _largest(
+        "relation", sizes, lambda code: _group(rates, "relation", ids[code], names[ids[code]], codes == code)
+    )
+
+
+def _by_type(facts: AskableFacts, rates: CorrectedRates) -> Grouping[GroupRate]:
+    """Group facts by their subjects' types."""
+    columns, subjects = facts.columns, facts.subjects
+    places, lengths = columns.types.places(subjects)
+    types, owners = columns.types.values[places], np.repeat(np.arange(len(subjects)), lengths)
+    sizes = np.bincount(types, minlength=len(columns.type_ids))
+    labels = columns.type_labels()
+
+    def group(code: int) -> GroupRate | None:
+        members = np.zeros(len(subjects), np.bool_)
+        members[owners[types == code]] = True
+        id_ = columns.type_ids[code]
+        return _group(rates, "type", id_, labels.get(id_) or id_, members)
+
+    return _largest("type", sizes, group)
+
+
+def _by_popularity(facts: AskableFacts, rates: CorrectedRates) -> Grouping[GroupRate]:
+    """Group facts by thirds of their subjects' popularity."""
+    values = facts.columns.popularities[facts.subjects]
+    thirds = thirds_of(values)
+    members = {
+        HEAD: values >= thirds.head,
+        TORSO: (values >= thirds.torso) & (values < thirds.head),
+        TAIL: values < thirds.torso,
     }
+    estimates = [_group(rates, "popularity", name, name, third) for name, third in members.items() if third.any()]
+    return _grouping("popularity", estimates, len(estimates))
+
+
+def _years(graph: Graph, facts: AskableFacts, relation: str | None) -> Floats:
+    """Return the year of each fact: of its begin, or of its subject's earliest date in a relation; NaN if unknown."""
+    columns = facts.columns
+    if relation is None:
+        begins = columns.begins[facts.places]
+        return np.where(begins == ALWAYS, np.nan, (begins // _DAYS).astype(np.float64))
+    dated = [(row["subject"], year_of(row["date"])) for row in graph.stream("sample/dates", relation=relation)]
+    of_entities = np.full(len(columns.entity_ids), np.nan)
+    places = columns.places_of([subject for subject, _ in dated])
+    years = np.array([year for _, year in dated], np.float64)
+    of_entities[places[places >= 0]] = years[places >= 0]
+    return of_entities[facts.subjects]
+
+
+def _by_year(years: Floats, rates: CorrectedRates) -> Grouping[GroupRate]:
+    """Group facts by year, or by decade where there are too many years; facts without a year are left out."""
+    known = np.unique(years[~np.isnan(years)])
+    wide = len(known) > SHOWN_GROUPS
+    codes = years // DECADE * DECADE if wide else years
+    estimates = [
+        _group(rates, "year", str(year), f"{year}s" if wide else str(year), codes == year)
+        for year in np.unique(codes[~np.isnan(codes)]).astype(np.int64).tolist()
+    ]
+    return _grouping("year", estimates, len(estimates))

@@ -10,8 +10,7 @@ from kgprobe.judge.labels import LabelledStatements
 from kgprobe.judge.quality import Quality, QualityComparison
 from kgprobe.judge.training import LayerJudged, LearnedJudge, SplitQualities, evaluate_on
 from kgprobe.probes.statements.metrics import JUDGEMENTS
-from kgprobe.report.plots import HeatMap, Line, Plot
-from kgprobe.report.plots_page import write_plots_page
+from kgprobe.report.plots import HeatMap, Line, Plot, write_plots_page
 from kgprobe.results.result import Heading, Result, ResultRow, row_dicts, row_table
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Share, share

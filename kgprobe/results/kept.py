@@ -71,7 +71,7 @@ class KeptResults(Result):
         Raises:
             KgprobeError: it cannot be written.
         """
-        from kgprobe.report.index_page import IndexRow, write_index_page
+        from kgprobe.report.page import IndexRow, write_index_page
 
         rows = []
         for result in self.results:

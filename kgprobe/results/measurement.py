@@ -1,8 +1,7 @@
-"""Measurement: facts that were each asked once, with its outcomes and finding."""
+"""Measurement: facts that were each asked once, with its outcomes and finding; and the base that runs share with it."""
 
 import shutil
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,9 @@ from kgprobe.errors import KgprobeError
 from kgprobe.files import make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
-from kgprobe.graph.reversal import asked_by
-from kgprobe.probes.outcome import Outcome, ProbeResults, Verdict, guessing_chance
+from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import ProbeKind
+from kgprobe.results.collected import CollectedAnswers, collect_answers, outcomes_frame
 from kgprobe.running.callbacks import Stop
 from kgprobe.running.measurement import Progress
 from kgprobe.running.store import FILE, Outcomes
@@ -23,14 +22,141 @@ from kgprobe.tables import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from kgprobe.analysis.finding import Finding
+    from kgprobe.results.finding import About, Finding
+
+# Words for questions that do not count.
+_SILENT = {Verdict.UNASKABLE: "could not be asked", Verdict.UNANSWERED: "got no answer"}
 
 
-PAGE = "finding.html"
+class StoredAnswers:
+    """Base of measurements and runs: answers on disk, which are read once for all summaries and pages.
+
+    Attributes:
+        folder: folder of its answers.
+        kind: the probe.
+        graph: the graph; None if a measurement was opened without it.
+    """
+
+    __slots__ = ()
+    folder: Path
+    kind: ProbeKind
+    graph: Graph | None
+    _collected: dict[int, CollectedAnswers]
+
+    @property
+    def about(self) -> "About":
+        """Its origin: model, probe and settings."""
+        raise NotImplementedError
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """The outcomes in the order of asking; read from disk."""
+        raise NotImplementedError
+
+    @property
+    def model(self) -> str:
+        """Spec of the model, as the user wrote it."""
+        return self.about.model
+
+    @property
+    def reversed(self) -> bool:
+        """True if an inverse graph was used: facts are asked from object to subject."""
+        return self.about.reversed
+
+    @property
+    def asked_by(self) -> str:
+        """Name of the probe, with the direction if it is backwards."""
+        return self.about.asked_by
+
+    def tables(self) -> list[Table]:
+        """Return the probe's tables of its outcomes."""
+        return list(self._answers().results.tables)
+
+    def reasons(self, verdict: Verdict) -> dict[str, int]:
+        """Return the reasons why facts have no answer, the most frequent first.
+
+        Args:
+            verdict: ``UNASKABLE`` or ``UNANSWERED``.
+        """
+        return self._answers().reasons_of(verdict)
+
+    def finding(self) -> "Finding":
+        """Return rates by relation, entity, type and year, the facts behind them, and the probe's tables."""
+        raise NotImplementedError
+
+    def page(self, finding: "Finding | None" = None) -> Path:
+        """Write the finding next to the answers as a page, JSON and CSV; return the page's path.
+
+        Args:
+            finding: the finding, if it is available already; None computes it.
+        """
+        from kgprobe.results.finding_page import write_finding
+
+        finding = finding or self.finding()
+        return write_finding(finding, self.to_dict(finding), self.folder)
+
+    def summary(self) -> str:
+        """Return the result in a few lines."""
+        raise NotImplementedError
+
+    def to_dict(self, finding: "Finding | None" = None) -> dict[str, Any]:
+        """Return progress and finding, with stable keys: the content of ``results.json``.
+
+        Args:
+            finding: the finding, if it is available already; None computes it if there are answers.
+        """
+        answers = self._answers()
+        if finding is None and answers.answered:
+            finding = self.finding()
+        content = {
+            "model": self.model,
+            "probe": self.kind.name,
+            "reversed": self.reversed,
+            "unaskable": answers.reasons_of(Verdict.UNASKABLE),
+            "unanswered": answers.reasons_of(Verdict.UNANSWERED),
+            "tables": {table.key: table.to_dict() for table in self.tables()},
+        }
+        return content if finding is None else {**content, **finding.to_dict()}
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from kgprobe.report.page import tables_html
+
+        return tables_html(self.summary(), self.tables())
+
+    def _answers(self, exports: Sequence[Path] = ()) -> CollectedAnswers:
+        """Return the stored answers by fact, which are read again only after the file has grown.
+
+        Args:
+            exports: files of the probe that are written in the same pass, if there are any.
+        """
+        path = self.folder / FILE
+        size = path.stat().st_size if path.exists() else 0
+        if exports or size not in self._collected:
+            self._collected.clear()
+            self._collected[size] = collect_answers(self.kind, self.outcomes, self.about.described, exports)
+        return self._collected[size]
+
+    def _summary(self, title: str, stopped: Stop) -> str:
+        """Return a summary in a few lines."""
+        answers = self._answers()
+        tables, headline = answers.results
+        first = f"{title}: {answers.verdicts.total():,} asked"
+        lines = [f"{first}{_share_right(answers)}"] if headline is None else [f"{first}, {headline}", headline.details]
+        for verdict, words in _SILENT.items():
+            if answers.verdicts[verdict]:
+                lines.append(f"{answers.verdicts[verdict]:,} {words}")
+        if headline is None and tables and tables[0].rows:
+            lines.append(_last_row(tables[0]))
+        if stopped.can_go_on:
+            lines.append(f"stopped early: {stopped.value}; repeat the call to resume")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Measurement:
+class Measurement(StoredAnswers):
     """A measurement: the asked facts, its progress, and its outcomes.
 
     Attributes:
@@ -48,27 +174,24 @@ class Measurement:
     progress: Progress
     missing: Sequence[str] = ()
     graph: Graph | None = None
-    _digests: dict[int, "OutcomeDigest"] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _collected: dict[int, CollectedAnswers] = field(default_factory=dict, init=False, compare=False)
+
+    @property
+    def about(self) -> "About":
+        """Its origin: model, probe and settings."""
+        from kgprobe.results.finding import About
+
+        return About(
+            name=self.folder.name,
+            model=str(self.config["described"]["model"]),
+            probe=self.kind.name,
+            **{name: self.config[name] for name in ("as_of", "seed", "described", "versions", "reversed")},
+        )
 
     @property
     def outcomes(self) -> Outcomes:
         """One outcome for each fact, in the order of the facts; read from disk."""
         return Outcomes(self.folder / FILE, self.kind.evidence())
-
-    @property
-    def model(self) -> str:
-        """Spec of the model, as the user wrote it."""
-        return str(self.config["described"]["model"])
-
-    @property
-    def reversed(self) -> bool:
-        """True if an inverse graph was used: facts are asked from object to subject."""
-        return bool(self.config["reversed"])
-
-    @property
-    def asked_by(self) -> str:
-        """Name of the probe, with the direction if it is backwards."""
-        return asked_by(self.kind.name, self.reversed)
 
     @property
     def complete(self) -> bool:
@@ -82,39 +205,24 @@ class Measurement:
         """
         return outcomes_frame(self.outcomes)
 
-    def tables(self) -> list[Table]:
-        """Return the probe's tables of its outcomes."""
-        return list(self._digest().results.tables)
-
-    def reasons(self, verdict: Verdict) -> dict[str, int]:
-        """Return the reasons why facts have no answer, the most frequent first.
-
-        Args:
-            verdict: ``UNASKABLE`` or ``UNANSWERED``.
-        """
-        return dict(self._digest().reasons[verdict].most_common())
-
     def summary(self) -> str:
         """Return the result in a few lines."""
-        title = f"{self.asked_by}, {self.model}"
-        return summary_of(title, self._digest(), self.progress.stopped)
+        return self._summary(f"{self.asked_by}, {self.model}", self.progress.stopped)
 
-    def _digest(self) -> "OutcomeDigest":
-        """Return the digest of the stored outcomes, which is computed again only after the file has grown."""
-        path = self.folder / FILE
-        size = path.stat().st_size if path.exists() else 0
-        if size not in self._digests:
-            self._digests.clear()
-            self._digests[size] = digest_outcomes(self.kind, self.outcomes, self.config["described"])
-        return self._digests[size]
+    def to_dict(self, finding: "Finding | None" = None) -> dict[str, Any]:
+        """Return progress and finding, with stable keys: the content of ``results.json``.
 
-    def __repr__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        from kgprobe.report.notebook import tables_html
-
-        return tables_html(self.summary(), self.tables())
+        Args:
+            finding: the finding, if it is available already; None computes it if there are answers.
+        """
+        return {
+            "facts": self.progress.facts,
+            "done": self.progress.done,
+            "stopped": self.progress.stopped.value,
+            "not_in_graph": len(self.missing),
+            # A class with slots is a copy of the class in which `super()` would look.
+            **StoredAnswers.to_dict(self, finding),
+        }
 
     def finding(self, *, year_relation: str | None = None) -> "Finding":
         """Return rates by relation, entity, type and year, the facts behind them, and the probe's tables.
@@ -124,40 +232,17 @@ class Measurement:
         Raises:
             KgprobeError: nothing was answered, or the measurement was opened without a graph.
         """
-        from kgprobe.analysis.finding import About
-        from kgprobe.analysis.make_finding import find_in_outcomes
+        from kgprobe.results.finding import make_finding
 
         if self.graph is None:
             raise KgprobeError("A finding needs the graph for names and types: open_measurement(folder, `graph`).")
-        about = About(
-            name=self.folder.name,
-            model=self.model,
-            probe=self.kind.name,
-            as_of=int(self.config["as_of"]),
-            seed=int(self.config["seed"]),
-            described=self.config["described"],
-            versions=self.config["versions"],
-            reversed=self.reversed,
-        )
         years = None if year_relation is None else relation_ids(self.graph, [year_relation])[0]
-        return find_in_outcomes(self.graph, about, lambda: self.outcomes, year_relation=years)
-
-    def page(self, finding: "Finding | None" = None) -> Path:
-        """Write the finding next to the answers as a page, JSON and CSV; return the page's path.
-
-        Args:
-            finding: the finding, if it is available already; None computes it.
-        """
-        return write_finding(finding or self.finding(), self.folder, self.outcomes, self.kind, self.graph)
+        return make_finding(self.graph, self.about, self._answers(), year_relation=years)
 
     def export(self) -> list[Path]:
         """Write the probe's exports, such as every plausibility as Parquet; return their paths."""
-        paths = []
-        for name, write in self.kind.exports().items():
-            path = self.folder / name
-            if not path.exists():
-                write(self.outcomes, path)
-            paths.append(path)
+        paths = [self.folder / name for name in self.kind.exports()]
+        self._answers(exports=[path for path in paths if not path.exists()])
         return paths
 
     def save(self, folder: str | Path) -> Path:
@@ -168,9 +253,9 @@ class Measurement:
         """
         target = Path(folder)
         make_folder(target)
+        self.export()
         if self.graph is not None and self.progress.done:
             self.page()
-        self.export()
         try:
             for file in self.folder.iterdir():
                 if file.name != "lock":
@@ -181,109 +266,18 @@ class Measurement:
         return target
 
 
-def write_finding(finding: "Finding", folder: Path, outcomes: Outcomes, kind: ProbeKind, graph: Graph | None) -> Path:
-    """Write a finding into a folder: page, ``results.json``, ``facts.csv`` and ``groups.csv``; return the page's path.
-
-    Args:
-        outcomes, kind, graph: source of the list of asked facts.
-
-    Raises:
-        KgprobeError: a file cannot be written.
-    """
-    from kgprobe.analysis.examined import examine
-    from kgprobe.results.finding import write_finding_files
-    from kgprobe.results.finding_page import write_result_page
-
-    write_finding_files(finding, folder)
-    examined = examine(graph, finding.about.name, finding, outcomes, kind.alternatives)
-    return write_result_page(examined, folder / PAGE)
-
-
-def outcomes_frame(outcomes: "Outcomes") -> "pd.DataFrame":
-    """Return outcomes in pandas, one row for each question."""
-    import pandas as pd
-
-    columns = ("question", "right_answer", "prediction", "probability", "chance")
-    rows = [
-        {
-            "subject": outcome.fact.subject,
-            "fact": outcome.fact.fact,
-            "relation": outcome.relation,
-            "verdict": outcome.verdict.value,
-            **{name: getattr(outcome.evidence, name, None) for name in columns},
-            "reason": outcome.reason,
-            "prompt": outcome.prompt,
-        }
-        for outcome in outcomes
-    ]
-    names = ["subject", "fact", "relation", "verdict", *columns, "reason", "prompt"]
-    frame: pd.DataFrame = pd.DataFrame(rows, columns=names)
-    return frame
-
-
-@dataclass(slots=True)
-class OutcomeDigest:
-    """Counts and the probe's own results over outcomes, from one pass.
-
-    Attributes:
-        verdicts: number of outcomes by verdict.
-        reasons: number of outcomes by verdict and reason.
-        chances: known chance levels of the outcomes that count.
-        results: the probe's own tables and headline.
-    """
-
-    verdicts: Counter[Verdict] = field(default_factory=Counter)
-    reasons: dict[Verdict, Counter[str]] = field(default_factory=lambda: {verdict: Counter() for verdict in Verdict})
-    chances: list[float] = field(default_factory=list)
-    results: ProbeResults = field(default_factory=ProbeResults)
-
-    def add(self, outcome: Outcome) -> None:
-        """Count an outcome."""
-        self.verdicts[outcome.verdict] += 1
-        self.reasons[outcome.verdict][str(outcome.reason)] += 1
-        chance = guessing_chance(outcome)
-        if chance is not None:
-            self.chances.append(chance)
-
-
-def digest_outcomes(kind: ProbeKind, outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> OutcomeDigest:
-    """Return the digest of outcomes, which are read once."""
-    digest = OutcomeDigest()
-    digest.results = kind.results_of(outcomes, described, digest.add)
-    return digest
-
-
-def summary_of(title: str, digest: OutcomeDigest, stopped: Stop) -> str:
-    """Return a summary of outcomes in a few lines."""
-    verdicts, (tables, headline) = digest.verdicts, digest.results
-    first = f"{title}: {verdicts.total():,} asked"
-    lines = (
-        [f"{first}{_share_right(verdicts, digest.chances)}"]
-        if headline is None
-        else [f"{first}, {headline}", headline.details]
-    )
-    for verdict, words in ((Verdict.UNASKABLE, "could not be asked"), (Verdict.UNANSWERED, "got no answer")):
-        if verdicts[verdict]:
-            lines.append(f"{verdicts[verdict]:,} {words}")
-    if headline is None and tables and tables[0].rows:
-        lines.append(_last_row(tables[0]))
-    if stopped.can_go_on:
-        lines.append(f"stopped early: {stopped.value}; repeat the call to resume")
-    return "\n".join(lines)
-
-
-def _share_right(verdicts: Mapping[Verdict, int], chances: Sequence[float]) -> str:
+def _share_right(answers: CollectedAnswers) -> str:
     """Return the share of right answers and the chance level, as the end of a sentence; empty without answers."""
     from kgprobe.stats.proportions import share
 
-    answered = sum(count for verdict, count in verdicts.items() if verdict.counts)
-    if not answered:
+    if not answers.answered:
         return ""
+    chances = answers.chances
     chance = f", by chance {sum(chances) / len(chances):.0%}" if chances else ""
-    return f", {share(verdicts[Verdict.RIGHT], answered)} right{chance}"
+    return f", {share(answers.verdicts[Verdict.RIGHT], answers.answered)} right{chance}"
 
 
 def _last_row(table: Table) -> str:
-    from kgprobe.report.cells import shown
+    from kgprobe.report.tables import shown
 
     return "; ".join(f"{name} {shown(value)}" for name, value in table.rows[-1].items() if value is not None)

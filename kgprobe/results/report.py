@@ -1,28 +1,31 @@
 """Report: several results on one page, compared with each other."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from kgprobe.analysis.examined import Examined, examine
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.errors import KgprobeError
 from kgprobe.files import home, make_folder, replacing
 from kgprobe.models.spec_forms import model_name
-from kgprobe.report.page import write_page
-from kgprobe.report.sections import Section, table_section
+from kgprobe.report.page import Section, table_section, tables_html, write_page
 from kgprobe.results.answers import Stored, answers_of, labels_of
 from kgprobe.results.comparison import Comparison, compare_results
-from kgprobe.results.finding import ranked_relations, unknown_count
-from kgprobe.results.finding_page import finding_lead, finding_title, result_sections, write_results_page
+from kgprobe.results.finding import Finding, ranked_relations, unknown_count
+from kgprobe.results.finding_page import (
+    finding_lead,
+    finding_title,
+    result_sections,
+    section_to_dict,
+    write_results_page,
+)
 from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.results.knowledge_gap import gap_between
 from kgprobe.results.run import Run
-from kgprobe.results.sections import section_to_dict
 from kgprobe.running.identity import digest_of
 from kgprobe.sanitize import counted
 from kgprobe.tables import Table
@@ -50,9 +53,9 @@ _SUSPECT = {
     "relation": "relation",
     "object": "object",
     "models": "models",
-    "theta": "E[θ]",
+    "known": "known",
     "around": "facts around it",
-    "theta_around": "E[θ] around it",
+    "known_around": "known around it",
 }
 
 
@@ -63,7 +66,7 @@ class Report:
     Attributes:
         title, lead: title, and the answer in a few sentences.
         sections: sections of the page, except the picture, the list of asked facts and the settings.
-        examined: runs and measurements, fact by fact.
+        findings: those of runs and measurements, with their labels.
         judged: the judged graphs.
         extra: figures of several results together, by name.
         config: the results and their settings.
@@ -73,7 +76,7 @@ class Report:
     title: str
     lead: Sequence[str]
     sections: Sequence[Section]
-    examined: Sequence[Examined]
+    findings: Sequence[Finding]
     judged: Sequence[JudgedGraph]
     extra: Mapping[str, Any]
     config: Mapping[str, Any]
@@ -87,8 +90,6 @@ class Report:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        from kgprobe.report.notebook import tables_html
-
         tables = [section.values["table"] for section in self.sections if section.kind == "table"]
         return tables_html(self.summary(), tables)
 
@@ -96,22 +97,16 @@ class Report:
         """Return every asked fact of every result, with its answers, belief and latest question."""
         import pandas as pd
 
-        frames = [result.asked.assign(result=result.label) for result in self.examined]
+        frames = [finding.facts.assign(result=finding.label) for finding in self.findings]
         frame: pd.DataFrame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
         return frame
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything on the page, with stable keys: each section with its rows, and every asked fact."""
-        results = []
-        for result in self.examined:
-            finding = result.finding
-            results.append(
-                {"label": result.label, **asdict(finding.about), **finding.to_dict(), "asked": finding.asked}
-            )
         return {
             "title": self.title,
             "lead": list(self.lead),
-            "results": results,
+            "results": [{"label": finding.label, **finding.to_dict()} for finding in self.findings],
             "judged": [result.to_dict() for result in self.judged],
             "sections": [section_to_dict(section) for section in self.sections],
             **self.extra,
@@ -133,32 +128,33 @@ class Report:
             about = {"title": self.title, "lead": self.lead, **self.config}
             with replacing(self.folder / ABOUT) as unfinished:
                 unfinished.write_bytes(msgspec.json.encode(about))
-        if not self.examined:
+        if not self.findings:
             return write_page(target, self.title, self.lead, self.sections)
-        return write_results_page(target, self.title, self.lead, self.sections, self.examined)
+        return write_results_page(target, self.title, self.lead, self.sections, self.findings)
 
 
 def report_on(results: Sequence[Reported], seed: int) -> Report:
     """Combine different results, at least one, on one page; see :func:`kgprobe.make_report`."""
     judged = [result for result in results if isinstance(result, JudgedGraph)]
     probed = [result for result in results if not isinstance(result, JudgedGraph)]
-    examined = _examine(probed)
+    labels = labels_of([answers_of(result) for result in probed])
+    findings = [replace(result.finding(), label=label) for result, label in zip(probed, labels, strict=True)]
     draft = _Draft()
-    if len(examined) == 1:
-        draft.sections += result_sections(examined[0])
-        draft.lead += finding_lead(examined[0].finding)
-    elif examined:
-        draft.add_several(probed, examined, seed)
+    if len(findings) == 1:
+        draft.sections += result_sections(findings[0])
+        draft.lead += finding_lead(findings[0])
+    elif findings:
+        draft.add_several(probed, findings, seed)
     for graph in judged:
         draft.add_judged_graph(graph)
     config = {"results": [str(result.folder) for result in results], "seed": seed}
     names = "-".join(result.name if isinstance(result, Run) else result.folder.name for result in results)
     folder = f"{names[:_LONGEST].rstrip('-. ')}-{digest_of(config)}"
     return Report(
-        title=_title(examined, judged),
+        title=_title(findings, judged),
         lead=draft.lead,
         sections=draft.sections,
-        examined=examined,
+        findings=findings,
         judged=judged,
         extra=draft.extra,
         config=config,
@@ -166,25 +162,16 @@ def report_on(results: Sequence[Reported], seed: int) -> Report:
     )
 
 
-def _examine(probed: Sequence[Stored]) -> list[Examined]:
-    """Return runs and measurements fact by fact."""
-    labels = labels_of([answers_of(result) for result in probed])
-    examined = []
-    for result, label in zip(probed, labels, strict=True):
-        examined.append(examine(result.graph, label, result.finding(), result.outcomes, result.kind.alternatives))
-    return examined
-
-
-def _title(examined: Sequence[Examined], judged: Sequence[JudgedGraph]) -> str:
+def _title(findings: Sequence[Finding], judged: Sequence[JudgedGraph]) -> str:
     """Return the title: the models, and what is shown of them."""
-    if not examined:
+    if not findings:
         models = list(dict.fromkeys(model_name(result.config.judge.answers_of) for result in judged))
         return f"Judged answers of {' and '.join(models)} on a whole graph"
-    if len(examined) == 1:
-        return finding_title(examined[0].finding)
-    models = list(dict.fromkeys(result.finding.about.called for result in examined))
+    if len(findings) == 1:
+        return finding_title(findings[0])
+    models = list(dict.fromkeys(result.about.called for result in findings))
     if len(models) == 1:
-        return f"Facts that {models[0]} does not know, by {len(examined)} results"
+        return f"Facts that {models[0]} does not know, by {len(findings)} results"
     if len(models) > 3:
         return f"Facts that {len(models)} models do not know"
     return f"Facts that {', '.join(models[:-1])} and {models[-1]} do not know"
@@ -204,18 +191,18 @@ class _Draft:
     notes: list[str] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
 
-    def add_several(self, asked: Sequence[Stored], examined: Sequence[Examined], seed: int) -> None:
+    def add_several(self, asked: Sequence[Stored], findings: Sequence[Finding], seed: int) -> None:
         """Add at least two results, compared with each other."""
-        for result in examined:
+        for result in findings:
             self.lead.append(_lead_of(result))
         compared = self._compare(asked, seed)
-        self._add_comparison(examined, compared)
+        self._add_comparison(findings, compared)
         self._add_gaps(asked)
         self._add_directions([] if compared is not None and compared.directions else asked, seed)
         self._add_suspects(asked)
         if self.notes:
             self.sections.append(Section("text", "Notes", {"paragraphs": list(dict.fromkeys(self.notes))}))
-        for result in examined:
+        for result in findings:
             for place, section in enumerate(result_sections(result)):
                 # The table of contents names each result once.
                 title = section.title and f"{result.label}: {section.title}"
@@ -238,9 +225,9 @@ class _Draft:
             self.notes.append(str(error))
             return None
 
-    def _add_comparison(self, examined: Sequence[Examined], compared: Comparison | None) -> None:
+    def _add_comparison(self, findings: Sequence[Finding], compared: Comparison | None) -> None:
         """Add unknown facts, the comparison on shared facts, and disagreements."""
-        unknown = _unknown_to_all(examined)
+        unknown = _unknown_to_all(findings)
         shared = 0 if compared is None else len(compared.shared.facts)
         title = f"Surely unknown to all: {len(unknown):,} of {counted(shared, 'fact')} that all were asked"
         rows = [{name: value for name, value in row.items() if name != "fact"} for row in unknown[:_SHOWN]]
@@ -352,25 +339,24 @@ def _find_suspects(asked: Sequence[Stored]) -> list[dict[str, Any]] | None:
     return suspects
 
 
-def _lead_of(result: Examined) -> str:
+def _lead_of(finding: Finding) -> str:
     """Return one sentence on a result: unknown facts, then the share that is known."""
-    finding = result.finding
     least, _ = ranked_relations(finding)
     parts = [unknown_count(finding), f"least known {least}" if least else ""]
     measure = finding.measure
     parts.append(f"{finding.overall.win_rate} known" if measure is None else f"{measure} ({measure.details})")
-    return f"{result.label}: {'; '.join(filter(None, parts))}."
+    return f"{finding.label}: {'; '.join(filter(None, parts))}."
 
 
-def _unknown_to_all(examined: Sequence[Examined]) -> list[dict[str, Any]]:
+def _unknown_to_all(findings: Sequence[Finding]) -> list[dict[str, Any]]:
     """Return the facts that are surely unknown to every result, in the order of ids, with each prediction."""
     unknown = []
-    for result in examined:
-        is_unknown = result.asked["belief"] == BeliefWord.SURELY_UNKNOWN.value
-        unknown.append(result.asked[is_unknown].set_index("fact"))
+    for result in findings:
+        is_unknown = result.facts["belief"] == BeliefWord.SURELY_UNKNOWN.value
+        unknown.append(result.facts[is_unknown].set_index("fact"))
     shared = sorted(set(unknown[0].index).intersection(*(facts.index for facts in unknown[1:])))
     frame = unknown[0].loc[shared, ["question", "answer"]].rename(columns={"answer": "right answer"})
-    for result, facts in zip(examined, unknown, strict=True):
+    for result, facts in zip(findings, unknown, strict=True):
         frame[result.label] = facts.loc[shared, "prediction"]
     rows: list[dict[str, Any]] = frame.rename_axis("fact").reset_index().to_dict("records")
     return rows

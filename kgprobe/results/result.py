@@ -73,7 +73,7 @@ class Result:
         return "\n\n".join(filter(None, parts))
 
     def _repr_html_(self) -> str:
-        from kgprobe.report.notebook import tables_html
+        from kgprobe.report.page import tables_html
 
         return tables_html("\n".join(filter(None, [*self.notes, self.summary()])), self.tables())
 
@@ -163,17 +163,31 @@ class StoredComparison(Result):
         Raises:
             KgprobeError: a file cannot be written.
         """
-        from kgprobe.report.plots_page import write_plots_page
+        from kgprobe.report.plots import write_plots_page
 
-        make_folder(self.folder)
-        with replacing(self.folder / f"{self.file}.json") as unfinished:
-            unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=1))
-        for name, frame in self.frames().items():
-            with replacing(self.folder / f"{name}.csv") as unfinished:
-                frame.map(spreadsheet_cell).to_csv(unfinished, index=False)
+        write_result_files(self.folder, self.file, self.to_dict(), self.frames())
         page = self.folder / f"{self.file}.html"
         tables, notes = self.page_tables(), self.notes
         return write_plots_page(page, self.title, self.summary(), self.plots(), tables, notes, self.config)
+
+
+def write_result_files(
+    folder: Path, file: str, content: Mapping[str, Any], frames: "Mapping[str, pd.DataFrame]"
+) -> None:
+    """Write a result into a folder, which is made: everything as JSON, and tables as CSV.
+
+    Args:
+        file: name of the JSON file, without ending; ``frames`` has those of the tables.
+
+    Raises:
+        KgprobeError: a file cannot be written.
+    """
+    make_folder(folder)
+    with replacing(folder / f"{file}.json") as unfinished:
+        unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=1))
+    for name, frame in frames.items():
+        with replacing(folder / f"{name}.csv") as unfinished:
+            frame.map(spreadsheet_cell).to_csv(unfinished, index=False)
 
 
 def points(share: float) -> str:

@@ -12,8 +12,7 @@ import numpy as np
 
 from kgprobe.errors import KgprobeError
 from kgprobe.files import home, make_folder, replacing
-from kgprobe.report.plots import CategoryPlot, Plot
-from kgprobe.report.plots_page import write_plots_page
+from kgprobe.report.plots import CategoryPlot, Plot, write_plots_page
 from kgprobe.running.callbacks import Batch, Callbacks, Start
 from kgprobe.running.identity import digest_of
 from kgprobe.sanitize import spreadsheet_cell
@@ -85,7 +84,7 @@ class Study:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        from kgprobe.report.notebook import tables_html
+        from kgprobe.report.page import tables_html
 
         return tables_html(self.summary(), self.tables())
 

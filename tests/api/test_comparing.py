@@ -67,9 +67,7 @@ def test_results_stand_beside_each_other_without_a_graph(tmp_path: Path) -> None
         measured(tmp_path / "two", {**FACTS, "f001": True, "f003": None}, relations=relations, model="two"),
         measured(tmp_path / "three", dict.fromkeys(FACTS, True), relations=relations, model="three"),
     ]
-    (tmp_path / "one" / "results.json").write_text(
-        json.dumps({"facts": [{"relation": "r1", "relation_label": "<b>rivers</b>", "more": 1}], "other": 2})
-    )
+    (tmp_path / "one" / "results.json").write_text(json.dumps({"relations": {"r1": "<b>rivers</b>"}, "other": 2}))
     found = kgprobe.compare(results)
     assert found.to_frame()[["model", "asked", "shared"]].values.tolist() == [
         ["three", 200, 199],

@@ -40,7 +40,7 @@ def colours(visualization: Any) -> dict[str, tuple[int, ...]]:
     return {one.properties["fact"]: one.color.as_rgb_tuple() for one in visualization.relationships}
 
 
-def test_colours_are_those_of_theta_on_one_scale_for_all_pictures(drawn: Graph) -> None:
+def test_colours_are_those_of_known_on_one_scale_for_all_pictures(drawn: Graph) -> None:
     begin(drawn, "run", "2026-01-01T00:00:00+00:00")
     believe(drawn, "run", {"f0": 0.25, "f1": 0.5, "f2": 0.75})
     picture = kgprobe.draw_graph(drawn, "e1")
@@ -87,7 +87,7 @@ def test_the_picture_draws_hostile_names_as_text_and_loads_nothing(drawn: Graph,
         shown.goto(page.as_uri())
         shown.wait_for_selector("canvas")
         assert shown.evaluate("document.querySelectorAll('canvas').length") >= 1
-        shown.get_by_text("E[θ], grey: not asked").first.wait_for()
+        shown.get_by_text("Known, grey: not asked").first.wait_for()
         assert shown.title() != "ran"
         assert shown.locator("img[src=x]").count() == 0
     assert (asked, complaints) == ([page.as_uri()], [])

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 import kgprobe
-from kgprobe.analysis.graph_rates import share_of
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
-from kgprobe.results.finding import finding_summary
 from kgprobe.results.run import Run
 from kgprobe.running.callbacks import Callbacks, Stop
 from kgprobe.stats.proportions import answers_for_width
@@ -25,29 +23,30 @@ def run(example_graph: Graph, tiny: Model) -> Iterator[Run]:
 
 def test_rates_speak_of_the_whole_graph(example_graph: Graph, run: Run) -> None:
     found = kgprobe.estimate_rates(example_graph)
-    assert (found.rates.run["id"], found.model, found.stopped) == ("to-estimate", "tiny", None)
-    assert found.width == found.overall.high - found.overall.low
+    assert (found.run["id"], found.model, found.stopped) == ("to-estimate", "tiny", None)
+    assert found.overall.width == found.overall.right.high - found.overall.right.low
     frame = found.to_frame()
     assert list(frame.columns) == list(found.columns)
     assert frame["by"][0] == "all"
-    assert (frame["facts"][0], frame["drawn"][0]) == (found.rates.facts, 64)
+    assert (frame["facts"][0], frame["drawn"][0]) == (found.facts, 64)
     assert set(frame["by"]) <= {"all", "relation", "type", "popularity", "year"}
     of_relation = frame[frame["by"] == "relation"].iloc[0]
     # All facts are of one relation.
     assert (of_relation["group"], of_relation["right"]) == ("P36", pytest.approx(frame["right"][0]))
-    assert found.summary().startswith(f"tiny knows {share_of(found.overall)} of this graph's {found.rates.facts} facts")
+    assert found.summary().startswith(f"tiny knows {found.overall.right} of this graph's {found.facts} facts")
     assert f"{found.uniform_answers} uniformly drawn answers without predictions" in found.summary()
     # Its facts were drawn uniformly, and are few: it is the interval of the plain share.
-    assert found.rates.run["sampling"] == "uniform"
+    assert found.run["sampling"] == "uniform"
     assert 0.85 * 64 < found.uniform_answers <= 64
     assert found.to_dict()["rates"] == found.rows()
     assert "By relation" in repr(found)
     assert "all facts" in found._repr_html_()
     # The finding leads with the same rate, and has the same tables.
     finding = run.finding()
-    assert finding.graph_rate == share_of(found.overall)
-    assert finding.headline.startswith(f"tiny knows {finding.graph_rate} of the graph's {found.rates.facts} facts")
-    assert finding.headline in finding_summary(finding)
+    assert finding.over_graph is not None
+    assert finding.over_graph.overall == found.overall
+    assert finding.headline.startswith(f"tiny knows {found.overall.right} of the graph's {found.facts} facts")
+    assert finding.headline in finding.summary()
     page = run.page(finding).read_text(encoding="utf-8")
     assert "By relation, estimated over the graph" in page
     headings = [page.index(f"By relation, {kind}</h2>") for kind in ("estimated over the graph", "of the facts asked")]
@@ -57,19 +56,19 @@ def test_rates_speak_of_the_whole_graph(example_graph: Graph, run: Run) -> None:
 @pytest.mark.usefixtures("run")
 def test_it_asks_until_the_interval_is_as_narrow_as_wanted(example_graph: Graph, tiny: Model) -> None:
     before = kgprobe.estimate_rates(example_graph, "to-estimate")
-    as_it_is = kgprobe.estimate_rates(example_graph, "to-estimate", precision=before.width / 2)
-    assert (as_it_is.stopped, as_it_is.rates.run["round"]) == (Stop.SURE_ENOUGH, 2)
+    as_it_is = kgprobe.estimate_rates(example_graph, "to-estimate", precision=before.overall.width / 2)
+    assert (as_it_is.stopped, as_it_is.run["round"]) == (Stop.SURE_ENOUGH, 2)
     done = []
     narrower = kgprobe.estimate_rates(
         example_graph,
         "to-estimate",
-        precision=0.35 * before.width,
+        precision=0.35 * before.overall.width,
         model=tiny,
         callbacks=Callbacks(on_batch=lambda batch: done.append(batch)),
     )
     assert narrower.stopped is Stop.SURE_ENOUGH
-    assert narrower.width <= 0.7 * before.width
-    assert narrower.rates.run["round"] == 2 + len(done) > 2
+    assert narrower.overall.width <= 0.7 * before.overall.width
+    assert narrower.run["round"] == 2 + len(done) > 2
     # Groups are estimated as without a precision.
     assert narrower.rows() == kgprobe.estimate_rates(example_graph, "to-estimate").rows()
     assert len(narrower.rows()) > 1
@@ -78,11 +77,11 @@ def test_it_asks_until_the_interval_is_as_narrow_as_wanted(example_graph: Graph,
 @pytest.mark.usefixtures("run")
 def test_it_ends_where_it_may_not_go_on(example_graph: Graph, tiny: Model) -> None:
     most = kgprobe.estimate_rates(example_graph, "to-estimate", precision=0.0005, rounds=3, model=tiny)
-    assert (most.stopped, most.rates.run["round"]) == (Stop.DONE, 3)
-    assert most.reason == f"The interval is ±{most.width / 2:.3f} after all 3 rounds; --rounds allows more."
+    assert (most.stopped, most.run["round"]) == (Stop.DONE, 3)
+    assert most.reason == f"The interval is ±{most.overall.width / 2:.3f} after all 3 rounds; --rounds allows more."
     stop = Callbacks(should_stop=lambda: True)
     stopped = kgprobe.estimate_rates(example_graph, "to-estimate", precision=0.0005, model=tiny, callbacks=stop)
-    assert (stopped.stopped, stopped.rates.run["round"]) == (Stop.ASKED_TO, 4)
+    assert (stopped.stopped, stopped.run["round"]) == (Stop.ASKED_TO, 4)
     assert len(stopped.rows()) > 1
 
 
@@ -121,8 +120,8 @@ def test_what_cannot_be_is_said(example_graph: Graph, tiny: Model) -> None:
 @pytest.mark.usefixtures("run")
 def test_a_precision_is_forecast_in_questions(example_graph: Graph) -> None:
     found = kgprobe.estimate_rates(example_graph, "to-estimate")
-    more, fresh = found.questions_for(found.width / 4)
+    more, fresh = found.questions_for(found.overall.width / 4)
     # Half the width takes four times the answers.
     assert more == 3 * 64
-    assert fresh == answers_for_width(found.overall.value, found.width / 2)
-    assert found.questions_for(found.width)[0] == 0
+    assert fresh == answers_for_width(found.overall.right.value, found.overall.width / 2)
+    assert found.questions_for(found.overall.width)[0] == 0

@@ -11,7 +11,7 @@ from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
-from tests.analysis.test_finding import PROPERTIES
+from tests.results.test_finding import PROPERTIES
 from tests.written_source import WrittenSource
 
 FACTS = [Fact(f"f{n}", f"e{n % 3}", "r", f"e{(n + 1) % 4}") for n in range(8)]

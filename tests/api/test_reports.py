@@ -152,10 +152,10 @@ def test_figures_can_be_recomputed_from_the_audit_trail(asked: Asked, report: Re
     right = Counter(line["verdict"] == "right" for line in lines)
     told = report.to_dict()["results"][0]
     # 1 and 2: how many facts, and how many questions.
-    assert told["facts_asked"] == told["asked"] == len(lines) > 15
+    assert told["facts_asked"] == told["questions"] == len(lines) > 15
     # 3, 4 and 5: the win rate and its ends; a fact of a measurement is asked once.
     assert told["win_rate"] == right[True] / len(lines)
-    assert told["win_rate_interval"] == pytest.approx(wilson(right[True], len(lines)))
+    assert (told["win_rate_low"], told["win_rate_high"]) == pytest.approx(wilson(right[True], len(lines)))
     # 6: the zero-sense rate.
     assert told["zero_sense_rate"] == right[False] / len(lines)
     # 7: how often guessing is right: one of those among which the model chose.
@@ -163,7 +163,7 @@ def test_figures_can_be_recomputed_from_the_audit_trail(asked: Asked, report: Re
     assert told["chance"] == pytest.approx(sum(chances) / len(chances))
     # 8: a relation's win rate, with its ends.
     capital = [line["verdict"] == "right" for line in lines if line["relation"] == "capital"]
-    row = next(row for row in section(report, "By relation") if row["name"] == "capital")
+    row = next(row for row in told["groups"] if (row["by"], row["name"]) == ("relation", "capital"))
     assert (row["facts"], row["win_rate"]) == (len(capital), sum(capital) / len(capital))
     assert (row["win_rate_low"], row["win_rate_high"]) == pytest.approx(wilson(sum(capital), len(capital)))
     # 9: how many facts stand at an entity, as subject or object.
@@ -184,7 +184,7 @@ def test_figures_can_be_recomputed_from_the_audit_trail(asked: Asked, report: Re
         fact = facts[line["fact"]]
         assert (fact["right"], fact["wrong"]) == ((1, 0) if line["verdict"] == "right" else (0, 1))
         assert fact["prompt"] == line["prompt"]
-        assert fact["theta"] == pytest.approx((1 + fact["wrong"]) / 3)
+        assert fact["known"] == pytest.approx((1 + fact["right"]) / 3)
         assert len(fact["names"]) == len(line["evidence"]["sentences"][0]["rivals"])
         beside = [probability for _, probability in fact["names"]]
         assert beside == sorted(beside, reverse=True)
@@ -327,11 +327,11 @@ def test_the_page_works_in_a_browser(
         right = int((sought["right"] > sought["wrong"]).sum())
         expect(page.locator("#asked-count")).to_have_text(f"{right} of {everything} facts")
         # Sorting.
-        page.click("#asked-table th button:has-text('E[θ]')")
-        thetas = [
+        page.click("#asked-table th button:has-text('Known')")
+        known = [
             float(text.split()[0]) for text in page.locator("#asked-table tbody td:nth-child(8)").all_inner_texts()
         ]
-        assert thetas == sorted(thetas, reverse=True)
+        assert known == sorted(known, reverse=True)
         # The picture: each fact of it is a line of its belief, and an entity leads on.
         drawn = page.locator("#picture .edge").count()
         assert drawn > 0

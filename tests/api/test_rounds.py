@@ -48,7 +48,9 @@ def test_run_frame_facts_asked_again_has_one_row_a_fact(example_graph: Graph, ti
     beliefs = read_beliefs(example_graph, "framed", facts.index)
     for fact, row in facts.iterrows():
         belief = beliefs[str(fact)]
-        assert (row["theta"], row["low"], row["high"]) == (belief.theta, belief.low, belief.high)
+        assert row["theta"] == belief.theta
+        known = (1 - belief.theta, 1 - belief.high, 1 - belief.low)
+        assert tuple(row[["known", "known_low", "known_high"]]) == known
         assert (row["belief"], row["relation_label"]) == (belief.believed, "capital")
         assert row["question"] in set(answers["question"])
     kgprobe.forget_run(example_graph, "framed")

@@ -10,8 +10,8 @@ import kgprobe
 from benchmarks.data_model_picture import EDGES, NODES, picture
 from kgprobe.beliefs.painting import PAINTS
 from kgprobe.graph.client import Graph
-from tests.analysis.test_finding import PROPERTIES
 from tests.conftest import REPOSITORY
+from tests.results.test_finding import PROPERTIES
 from tests.test_documents import blocks_of
 
 GUIDE = REPOSITORY / "docs" / "guides" / "data-model.md"

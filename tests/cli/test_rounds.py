@@ -46,7 +46,7 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
     assert max(map(len, lines[:-1])) <= 80
     assert " of the " in lines[-2]
     assert lines[-1] == f"Page: {Path(found['page']).as_uri()}"
-    assert "probability of failing" not in more.stdout
+    assert "probability that the model knows" not in " ".join(more.stdout.split())
 
     # Again, and without the model: its folder is out of reach.
     moved = Path(model.removeprefix("hf:"))
@@ -60,11 +60,12 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
     assert browser.with_suffix(".seen").read_text().strip() == Path(found["page"]).as_uri()
     full = kgprobe("rounds", "show", "first", "--full", **home)
     assert full.stdout.endswith(more.stdout)
-    assert "probability of failing" in full.stdout
+    assert "probability that the model knows" in " ".join(full.stdout.split())
     assert "By relation" in full.stdout
     results = json.loads((Path(found["page"]).parent / "results.json").read_text())
     assert results["model"] == f"hf:{moved}"
-    assert len(results["facts"]) == results["facts_asked"]
+    facts = (Path(found["page"]).parent / "facts.csv").read_text().splitlines()
+    assert len(facts) == 1 + results["facts_asked"]
     beside = kgprobe("rounds", "show", "first", "first", **home)
     assert "Side by side" not in beside.stdout
     unknown = kgprobe("rounds", "show", "second", **home)

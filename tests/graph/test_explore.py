@@ -129,22 +129,22 @@ def rounded(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
 def test_two_models_are_compared(believed: Graph) -> None:
     rows = list(believed.query("explore/compare_models", one="a", other="b", limit=10))
     assert rounded(rows) == [
-        ("capital", "France", "Paris", 3, 0, 0.2, 0, 2, 0.8, 0.6, "f1"),
-        ("capital", "Germany", "Bonn", 0, 1, 0.667, 0, 0, 0.333, 0.333, "f2"),
-        ("shares border with", "France", "Germany", 0, 0, 0.5, 1, 2, 0.6, 0.1, "f3"),
+        ("capital", "France", "Paris", 3, 0, 0.8, 0, 2, 0.2, 0.6, "f1"),
+        ("capital", "Germany", "Bonn", 0, 1, 0.333, 0, 0, 0.667, 0.333, "f2"),
+        ("shares border with", "France", "Germany", 0, 0, 0.5, 1, 2, 0.4, 0.1, "f3"),
     ]
     assert list(rows[0]) == [
-        *("relation", "subject", "object", "one_right", "one_wrong", "one_theta"),
-        *("other_right", "other_wrong", "other_theta", "difference", "fact", "path"),
+        *("relation", "subject", "object", "one_right", "one_wrong", "one_known"),
+        *("other_right", "other_wrong", "other_known", "difference", "fact", "path"),
     ]
     # As Neo4j Browser gives numbers.
     assert rounded(believed.query("explore/compare_models", one="a", other="b", limit=1.0)) == rounded(rows[:1])
     turned = believed.read("explore/compare_models", one="b", other="a", limit=10)
-    assert (turned[0]["fact"], turned[0]["one_theta"], turned[0]["other_right"]) == ("f1", 0.8, 3)
+    assert (turned[0]["fact"], turned[0]["one_known"], turned[0]["other_right"]) == ("f1", 0.2, 3)
     assert believed.read("explore/compare_models", one="d", other="e", limit=10) == []
 
 
-BELIEF_COLUMNS = ("run", "relation", "subject", "object", "theta", "low", "high")
+BELIEF_COLUMNS = ("run", "relation", "subject", "object", "known", "known_low", "known_high")
 FACT_COLUMNS = (*BELIEF_COLUMNS, "believed", "right", "wrong", "question", "fact", "path")
 
 
@@ -190,8 +190,8 @@ def test_what_a_model_most_surely_knows(believed: Graph) -> None:
     surely = "surely known"
     # A relation that nothing describes goes by what the belief calls it.
     assert rounded(rows) == [
-        ("c", "capital", "France", "Paris", 0.091, 0.005, 0.259, surely, 9, 0, "The capital of France is …", "f1"),
-        ("c", "P99", "France", "France", 0.091, 0.005, 0.259, surely, 9, 0, "Which?", "f5"),
+        ("c", "capital", "France", "Paris", 0.909, 0.741, 0.995, surely, 9, 0, "The capital of France is …", "f1"),
+        ("c", "P99", "France", "France", 0.909, 0.741, 0.995, surely, 9, 0, "Which?", "f5"),
     ]
 
 
@@ -199,7 +199,7 @@ def test_what_a_run_is_least_sure_of(believed: Graph) -> None:
     rows = believed.query("explore/uncertain", run="b")
     assert rows.columns == (*BELIEF_COLUMNS, "right", "wrong", "question", "fact", "path")
     # Not what could not be asked.
-    assert [(row["fact"], round(row["high"] - row["low"], 3)) for row in rows] == [
+    assert [(row["fact"], round(row["known_high"] - row["known_low"], 3)) for row in rows] == [
         ("f2", 0.751),
         ("f3", 0.654),
         ("f1", 0.514),
@@ -210,9 +210,9 @@ def test_what_a_run_is_least_sure_of(believed: Graph) -> None:
 
 def test_what_a_run_found_by_relation(believed: Graph) -> None:
     rows = believed.query("explore/by_relation")
-    assert rows.columns == ("run", "relation", "relation_label", "asked", "theta", "known")
-    assert rounded(rows) == [("b", "P36", "capital", 1, 0.8, 0.0), ("b", "P47", "shares border with", 1, 0.6, 0.0)]
-    assert rounded(believed.query("explore/by_relation", run="a")) == [("a", "P36", "capital", 2, 0.433, 0.5)]
+    assert rows.columns == ("run", "relation", "relation_label", "asked", "mean_known", "known")
+    assert rounded(rows) == [("b", "P36", "capital", 1, 0.2, 0.0), ("b", "P47", "shares border with", 1, 0.4, 0.0)]
+    assert rounded(believed.query("explore/by_relation", run="a")) == [("a", "P36", "capital", 2, 0.567, 0.5)]
     assert rounded(believed.query("explore/by_relation", run="c"))[1][:4] == ("c", "P99", "P99", 1)
 
 
@@ -305,9 +305,9 @@ def test_what_several_models_deny_among_what_they_know_is_suspect(few_facts: Gra
     believe(few_facts, [("a", "first", "f3", 0.1), ("b", "second", "f3", 0.2), ("b", "second", "f4", 0.3)])
     rows = few_facts.query("explore/suspects", **FEW)
     assert rows.columns == (
-        *("relation", "subject", "object", "models", "theta", "around", "theta_around", "question", "fact", "path"),
+        *("relation", "subject", "object", "models", "known", "around", "known_around", "question", "fact", "path"),
     )
-    assert rounded(rows) == [("capital", "France", "Paris", 2, 0.85, 2, 0.2, "b on f1", "f1")]
+    assert rounded(rows) == [("capital", "France", "Paris", 2, 0.15, 2, 0.8, "b on f1", "f1")]
     assert list(few_facts.query("explore/suspects")) == []
     assert list(few_facts.query("explore/suspects", **FEW, models=3.0)) == []
     few_facts.query("CREATE (:Run {id: 'c'})")
@@ -323,7 +323,7 @@ def test_suspects_that_models_would_least_probably_miss_are_first(few_facts: Gra
     believe(few_facts, [("a", "first", "f3", 0.1), ("b", "second", "f3", 0.2)])
     believe(few_facts, [("a", "first", "f4", 0.7), ("b", "second", "f4", 0.7)])
     rows = rounded(few_facts.query("explore/suspects", around=1))
-    assert [(row[-1], row[4], row[5], row[6]) for row in rows] == [("f4", 0.7, 3, 0.35), ("f1", 0.85, 2, 0.425)]
+    assert [(row[-1], row[4], row[5], row[6]) for row in rows] == [("f4", 0.3, 3, 0.65), ("f1", 0.15, 2, 0.575)]
     assert len(list(few_facts.query("explore/suspects", around=1, limit=1.0))) == 1
     assert [row["fact"] for row in few_facts.query("explore/suspects", around=1, candidates=1)] == ["f1"]
 

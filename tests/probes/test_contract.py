@@ -338,8 +338,10 @@ def test_what_it_tells_beside_is_tables_and_files(name: str, setting: ProbeConte
         assert table.groups_by is None or table.groups_by in table.columns
         assert json.loads(msgspec.json.encode(table.to_dict()))["title"] == table.title
     assert not kind.results([], probe.describe()).tables
-    for file, write in kind.exports().items():
-        write(iter(outcomes), tmp_path / file)
+    for file, open_export in kind.exports().items():
+        with open_export(tmp_path / file) as add:
+            for outcome in outcomes:
+                add(outcome)
         assert (tmp_path / file).stat().st_size > 0
 
 

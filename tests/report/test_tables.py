@@ -8,8 +8,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from kgprobe.report.cells import is_number, numeric_columns, share_columns, shown
-from kgprobe.report.tables import notes_of, reasons_note, rich_table
+from kgprobe.report.tables import is_number, notes_of, numeric_columns, reasons_note, rich_table, share_columns, shown
 from kgprobe.stats.proportions import Mean, Percent, Points, Share
 from kgprobe.tables import Table
 

@@ -12,8 +12,7 @@ from rich.console import Console
 from scipy import stats
 
 from kgprobe.errors import KgprobeError
-from kgprobe.report.plots import HeatMap
-from kgprobe.report.plots_page import write_plots_page
+from kgprobe.report.plots import HeatMap, write_plots_page
 from kgprobe.report.tables import rich_table
 from kgprobe.results.answers import AnsweredFacts, find_shared_facts
 from kgprobe.results.comparison import Comparison, compare_models

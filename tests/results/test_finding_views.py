@@ -5,25 +5,29 @@ import hashlib
 import io
 import json
 import re
+from contextlib import redirect_stdout
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from rich.console import Console
 
-from kgprobe.analysis.examined import examine
-from kgprobe.analysis.finding import FACT_COLUMNS, About, Finding, ShownFact
-from kgprobe.analysis.graph_rates import GraphRates, RateGroup, RateGrouping
-from kgprobe.analysis.rates import Group, Grouping
 from kgprobe.beliefs.belief_words import BeliefWord
+from kgprobe.cli.rendering import show_finding
 from kgprobe.errors import KgprobeError
-from kgprobe.probes.outcome import Alternatives
-from kgprobe.results.finding import finding_summary, print_finding, print_summary, ranked_relations, write_finding_files
-from kgprobe.results.finding_page import finding_lead, write_result_page
-from kgprobe.stats.design_based import Estimate
-from kgprobe.stats.proportions import Mean, share
+from kgprobe.results.collected import Ask
+from kgprobe.results.finding import ASK_COLUMNS, FACT_COLUMNS, About, Finding, ShownFact, ranked_relations
+from kgprobe.results.finding_page import (
+    finding_lead,
+    finding_title,
+    result_sections,
+    write_finding,
+    write_results_page,
+)
+from kgprobe.results.graph_rates import GraphRates, GroupRate
+from kgprobe.results.rates import Group, Grouping
+from kgprobe.stats.proportions import Mean, Share, share
 from kgprobe.tables import Table
 
 EVIL = "<script>alert('x')</script> & \"quotes\" [bold]markup[/bold] \x1b[31mred\x1b[0m \u202eright to left\u202c"
@@ -31,7 +35,8 @@ EVIL = "<script>alert('x')</script> & \"quotes\" [bold]markup[/bold] \x1b[31mred
 
 def shown_fact(name: str, prediction: str | None, belief: BeliefWord) -> ShownFact:
     question = f"The capital of {name} is"
-    return ShownFact(f"fact {name}", "capital", "subject", name, 1, 2, 0.6, 0.25, 0.9, belief, question, prediction)
+    known = Share(0.4, 0.1, 0.75)
+    return ShownFact(f"fact {name}", "subject", question, name, prediction, "capital", 1, 2, known, belief)
 
 
 def facts_frame(answers: dict[str, tuple[int, int]]) -> pd.DataFrame:
@@ -39,11 +44,12 @@ def facts_frame(answers: dict[str, tuple[int, int]]) -> pd.DataFrame:
     rows = [
         dict.fromkeys(FACT_COLUMNS[:7], fact)
         | {"right": right, "wrong": wrong, "refused": 0, "off_format": 0, "guessed": 0.1}
-        | {"theta": (1 + wrong) / (2 + right + wrong), "low": 0.2, "high": 0.9, "belief": "leans known"}
-        | {"popularity": None, "year": None}
+        | {"known": (1 + right) / (2 + right + wrong), "known_low": 0.1, "known_high": 0.8}
+        | {"theta": (1 + wrong) / (2 + right + wrong), "belief": "leans known", "popularity": None, "year": None}
+        | Ask("", "")._asdict()
         for fact, (right, wrong) in answers.items()
     ]
-    return pd.DataFrame(rows, columns=FACT_COLUMNS)
+    return pd.DataFrame(rows, columns=[*FACT_COLUMNS, *ASK_COLUMNS])
 
 
 ABOUT = About(
@@ -74,12 +80,12 @@ def finding() -> Finding:
     ]
     return Finding(
         about=ABOUT,
-        theta=0.55,
+        mean_known=0.45,
         chance=0.09,
         asked=64,
         overall=group,
         groupings=[Grouping("relation", relations, 0), Grouping("year", relations[:1], 3)],
-        tables=[
+        probe_tables=[
             Table("kinds", "By kind of question", kinds, ["45 of 60 questions are in the writer's words."]),
             Table("errors", f"Errors {EVIL}", errors, [EVIL], groups_by="class"),
             Table("curves", "By n", [{"n": 1, "Min@n": Mean(0.5, 0.25, 0.75)}]),
@@ -98,7 +104,7 @@ def finding() -> Finding:
 
 def write_finding_page(finding: Finding, path: Path) -> Path:
     """The page of a finding whose outcomes are not there any more."""
-    return write_result_page(examine(None, finding.about.name, finding, [], lambda _: Alternatives()), path)
+    return write_results_page(path, finding_title(finding), finding_lead(finding), result_sections(finding), [finding])
 
 
 class Page(HTMLParser):
@@ -180,9 +186,8 @@ def test_facts_are_listed_by_how_sure_one_is_of_them(finding: Finding, tmp_path:
     assert "None is listed." in page[places[2] : places[3]]
     assert page[places[1] : places[2]].count("שלום 🇯🇵") == 2
     assert "x" * 300 in page[places[3] :]
-    out = io.StringIO()
-    print_finding(finding, Console(file=out, width=200, force_terminal=False))
-    assert [title for title in titles if title in out.getvalue()] == [titles[0], titles[1], titles[3]]
+    shown = printed(finding, 200)
+    assert [title for title in titles if title in shown] == [titles[0], titles[1], titles[3]]
     surely = replace(finding, unknown=finding.unknown[:1])
     write_finding_page(surely, tmp_path / "surely.html")
     assert titles[1] not in (tmp_path / "surely.html").read_text(encoding="utf-8")
@@ -198,12 +203,12 @@ def test_the_intervals_of_a_page_are_where_they_say(finding: Finding, tmp_path: 
     write_finding_page(finding, tmp_path / "finding.html")
     page = Page((tmp_path / "finding.html").read_text(encoding="utf-8"))
     drawings = [index for index, (tag, its) in enumerate(page.tags) if tag == "svg" and its.get("class") == "interval"]
-    # Two rates of four groups, a share of the probe's tables, three facts.
-    assert len(drawings) == 2 * 4 + 1 + 3
+    # Two rates of four groups, and two of those heard; a share of the probe's tables, three facts.
+    assert len(drawings) == 2 * 4 + 3 + 1 + 3
     last = page.tags[drawings[-1] :]
-    assert last[0][1]["aria-label"] == "0.60, from 0.25 to 0.90"
+    assert last[0][1]["aria-label"] == "0.40, from 0.10 to 0.75"
     band = next(attributes for tag, attributes in last if tag == "rect")
-    assert (band["x"], band["width"]) == ("25.00", "65.00")
+    assert (band["x"], band["width"]) == ("10.00", "65.00")
 
 
 def rows_of(page: str, title: str) -> list[list[str]]:
@@ -220,7 +225,7 @@ def test_the_tables_of_any_probe_are_drawn_with_their_intervals(finding: Finding
         {"what": "third", "rate": share(3, 4)},
     ]
     table = Table("own", "Something of its own", rows)
-    write_finding_page(replace(finding, tables=[table]), tmp_path / "finding.html")
+    write_finding_page(replace(finding, probe_tables=[table]), tmp_path / "finding.html")
     page = (tmp_path / "finding.html").read_text(encoding="utf-8")
     header, first, second, third = rows_of(page, "Something of its own")
     # A column of shares has one beside it in which they are drawn, in every row.
@@ -267,19 +272,26 @@ def test_a_relation_without_a_right_answer_is_not_among_the_best_known(finding: 
 
 
 def test_a_relation_is_ranked_by_its_rate_over_the_graph(finding: Finding) -> None:
-    def group(name: str, value: float, reach: float) -> RateGroup:
-        rate = Estimate(value, value - reach, value + reach, 0.05, 0.05, 1.0, value, 60, 60.0)
-        return RateGroup(name, name, 400, rate)
+    def group(name: str, value: float, reach: float, facts: int = 400) -> GroupRate:
+        right = Share(value, value - reach, value + reach)
+        return GroupRate("relation", name, name, facts, 60, right, value, 0.05, 60.0)
 
     # Among the facts asked, the order is the other way round.
     relations = [group("well", 0.8, 0.1), group("badly", 0.3, 0.1), group("who knows", 0.5, 0.3)]
-    overall = group("all", 0.7, 0.05).rate
-    rates = GraphRates({}, (), 900, 64, 64, overall, [RateGrouping("relation", relations, 0)])
+    rates = GraphRates(
+        run={},
+        predictors=(),
+        facts=900,
+        answers=64,
+        drawn=64,
+        overall=group("all facts", 0.7, 0.05, 900),
+        groupings=[Grouping("relation", relations, 0)],
+    )
     over_graph = replace(finding, over_graph=rates)
     assert ranked_relations(over_graph) == ("badly 30% [20, 40]", "well 80% [70, 90]")
     assert over_graph.headline == "org/model knows 70% [65, 75] of the graph's 900 facts; chance level 9%"
     shown = printed(over_graph)
-    assert shown.index("By relation, estimated over the graph") < shown.index("By relation, of the asked facts")
+    assert shown.index("By relation, estimated over the graph") < shown.index("By relation, of the facts asked")
 
 
 def test_a_terminal_shows_all_groups_of_a_kind(finding: Finding) -> None:
@@ -293,10 +305,15 @@ def page_of(finding: Finding, folder: Path) -> str:
     return Page((folder / "finding.html").read_text(encoding="utf-8")).text
 
 
-def printed(finding: Finding) -> str:
+def printed(finding: Finding, width: int = 80, full: bool = True) -> str:
+    """What the command line prints, but for the page's address."""
     out = io.StringIO()
-    print_finding(finding, Console(file=out, width=80, force_terminal=False))
-    return out.getvalue()
+    with redirect_stdout(out), pytest.MonkeyPatch.context() as environment:
+        environment.setenv("COLUMNS", str(width))
+        show_finding(finding, Path("/page.html"), full)
+    text, _, address = out.getvalue().rstrip("\n").rpartition("\n")
+    assert address == "Page: file:///page.html"
+    return text
 
 
 def test_years_before_ours_stand_in_four_digits(finding: Finding, tmp_path: Path) -> None:
@@ -318,20 +335,19 @@ def test_a_terminal_shows_everything_within_its_width(finding: Finding) -> None:
     text = printed(finding)
     assert max(map(len, text.splitlines())) <= 80
     assert "\x1b" not in text
-    assert "E[theta]" in text
     assert "40% [28, 54]" in text
-    assert "0.60 [0.25, 0.90]" in text
+    assert "40% [10, 75]" in text
+    assert "org/model · distractors · run: 64 questions about 50 facts in 4 rounds" in " ".join(text.split())
+    assert "Not askable: 7: " in text
+    assert "No answer came: 1,234: the server hung up" in text
     assert "[bold]" in text
-    assert "9.0% of the questions" in text
-    assert "3 more have fewer facts" in text
+    assert "9.0% of the questions" in " ".join(text.split())
+    assert "3 more have fewer facts" in " ".join(text.split())
     assert "50% [40, 65]" not in text
     assert "50% [35, 65]" in text, "the win rate of what was heard"
-    assert "org/model · distractors · run: 64 questions about 50 facts in 4 rounds" in " ".join(text.split())
     assert "45 of 60 questions are in the writer's words." in text
     assert re.search(r"yes/no\s+1,060\s+50% \[38, 62\]", text)
     assert "0.500 [0.250, 0.750]" in text
-    assert "Not askable: 7: " in text
-    assert "No answer came: 1,234: the server hung up" in text
     assert "x" * 300 in re.sub(r"\s", "", text).replace("…", "")
 
 
@@ -343,22 +359,19 @@ def test_the_caveat_stands_with_every_table(finding: Finding, tmp_path: Path) ->
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     # Beside the rates of all, each grouping, and relations at entities.
     assert page.count(caveat) == 2 + len(finding.groupings)
-    out = io.StringIO()
-    print_finding(finding, Console(file=out, width=200, force_terminal=False))
-    assert " ".join(out.getvalue().split()).count(caveat) == len(finding.groupings)
-    assert caveat in finding_summary(finding)
+    assert sum(caveat in table.notes for table in finding.tables()) == len(finding.groupings)
+    assert caveat in finding.summary()
     assert finding.to_dict()["caveat"] == caveat
 
 
 @pytest.mark.parametrize("width", [80, 200])
 def test_a_summary_is_short_and_ends_with_what_is_known(finding: Finding, width: int) -> None:
-    out = io.StringIO()
-    print_summary(finding, Console(file=out, width=width, force_terminal=False))
-    lines = out.getvalue().splitlines()
+    text = printed(finding, width, full=False)
+    lines = text.splitlines()
     assert len(lines) <= 9
     assert max(map(len, lines)) <= width
     assert lines[-1] == "org/model knows 40% [28, 54] of the 50 facts asked; a guesser, 25%"
-    assert "\x1b" not in out.getvalue()
+    assert "\x1b" not in text
     assert "1,234 got no answer (the server hung up)" in lines[-2] or width == 80
     named = [line for line in lines if line.startswith(("Surely", "Leans"))]
     assert [line.split(":")[0] for line in named] == ["Surely unknown", "Leans unknown", "Leans known"]
@@ -367,14 +380,16 @@ def test_a_summary_is_short_and_ends_with_what_is_known(finding: Finding, width:
 
 
 def test_a_finding_is_kept_for_programs_and_spreadsheets(finding: Finding, tmp_path: Path) -> None:
-    whole, facts, groups = write_finding_files(finding, tmp_path / "run")
+    write_finding(finding, finding.to_dict(), tmp_path / "run")
+    whole, facts, groups = (tmp_path / "run" / name for name in ("results.json", "facts.csv", "groups.csv"))
     found = json.loads(whole.read_text(encoding="utf-8"))
+    assert found == json.loads(json.dumps(finding.to_dict()))
     assert (found["model"], found["config"], found["win_rate"]) == ("hf:org/model", {"model": "</pre><script>"}, 0.4)
     assert found["headline"] == finding.headline
-    assert len(found["facts"]) == 21
-    assert {"fact", "theta", "low", "high", "belief", "right", "wrong"} <= found["facts"][0].keys()
     assert [group["name"] for group in found["groups"]] == ["all", EVIL, "empty", EVIL]
     rows = pd.read_csv(facts)
+    assert rows.columns.tolist() == list(FACT_COLUMNS)
+    assert rows["known"].tolist() == pytest.approx((1 - rows["theta"]).tolist())
     assert rows["theta"].tolist() == pytest.approx(finding.facts["theta"].tolist())
     assert rows["fact"].iloc[-1] == "'=1+1"
     assert pd.read_csv(groups)["win_rate_low"].iloc[0] == pytest.approx(finding.overall.win_rate.low)

@@ -9,8 +9,7 @@ import pytest
 
 from kgprobe.judge.quality import Quality, quality_of
 from kgprobe.judge.training import LayerJudged, SplitQualities
-from kgprobe.report.plots import HeatMap, Plot
-from kgprobe.report.plots_page import write_plots_page
+from kgprobe.report.plots import HeatMap, Plot, write_plots_page
 from kgprobe.results.judge import layer_plots, quality_plots
 
 

@@ -51,15 +51,15 @@ def test_what_is_expected_of_a_fact_is_what_the_learner_expects(graph: Graph, po
     learning = learned(graph, "run")
     assert (learning.popularity is not None) == popular
     theta = learning.model.posterior(np.arange(len(learning.facts))).theta
-    expected = {learning.facts[place].fact: float(theta[place]) for place in range(len(theta))}
+    expected = {learning.facts[place].fact: 1 - float(theta[place]) for place in range(len(theta))}
     asked = {learning.facts[int(place)].fact for place in np.flatnonzero(learning.asked)}
     assert 0 < len(asked) < len(expected)
     found = {}
     for entity in (f"e{number}" for number in range(14)):
         rows = graph.read("explore/expected", entity=entity, run="run", limit=1_000)
-        assert [row["theta"] for row in rows] == sorted((row["theta"] for row in rows), reverse=True)
+        assert [row["known"] for row in rows] == sorted(row["known"] for row in rows)
         found |= {row["fact"]: row for row in rows}
-    assert {fact: found[fact]["theta"] for fact in expected} == pytest.approx(expected, abs=2e-3)
+    assert {fact: found[fact]["known"] for fact in expected} == pytest.approx(expected, abs=2e-3)
     assert {fact for fact, row in found.items() if row["asked"]} == asked
     # The run begun last, by a label, and no more than wanted.
     facts = [row["fact"] for row in graph.query("explore/expected", entity="label of e3", limit=2)]
@@ -67,10 +67,10 @@ def test_what_is_expected_of_a_fact_is_what_the_learner_expects(graph: Graph, po
 
     blind = graph.read("explore/blind_spots", run="run", entities=50, limit=1_000)
     unasked = expected.keys() - asked
-    assert {row["fact"]: row["theta"] for row in blind} == pytest.approx(
+    assert {row["fact"]: row["known"] for row in blind} == pytest.approx(
         {fact: expected[fact] for fact in unasked}, abs=2e-3
     )
-    assert [row["theta"] for row in blind] == sorted((row["theta"] for row in blind), reverse=True)
+    assert [row["known"] for row in blind] == sorted(row["known"] for row in blind)
     few = graph.read("explore/blind_spots", run=None, entities=2, limit=3)
     assert 0 < len(few) <= 3
 
@@ -86,7 +86,7 @@ def test_runs_of_other_learners_expect_nothing_of_what_they_did_not_ask(graph: G
         for row in graph.read("explore/expected", entity=f"e{number}", run="run", limit=1_000)
     ]
     assert {row["asked"] for row in rows} == {True, False}
-    assert all((row["theta"] is None) == (not row["asked"]) for row in rows)
+    assert all((row["known"] is None) == (not row["asked"]) for row in rows)
     assert graph.read("explore/blind_spots", run="run", entities=50, limit=10) == []
 
 
@@ -94,5 +94,5 @@ def test_before_any_run_nothing_is_expected(graph: Graph) -> None:
     load_popular(graph, popular=True)
     rows = graph.read("explore/expected", entity="e3", run=None, limit=5)
     assert rows
-    assert all(row["theta"] is None and row["run"] is None for row in rows)
+    assert all(row["known"] is None and row["run"] is None for row in rows)
     assert graph.read("explore/blind_spots", run=None, entities=5, limit=5) == []

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from kgprobe.analysis.graph_rates import GraphRates, estimate_run
 from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Verdict
 from kgprobe.records import Fact
+from kgprobe.results.graph_rates import GraphRates, estimate_run
 from kgprobe.running import learning
 from kgprobe.running.runs import get_run, run_folder
 from kgprobe.running.store import FILE, StoredDraw
-from tests.analysis.test_graph_rates import PEOPLE, RELATIONS, always, ask, load_facts
 from tests.beliefs.test_propagation import beliefs_in
+from tests.results.test_graph_rates import PEOPLE, RELATIONS, always, ask, load_facts
 from tests.running.test_rounds import answers_of, effects_in
 from tests.written_source import WrittenSource
 

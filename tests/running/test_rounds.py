@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgprobe.analysis.make_finding import find_in_run
 from kgprobe.api import rounds as library
 from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES
 from kgprobe.beliefs.summary import summarize
@@ -32,6 +31,7 @@ from kgprobe.sampling.facts import askable_facts
 from kgprobe.servers.opening import open_graph
 from tests.beliefs.graphs import random_graph
 from tests.beliefs.test_propagation import beliefs_in
+from tests.results.found import find_in_run
 from tests.running.killed_run import AS_OF, SEED, HashProbe
 from tests.written_source import WrittenSource
 

@@ -13,8 +13,7 @@ from scipy import stats
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import Measured, mean_curve
 from kgprobe.report import page as report_page
-from kgprobe.report.plots import Category, CategoryPlot, Line, Plot
-from kgprobe.report.plots_page import COLOURS
+from kgprobe.report.plots import COLOURS, Category, CategoryPlot, Line, Plot
 from kgprobe.sampling.keys import FactKey
 from kgprobe.studies.calibration import Scored, calibration_study
 from kgprobe.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study

@@ -5,15 +5,14 @@ prefix of the distractors gives every smaller n.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults
+from kgprobe.probes.outcome import Alternatives, Evidence, Export, Outcome, ProbeResults
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -150,11 +149,11 @@ class DistractorEvidence(Evidence, frozen=True, eq=False, tag="distractors"):
         return ProbeResults(curve_tables(outcomes, described))
 
     @classmethod
-    def exports(cls) -> Mapping[str, Callable[[Iterable[Outcome], Path], None]]:
+    def exports(cls) -> Mapping[str, Export]:
         """Return the writer of all plausibilities."""
-        from kgprobe.probes.distractors.plausibilities import write_plausibilities
+        from kgprobe.probes.distractors.plausibilities import plausibility_file
 
-        return {"plausibilities.parquet": write_plausibilities}
+        return {"plausibilities.parquet": plausibility_file}
 
     @property
     def former(self) -> int:

@@ -1,6 +1,7 @@
 """Export of all plausibilities of a measurement to a Parquet table, one row for each sentence and entity."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,19 +34,23 @@ SCHEMA = pa.schema(
 _ROWS_AT_ONCE = 50_000
 
 
-def write_plausibilities(outcomes: Iterable[Outcome], path: Path) -> None:
-    """Write the table of a measurement's outcomes, with bounded memory.
+@contextmanager
+def plausibility_file(path: Path) -> Iterator[Callable[[Outcome], None]]:
+    """Open the table of a measurement's outcomes for writing; yields a function that adds an outcome. Bounded memory.
 
     Raises:
         KgprobeError: the file cannot be written.
     """
+    rows: list[dict[str, Any]] = []
     with replacing(path) as unfinished, pq.ParquetWriter(unfinished, SCHEMA, compression="zstd") as writer:
-        rows: list[dict[str, Any]] = []
-        for outcome in outcomes:
-            rows += _rows(outcome)
+
+        def add(outcome: Outcome) -> None:
+            rows.extend(_rows(outcome))
             if len(rows) >= _ROWS_AT_ONCE:
                 writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
-                rows = []
+                rows.clear()
+
+        yield add
         writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
 
 

@@ -46,14 +46,14 @@
   const HEADS = [
     ["Question", "question", "words"], ["Right answer", "answer", "words answer"], ["Prediction", "prediction", "words prediction"],
     ["Relation", "relation", "words"], ["Right : wrong", "right", "number"],
-    ["P(right)", "probability", "number"], ["E[θ]", "theta", "number"], ["Believed", "belief", "words"],
+    ["P(right)", "probability", "number"], ["Known", "known", "number"], ["Believed", "belief", "words"],
   ];
   if (data.results.length > 1) HEADS.splice(3, 0, ["Result", "result", "words"]);
   const PAGE = 50;
   let haystacks = null;
   let order = null;
   let page = 0;
-  let sorting = { column: "low", down: true };
+  let sorting = { column: "known_high", down: false };
 
   function searchTexts() {
     if (haystacks === null) {
@@ -100,7 +100,7 @@
   function cell(row, column) {
     switch (column) {
       case "result": return data.results[columns.result[row]].label;
-      case "theta": return `${thousandth(columns.theta[row])} [${thousandth(columns.low[row])}, ${thousandth(columns.high[row])}]`;
+      case "known": return `${thousandth(columns.known[row])} [${thousandth(columns.known_low[row])}, ${thousandth(columns.known_high[row])}]`;
       case "belief": return BELIEFS[columns.belief[row]];
       case "probability": return probability(columns.probability[row]);
       case "right": return `${grouped(columns.right[row])} : ${grouped(columns.wrong[row])}`;
@@ -239,7 +239,7 @@
     return rowsOf;
   }
   // Surely unknown facts first, then known ones, so that both are visible.
-  const worth = (row) => Math.abs(columns.theta[row] - 500) + (columns.theta[row] > 500 ? 250 : 0);
+  const worth = (row) => Math.abs(columns.known[row] - 500) + (columns.known[row] < 500 ? 250 : 0);
   function around(entity, result) {
     const nodes = new Set([entity]);
     const edges = [];
@@ -301,7 +301,7 @@
     return points.map((point) => ({ x: 90 + ((point.x - left) / wide) * (WIDTH - 180), y: 40 + ((point.y - top) / high) * (HEIGHT - 80) }));
   }
   const brief = (name, length) => ([...name].length > length ? `${[...name].slice(0, length - 1).join("")}…` : name);
-  const describe = (row) => `${nameOf(columns.subject[row])} — ${text(columns.relation[row])} → ${nameOf(columns.object[row])}: ${BELIEFS[columns.belief[row]]}, E[θ] ${thousandth(columns.theta[row])}`;
+  const describe = (row) => `${nameOf(columns.subject[row])} — ${text(columns.relation[row])} → ${nameOf(columns.object[row])}: ${BELIEFS[columns.belief[row]]}, known ${thousandth(columns.known[row])}`;
   // Approximate box of a text of 12 pixels.
   const box = (x, y, name) => ({ left: x - 3.3 * [...name].length, right: x + 3.3 * [...name].length, top: y - 11, bottom: y + 4 });
   function look() {

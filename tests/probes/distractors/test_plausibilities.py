@@ -8,7 +8,7 @@ import pytest
 
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors import plausibilities as module
-from kgprobe.probes.distractors.plausibilities import SCHEMA, write_plausibilities
+from kgprobe.probes.distractors.plausibilities import SCHEMA, plausibility_file
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.sampling.keys import FactKey
 from tests.probes.distractors.written import distractor_evidence
@@ -25,7 +25,9 @@ def test_one_row_for_each_entity_after_each_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
 ) -> None:
     monkeypatch.setattr(module, "_ROWS_AT_ONCE", rows_at_once)
-    write_plausibilities(iter(OUTCOMES), tmp_path / "table.parquet")
+    with plausibility_file(tmp_path / "table.parquet") as add:
+        for outcome in OUTCOMES:
+            add(outcome)
     table = pq.read_table(tmp_path / "table.parquet")
     assert table.schema == SCHEMA
     rows = table.to_pylist()
@@ -57,10 +59,12 @@ def test_one_row_for_each_entity_after_each_sentence(
 
 
 def test_no_outcomes_are_an_empty_table(tmp_path: Path) -> None:
-    write_plausibilities([], tmp_path / "table.parquet")
+    with plausibility_file(tmp_path / "table.parquet"):
+        pass
     assert pq.read_table(tmp_path / "table.parquet").num_rows == 0
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    with pytest.raises(KgprobeError, match=r"table\.parquet cannot be written"):
-        write_plausibilities([], tmp_path / "nowhere" / "table.parquet")
+    missing = tmp_path / "nowhere" / "table.parquet"
+    with pytest.raises(KgprobeError, match=r"table\.parquet cannot be written"), plausibility_file(missing):
+        pass

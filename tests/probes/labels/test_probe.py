@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from kgprobe.analysis.finding import About
-from kgprobe.analysis.make_finding import find_in_outcomes
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -23,11 +21,12 @@ from kgprobe.probes.statements.metrics import FALSE, NONE, TRUE, UNKNOWN
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results.answers import read_answers
 from kgprobe.results.comparison import compare_models
-from kgprobe.results.finding import finding_summary
+from kgprobe.results.finding import About
 from kgprobe.results.finding_page import finding_lead
 from kgprobe.running.store import FILE, OutcomeStore, read_outcomes
 from kgprobe.sampling.keys import FactKey
 from tests.models.tiny import byte_level, random_model
+from tests.results.found import find_in_outcomes
 from tests.written_source import WrittenSource
 
 AS_OF = 20200101
@@ -138,9 +137,10 @@ def test_headline_yes_sayer_is_correct_on_no_fact(filled: Graph) -> None:
     about = About("name", "m", "labels", AS_OF, 0, {}, {})
     finding = find_in_outcomes(filled, about, lambda: outcomes)
     headline, details = "m is correct on 0% [0, 43] of the 5 facts asked", "truthful 0% [0, 43]"
-    assert finding_summary(finding)[-2] == finding.headline == headline
-    assert finding_summary(finding)[-1].startswith(f"  {details}, informative 100% [57, 100], bias +50 points")
-    assert finding_lead(finding)[:2] == [f"{headline}.", finding_summary(finding)[-1].strip().capitalize() + "."]
+    lines = finding.summary().splitlines()
+    assert lines[-2] == finding.headline == headline
+    assert lines[-1].startswith(f"  {details}, informative 100% [57, 100], bias +50 points")
+    assert finding_lead(finding)[:2] == [f"{headline}.", lines[-1].strip().capitalize() + "."]
     assert finding.to_dict()["headline_measure"]["value"] == 0
     honest = asked(filled, Rule(lambda text, _: str(text[5] == text[-2])))
     sides = [

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgprobe.analysis import graph_rates
-from kgprobe.analysis.graph_rates import GraphRates, RateGroup, estimate_run
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.records import Entity, Fact, Relation
+from kgprobe.results import graph_rates
+from kgprobe.results.graph_rates import GraphRates, GroupRate
 from kgprobe.running import learning
 from kgprobe.running.rounds import continue_run
 from kgprobe.running.runs import Plan, begin_run, get_run, run_folder
@@ -101,7 +101,14 @@ def share_known(chosen: Sequence[Fact]) -> float:
     return float(np.mean([known(fact.id) for fact in chosen]))
 
 
-def by(rates: GraphRates) -> dict[str, dict[str, RateGroup]]:
+def estimate_run(graph: Graph, run: str, **options: Any) -> GraphRates:
+    """The estimates of a run that has some."""
+    rates = graph_rates.estimate_run(graph, run, **options)
+    assert rates is not None
+    return rates
+
+
+def by(rates: GraphRates) -> dict[str, dict[str, GroupRate]]:
     return {one.by: {group.id: group for group in one.groups} for one in rates.groupings}
 
 
@@ -113,8 +120,7 @@ def test_it_holds_the_rate_of_all_facts_and_of_each_group(graph: Graph, sampling
     assert (rates.facts, rates.answers) == (600, 320)
     # Of a round that goes after what may be hard, an eighth is drawn from all facts.
     assert rates.drawn == 320 if sampling != "thompson" else 10 <= rates.drawn <= 80
-    assert rates.overall is not None
-    assert rates.overall.low < share_known(FACTS) < rates.overall.high
+    assert rates.overall.right.low < share_known(FACTS) < rates.overall.right.high
     groups = by(rates)
     expected: dict[str, dict[str, list[Fact]]] = {
         "relation": {one.id: [fact for fact in FACTS if fact.relation == one.id] for one in RELATIONS},
@@ -127,8 +133,8 @@ def test_it_holds_the_rate_of_all_facts_and_of_each_group(graph: Graph, sampling
     for kind, its in expected.items():
         for id_, group in groups.get(kind, {}).items():
             assert group.facts == len(its[id_])
-            assert group.rate.low <= share_known(its[id_]) <= group.rate.high, (kind, id_)
-            assert group.rate.labelled >= graph_rates.ENOUGH
+            assert group.right.low <= share_known(its[id_]) <= group.right.high, (kind, id_)
+            assert group.drawn >= graph_rates.ENOUGH
     if sampling == "thompson":
         return
     assert list(groups) == ["relation", "type", "popularity", "year"]
@@ -161,7 +167,7 @@ def test_years_are_those_of_a_relation_where_one_is_told(graph: Graph) -> None:
     for year, odd in (("1800", 0), ("1900", 1)):
         its = [fact for fact in FACTS if int(fact.subject[1:]) < 50 and int(fact.subject[1:]) % 2 == odd]
         assert years[year].facts == len(its)
-        assert years[year].rate.low < share_known(its) < years[year].rate.high
+        assert years[year].right.low < share_known(its) < years[year].right.high
     assert "year" not in by(estimate_run(graph, "run", year_relation="nothing"))
 
 
@@ -171,14 +177,12 @@ def test_another_run_tells_what_to_expect(graph: Graph) -> None:
     ask(graph, "alike", sampling="sequential", rounds=38, seed=1)
     alone, with_other = estimate_run(graph, "few").overall, estimate_run(graph, "few", predictors=["alike"])
     other = with_other.overall
-    assert alone is not None
-    assert other is not None
     assert with_other.predictors == ["alike"]
-    assert other.low < share_known(FACTS) < other.high
+    assert other.right.low < share_known(FACTS) < other.right.high
     # It was asked all facts, and knows the same.
     assert other.standard_error < 0.75 * alone.standard_error
-    assert other.labels_worth is not None
-    assert other.labels_worth > 1.8 * 160
+    assert other.answers_worth is not None
+    assert other.answers_worth > 1.8 * 160
     # A run that says the opposite is read the other way round.
     ask(
         graph,
@@ -188,7 +192,6 @@ def test_another_run_tells_what_to_expect(graph: Graph) -> None:
         rounds=38,
     )
     opposite = estimate_run(graph, "few", predictors=["opposite"]).overall
-    assert opposite is not None
     assert opposite.standard_error < 0.75 * alone.standard_error
     begin_run(graph, KnowingProbe(), Plan("empty", as_of=AS_OF), "known")
     with pytest.raises(KgprobeError, match="'empty' has no answers about these facts"):
@@ -212,10 +215,9 @@ def test_facts_that_cannot_be_asked_and_answers_that_do_not_come(graph: Graph) -
 
     ask(graph, "run", knows, rounds=14)
     rates = estimate_run(graph, "run")
-    assert rates.overall is not None
-    assert rates.answers < rates.overall.labelled < rates.drawn == 14 * 32
+    assert rates.answers < rates.overall.drawn < rates.drawn == 14 * 32
     left = [fact for fact in FACTS if not lost(fact.id)]
-    assert rates.overall.low < share_known(left) < rates.overall.high
+    assert rates.overall.right.low < share_known(left) < rates.overall.right.high
 
 
 def test_a_run_is_estimated_by_what_its_graph_has_counted(graph: Graph) -> None:
@@ -236,9 +238,7 @@ def test_a_run_is_estimated_by_what_its_graph_has_counted(graph: Graph) -> None:
 def test_without_known_probabilities_nothing_is_said(graph: Graph) -> None:
     load_facts(graph)
     ask(graph, "run", sampling="sequential", rounds=2)
-    rates = estimate_run(graph, "run")
-    assert (rates.answers, rates.drawn, rates.overall) == (64, 0, None)
-    assert rates.groupings == []
+    assert graph_rates.estimate_run(graph, "run") is None
 
 
 def test_the_answers_are_where_they_were_kept(graph: Graph) -> None:

@@ -6,17 +6,24 @@ format count as wrong, as in the paper; the rate without them is reported next t
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from kgprobe.stats.proportions import Share, share
+from kgprobe.stats.proportions import Percent, Share, share
 from kgprobe.stats.value_counts import HEAD, TAIL, TORSO, thirds_of
+from kgprobe.tables import Heading, ResultRow
 
 # Maximum number of groups in a table: the largest.
 SHOWN_GROUPS = 20
 DECADE = 10
+
+_CHOSEN = {
+    "hardest": "that the model probably fails on",
+    "thompson": "that the model probably fails on",
+    "information": "whose answers are most informative",
+}
 
 
 def caveat_of(sampling: str | None) -> str | None:
@@ -25,18 +32,12 @@ def caveat_of(sampling: str | None) -> str | None:
     Args:
         sampling: the run's sampling rule; None for a measurement.
     """
-    chosen = {
-        "hardest": "that the model probably fails on",
-        "thompson": "that the model probably fails on",
-        "information": "whose answers are most informative",
-    }
-    if sampling not in chosen:
-        return None
-    return f"Rates are over facts {chosen[sampling]}, not over the graph."
+    chosen = _CHOSEN.get(sampling or "")
+    return chosen and f"Rates are over facts {chosen}, not over the graph."
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Group(ResultRow):
     """Rates of a group of facts.
 
     Attributes:
@@ -49,16 +50,19 @@ class Group:
     """
 
     name: str
-    facts: int
-    win_rate: Share
-    zero_sense_rate: Share
-    guessed: float
+    facts: Annotated[int, Heading("facts")]
+    win_rate: Annotated[Share, Heading("win rate")]
+    zero_sense_rate: Annotated[Share, Heading("zero-sense rate")]
+    guessed: Annotated[float, Heading("by guessing", Percent)]
     heard: int
-    heard_win_rate: Share | None
+    heard_win_rate: Annotated[Share | None, Heading("win rate, heard")]
+
+
+Row = TypeVar("Row", bound=ResultRow)
 
 
 @dataclass(frozen=True, slots=True)
-class Grouping:
+class Grouping(Generic[Row]):
     """Groups of one kind.
 
     Attributes:
@@ -68,41 +72,41 @@ class Grouping:
     """
 
     by: str
-    groups: Sequence[Group]
+    groups: Sequence[Row]
     left_out: int
 
 
-def group_of(name: str, examined: pd.DataFrame) -> Group:
-    """Return the rates of these facts.
+def group_of(name: str, facts: pd.DataFrame) -> Group:
+    """Return the rates of facts.
 
     Args:
-        examined: one row per fact, at least one, with numbers of own answers (right, wrong, and among the wrong ones
+        facts: one row per fact, at least one, with numbers of own answers (right, wrong, and among the wrong ones
             refused and off_format) and a guesser's probability to win it (guessed).
     """
-    readable = examined["wrong"] - examined["refused"] - examined["off_format"]
-    heard = examined["right"] + readable > 0
-    wins = int((examined["right"] > examined["wrong"]).sum())
-    heard_wins = int((examined["right"] > readable)[heard].sum())
+    readable = facts["wrong"] - facts["refused"] - facts["off_format"]
+    heard = facts["right"] + readable > 0
+    wins = int((facts["right"] > facts["wrong"]).sum())
+    heard_wins = int((facts["right"] > readable)[heard].sum())
     return Group(
         name,
-        len(examined),
-        share(wins, len(examined)),
-        share(int((examined["right"] == 0).sum()), len(examined)),
-        float(examined["guessed"].mean()),
+        len(facts),
+        share(wins, len(facts)),
+        share(int((facts["right"] == 0).sum()), len(facts)),
+        float(facts["guessed"].mean()),
         int(heard.sum()),
         share(heard_wins, int(heard.sum())) if heard.any() else None,
     )
 
 
 def grouped(
-    by: str, examined: pd.DataFrame, keys: "pd.Series[Any]", names: Iterable[tuple[Any, str]], least: int = 1
-) -> Grouping:
-    """Return the facts in groups; a fact can be in several, or in none.
+    by: str, facts: pd.DataFrame, keys: "pd.Series[Any]", names: Iterable[tuple[Any, str]] = (), least: int = 1
+) -> Grouping[Group]:
+    """Return facts in groups; a fact can be in several, or in none.
 
     Args:
         by: kind of the groups.
-        examined: see :func:`group_of`.
-        keys: the list of each fact's group keys.
+        facts: see :func:`group_of`.
+        keys: each fact's group key, or the list of its keys.
         names: pairs of a group's key and name; a missing name is replaced by the key.
         least: minimum number of facts in a group.
     """
@@ -112,19 +116,19 @@ def grouped(
     # Ties go to the smaller key, so that the order of the facts does not matter.
     large = sizes.index[sizes >= least]
     largest = sorted(large, key=lambda key: (-sizes[key], str(key)))[:SHOWN_GROUPS]
-    groups = [group_of(name_of.get(key, str(key)), examined.loc[pairs.index[pairs == key]]) for key in largest]
+    groups = [group_of(name_of.get(key, str(key)), facts.loc[pairs.index[pairs == key]]) for key in largest]
     return Grouping(by, groups, len(sizes) - len(largest))
 
 
-def by_popularity(examined: pd.DataFrame) -> Grouping:
+def by_popularity(facts: pd.DataFrame) -> Grouping[Group]:
     """Group facts by thirds of their subjects' popularity, the most popular first; facts without it are left out."""
-    known = examined["popularity"].dropna()
+    known = facts["popularity"].dropna()
     thirds = thirds_of(known.to_numpy(np.float64))
-    grouping = grouped("popularity", examined, known.map(lambda value: [thirds.of(value)]), ())
+    grouping = grouped("popularity", facts, known.map(thirds.of))
     return replace(grouping, groups=sorted(grouping.groups, key=lambda group: (HEAD, TORSO, TAIL).index(group.name)))
 
 
-def by_year(examined: pd.DataFrame, years: "pd.Series[Any]") -> Grouping:
+def by_year(facts: pd.DataFrame, years: "pd.Series[Any]") -> Grouping[Group]:
     """Group facts by year, or by decade where there are too many years; facts without a year are left out.
 
     Args:
@@ -136,5 +140,5 @@ def by_year(examined: pd.DataFrame, years: "pd.Series[Any]") -> Grouping:
         known, suffix = known // DECADE * DECADE, "s"
     names = {year: f"{year}{suffix}" for year in known.unique()}
     order = {name: year for year, name in names.items()}
-    grouping = grouped("year", examined, known.map(lambda year: [year]), names.items())
+    grouping = grouped("year", facts, known, names.items())
     return replace(grouping, groups=sorted(grouping.groups, key=lambda group: order[group.name]))

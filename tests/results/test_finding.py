@@ -14,8 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from scipy import integrate
 
-from kgprobe.analysis.finding import About, Finding
-from kgprobe.analysis.make_finding import find_in_outcomes, find_in_run
 from kgprobe.api.graphs import paint_beliefs
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.beliefs.draw import credible_interval
@@ -28,10 +26,12 @@ from kgprobe.probes.distractors.curves import curve_tables
 from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance, unaskable
 from kgprobe.probes.questions.evidence import QuestionEvidence, RightAnswer
 from kgprobe.records import Entity, Fact, Relation
+from kgprobe.results.finding import About, Finding
 from kgprobe.running.runs import Plan
 from kgprobe.sampling.keys import FactKey
-from kgprobe.stats.proportions import share
+from kgprobe.stats.proportions import Share, share
 from tests.probes.distractors.written import distractor_evidence
+from tests.results.found import find_in_outcomes, find_in_run
 from tests.written_source import WrittenSource
 
 RIGHT, WRONG, UNASKABLE = Verdict.RIGHT, Verdict.WRONG, Verdict.UNASKABLE
@@ -146,7 +146,8 @@ def test_a_finding_counts_own_answers(asked: Graph) -> None:
         "f3": {"right": 1, "wrong": 2},
     }
     for fact in (*finding.known, *finding.unknown):
-        assert (fact.theta, fact.low, fact.high) == tuple(facts.loc[fact.fact, ["theta", "low", "high"]])
+        assert fact.known == Share(*facts.loc[fact.fact, ["known", "known_low", "known_high"]])
+        assert facts.loc[fact.fact, "theta"] == pytest.approx(1 - fact.known.value)
     assert finding.headline.startswith("m knows 25% [5, 70] of the 4 facts asked; a guesser, ")
     assert finding.overall.zero_sense_rate == share(1, 4)
     assert [(group.name, group.facts, group.win_rate.value) for group in finding.groupings[0].groups] == [
@@ -213,11 +214,11 @@ def test_facts_are_ranked_by_how_sure_one_can_be(asked: Graph) -> None:
     worst, known = finding.unknown[0], finding.known[0]
     assert (worst.question, worst.prediction) == ("Is it 1? Again?", "four")
     assert (worst.answer, known.question, known.prediction) == ("yes", "Is it 0?", None)
-    assert (worst.theta, known.theta) == (0.8, 0.2)
-    assert worst.low > finding.unknown[1].low
+    assert (worst.known.value, known.known.value) == pytest.approx((0.2, 0.8))
+    assert worst.known.high < finding.unknown[1].known.high
     # Beta(4, 1) and Beta(1, 4) have quantiles in closed form.
-    assert (worst.low, worst.high) == pytest.approx((0.05**0.25, 0.95**0.25))
-    assert (known.low, known.high) == pytest.approx((1 - 0.95**0.25, 1 - 0.05**0.25))
+    assert (worst.known.low, worst.known.high) == pytest.approx((1 - 0.95**0.25, 1 - 0.05**0.25))
+    assert (known.known.low, known.known.high) == pytest.approx((0.05**0.25, 0.95**0.25))
     assert find_in_run(asked, "run", outcomes, shown=1).unknown == finding.unknown[:1]
     # The bounds at three answers, 0.47 and 0.53, are not yet beyond one half.
     assert {fact.belief for fact in (*finding.unknown, *finding.known)} == {
@@ -256,7 +257,7 @@ def test_what_is_believed_is_told_in_words_that_are_earned(asked: Graph) -> None
         ("f0", BeliefWord.SURELY_KNOWN),
         ("f4", BeliefWord.LEANS_KNOWN),
     ]
-    assert finding.known[1].high < finding.known[0].high
+    assert finding.known[1].known.low > finding.known[0].known.low
 
 
 def test_queries_for_people_tell_what_a_finding_tells(asked: Graph) -> None:
@@ -266,8 +267,8 @@ def test_queries_for_people_tell_what_a_finding_tells(asked: Graph) -> None:
         assert [row["fact"] for row in rows] == [fact.fact for fact in facts]
         for row, fact in zip(rows, facts, strict=True):
             assert (row["right"], row["wrong"], row["subject"]) == (fact.right, fact.wrong, fact.subject)
-            told = (row["theta"], row["low"], row["high"])
-            assert told == pytest.approx((fact.theta, fact.low, fact.high), rel=1e-12)
+            told = (row["known"], row["known_low"], row["known_high"])
+            assert told == pytest.approx((fact.known.value, fact.known.low, fact.known.high), rel=1e-12)
             assert row["question"] == fact.question
     by_relation = {row["relation"]: row["known"] for row in asked.query("explore/by_relation")}
     groups = {group.name: group.win_rate.value for group in finding.groupings[0].groups}
@@ -313,7 +314,7 @@ def test_a_fact_that_its_neighbours_speak_against_leans(graph: Graph, own: Verdi
     finding = find_in_run(graph, "run", list)
     assert finding.overall.facts == 4
     (fact,) = finding.known if own is RIGHT else finding.unknown
-    assert (fact.fact, fact.theta > 0.5) == ("g1", own is RIGHT)
+    assert (fact.fact, fact.known.value < 0.5) == ("g1", own is RIGHT)
     assert fact.belief is (BeliefWord.LEANS_KNOWN if own is RIGHT else BeliefWord.LEANS_UNKNOWN)
 
 
@@ -337,7 +338,7 @@ def test_belief_word_page_queries_and_paint_agree(
     # A guesser would do as well on f4; g1 was answered wrong alone, and its neighbours outweigh that.
     sure = {f"g{n}": "surely known" for n in range(2, 8)}
     assert words == {"f4": "leans known", "g1": "leans unknown", **sure}
-    assert finding.facts.set_index("fact").loc[["f4", "g1"], "high"].max() < 0.5
+    assert finding.facts.set_index("fact").loc[["f4", "g1"], "known_low"].min() > 0.5
     listed = [*finding.known, *finding.unknown]
     assert {fact.fact: fact.belief.value for fact in listed} == words
     rows = [*graph.query("explore/known"), *graph.query("explore/unknown")]
@@ -363,7 +364,7 @@ def test_a_fact_whose_question_is_not_there_is_shown_by_its_object(asked: Graph)
 def test_what_the_probe_has_to_tell_is_in_the_finding(asked: Graph) -> None:
     finding = find_in_run(asked, "run", outcomes)
     caveat = finding.about.caveat
-    assert finding.tables == [
+    assert finding.probe_tables == [
         replace(one, notes=(*one.notes, caveat)) for one in QuestionEvidence.results(OUTCOMES, {}).tables
     ]
     compared = [
@@ -372,8 +373,8 @@ def test_what_the_probe_has_to_tell_is_in_the_finding(asked: Graph) -> None:
     ]
     about = replace(ABOUT, probe="distractors", described={"distractors": 2})
     finding = find_in_outcomes(asked, about, lambda: compared)
-    assert finding.tables == curve_tables(compared, {"distractors": 2})
-    assert [table.key for table in finding.tables] == ["curves"]
+    assert finding.probe_tables == curve_tables(compared, {"distractors": 2})
+    assert [table.key for table in finding.probe_tables] == ["curves"]
     assert (finding.unknown[0].question, finding.unknown[0].prediction) == ("prompt 0 …", "rival 1")
     assert (finding.unknown[0].answer, finding.chance) == ("Tokyo", pytest.approx(1 / 3))
 
@@ -384,7 +385,7 @@ def test_a_finding_as_json_has_rates_and_tables(asked: Graph) -> None:
     assert (told["facts_asked"], told["win_rate"], told["zero_sense_rate"]) == (4, 0.25, 0.25)
     rates = {"win_rate": finding.overall.win_rate, "zero_sense_rate": finding.overall.zero_sense_rate}
     for name, rate in rates.items():
-        assert told[f"{name}_interval"] == [rate.low, rate.high]
+        assert (told[f"{name}_low"], told[f"{name}_high"]) == (rate.low, rate.high)
     assert told["chance"] == finding.chance
     assert list(told["tables"]) == ["kinds", "sides", "errors"]
     assert told["tables"]["kinds"]["rows"][0]["answers"] == 11
@@ -419,7 +420,7 @@ def test_the_finding_of_a_measurement_is_what_its_outcomes_say(
     chances = [one.evidence.chance for one in heard if one.evidence is not None and one.evidence.chance is not None]
     assert finding.chance == pytest.approx(sum(chances) / len(chances))
     # One answer beside Beta(1, 1): the mean of Beta(1, 2) and Beta(2, 1).
-    assert finding.theta == pytest.approx((len(right) / 3 + (len(heard) - len(right)) * 2 / 3) / len(heard))
+    assert finding.mean_known == pytest.approx((len(right) * 2 / 3 + (len(heard) - len(right)) / 3) / len(heard))
     by_relation: dict[str, list[bool]] = {}
     for one in heard:
         by_relation.setdefault({"r0": "first", "r1": "second <b>"}[one.relation], []).append(one.verdict is RIGHT)
@@ -435,7 +436,7 @@ def test_the_finding_of_a_measurement_is_what_its_outcomes_say(
     for verdict, counted in ((UNASKABLE, finding.unaskable), (Verdict.UNANSWERED, finding.unanswered)):
         silent = sum(one.verdict is verdict for one in made)
         assert counted == ({reasons[verdict]: silent} if silent else {})
-    assert finding.tables == QuestionEvidence.results(made, {}).tables
+    assert finding.probe_tables == QuestionEvidence.results(made, {}).tables
 
 
 def test_a_measurement_says_nothing_of_rounds_and_finds_as_a_run_without_propagation_does(graph: Graph) -> None:

@@ -8,11 +8,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
 
 from kgprobe.graph.client import Graph
+from kgprobe.tables import Heading, ResultRow
 
 # Lower bounds of ages in years; each group ends where the next begins.
 AGES = (0, 1, 2, 5, 10, 20, 50)
@@ -20,15 +22,15 @@ _FACTS_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class AgeGroup:
+class AgeGroup(ResultRow):
     """Outdated answers of similar age.
 
     Attributes:
         years: the range of ages, such as ``2 to 5``.
     """
 
-    years: str
-    answers: int
+    years: Annotated[str, Heading("years ago")]
+    answers: Annotated[int, Heading("answers")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +45,27 @@ class OutdatedAnswers:
         ages: numbers of answers by age.
     """
 
-    facts: int
-    outdated: int
-    dated: int
-    median: float | None
-    ages: Sequence[AgeGroup]
+    facts: int = 0
+    outdated: int = 0
+    dated: int = 0
+    median: float | None = None
+    ages: Sequence[AgeGroup] = ()
 
 
-def outdated_answers(graph: Graph | None, facts: pd.DataFrame, as_of: int) -> OutdatedAnswers:
+NO_OUTDATED = OutdatedAnswers()
+
+
+def outdated_answers(graph: Graph, facts: pd.DataFrame, as_of: int) -> OutdatedAnswers:
     """Return the outdated answers and their ages. Cost: a walk through the facts of their subjects.
 
     Args:
-        graph: the graph of the result; answers have no dates without it.
-        facts: from :func:`~kgprobe.analysis.examined.asked_facts`.
+        facts: the facts of a finding, with their questions.
         as_of: the day at which facts were asked, ``yyyymmdd``.
     """
     old = facts[facts["former"].notna()]
-    ended = {} if graph is None else _ends(graph, old, as_of)
+    ended = _ends(graph, old, as_of)
     if not ended:
-        return OutdatedAnswers(len(facts), len(old), 0, None, [])
+        return OutdatedAnswers(len(facts), len(old))
     # A fact that ends later in the year of as_of has age 0.
     ages = np.maximum([_years(as_of) - _years(until) for until in ended.values()], 0.0)
     counts = np.bincount(np.searchsorted(AGES, ages, side="right") - 1, minlength=len(AGES)).tolist()

@@ -2,7 +2,7 @@
 
 import re
 
-from kgprobe.report.notebook import tables_html
+from kgprobe.report.page import tables_html
 from kgprobe.stats.proportions import share
 from kgprobe.tables import Table
 from tests.results.test_finding_views import Page

@@ -1,0 +1,21 @@
+"""Findings of outcomes that a test has made up."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kgprobe.graph.client import Graph
+from kgprobe.probes.outcome import Outcome
+from kgprobe.probes.register import PROBES
+from kgprobe.results.collected import collect_answers
+from kgprobe.results.finding import About, Finding, about_run, make_finding
+from kgprobe.running.runs import get_run
+
+
+def find_in_run(graph: Graph, run: str, outcomes: Callable[[], Iterable[Outcome]], **options: Any) -> Finding:
+    """The finding of a run in the graph with these outcomes."""
+    return find_in_outcomes(graph, about_run(get_run(graph, run)), outcomes, **options)
+
+
+def find_in_outcomes(graph: Graph, about: About, outcomes: Callable[[], Iterable[Outcome]], **options: Any) -> Finding:
+    """The finding of a measurement with these outcomes."""
+    return make_finding(graph, about, collect_answers(PROBES.get(about.probe), outcomes(), about.described), **options)

@@ -1,0 +1,75 @@
+"""Stored answers are read once for exports, summary, finding, page and JSON."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import kgprobe
+from kgprobe.cli.probe import show
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
+from kgprobe.models.model import Model
+from kgprobe.running import store
+from tests.models.tiny import byte_level, random_model
+from tests.servers.shared import wipe
+
+OPTIONS: dict[str, Any] = {"relations": ["P36"], "distractors": 2, "as_of": 20240101}
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Model:
+    tokenizer = byte_level(bos=True)
+    return kgprobe.wrap_model(random_model("gpt2", len(tokenizer), n_positions=1024), tokenizer, name="tiny")
+
+
+@pytest.fixture
+def example(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Graph]:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
+    with Graph(endpoint) as graph:
+        wipe(graph)
+        kgprobe.load(graph, "example")
+        yield graph
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The places of decoded outcomes, in the order of decoding."""
+    places: list[int] = []
+    decode = store._outcome
+
+    def counted(path: Path, number: int, line: Any, decoder: "msgspec.json.Decoder[Any]") -> Any:
+        places.append(line.place)
+        return decode(path, number, line, decoder)
+
+    monkeypatch.setattr(store, "_outcome", counted)
+    return places
+
+
+def test_show_measurement_decodes_each_outcome_once(
+    example: Graph, tiny: Model, decoded: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = kgprobe.measure(example, tiny, limit=9, sentences=1, **OPTIONS)
+    assert decoded == []
+    show(measured, True, False)
+    assert decoded == list(range(9))
+    assert (measured.folder / "plausibilities.parquet").exists()
+    told = msgspec.json.decode(capsys.readouterr().out)
+    stored = msgspec.json.decode((measured.folder / "results.json").read_bytes())
+    assert {name: value for name, value in told.items() if name not in ("outcomes", "files", "page")} == stored
+    assert stored == msgspec.json.decode(msgspec.json.encode(measured.to_dict()))
+    assert measured.summary()
+    assert len(decoded) == 9
+
+
+def test_run_page_decodes_each_outcome_once(example: Graph, tiny: Model, decoded: list[int]) -> None:
+    run = kgprobe.run_rounds(example, tiny, name="once", rounds=2, facts_per_round=4, **OPTIONS)
+    decoded.clear()
+    finding = run.finding()
+    assert run.page(finding).exists()
+    assert run.summary()
+    assert len(run.to_frame()) == finding.overall.facts
+    assert decoded == list(range(8))
+    assert msgspec.json.decode((run.folder / "results.json").read_bytes())["headline"] == finding.headline
