@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import date
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from kgprobe.arguments import several, whole_number
 from kgprobe.dates import as_of_day
@@ -73,10 +73,9 @@ def sample_distractors(
     model: Model | str | None = None,
     distractors: int = 10,
     sentences: int | None = 1,
-    weighting: str = "tf-idf",
-    max_prefixes: int = 2_000,
     seed: int = 0,
     as_of: int | str | date | None = None,
+    **strategy_options: Any,
 ) -> DistractorSample:
     """Choose distractors: wrong objects to compare with the right one, best first, each with its reason.
 
@@ -98,23 +97,17 @@ def sample_distractors(
         model: model or spec; required by strategies that ask a model.
         distractors: maximum number for each fact, at least 1.
         sentences: number of the relation's cloze sentences, drawn at random, if a model is asked; None is all.
-        weighting: weighting of features in the semantic strategies: ``tf-idf`` or ``bm25``.
-        max_prefixes: maximum number of name prefixes that exact search scores for one sentence.
         seed: random seed.
         as_of: date at which true objects are excluded; None is today.
+        strategy_options: options of the strategies: ``weighting`` of features for the semantic ones (``tf-idf`` or
+            ``bm25``), ``max_prefixes`` that exact search scores for one sentence (2,000).
 
     Raises:
         UnknownNameError: no such fact, strategy or model.
         ArgumentError: an argument is out of range, or the strategy needs a model.
         KgprobeError: no fact has a cloze sentence, or the model returns no probabilities.
     """
-    given = {
-        "distractors": distractors,
-        "sentences": sentences,
-        "strategy": strategy,
-        "weighting": weighting,
-        "max_prefixes": max_prefixes,
-    }
+    given = {"distractors": distractors, "sentences": sentences, "strategy": strategy, **strategy_options}
     options = make_options(DistractorOptions, given, "sample_distractors")
     day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
     keys = find_facts(graph, facts, day)

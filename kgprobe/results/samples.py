@@ -19,7 +19,7 @@ from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import describe_pool
 from kgprobe.sampling.question_negatives import Negatives
 from kgprobe.sampling.selection import sample_facts
-from kgprobe.search.strategies import STRATEGIES, Rivals, Sentences, StrategyOptions, make_strategy
+from kgprobe.search.strategies import STRATEGIES, Rivals, Sentences, StrategyContext, make_strategy
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import OBJECT
 
@@ -153,8 +153,7 @@ def choose_distractors(
     """Choose the distractors of facts; see :func:`kgprobe.sample_distractors`."""
     asks_model = STRATEGIES.get(options.strategy).asks_model
     scorer = model.scorer() if asks_model and model is not None else None
-    settings = StrategyOptions(day, options.weighting, options.max_prefixes)
-    strategy = make_strategy(options.strategy, graph, scorer, settings)
+    strategy = make_strategy(options.strategy, StrategyContext(graph, scorer, day), options)
     described = strategy.describe()
     notes: list[str] = []
     if asks_model:

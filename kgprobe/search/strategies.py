@@ -3,15 +3,18 @@
 Random, semantic and temporal-semantic distractors (:mod:`kgprobe.sampling`) need no model. They are the same for all
 sentences of a fact, except former objects, which are used only after sentences in the present tense. Optimal
 distractors (:mod:`.optimal_distractors`) are those that the model itself finds most plausible after each sentence. A
-strategy is an entry point of the group ``kgprobe.strategies``.
+strategy is an entry point of the group ``kgprobe.strategies``, with options of its own.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast, get_type_hints
 
 from kgprobe.errors import ArgumentError
+from kgprobe.options import option
 from kgprobe.plugins import Register
 from kgprobe.verbalize.tense import speaks_of_today
 
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from kgprobe.sampling.temporal import TemporalDistractors
     from kgprobe.search.optimal_distractors import OptimalDistractors
     from kgprobe.verbalize.sentences import Cloze
+
+T = TypeVar("T")
 
 # A fact with its cloze sentences.
 Sentences: TypeAlias = "tuple[AskedFact, Sequence[Cloze]]"
@@ -61,18 +66,41 @@ class Strategy(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class StrategyOptions:
-    """Options of a strategy.
+class NoOptions:
+    """The options of a strategy without any."""
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticOptions:
+    """Options of semantic distractors."""
+
+    weighting: str = option("tf-idf", "Feature weighting of semantic distractors.", choices=("tf-idf", "bm25"))
+
+
+@dataclass(frozen=True, slots=True)
+class ExactOptions:
+    """Options of exact search."""
+
+    max_prefixes: int = option(
+        2_000,
+        "Maximum name prefixes that exact search scores per sentence. Beyond it, the number of proved distractors is"
+        " reported.",
+        minimum=1,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyContext:
+    """What a strategy works with.
 
     Attributes:
+        scorer: None if the strategy needs no model.
         as_of: reference date (``yyyymmdd``); facts that ended before it have former objects.
-        weighting: weighting of features, for semantic distractors.
-        max_prefixes: maximum prefixes that exact search evaluates per sentence.
     """
 
+    graph: "Graph"
+    scorer: "TextScorer | None"
     as_of: int
-    weighting: str = "tf-idf"
-    max_prefixes: int = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,29 +111,56 @@ class StrategyKind:
         name: name on the command line and of the entry point.
         summary: short description for users.
         asks_model: True if it depends on the model.
-        make: returns the strategy; the scorer is None if it needs no model.
+        make: returns the strategy with its options, an object of ``options``.
+        options: frozen dataclass of the strategy's own options (:mod:`kgprobe.options`), which become options of the
+            probe. Options of the same name in several strategies must be equal.
     """
 
     name: str
     summary: str
     asks_model: bool
-    make: "Callable[[Graph, TextScorer | None, StrategyOptions], Strategy]"
+    make: Callable[[StrategyContext, Any], Strategy]
+    options: type = NoOptions
 
 
 STRATEGIES: Register[StrategyKind] = Register("kgprobe.strategies", "strategy")
 
 
-def make_strategy(name: str, graph: "Graph", scorer: "TextScorer | None", options: StrategyOptions) -> Strategy:
+def with_strategy_options(kind: type[T]) -> type[T]:
+    """Add the options of all strategies to a frozen dataclass; a class decorator."""
+    added: dict[str, tuple[str, Any, Any]] = {}
+    for name in STRATEGIES.names():
+        # A plug-in that cannot be imported fails when it is chosen, not when another one is.
+        with suppress(ImportError, AttributeError):
+            own = STRATEGIES.get(name).options
+            hints = get_type_hints(own)
+            for field in dataclasses.fields(own):
+                described = dataclasses.field(default=field.default, metadata=field.metadata)
+                added.setdefault(field.name, (field.name, hints[field.name], described))
+    whole: Any = dataclasses.make_dataclass(kind.__name__, added.values(), bases=(kind,), frozen=True, slots=True)
+    whole.__doc__, whole.__module__ = kind.__doc__, kind.__module__
+    return cast("type[T]", whole)
+
+
+def make_strategy(name: str, context: StrategyContext, given: object = None) -> Strategy:
     """Return the strategy of a name.
+
+    Args:
+        given: object with values for the strategy's own options, such as the options of a probe; missing ones have
+            their default.
 
     Raises:
         UnknownNameError: The name is unknown.
         ArgumentError: The strategy needs a model.
     """
     kind = STRATEGIES.get(name)
-    if kind.asks_model and scorer is None:
+    if kind.asks_model and context.scorer is None:
         raise ArgumentError("model", f"is missing: {name} needs one to compute plausibilities.")
-    return kind.make(graph, scorer, options)
+    values = {}
+    for field in dataclasses.fields(kind.options):
+        if hasattr(given, field.name):
+            values[field.name] = getattr(given, field.name)
+    return kind.make(context, kind.options(**values))
 
 
 class _GraphStrategy:
@@ -176,52 +231,54 @@ class _ModelStrategy:
         return [list(islice(rivals, len(clozes))) for _, clozes in asked]
 
 
-def _random(graph: "Graph", _: "TextScorer | None", _options: StrategyOptions) -> Strategy:
+def _random(context: StrategyContext, _: NoOptions) -> Strategy:
     from kgprobe.sampling.distractors import RandomDistractors
 
-    return _GraphStrategy(RandomDistractors(graph))
+    return _GraphStrategy(RandomDistractors(context.graph))
 
 
-def _semantic(graph: "Graph", _: "TextScorer | None", options: StrategyOptions) -> Strategy:
+def _semantic(context: StrategyContext, options: SemanticOptions) -> Strategy:
     from kgprobe.sampling.semantic import SemanticDistractors
 
-    return _GraphStrategy(SemanticDistractors(graph, options.weighting))
+    return _GraphStrategy(SemanticDistractors(context.graph, options.weighting))
 
 
-def _temporal_semantic(graph: "Graph", _: "TextScorer | None", options: StrategyOptions) -> Strategy:
+def _temporal_semantic(context: StrategyContext, options: SemanticOptions) -> Strategy:
     from kgprobe.sampling.temporal import TemporalDistractors
 
-    return _TenseStrategy(TemporalDistractors(graph, options.as_of, options.weighting))
+    return _TenseStrategy(TemporalDistractors(context.graph, context.as_of, options.weighting))
 
 
-def _optimal(exact: bool) -> "Callable[[Graph, TextScorer | None, StrategyOptions], Strategy]":
-    def make(graph: "Graph", scorer: "TextScorer | None", options: StrategyOptions) -> Strategy:
-        from kgprobe.search.optimal_distractors import OptimalDistractors
+def _approximate_optimal(context: StrategyContext, _: NoOptions) -> Strategy:
+    from kgprobe.search.optimal_distractors import OptimalDistractors
 
-        if scorer is None:
-            raise ArgumentError("model", "is missing: optimal distractors need one.")
-        return _ModelStrategy(OptimalDistractors(graph, scorer, exact=exact, max_prefixes=options.max_prefixes))
+    return _ModelStrategy(OptimalDistractors(context.graph, cast("TextScorer", context.scorer), exact=False))
 
-    return make
+
+def _exact_optimal(context: StrategyContext, options: ExactOptions) -> Strategy:
+    from kgprobe.search.optimal_distractors import OptimalDistractors
+
+    scorer = cast("TextScorer", context.scorer)
+    return _ModelStrategy(OptimalDistractors(context.graph, scorer, exact=True, max_prefixes=options.max_prefixes))
 
 
 RANDOM = StrategyKind("random", "any entities of the object's type", False, _random)
-SEMANTIC = StrategyKind("semantic", "most similar to the object, by shared relations and objects", False, _semantic)
+SEMANTIC = StrategyKind(
+    "semantic", "most similar to the object, by shared relations and objects", False, _semantic, SemanticOptions
+)
 TEMPORAL_SEMANTIC = StrategyKind(
     "temporal-semantic",
     "former right answers first, nearest in time; then semantic ones",
     False,
     _temporal_semantic,
+    SemanticOptions,
 )
 APPROXIMATE_OPTIMAL = StrategyKind(
     "approximate-optimal",
     "most plausible for the model, by a beam search over the names of the type",
     True,
-    _optimal(exact=False),
+    _approximate_optimal,
 )
 EXACT_OPTIMAL = StrategyKind(
-    "exact-optimal",
-    "the same by an exact search, with a proof for the first ones",
-    True,
-    _optimal(exact=True),
+    "exact-optimal", "the same by an exact search, with a proof for the first ones", True, _exact_optimal, ExactOptions
 )

@@ -1,7 +1,9 @@
 """What holds of every strategy that is registered, ours and other people's."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,10 +11,12 @@ from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.options import make_options, options_of
+from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.records import Fact
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
-from kgprobe.search.strategies import STRATEGIES, Rivals, Sentences, Strategy, StrategyOptions, make_strategy
+from kgprobe.search.strategies import STRATEGIES, Rivals, Sentences, Strategy, StrategyContext, make_strategy
 from kgprobe.verbalize.sentences import Cloze
 from tests.models.tiny import byte_level, random_model
 from tests.sampling import enumerable
@@ -22,8 +26,6 @@ PEOPLE, EDGES = enumerable.enumerable(5, entities=24, facts=40)
 LABELS = {entity.id: entity.label for entity in PEOPLE}
 FACTS = [fact for fact in EDGES if LABELS[fact.subject] and LABELS[fact.object]]
 TEMPLATES = ("[X] has to do with [Y]", "About [X] one says [Y]")
-OPTIONS = StrategyOptions(enumerable.AS_OF)
-
 strategies = pytest.mark.parametrize("name", STRATEGIES.names())
 
 
@@ -52,7 +54,8 @@ def asked(graph: Graph) -> list[Sentences]:
 
 def made(name: str, graph: Graph, scorer: Scorer) -> Strategy:
     """By its name, without a model where it asks none."""
-    return make_strategy(name, graph, scorer if STRATEGIES.get(name).asks_model else None, OPTIONS)
+    model = scorer if STRATEGIES.get(name).asks_model else None
+    return make_strategy(name, StrategyContext(graph, model, enumerable.AS_OF))
 
 
 def by_id(found: list[list[Rivals]]) -> list[list[list[str]]]:
@@ -82,7 +85,28 @@ def test_a_strategy_tells_what_it_is(name: str, graph: Graph, tiny: Scorer) -> N
     assert json.loads(json.dumps(described)) == described
     if kind.asks_model:
         with pytest.raises(ArgumentError, match=f"`model` is missing: {name} needs one"):
-            make_strategy(name, graph, None, OPTIONS)
+            make_strategy(name, StrategyContext(graph, None, enumerable.AS_OF))
+
+
+@strategies
+def test_options_have_help_and_reach_probe_and_strategy(name: str, graph: Graph, tiny: Scorer) -> None:
+    load(graph, WrittenSource(PEOPLE, EDGES))
+    kind = STRATEGIES.get(name)
+    of_probe = {option.name: option for option in options_of(DistractorOptions)}
+    others: dict[str, Any] = {}
+    for option in options_of(kind.options):
+        assert option.about.help.endswith(".")
+        assert not option.required
+        # Strategies share an option of the same name.
+        assert of_probe[option.name] == option
+        choices = option.choices()
+        others[option.name] = choices[-1] if choices else option.default + 1
+        assert others[option.name] != option.default
+    assert len(others) == len(fields(kind.options))
+    model = tiny if kind.asks_model else None
+    given = make_options(DistractorOptions, {"strategy": name, **others}, "the test")
+    described = make_strategy(name, StrategyContext(graph, model, enumerable.AS_OF), given).describe()
+    assert {option: described[option] for option in others} == others
 
 
 @strategies
@@ -119,4 +143,4 @@ def test_the_same_seed_chooses_the_same_whatever_stands_beside_a_fact(
 
 def test_another_name_is_told_with_those_that_there_are(graph: Graph) -> None:
     with pytest.raises(UnknownNameError, match=r"Unknown strategy 'randm'; .*semantic.* Did you mean random\?"):
-        make_strategy("randm", graph, None, OPTIONS)
+        make_strategy("randm", StrategyContext(graph, None, enumerable.AS_OF))

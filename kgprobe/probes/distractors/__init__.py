@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING
 
 from kgprobe.options import option
 from kgprobe.probes.register import ProbeContext, ProbeKind
-from kgprobe.search.strategies import STRATEGIES
+from kgprobe.search.strategies import STRATEGIES, with_strategy_options
 from kgprobe.verbalize.templates.kinds import CLOZES
 
 if TYPE_CHECKING:
     from kgprobe.probes.distractors.comparison import DistractorProbe
     from kgprobe.probes.outcome import Evidence
 
-WEIGHTINGS = ("tf-idf", "bm25")
 
-
+@with_strategy_options
 @dataclass(frozen=True, slots=True)
 class DistractorOptions:
-    """Options of the probe, stored with a run."""
+    """Options of the probe and of the strategies, stored with a run."""
 
     distractors: int = option(10, "Number of distractors (wrong objects) per sentence.", minimum=1)
     sentences: int | None = option(
@@ -38,18 +37,11 @@ class DistractorOptions:
         " ones; or the most plausible ones for the model, by beam search or exact search.",
         choices=STRATEGIES.names,
     )
-    weighting: str = option("tf-idf", "Feature weighting of semantic distractors.", choices=WEIGHTINGS)
     templates: str = option(
         "hand",
         "Source of the cloze sentences: written by hand, or mined from a corpus.",
         choices=tuple(CLOZES),
         flag="clozes",
-    )
-    max_prefixes: int = option(
-        2_000,
-        "Maximum name prefixes that exact search scores per sentence. Beyond it, the number of proved distractors is"
-        " reported.",
-        minimum=1,
     )
 
 

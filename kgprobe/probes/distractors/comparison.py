@@ -32,7 +32,7 @@ from kgprobe.sampling.distractors import Distractor
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from kgprobe.search.plausibility import Candidates, log_plausibilities
-from kgprobe.search.strategies import Rivals, Strategy, StrategyOptions, make_strategy
+from kgprobe.search.strategies import Rivals, Strategy, StrategyContext, make_strategy
 from kgprobe.stats.proportions import more_than_half
 from kgprobe.verbalize.sentences import Cloze
 
@@ -144,8 +144,7 @@ def comparison_of(graph: Graph, scorer: TextScorer, options: DistractorOptions, 
     Raises:
         UnknownNameError: the strategy is unknown.
     """
-    strategy_options = StrategyOptions(as_of, options.weighting, options.max_prefixes)
-    strategy = make_strategy(options.strategy, graph, scorer, strategy_options)
+    strategy = make_strategy(options.strategy, StrategyContext(graph, scorer, as_of), options)
     return DistractorComparison(scorer, strategy, options.distractors)
 
 
