@@ -311,7 +311,7 @@ def study_noisy_examples(
     """Study noisy few-shot examples: effect of unknown and incorrect ones on the probability of later objects.
 
     >>> result = kgprobe.study_noisy_examples(graph, "demo", relations=["P36"], sequences=1, length=8, replaced=2)
-    >>> result.to_frame()["replaced"].sum()
+    >>> int(result.to_frame()["replaced"].sum())
     8
 
     Cost: five passes over each sequence. Nothing is stored before the end.
