@@ -23,8 +23,9 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.running.callbacks import Batch, Callbacks
+from kgprobe.running.plan import Plan, RoundsOptions
 from kgprobe.running.rounds import Round, continue_run
-from kgprobe.running.runs import Plan, begin_run
+from kgprobe.running.runs import begin_run
 from kgprobe.sampling.distractors import RandomDistractors
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
@@ -73,7 +74,8 @@ def measure(graph: Graph, size: int, learner: str, rounds: int, facts_per_round:
         if isinstance(done_now, Round):
             done.append(done_now)
 
-    plan = Plan(f"rounds-{size}-{learner}", AS_OF, WARM_UP + rounds, facts_per_round, seed, learner=learner)
+    options = RoundsOptions(rounds=WARM_UP + rounds, facts_per_round=facts_per_round, learner=learner)
+    plan = Plan(f"rounds-{size}-{learner}", AS_OF, seed, options)
     probe = Coin(graph)
     begin_run(graph, probe, plan, "coin")
     continue_run(graph, probe, plan, Callbacks(on_batch=on_batch))

@@ -63,7 +63,7 @@ def run_demo(
     try:
         _refuse_others(opened)
         before = _done_before(opened)
-        requested = {"rounds": rounds, "batch": facts_per_round, "seed": seed}
+        requested = {"rounds": rounds, "facts_per_round": facts_per_round, "seed": seed}
         if before is not None and not again and {name: before[name] for name in requested} == requested:
             if before["round"] == rounds:
                 say(f"The demo finished on {before['started'][:10]}; `again` starts a new run.")

@@ -1,49 +1,8 @@
 """Options of calls with many parameters, from which the command line makes its flags; imports nothing heavy."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES
 from kgprobe.options import option
-
-
-def _listed(helps: Mapping[str, str]) -> str:
-    """Return the help of choices as one sentence."""
-    return "; ".join(f"{name}: {text}" for name, text in helps.items()) + "."
-
-
-@dataclass(frozen=True, slots=True)
-class RoundsOptions:
-    """Options of rounds, for every probe."""
-
-    rounds: int = option(20, "Rounds to run.", minimum=1)
-    facts_per_round: int = option(64, "Facts asked in each round.", minimum=1)
-    aim: str = option(
-        "failures",
-        "Aim: find facts that the model fails on, or estimate the share of the graph that it knows.",
-        choices=("failures", "estimate"),
-    )
-    learner: str = option(
-        "hierarchical",
-        f"Update of beliefs by answers. {_listed({name: kind.help for name, kind in LEARNERS.items()})}",
-        choices=tuple(LEARNERS),
-    )
-    sampling: str | None = option(
-        None,
-        f"Facts asked in each round. {_listed({name: rule.help for name, rule in SAMPLING_RULES.items()})}",
-        choices=tuple(SAMPLING_RULES),
-        shown_default="for failures hardest, or thompson with other learners than hierarchical; for estimates uniform",
-    )
-    max_degree: int = option(1000, "Entities with more facts than this do not propagate beliefs.", minimum=1)
-    stop_at_width: float = option(
-        0.0,
-        "Stop when the 90% credible interval of a fact's probability of failing is at most this wide, on average over"
-        " all askable facts. Before any answer it is 1.00 wide with --learner hierarchical, 0.9 with the others.",
-        minimum=0,
-        below=0.9,
-        metavar="W",
-        shown_default="do all rounds",
-    )
 
 
 @dataclass(frozen=True, slots=True)

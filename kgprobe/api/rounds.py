@@ -1,17 +1,15 @@
 """``kgprobe.run_rounds`` and other calls about runs: start, resume, open, list, forget."""
 
-import dataclasses
 import shutil
 import time
 from collections.abc import Sequence
+from dataclasses import asdict, fields, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kgprobe.api.options import RoundsOptions
 from kgprobe.arguments import folder_name, several, whole_number
-from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES, learners_for
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
@@ -25,8 +23,9 @@ from kgprobe.probes.outcome import Probe
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
 from kgprobe.results.run import RUN_COLUMNS, Run
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
+from kgprobe.running.plan import Plan, RoundsOptions, plan_of
 from kgprobe.running.rounds import RunReport, continue_run
-from kgprobe.running.runs import Plan, begin_run, get_run, plan_of, run_folder
+from kgprobe.running.runs import begin_run, get_run, run_folder
 from kgprobe.running.runs import forget_run as forget_beliefs
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def run_rounds(
             start of the fact. Does not affect the run.
         models: open models, for options that name a model; None opens them when needed.
         callbacks: progress and interruption.
-        options: fields of :class:`RoundsOptions`, and options of the probe.
+        options: fields of :class:`~kgprobe.running.plan.RoundsOptions`, and options of the probe.
 
     Raises:
         UnknownNameError: no such probe, model or relation.
@@ -79,24 +78,18 @@ def run_rounds(
     relations, seed = relation_ids(graph, several("relations", relations)), whole_number("seed", seed, 0)
     name = None if name is None else folder_name("name", name)
     year_relation = _relation_id(graph, year_relation)
-    own = {field.name for field in dataclasses.fields(RoundsOptions)}
-    chosen_rounds = make_options(
-        RoundsOptions, {name: value for name, value in options.items() if name in own}, "rounds"
-    )
-    chosen = kind.options_from({name: value for name, value in options.items() if name not in own})
+    own = {field.name: options.pop(field.name) for field in fields(RoundsOptions) if field.name in options}
+    rounds_options = make_options(RoundsOptions, own, "rounds")
+    chosen = kind.options_from(options)
     opened = models or Models()
     probed = opened.open(model)
     probed.refresh()
     day = as_of_day(as_of)
     made_probe = kind.make(ProbeContext(graph, probed, opened, day, relations), chosen)
-    plan = Plan(
-        name or new_run_name(probed.name, asked_by(probe, reversal_of(graph) is not None)),
-        day,
-        seed=seed,
-        **_planned(chosen_rounds),
-    )
-    local = None if probed.local is None else dataclasses.asdict(probed.local)
-    kept = {"options": dataclasses.asdict(chosen), "relations": list(relations)}
+    run = name or new_run_name(probed.name, asked_by(probe, reversal_of(graph) is not None))
+    plan = Plan(run, day, seed, rounds_options)
+    local = None if probed.local is None else asdict(probed.local)
+    kept = {"options": asdict(chosen), "relations": list(relations)}
     begin_run(
         graph, made_probe, plan, kind.name, msgspec.json.encode(kept).decode(), msgspec.json.encode(local).decode()
     )
@@ -108,23 +101,6 @@ def run_rounds(
             " of subject and object. Load facts, or choose another date with `as_of`."
         )
     return result
-
-
-def _planned(chosen: RoundsOptions) -> dict[str, Any]:
-    """Return fields of the plan from options.
-
-    Raises:
-        ArgumentError: the sampling rule does not support the learner.
-    """
-    fields = dataclasses.asdict(chosen)
-    fields |= {"batch": fields.pop("facts_per_round"), "width": fields.pop("stop_at_width")}
-    aim, learner, sampling = fields.pop("aim"), fields["learner"], fields["sampling"]
-    if sampling is None:
-        sampling = "uniform" if aim == "estimate" else LEARNERS[learner].default_sampling
-    elif not SAMPLING_RULES[sampling].supports(learner):
-        supported = ", ".join(learners_for(sampling))
-        raise ArgumentError("sampling", f"is {sampling!r}, which needs `learner` {supported}; it is {learner!r}.")
-    return {**fields, "sampling": sampling}
 
 
 def resume_rounds(
@@ -163,9 +139,9 @@ def resume_rounds(
     probed.refresh()
     context = ProbeContext(graph, probed, opened, plan.as_of, kept["relations"])
     made_probe = kind.make(context, kind.options_from(kept["options"]))
-    return _continue_run(
-        graph, made_probe, dataclasses.replace(plan, rounds=rounds or plan.rounds), kind, callbacks, year_relation
-    )
+    if rounds is not None:
+        plan = replace(plan, options=replace(plan.options, rounds=rounds))
+    return _continue_run(graph, made_probe, plan, kind, callbacks, year_relation)
 
 
 def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None = None) -> Run:

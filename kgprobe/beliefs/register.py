@@ -49,11 +49,6 @@ class SamplingRule:
     counts: str | None = None
     inclusion_known: bool = False
 
-    def supports(self, learner: str) -> bool:
-        """Return True if the rule can draw by the beliefs of a learner."""
-        return getattr(self, LEARNERS[learner].beliefs) is not None
-
-
 LEARNERS = {
     "hierarchical": LearnerKind(
         "answers update relations, entities and popularity, and so other facts",
@@ -104,7 +99,16 @@ SAMPLING_RULES = {
     ),
 }
 
+# Aims of a run: find facts that the model fails on, or estimate the share of the graph that it knows.
+AIMS = ("failures", "estimate")
+
+
+def default_sampling(aim: str, learner: str) -> str:
+    """Return the name of the sampling rule for an aim and a learner."""
+    return "uniform" if aim == "estimate" else LEARNERS[learner].default_sampling
+
 
 def learners_for(sampling: str) -> list[str]:
-    """Return the names of the learners that a sampling rule supports."""
-    return [name for name in LEARNERS if SAMPLING_RULES[sampling].supports(name)]
+    """Return the names of the learners by whose beliefs a sampling rule can draw."""
+    rule = SAMPLING_RULES[sampling]
+    return [name for name, kind in LEARNERS.items() if getattr(rule, kind.beliefs) is not None]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.api.options import ApiLimits, RoundsOptions
+from kgprobe.api.options import ApiLimits
 from kgprobe.cli.from_options import OptionsFirst, given_options
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import (
@@ -30,6 +30,7 @@ from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.watching import report_end, running
 from kgprobe.probes.register import ProbeKind
 from kgprobe.progress import waiting
+from kgprobe.running.plan import RoundsOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

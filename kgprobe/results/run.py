@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 # Properties of runs in lists.
 RUN_COLUMNS = (
-    *("id", "model", "probe", "round", "rounds", "batch", "asked", "unaskable", "unanswered"),
-    *("sampling", "learner", "width", "seed", "as_of", "started"),
+    *("id", "model", "probe", "round", "rounds", "facts_per_round", "asked", "unaskable", "unanswered"),
+    *("sampling", "learner", "stop_at_width", "seed", "as_of", "started"),
 )
 
 

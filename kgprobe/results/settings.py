@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # Settings that describe the model; all others must be the same for every model.
 _MODEL_SETTINGS = ("model", "scorer", "generator")
-_RUN_SETTINGS = ("sampling", "learner", "max_degree", "batch", "width")
+_RUN_SETTINGS = ("sampling", "learner", "max_degree", "facts_per_round", "stop_at_width")
 # Differences in a message, and characters of a value.
 _SHOWN_DIFFERENCES = 5
 _SHOWN_CHARACTERS = 80

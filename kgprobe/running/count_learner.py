@@ -5,7 +5,6 @@ docs/methods/rounds.md. A round costs its batch and, with propagation, the facts
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.probes.outcome import Outcome
 from kgprobe.running.applying import apply_round
 from kgprobe.running.learner import Applied
-from kgprobe.running.runs import Plan
+from kgprobe.running.plan import Plan
 from kgprobe.sampling.facts import askable_facts
 from kgprobe.sampling.keys import FactKeys
 
@@ -22,14 +21,7 @@ from kgprobe.sampling.keys import FactKeys
 class IndependentLearner:
     """Beta parameters of the facts that a run has touched; an answer counts for its fact alone."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        plan: Plan,
-        run: Row,
-        labels: Mapping[str, str],
-        _answers: Path | None = None,
-    ) -> None:
+    def __init__(self, graph: Graph, plan: Plan, run: Row, labels: Mapping[str, str]) -> None:
         """Read the beliefs of a run so far. Cost: a scan of the graph's facts, and one of its beliefs."""
         self._graph, self._plan, self._run, self._labels = graph, plan, run, labels
         self.keys: FactKeys = askable_facts(graph, run["relations"], plan.as_of)
@@ -38,7 +30,7 @@ class IndependentLearner:
     def choose(self, number: int) -> RoundChoice:
         """Draw the facts of a round."""
         generator = np.random.default_rng([self._plan.seed, number])
-        return self._beliefs.choose(self._plan.sampling, self._plan.batch, number, generator)
+        return self._beliefs.choose(self._plan.options.rule, self._plan.options.facts_per_round, number, generator)
 
     def has_askable(self) -> bool:
         """Return True if a fact is left to ask."""
@@ -87,12 +79,12 @@ class PropagationLearner(IndependentLearner):
             rows=answered,
             relations=list(self._labels),
             as_of=plan.as_of,
-            max_degree=plan.max_degree,
+            max_degree=plan.options.max_degree,
             run=plan.run,
             model=self._run["model"],
             labels=dict(self._labels),
         )
-        hubs = transaction.run("beliefs/hubs", rows=answered, max_degree=plan.max_degree)
+        hubs = transaction.run("beliefs/hubs", rows=answered, max_degree=plan.options.max_degree)
         return reached, {row["id"]: row["label"] for row in hubs}
 
 

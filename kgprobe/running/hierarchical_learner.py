@@ -9,7 +9,6 @@ predicted once for the estimate of the whole graph.
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from kgprobe.probes.outcome import Outcome
 from kgprobe.running.applying import apply_round
 from kgprobe.running.learner import Applied
 from kgprobe.running.learning import AskedRound, open_learning
-from kgprobe.running.runs import Plan
+from kgprobe.running.plan import Plan
 from kgprobe.sampling.columns.askable import AskableFacts
 from kgprobe.sampling.columns.graph_columns import open_columns
 
@@ -51,7 +50,7 @@ def _with_answers(beliefs: Sequence[Row], answers: Sequence[Row]) -> list[Row]:
 class HierarchicalLearner:
     """The beliefs of a run, and their copy in the graph."""
 
-    def __init__(self, graph: Graph, plan: Plan, run: Row, labels: Mapping[str, str], _answers: Path) -> None:
+    def __init__(self, graph: Graph, plan: Plan, run: Row, labels: Mapping[str, str]) -> None:
         """Open what the run has learned.
 
         Cost: the graph's columns, made once for each state of the graph; see :func:`.learning.open_learning`.
@@ -69,7 +68,9 @@ class HierarchicalLearner:
         plan = self._plan
         generator = np.random.default_rng([plan.seed, number])
         messages, left_out = self._beliefs.model.messages, self._beliefs.unaskable
-        self._chosen = choose(messages, plan.sampling, plan.batch, generator, left_out=left_out, number=number)
+        self._chosen = choose(
+            messages, plan.options.rule, plan.options.facts_per_round, generator, left_out=left_out, number=number
+        )
         return self._chosen
 
     def has_askable(self) -> bool:

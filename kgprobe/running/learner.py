@@ -27,8 +27,8 @@ class Applied:
 class Learner(Protocol):
     """The beliefs of a run, in memory; the graph stores them after each round.
 
-    A learner is constructed with the graph, the plan, the run's properties, the labels of its relations by their ids,
-    and the path of the file with its answers.
+    A learner is constructed with the graph, the plan, the run's properties, and the labels of its relations by their
+    ids.
     """
 
     @property

@@ -28,7 +28,8 @@ from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Sto
 from kgprobe.running.identity import differences
 from kgprobe.running.learner import Applied, Learner
 from kgprobe.running.name_preferences import NamePreferences
-from kgprobe.running.runs import Plan, get_run, locked
+from kgprobe.running.plan import Plan
+from kgprobe.running.runs import get_run, locked
 from kgprobe.running.store import OutcomeStore, read_outcomes
 
 
@@ -97,18 +98,20 @@ def continue_run(
         # Read again: only now can no other process change it.
         run = get_run(graph, plan.run)
         _refuse_another_probe(run, probe)
-        if plan.rounds < run["round"]:
+        if plan.options.rounds < run["round"]:
             raise KgprobeError(
-                f"Run {plan.run!r} has {run['round']} rounds already, more than `rounds`, {plan.rounds}."
+                f"Run {plan.run!r} has {run['round']} rounds already, more than `rounds`, {plan.options.rounds}."
             )
-        if plan.rounds != run["rounds"]:
-            graph.write("beliefs/extend_run", id=plan.run, rounds=plan.rounds)
+        if plan.options.rounds != run["rounds"]:
+            graph.write("beliefs/extend_run", id=plan.run, rounds=plan.options.rounds)
         with OutcomeStore(folder) as store:
             store.cut_to(sum(run[name] for name in COUNTS), run["round"])
             labels = _labels(graph, run["relations"])
-            learner: Learner = LEARNERS[plan.learner].load()(graph, plan, run, labels, store.path)
+            learner: Learner = LEARNERS[plan.options.learner].load()(graph, plan, run, labels)
             changed = graph_state(graph) != run["graph"]
-            callbacks.on_start(Start(len(learner.keys), run["round"], plan.rounds, changed, batch=plan.batch))
+            callbacks.on_start(
+                Start(len(learner.keys), run["round"], plan.options.rounds, changed, batch=plan.options.facts_per_round)
+            )
             preferences = NamePreferences(kind)
             if kind is not None:
                 preferences.learn(read_outcomes(store.path, kind.evidence()))
@@ -132,8 +135,8 @@ class _Rounds:
         counts = Counter({name: self.run[name] for name in COUNTS})
         done, stopped, reason = self.run["round"], Stop.DONE, None
         hubs: dict[str, str] = {}
-        while done < self.plan.rounds:
-            if self.plan.width and self.learner.width() <= self.plan.width:
+        while done < self.plan.options.rounds:
+            if self.plan.options.stop_at_width and self.learner.width() <= self.plan.options.stop_at_width:
                 stopped = Stop.SURE_ENOUGH
                 break
             if not self.learner.has_askable():
@@ -159,7 +162,7 @@ class _Rounds:
             callbacks.on_batch(
                 Round(outcomes, done, number, applied.touched, applied.hubs, width, seconds | applied.seconds)
             )
-            if callbacks.should_stop() and done < self.plan.rounds:
+            if callbacks.should_stop() and done < self.plan.options.rounds:
                 stopped = Stop.ASKED_TO
                 break
         return RunReport(

@@ -1,4 +1,4 @@
-"""Runs: their plans, their nodes in the graph, and their folders.
+"""Runs: their nodes in the graph and their folders.
 
 docs/methods/rounds.md. The ``Run`` node stores the plan and the counts; the run's folder stores the answers.
 """
@@ -8,7 +8,6 @@ import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -25,48 +24,22 @@ from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Probe
 from kgprobe.running.identity import versions
+from kgprobe.running.plan import Plan, RoundsOptions
 
 # Format of a run and its beliefs in the graph; runs of other formats cannot be read.
-_FORM = 4
+_FORM = 5
 
 # Properties of a run of this version that are read.
 _PROPERTIES = frozenset(
     {
         "form",
-        *("id", "uid", "model", "probe", "config", "options", "local", "round", "rounds", "batch", "seed", "as_of"),
-        *("max_degree", "sampling", "learner", "width", "relations", "graph", "versions"),
-        *("asked", "unaskable", "unanswered", "reversed"),
+        *("id", "uid", "model", "probe", "config", "options", "local", "round", "seed", "as_of"),
+        *("relations", "graph", "versions", "asked", "unaskable", "unanswered", "reversed"),
+        *(field.name for field in dataclasses.fields(RoundsOptions)),
     }
 )
 
 _UID = re.compile(r"[0-9a-f]{8}")
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The plan of a run.
-
-    Attributes:
-        run: id of the run, also in the name of its folder.
-        as_of: reference date, ``yyyymmdd``; only facts that are current at it are asked and receive propagation.
-        rounds: total number of rounds.
-        batch: number of facts per round.
-        max_degree: entities with more facts do not propagate; with the learner ``hierarchical``,
-            with more answered ones, until the next estimation of variances.
-        sampling: one of :data:`~kgprobe.beliefs.register.SAMPLING_RULES`.
-        learner: one of :data:`~kgprobe.beliefs.register.LEARNERS`.
-        width: mean width of the 90% credible intervals of theta at which the run stops; 0 never stops.
-    """
-
-    run: str
-    as_of: int
-    rounds: int = 60
-    batch: int = 64
-    seed: int = 0
-    max_degree: int = 1000
-    sampling: str = "thompson"
-    learner: str = "hierarchical"
-    width: float = 0.0
 
 
 def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = "{}", local: str = "null") -> Row:
@@ -97,14 +70,9 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
         "config": msgspec.json.encode(described, order="sorted").decode(),
         "options": options,
         "local": local,
-        "rounds": plan.rounds,
-        "batch": plan.batch,
+        **dataclasses.asdict(plan.options),
         "seed": plan.seed,
         "as_of": plan.as_of,
-        "max_degree": plan.max_degree,
-        "sampling": plan.sampling,
-        "learner": plan.learner,
-        "width": plan.width,
         "relations": list(probe.relations),
         "graph": graph_state(graph),
         "reversed": reversal is not None,
@@ -142,12 +110,6 @@ def get_run(graph: Graph, run: str) -> Row:
             f"run, or delete this one by `kgprobe rounds forget {run}`."
         )
     return properties
-
-
-def plan_of(run: Row) -> Plan:
-    """Return the current plan of a run."""
-    names = [field.name for field in dataclasses.fields(Plan) if field.name != "run"]
-    return Plan(run["id"], **{name: run[name] for name in names})
 
 
 def run_folder(run: Row) -> Path:

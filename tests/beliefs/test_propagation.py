@@ -19,10 +19,10 @@ from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance
 from kgprobe.records import Fact
 from kgprobe.running.learner import Applied
-from kgprobe.running.runs import Plan
+from kgprobe.running.plan import Plan
 from kgprobe.sampling.keys import FactKey
 from tests.beliefs.graphs import askable_of, random_graph
-from tests.running.killed_run import HashEvidence
+from tests.running.killed_run import HashEvidence, make_plan
 from tests.written_source import WrittenSource
 
 AS_OF = 20200101
@@ -91,7 +91,7 @@ def outcomes_of(facts: Sequence[Fact], answers: dict[str, Verdict]) -> list[Outc
 
 def apply(graph: Graph, plan: Plan, number: int, outcomes: Sequence[Outcome]) -> Applied:
     run = {"id": plan.run, "model": "m", "relations": list(ASKABLE)}
-    learner = LEARNERS[plan.learner].load()(graph, plan, run, ASKABLE)
+    learner = LEARNERS[plan.options.learner].load()(graph, plan, run, ASKABLE)
     applied: Applied = learner.apply(number, outcomes, [guessing_chance(outcome) for outcome in outcomes])
     return applied
 
@@ -114,7 +114,7 @@ def test_rounds_are_the_definition(graph: Graph, entities: int, facts: int, max_
     rounds = data.draw(some.lists(answers, min_size=1, max_size=3))
     begin(graph, "run")
     for number, answered in enumerate(rounds, start=1):
-        plan = Plan("run", as_of=AS_OF, max_degree=max_degree, learner="propagation")
+        plan = make_plan("run", as_of=AS_OF, max_degree=max_degree, learner="propagation")
         outcomes = outcomes_of(edges, answered)
         before = beliefs_in(graph, "run")
         touched = apply(graph, plan, number, outcomes).touched
@@ -130,7 +130,7 @@ def test_counters_at_entities_are_an_independent_way_to_the_same_beliefs(graph: 
     askable = askable_of(edges)
     answers = {fact.id: (Verdict.RIGHT, Verdict.WRONG)[index % 3 == 0] for index, fact in enumerate(askable[:20])}
     begin(graph, "run")
-    apply(graph, Plan("run", as_of=AS_OF, learner="propagation"), 1, outcomes_of(edges, answers))
+    apply(graph, make_plan("run", as_of=AS_OF, learner="propagation"), 1, outcomes_of(edges, answers))
     found = beliefs_in(graph, "run")
     for fact in askable:
         for place, verdict in ((0, Verdict.WRONG), (1, Verdict.RIGHT)):
@@ -151,7 +151,7 @@ def test_without_propagation_facts_learn_from_their_own_answers_alone(graph: Gra
     asked = [fact.id for fact in askable_of(edges)[:4]]
     answers = dict(zip(asked, (Verdict.WRONG, Verdict.RIGHT, Verdict.UNANSWERED, Verdict.UNASKABLE), strict=True))
     begin(graph, "run")
-    plan = Plan("run", as_of=AS_OF, learner="independent")
+    plan = make_plan("run", as_of=AS_OF, learner="independent")
     applied = apply(graph, plan, 1, outcomes_of(edges, answers))
     expected = {asked[0]: (2, 1, 0, 1), asked[1]: (1, 2, 1, 0), asked[2]: (1, 1, 0, 0), asked[3]: (1, 1, 0, 0)}
     assert beliefs_in(graph, "run") == expected
@@ -167,7 +167,7 @@ def test_refusals_and_answers_off_the_format_are_counted_apart(graph: Graph) -> 
     begin(graph, "run")
     given = (Verdict.REFUSED, Verdict.OFF_FORMAT, Verdict.WRONG, Verdict.REFUSED, Verdict.UNANSWERED, Verdict.RIGHT)
     for number, verdict in enumerate(given, start=1):
-        apply(graph, Plan("run", as_of=AS_OF, learner="propagation"), number, outcomes_of(edges, {asked: verdict}))
+        apply(graph, make_plan("run", as_of=AS_OF, learner="propagation"), number, outcomes_of(edges, {asked: verdict}))
     text = "MATCH (b:Belief {fact: $fact}) RETURN b.wrong AS wrong, b.refused AS refused, b.off_format AS off"
     assert list(graph.run_text(text, {"fact": asked})[1]) == [{"wrong": 4, "refused": 2, "off": 1}]
     run = graph.read("beliefs/run", id="run")[0]["run"]
@@ -180,7 +180,7 @@ def test_a_round_counts_once(graph: Graph) -> None:
     asked = askable_of(edges)[0].id
     outcomes = outcomes_of(edges, {asked: Verdict.WRONG})
     begin(graph, "run")
-    plan = Plan("run", as_of=AS_OF, learner="propagation")
+    plan = make_plan("run", as_of=AS_OF, learner="propagation")
     apply(graph, plan, 1, outcomes)
     before = beliefs_in(graph, "run")
     with pytest.raises(KgprobeError, match="has round 1 already"):
@@ -194,7 +194,7 @@ def test_runs_do_not_mix(graph: Graph) -> None:
     asked = askable_of(edges)[0].id
     for run, verdict in (("one", Verdict.WRONG), ("two", Verdict.RIGHT)):
         begin(graph, run)
-        apply(graph, Plan(run, as_of=AS_OF, learner="propagation"), 1, outcomes_of(edges, {asked: verdict}))
+        apply(graph, make_plan(run, as_of=AS_OF, learner="propagation"), 1, outcomes_of(edges, {asked: verdict}))
     assert beliefs_in(graph, "one")[asked] == (2, 1, 0, 1)
     assert beliefs_in(graph, "two")[asked] == (1, 2, 1, 0)
 
@@ -216,7 +216,7 @@ def test_a_belief_tells_what_it_is_about_and_what_was_asked_last(graph: Graph) -
         evidence = HashEvidence((), question=question) if question else None
         outcome = Outcome(FactKey(asked.subject, asked.id), verdict, asked.relation, evidence=evidence)
         others = outcomes_of(edges, {untold.id: Verdict.UNASKABLE})
-        apply(graph, Plan("run", as_of=AS_OF, learner="propagation"), number, [outcome, *others])
+        apply(graph, make_plan("run", as_of=AS_OF, learner="propagation"), number, [outcome, *others])
     text = "MATCH (b:Belief) RETURN b.fact AS fact, b.relation AS id, b.relation_label AS label, b.question AS question"
     found = {row["fact"]: row for row in graph.run_text(text, {})[1]}
     assert len(found) > 2

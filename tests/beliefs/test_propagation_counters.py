@@ -13,10 +13,10 @@ from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Verdict
 from kgprobe.records import Fact
 from kgprobe.running.rounds import continue_run
-from kgprobe.running.runs import Plan, begin_run
+from kgprobe.running.runs import begin_run
 from tests.beliefs.graphs import askable_of, random_graph
 from tests.beliefs.test_propagation import beliefs_in, naive
-from tests.running.killed_run import AS_OF, HashProbe
+from tests.running.killed_run import HashProbe, make_plan
 from tests.written_source import WrittenSource
 
 
@@ -55,7 +55,7 @@ def test_counters_say_what_a_run_in_the_graph_has_come_to(
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
     people, edges, relations = random_graph(30, 200, seed=11)
     load(graph, WrittenSource(people, edges, relations))
-    plan = Plan("run", rounds=10, batch=8, seed=2, as_of=AS_OF, sampling="thompson", learner="propagation")
+    plan = make_plan("run", rounds=10, facts_per_round=8, seed=2, sampling="thompson", learner="propagation")
     begin_run(graph, HashProbe(graph), plan, "hash")
     continue_run(graph, HashProbe(graph), plan)
     beliefs = beliefs_in(graph, "run")

@@ -4,14 +4,15 @@ from pkgutil import resolve_name
 
 import pytest
 
-from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES, learners_for
+from kgprobe.beliefs.register import AIMS, LEARNERS, SAMPLING_RULES, default_sampling, learners_for
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learner_loads_and_supports_its_default_rule(name: str) -> None:
     kind = LEARNERS[name]
     assert callable(kind.load())
-    assert SAMPLING_RULES[kind.default_sampling].supports(name)
+    for aim in AIMS:
+        assert name in learners_for(default_sampling(aim, name))
 
 
 @pytest.mark.parametrize("name", SAMPLING_RULES)

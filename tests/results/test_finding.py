@@ -27,11 +27,11 @@ from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance, unaskable
 from kgprobe.probes.questions.evidence import QuestionEvidence, RightAnswer
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results.finding import About, Finding
-from kgprobe.running.runs import Plan
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.proportions import Share, share
 from tests.probes.distractors.written import distractor_evidence
 from tests.results.found import find_in_outcomes, find_in_run
+from tests.running.killed_run import make_plan
 from tests.written_source import WrittenSource
 
 RIGHT, WRONG, UNASKABLE = Verdict.RIGHT, Verdict.WRONG, Verdict.UNASKABLE
@@ -61,7 +61,7 @@ LABELS = {relation.id: relation.label for relation in RELATIONS}
 def apply(
     graph: Graph, labels: dict[str, str], number: int, outcomes: list[Outcome], learner: str = "propagation"
 ) -> None:
-    plan = Plan("run", as_of=20250101, learner=learner)
+    plan = make_plan("run", as_of=20250101, learner=learner)
     run = {"id": "run", "model": "m", "relations": list(labels)}
     chances = [guessing_chance(outcome) for outcome in outcomes]
     LEARNERS[learner].load()(graph, plan, run, labels).apply(number, outcomes, chances)
@@ -92,7 +92,7 @@ ROUNDS = [
 OUTCOMES = [made for round_ in ROUNDS for made in round_]
 
 PROPERTIES = {
-    "form": 4,
+    "form": 5,
     "model": "m",
     "probe": "questions",
     "as_of": 20250101,
@@ -104,10 +104,11 @@ PROPERTIES = {
     "options": "{}",
     "local": "null",
     "rounds": 1,
-    "batch": 4,
+    "facts_per_round": 4,
     "max_degree": 1000,
     "learner": "propagation",
-    "width": 0.0,
+    "stop_at_width": 0.0,
+    "aim": "failures",
     "relations": ["r0", "r1"],
     "graph": "{}",
     "asked": 0,

@@ -19,9 +19,10 @@ from kgprobe.results import graph_rates
 from kgprobe.results.graph_rates import GraphRates, GroupRate
 from kgprobe.running import learning
 from kgprobe.running.rounds import continue_run
-from kgprobe.running.runs import Plan, begin_run, get_run, run_folder
+from kgprobe.running.runs import begin_run, get_run, run_folder
 from kgprobe.running.store import FILE
 from kgprobe.sampling.keys import FactKey
+from tests.running.killed_run import make_plan
 from tests.written_source import WrittenSource
 
 AS_OF = 20200101
@@ -90,7 +91,9 @@ def load_facts(graph: Graph) -> None:
 
 
 def ask(graph: Graph, run: str, knows: Callable[[str], Verdict] = always, **changes: Any) -> None:
-    plan = Plan(run, **{"rounds": 10, "batch": 32, "seed": 5, "as_of": AS_OF, "sampling": "information"} | changes)
+    plan = make_plan(
+        run, **{"rounds": 10, "facts_per_round": 32, "seed": 5, "as_of": AS_OF, "sampling": "information"} | changes
+    )
     probe = KnowingProbe(knows)
     if not graph.read("beliefs/run", id=run):
         begin_run(graph, probe, plan, "known")
@@ -193,7 +196,7 @@ def test_another_run_tells_what_to_expect(graph: Graph) -> None:
     )
     opposite = estimate_run(graph, "few", predictors=["opposite"]).overall
     assert opposite.standard_error < 0.75 * alone.standard_error
-    begin_run(graph, KnowingProbe(), Plan("empty", as_of=AS_OF), "known")
+    begin_run(graph, KnowingProbe(), make_plan("empty", as_of=AS_OF), "known")
     with pytest.raises(KgprobeError, match="'empty' has no answers about these facts"):
         estimate_run(graph, "few", predictors=["empty"])
     with pytest.raises(UnknownNameError, match="nobody"):
@@ -251,7 +254,7 @@ def test_the_answers_are_where_they_were_kept(graph: Graph) -> None:
 
 def test_all_facts_are_looked_at_no_more_often_than_answers_grow(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     load_facts(graph)
-    ask(graph, "run", rounds=40, batch=16)
+    ask(graph, "run", rounds=40, facts_per_round=16)
     looks = []
     predict = learning.CorrectedRates.predict
     monkeypatch.setattr(

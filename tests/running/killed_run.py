@@ -11,14 +11,20 @@ from typing import Any
 from kgprobe.graph.client import Graph
 from kgprobe.probes.outcome import Evidence, Outcome, Verdict
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks
+from kgprobe.running.plan import Plan, RoundsOptions
 from kgprobe.running.rounds import Round, continue_run
-from kgprobe.running.runs import Plan, begin_run
+from kgprobe.running.runs import begin_run
 from kgprobe.sampling.distractors import RandomDistractors
 from kgprobe.sampling.keys import FactKey
 from kgprobe.servers.opening import open_graph
 
 AS_OF = 20200101
 SEED = 5
+
+
+def make_plan(run: str, as_of: int = AS_OF, seed: int = SEED, **options: Any) -> Plan:
+    """A plan with options of rounds."""
+    return Plan(run, as_of, seed, RoundsOptions(**options))
 
 
 class HashEvidence(Evidence, frozen=True, tag="hash"):
@@ -58,7 +64,7 @@ def begin_or_go_on(
 ) -> str:
     """Begin the run if it is new, and go on with it; why it ended."""
     probe = HashProbe(graph)
-    plan = Plan(run, rounds=rounds, batch=8, seed=SEED, as_of=AS_OF, learner=learner)
+    plan = make_plan(run, rounds=rounds, facts_per_round=8, learner=learner)
     if not graph.read("beliefs/run", id=run):
         begin_run(graph, probe, plan, "hash")
     return continue_run(graph, probe, plan, callbacks).stopped.value

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from kgprobe.api import rounds as library
-from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES
+from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES, learners_for
 from kgprobe.beliefs.summary import summarize
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
@@ -24,15 +24,16 @@ from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.running.callbacks import Callbacks, Stop
 from kgprobe.running.count_learner import read_beliefs
+from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.rounds import RunReport, continue_run
-from kgprobe.running.runs import Plan, begin_run, forget_run, get_run, plan_of, run_folder
+from kgprobe.running.runs import begin_run, forget_run, get_run, run_folder
 from kgprobe.running.store import FILE
 from kgprobe.sampling.facts import askable_facts
 from kgprobe.servers.opening import open_graph
 from tests.beliefs.graphs import random_graph
 from tests.beliefs.test_propagation import beliefs_in
 from tests.results.found import find_in_run
-from tests.running.killed_run import AS_OF, SEED, HashProbe
+from tests.running.killed_run import AS_OF, SEED, HashProbe, make_plan
 from tests.written_source import WrittenSource
 
 ROUNDS = 6
@@ -44,7 +45,7 @@ def load_graph(graph: Graph, entities: int = 40, facts: int = 300) -> None:
 
 
 def plan_for(run: str, **changes: Any) -> Plan:
-    return Plan(run, **{"rounds": ROUNDS, "batch": 8, "seed": SEED, "as_of": AS_OF} | changes)
+    return make_plan(run, **{"rounds": ROUNDS, "facts_per_round": 8} | changes)
 
 
 @pytest.fixture(autouse=True)
@@ -177,7 +178,7 @@ class FailingProbe(HashProbe):
 @pytest.mark.parametrize("learner", ["hierarchical", "independent"])
 def test_what_got_no_answer_counts_neither_way_and_may_be_asked_again(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=12)
-    changes = {"rounds": 4, "sampling": "sequential", "batch": 100, "learner": learner}
+    changes = {"rounds": 4, "sampling": "sequential", "facts_per_round": 100, "learner": learner}
     probe, plan = FailingProbe(graph, failing=3), plan_for("run", **changes)
     begin_run(graph, probe, plan, "hash")
     report = run_rounds(graph, probe, plan)
@@ -205,7 +206,7 @@ def test_a_round_without_any_answer_does_not_take_place(graph: Graph, learner: s
 @pytest.mark.parametrize("learner", ["hierarchical", "propagation"])
 def test_a_run_ends_when_it_is_sure_enough(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=40)
-    probe, plan = HashProbe(graph), plan_for("run", rounds=100, width=0.3, learner=learner)
+    probe, plan = HashProbe(graph), plan_for("run", rounds=100, stop_at_width=0.3, learner=learner)
     begin_run(graph, probe, plan, "hash")
     widths: list[float] = []
     report = run_rounds(graph, probe, plan, on_batch=lambda round_: widths.append(round_.width))
@@ -222,7 +223,10 @@ def test_a_run_ends_when_it_is_sure_enough(graph: Graph, learner: str) -> None:
 @pytest.mark.parametrize("learner", ["hierarchical", "independent"])
 def test_width_all_asked_is_the_mean_of_stored_intervals(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=40)
-    probe, plan = HashProbe(graph), plan_for("run", rounds=2, batch=40, sampling="sequential", learner=learner)
+    probe, plan = (
+        HashProbe(graph),
+        plan_for("run", rounds=2, facts_per_round=40, sampling="sequential", learner=learner),
+    )
     begin_run(graph, probe, plan, "hash")
     widths: list[float] = []
     run_rounds(graph, probe, plan, on_batch=lambda round_: widths.append(round_.width))
@@ -237,8 +241,8 @@ def test_width_all_asked_is_the_mean_of_stored_intervals(graph: Graph, learner: 
     [
         (learner, sampling)
         for learner in ("hierarchical", "independent")
-        for sampling, rule in SAMPLING_RULES.items()
-        if rule.supports(learner)
+        for sampling in SAMPLING_RULES
+        if learner in learners_for(sampling)
     ],
 )
 def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, learner: str, sampling: str) -> None:
@@ -482,12 +486,12 @@ def test_no_folder_is_taken_from_a_graph_unchecked(graph: Graph, home: Path, nam
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ("REMOVE run.width", "it lacks width"),
+        ("REMOVE run.stop_at_width", "it lacks stop_at_width"),
         ("REMOVE run.options", "it lacks options"),
         ("REMOVE run.asked", "it lacks asked"),
         ("REMOVE run.local", "it lacks local"),
         ("REMOVE run.form", "it lacks form"),
-        ("SET run.form = 1", "its form is 1, not 4"),
+        ("SET run.form = 1", "its form is 1, not 5"),
     ],
 )
 def test_a_run_of_another_version_is_told_listed_and_forgotten(graph: Graph, change: str, told: str) -> None:

@@ -14,11 +14,11 @@ from kgprobe.graph.ingest import load
 from kgprobe.loaders.example import open_example
 from kgprobe.records import Fact
 from kgprobe.running.rounds import continue_run
-from kgprobe.running.runs import Plan, begin_run
+from kgprobe.running.runs import begin_run
 from kgprobe.studies.replay import demo_answers, demo_reference, fit_prior, make_reference, run_truth
 from tests.beliefs.graphs import askable_of, random_graph
 from tests.beliefs.test_propagation import beliefs_in
-from tests.running.killed_run import AS_OF, HashProbe
+from tests.running.killed_run import HashProbe, make_plan
 from tests.running.test_rounds import UnaskableProbe
 from tests.written_source import WrittenSource
 
@@ -28,7 +28,7 @@ def test_a_run_gives_the_share_of_wrong_answers(graph: Graph, tmp_path: Path, mo
     people, edges, relations = random_graph(20, 120, seed=6)
     load(graph, WrittenSource(people, edges, relations))
     askable = askable_of(edges)
-    plan = Plan("run", rounds=6, batch=32, seed=1, as_of=AS_OF, sampling="sequential", learner="independent")
+    plan = make_plan("run", rounds=6, facts_per_round=32, seed=1, sampling="sequential", learner="independent")
     begin_run(graph, UnaskableProbe(graph), plan, "hash")
     continue_run(graph, UnaskableProbe(graph), plan)
     truth = run_truth(graph, "run", 2)
@@ -56,7 +56,7 @@ def test_a_run_gives_the_share_of_wrong_answers(graph: Graph, tmp_path: Path, mo
 
     with pytest.raises(UnknownNameError, match="Unknown run 'other'"):
         run_truth(graph, "other", 2)
-    begin_run(graph, HashProbe(graph), Plan("empty", as_of=AS_OF), "hash")
+    begin_run(graph, HashProbe(graph), make_plan("empty"), "hash")
     with pytest.raises(KgprobeError, match="answers about 0 facts"):
         run_truth(graph, "empty", 2)
 

@@ -1,0 +1,91 @@
+"""The plan of a run and its options; imports nothing heavy."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from kgprobe.beliefs.register import AIMS, LEARNERS, SAMPLING_RULES, default_sampling, learners_for
+from kgprobe.errors import ArgumentError
+from kgprobe.options import option
+
+
+def _listed(helps: Mapping[str, str]) -> str:
+    """Return the help of choices as one sentence."""
+    return "; ".join(f"{name}: {text}" for name, text in helps.items()) + "."
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsOptions:
+    """Options of rounds, for every probe: those of the library, of the command line and of a stored run.
+
+    ``sampling`` None becomes the default of aim and learner.
+
+    Raises:
+        ArgumentError: the sampling rule does not support the learner.
+    """
+
+    rounds: int = option(20, "Rounds to run.", minimum=1)
+    facts_per_round: int = option(64, "Facts asked in each round.", minimum=1)
+    aim: str = option(
+        "failures",
+        "Aim: find facts that the model fails on, or estimate the share of the graph that it knows.",
+        choices=AIMS,
+    )
+    learner: str = option(
+        "hierarchical",
+        f"Update of beliefs by answers. {_listed({name: kind.help for name, kind in LEARNERS.items()})}",
+        choices=tuple(LEARNERS),
+    )
+    sampling: str | None = option(
+        None,
+        f"Facts asked in each round. {_listed({name: rule.help for name, rule in SAMPLING_RULES.items()})}",
+        choices=tuple(SAMPLING_RULES),
+        shown_default="for failures hardest, or thompson with other learners than hierarchical; for estimates uniform",
+    )
+    max_degree: int = option(1000, "Entities with more facts than this do not propagate beliefs.", minimum=1)
+    stop_at_width: float = option(
+        0.0,
+        "Stop when the 90% credible interval of a fact's probability of failing is at most this wide, on average over"
+        " all askable facts. Before any answer it is 1.00 wide with --learner hierarchical, 0.9 with the others.",
+        minimum=0,
+        below=0.9,
+        metavar="W",
+        shown_default="do all rounds",
+    )
+
+    def __post_init__(self) -> None:
+        """Choose the sampling rule if it is not given."""
+        if self.sampling is None:
+            object.__setattr__(self, "sampling", default_sampling(self.aim, self.learner))
+        elif self.learner not in learners_for(self.sampling):
+            supported = ", ".join(learners_for(self.sampling))
+            raise ArgumentError(
+                "sampling", f"is {self.sampling!r}, which needs `learner` {supported}; it is {self.learner!r}."
+            )
+
+    @property
+    def rule(self) -> str:
+        """Name of the sampling rule."""
+        return str(self.sampling)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The plan of a run.
+
+    Attributes:
+        run: id of the run, also in the name of its folder.
+        as_of: reference date, ``yyyymmdd``; only facts that are current at it are asked and receive propagation.
+        seed: random seed.
+    """
+
+    run: str
+    as_of: int
+    seed: int = 0
+    options: RoundsOptions = RoundsOptions()
+
+
+def plan_of(run: Mapping[str, Any]) -> Plan:
+    """Return the current plan of a run from its properties."""
+    options = RoundsOptions(**{field.name: run[field.name] for field in fields(RoundsOptions)})
+    return Plan(run["id"], run["as_of"], run["seed"], options)
