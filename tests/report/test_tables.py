@@ -47,7 +47,7 @@ def test_a_column_is_judged_by_all_of_its_rows() -> None:
     rows = [{"a": None, "b": 1, "c": None, "d": "x"}, {"a": Share(0.5, 0, 1), "b": "one", "c": None}]
     table = Table("key", "Title", rows)
     assert numeric_columns(table) == {"a", "c"}
-    assert share_columns(table) == {"a"}
+    assert share_columns(table) == ["a"]
     header, _, first, second = drawn(table).splitlines()[2:6]
     # Numbers stand on the right, under the end of their column's name; texts on the left.
     assert header.index("a") == second.index("50% [0, 100]") + len("50% [0, 100]") - 1
