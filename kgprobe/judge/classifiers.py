@@ -4,10 +4,11 @@ Both return probabilities of the three answers, in the order of ``JUDGEMENTS``. 
 has probability 0.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,46 +24,61 @@ Integers = NDArray[np.int64]
 _EPSILON = 1e-5
 
 
-class Classifier(Protocol):
-    """A classifier that predicts answers.
+@dataclass(frozen=True, slots=True)
+class Classifier(ABC):
+    """A classifier that predicts answers; its fields are fp32 arrays.
 
     Attributes:
         kind: its name.
+        last: name of the tensor that is -inf for an answer without training statements.
     """
 
     kind: ClassVar[str]
+    last: ClassVar[str]
 
+    @abstractmethod
     def probabilities(self, states: Floats) -> Doubles:
         """Return the answers' probabilities for states (statements, size), shape (statements, 3); rows add up to 1."""
 
-    def tensors(self) -> dict[str, Floats]:
-        """Return its parameters, for saving."""
-
     @property
+    @abstractmethod
     def size(self) -> int:
         """Size of the hidden states."""
 
-    def check(self) -> None:
-        """Raise a ValueError if a tensor has a wrong shape or type, or a number is not finite."""
+    @abstractmethod
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the expected shapes of the tensors."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Parameters:
     def tensors(self) -> dict[str, Floats]:
-        """Return its parameters."""
+        """Return its parameters, for saving."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    def check(self) -> None:
+        """Raise a ValueError if a tensor has a wrong shape or type, or a number is not finite."""
+        shapes = self.shapes()
+        for name, tensor in self.tensors().items():
+            if tensor.shape != shapes[name] or tensor.dtype != np.float32:
+                raise ValueError(
+                    f"{name} is {tensor.dtype} of shape {tensor.shape}; expected float32 of shape {shapes[name]}"
+                )
+            finite = np.isfinite(tensor) | (np.isneginf(tensor) & (name == self.last))
+            if not finite.all():
+                raise ValueError(f"{name} has numbers that are not finite")
+            if name == "scale" and not (tensor > 0).all():
+                raise ValueError("scale has numbers that are not above 0")
+
 
 @dataclass(frozen=True, slots=True)
-class LinearProbe(_Parameters):
+class LinearProbe(Classifier):
     """Logistic regression over standardised states.
 
     Attributes:
         mean, scale: of each dimension, shape (size,).
-        weights, bias: shapes (3, size), (3,); -inf as bias of an answer without training statements.
+        weights, bias: shapes (3, size), (3,).
     """
 
     kind: ClassVar[str] = "linear"
+    last: ClassVar[str] = "bias"
 
     mean: Floats
     scale: Floats
@@ -76,19 +92,16 @@ class LinearProbe(_Parameters):
     @property
     def size(self) -> int:
         """Size of the hidden states."""
-        return len(self.mean)
+        return self.mean.size
 
-    def check(self) -> None:
-        """Raise a ValueError for invalid parameters, see :meth:`Classifier.check`."""
-        answers, size = len(JUDGEMENTS), self.mean.size
-        shapes = {"mean": (size,), "scale": (size,), "weights": (answers, size), "bias": (answers,)}
-        _check_tensors(self, shapes, unseen="bias")
-        if not (self.scale > 0).all():
-            raise ValueError("scale has numbers that are not above 0")
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the expected shapes of the tensors."""
+        answers, size = len(JUDGEMENTS), self.size
+        return {"mean": (size,), "scale": (size,), "weights": (answers, size), "bias": (answers,)}
 
 
 @dataclass(frozen=True, slots=True)
-class Network(_Parameters):
+class Network(Classifier):
     """A layer norm and a feed-forward network of two layers with a ReLU between them (section 3.2 of the paper).
 
     Attributes:
@@ -98,6 +111,7 @@ class Network(_Parameters):
     """
 
     kind: ClassVar[str] = "network"
+    last: ClassVar[str] = "second_bias"
 
     norm_weight: Floats
     norm_bias: Floats
@@ -116,20 +130,14 @@ class Network(_Parameters):
     @property
     def size(self) -> int:
         """Size of the hidden states."""
-        return len(self.norm_weight)
+        return self.norm_weight.size
 
-    def check(self) -> None:
-        """Raise a ValueError for invalid parameters, see :meth:`Classifier.check`."""
-        answers, size, width = len(JUDGEMENTS), self.norm_weight.size, self.first_bias.size
-        shapes = {
-            "norm_weight": (size,),
-            "norm_bias": (size,),
-            "first_weight": (width, size),
-            "first_bias": (width,),
-            "second_weight": (answers, width),
-            "second_bias": (answers,),
-        }
-        _check_tensors(self, shapes, unseen="second_bias")
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the expected shapes of the tensors."""
+        answers, size, width = len(JUDGEMENTS), self.size, self.first_bias.size
+        norm = {"norm_weight": (size,), "norm_bias": (size,)}
+        first = {"first_weight": (width, size), "first_bias": (width,)}
+        return {**norm, **first, "second_weight": (answers, width), "second_bias": (answers,)}
 
 
 KINDS: Mapping[str, type[LinearProbe] | type[Network]] = {kind.kind: kind for kind in (LinearProbe, Network)}
@@ -211,15 +219,3 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
-
-
-def _check_tensors(classifier: "LinearProbe | Network", shapes: Mapping[str, tuple[int, ...]], *, unseen: str) -> None:
-    """Raise a ValueError for a tensor of another shape or type, or with infinities except -inf in ``unseen``."""
-    for name, tensor in classifier.tensors().items():
-        if tensor.shape != shapes[name] or tensor.dtype != np.float32:
-            raise ValueError(
-                f"{name} is {tensor.dtype} of shape {tensor.shape}; expected float32 of shape {shapes[name]}"
-            )
-        finite = np.isfinite(tensor) | (np.isneginf(tensor) & (name == unseen))
-        if not finite.all():
-            raise ValueError(f"{name} has numbers that are not finite")

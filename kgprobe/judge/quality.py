@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from scipy.stats import rankdata
 
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.stats.proportions import Mean, Share, share
+from kgprobe.tables import Heading, ResultRow
 
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -22,8 +24,13 @@ _BINS = 10
 _SMALLEST = 1e-6
 
 
+def rounded(value: float | None) -> float | None:
+    """Return a figure with three decimals, for tables."""
+    return None if value is None else round(value, 3)
+
+
 @dataclass(frozen=True, slots=True)
-class AnswerQuality:
+class AnswerQuality(ResultRow):
     """Quality of the predictions of one answer.
 
     Attributes:
@@ -35,12 +42,12 @@ class AnswerQuality:
         auroc: area under the ROC curve of the answer's probability; None if all statements have this answer, or none.
     """
 
-    answer: str
-    count: int
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    auroc: float | None
+    answer: Annotated[str, Heading("answer")]
+    count: Annotated[int, Heading("statements")]
+    precision: Annotated[float | None, Heading("precision", rounded)]
+    recall: Annotated[float | None, Heading("recall", rounded)]
+    f1: Annotated[float | None, Heading("F1", rounded)]
+    auroc: Annotated[float | None, Heading("AUROC", rounded)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +138,8 @@ def quality_of(given: Integers, probabilities: Doubles) -> Quality:
 def _answer_quality(number: int, given: Integers, probabilities: Doubles, confusion: Integers) -> AnswerQuality:
     from sklearn.metrics import roc_auc_score
 
-    hits, count, predicted = (
-        int(confusion[number, number]),
-        int(confusion[number].sum()),
-        int(confusion[:, number].sum()),
-    )
+    hits = int(confusion[number, number])
+    count, predicted = int(confusion[number].sum()), int(confusion[:, number].sum())
     precision = hits / predicted if predicted else None
     recall = hits / count if count else None
     f1 = None if precision is None or recall is None else 2 * hits / (count + predicted)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from kgprobe.judge.files import FILE, Judge
 from kgprobe.judge.labels import LabelledStatements
-from kgprobe.judge.quality import Quality, QualityComparison
+from kgprobe.judge.quality import AnswerQuality, Quality, QualityComparison, rounded
 from kgprobe.judge.training import LayerJudged, LearnedJudge, SplitQualities, evaluate_on
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.report.plots import HeatMap, Line, Plot, write_plots_page
@@ -27,10 +27,6 @@ _MEANINGS = (
 )
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
-
-
 @dataclass(frozen=True, slots=True)
 class QualityRow(ResultRow):
     """Quality of a judge, or of the words' probabilities, on some statements.
@@ -48,10 +44,10 @@ class QualityRow(ResultRow):
     statements: Annotated[str, Heading("of")]
     count: Annotated[int, Heading("statements")]
     accuracy: Annotated[Share, Heading("accuracy")]
-    macro_f1: Annotated[float, Heading("F1", _rounded)]
-    auroc: Annotated[float | None, Heading("AUROC", _rounded)]
-    log_loss: Annotated[float, Heading("log loss", _rounded)]
-    calibration_error: Annotated[float, Heading("calibration error", _rounded)]
+    macro_f1: Annotated[float, Heading("F1", rounded)]
+    auroc: Annotated[float | None, Heading("AUROC", rounded)]
+    log_loss: Annotated[float, Heading("log loss", rounded)]
+    calibration_error: Annotated[float, Heading("calibration error", rounded)]
 
     @classmethod
     def of(cls, layer: int | None, judge: str, statements: str, quality: Quality) -> "QualityRow":
@@ -75,7 +71,7 @@ class JudgeQuality(Result):
     every: QualityComparison
     apart: QualityComparison | None
 
-    columns: ClassVar[Sequence[str]] = ("judge", "answer", "count", "precision", "recall", "f1", "auroc")
+    columns: ClassVar[Sequence[str]] = ("judge", *AnswerQuality.columns())
 
     @property
     def leading(self) -> QualityComparison:
@@ -101,7 +97,7 @@ class JudgeQuality(Result):
         """Return precision, recall, F1 and AUROC of each answer, for the judge and for the words' probabilities."""
         rows = []
         for name, quality in self._leading().items():
-            rows += [{"judge": name, **asdict(answer)} for answer in quality.answers]
+            rows += [{"judge": name, **answer.to_dict()} for answer in quality.answers]
         return rows
 
     def tables(self) -> list[Table]:
@@ -113,19 +109,18 @@ class JudgeQuality(Result):
         for statements, compared in parts:
             overall.append(QualityRow.of(self.judge.layer, self.name, statements, compared.quality))
             overall.append(QualityRow.of(None, _WORDS, statements, compared.baseline))
-        answers = []
-        for row in self.rows():
-            if row["count"]:
-                shown = {name: _rounded(row[name]) for name in ("precision", "recall", "f1", "auroc")}
-                answers.append(row | shown)
-        confusion, reliability = [], []
+        answers, confusion, reliability = [], [], []
         for name, quality in self._leading().items():
+            for answer in quality.answers:
+                if answer.count:
+                    cells = answer.cells()
+                    answers.append({"judge": name, **cells})
             for given, counts in quality.by_answer().items():
                 predicted = {f"predicted {answer}": count for answer, count in counts.items()}
                 confusion.append({"judge": name, "given": given, **predicted})
             for bin_ in quality.reliability:
                 row = {"judge": name, "confidence": f"{bin_.low:.1f} to {bin_.high:.1f}", "statements": bin_.count}
-                row |= {"mean confidence": _rounded(bin_.confidence), "right": _rounded(bin_.right)}
+                row |= {"mean confidence": rounded(bin_.confidence), "right": rounded(bin_.right)}
                 reliability.append(row)
         notes = [
             "*held-out entities*: the subject and object of these statements are not in the training set. Tables below"
@@ -332,7 +327,7 @@ def _split_cells(qualities: SplitQualities) -> dict[str, Any]:
     cells: dict[str, Any] = dict.fromkeys((*_SPLITS, *(f"{split} AUROC" for split in _SPLITS)))
     for split, quality in qualities.by_split().items():
         cells[split] = f"{quality.accuracy.value:.0%}"
-        cells[f"{split} AUROC"] = _rounded(quality.auroc)
+        cells[f"{split} AUROC"] = rounded(quality.auroc)
     return cells
 
 
