@@ -26,8 +26,7 @@ from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Placed, Relation
 from kgprobe.sampling.distractors import RandomDistractors, Retriever, admissible
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.semantic import SemanticDistractors
-from kgprobe.sampling.temporal import TemporalDistractors
+from kgprobe.sampling.semantic import SemanticDistractors, TemporalDistractors
 from kgprobe.servers.opening import open_graph
 from kgprobe.servers.signals import ending_in_order
 

@@ -23,8 +23,7 @@ from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.models.demo import demo_model_folder
 from kgprobe.records import Entity
-from kgprobe.search.label_trie import LabelTrie
-from kgprobe.search.label_trie_building import build_label_trie
+from kgprobe.search.label_tries import LabelTrie, build_label_trie
 from kgprobe.sources.contract import open_source
 
 if TYPE_CHECKING:

@@ -34,8 +34,7 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.running.learning import AskedRound, KeptLearning, Learning, replay
 from kgprobe.running.runs import run_folder
 from kgprobe.running.store import OutcomeStore, read_rounds
-from kgprobe.sampling.columns.askable import AskableFacts
-from kgprobe.sampling.columns.graph_columns import ALWAYS, FOREVER, GraphColumns
+from kgprobe.sampling.columns.graph_columns import ALWAYS, FOREVER, AskableFacts, GraphColumns
 from kgprobe.sampling.lists import Lists
 from kgprobe.studies.replay import Reference, demo_answers, demo_reference, shown_rounds
 

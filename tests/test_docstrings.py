@@ -41,7 +41,7 @@ MODULES = (
     "kgprobe.stats.prediction_powered",
     "kgprobe.servers.opening",
     "kgprobe.stats.design_based",
-    "kgprobe.verbalize.templates.backwards",
+    "kgprobe.verbalize.templates.kinds",
 )
 
 # Their examples go through runs and studies, as examples of other modules do.

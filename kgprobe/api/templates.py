@@ -21,7 +21,7 @@ from kgprobe.results.templates import (
     write_missing_clozes,
 )
 from kgprobe.verbalize.templates.check import check_file, check_graph
-from kgprobe.verbalize.templates.writers import WrittenRelation, write_by_model, write_from_labels
+from kgprobe.verbalize.templates.writing import WrittenRelation, write_by_model, write_from_labels
 
 OUTPUT = "templates.jsonl"
 

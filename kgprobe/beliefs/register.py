@@ -49,6 +49,7 @@ class SamplingRule:
     counts: str | None = None
     inclusion_known: bool = False
 
+
 LEARNERS = {
     "hierarchical": LearnerKind(
         "answers update relations, entities and popularity, and so other facts",

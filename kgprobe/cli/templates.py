@@ -29,7 +29,7 @@ from kgprobe.cli.watching import counting_bar
 from kgprobe.errors import KgprobeError
 
 if TYPE_CHECKING:
-    from kgprobe.verbalize.templates.writers import WrittenRelation
+    from kgprobe.verbalize.templates.writing import WrittenRelation
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -17,7 +17,7 @@ from kgprobe.probes.examples.items import ask_after_examples
 from kgprobe.probes.examples.prompts import ExamplePrompts
 from kgprobe.probes.outcome import Outcome
 from kgprobe.sampling.demonstrations import Demonstration
-from kgprobe.sampling.seeded_order import seeded_number
+from kgprobe.sampling.keys import seeded_number
 
 _BATCH = 64
 

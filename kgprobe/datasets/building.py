@@ -21,9 +21,8 @@ from kgprobe.graph.client import Graph, Row
 from kgprobe.probes.examples.items import ChoiceItem, draw_choices
 from kgprobe.progress import OnProgress, no_progress
 from kgprobe.sampling.facts import askable_relations, describe_facts
-from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.keys import FactKey, seeded_number
 from kgprobe.sampling.question_negatives import Negatives
-from kgprobe.sampling.seeded_order import seeded_number
 from kgprobe.tables import Heading, ResultRow
 
 # Facts per batch when drawing alternatives.

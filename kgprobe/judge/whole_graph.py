@@ -33,9 +33,8 @@ from kgprobe.running.identity import versions
 from kgprobe.running.predictions import PredictedShards, Shards, ShardShare, predict_shards, shards_of
 from kgprobe.sampling.columns.graph_columns import GraphColumns, Int64s, columns_of, kept_columns
 from kgprobe.sampling.columns.said import Said, kept_said, mixed, said_of
-from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, NegativeArrays
-from kgprobe.sampling.columns.unions import below
-from kgprobe.sampling.seeded_order import seeded_number
+from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, NegativeArrays, below
+from kgprobe.sampling.keys import seeded_number
 from kgprobe.sampling.statement_negatives import ENDS
 from kgprobe.verbalize.sentences import fill
 

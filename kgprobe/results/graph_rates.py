@@ -26,8 +26,7 @@ from kgprobe.results.result import Result
 from kgprobe.running.callbacks import Stop
 from kgprobe.running.learning import Learning, open_learning, replay
 from kgprobe.running.runs import get_run
-from kgprobe.sampling.columns.askable import AskableFacts
-from kgprobe.sampling.columns.graph_columns import ALWAYS, open_columns
+from kgprobe.sampling.columns.graph_columns import ALWAYS, AskableFacts, open_columns
 from kgprobe.sanitize import counted
 from kgprobe.stats.design_based import Estimate
 from kgprobe.stats.proportions import Percent, Share, answers_for_width

@@ -15,12 +15,11 @@ from kgprobe.sanitize import counted
 from kgprobe.sources.contract import open_source
 from kgprobe.tables import Table
 from kgprobe.verbalize.templates.check import Flaw
-from kgprobe.verbalize.templates.examples import examples_of, relations_of
+from kgprobe.verbalize.templates.examples import examples_of, filled_templates, relations_of
 from kgprobe.verbalize.templates.file import open_for_relations, relation_line, relations_in
-from kgprobe.verbalize.templates.filled import filled_templates
 from kgprobe.verbalize.templates.kinds import KINDS
 from kgprobe.verbalize.templates.patterns import read_patterns
-from kgprobe.verbalize.templates.writers import WrittenRelation
+from kgprobe.verbalize.templates.writing import WrittenRelation
 
 # Relations that a sentence names, at most.
 _NAMED = 5

@@ -23,8 +23,7 @@ from kgprobe.running.applying import apply_round
 from kgprobe.running.learner import Applied
 from kgprobe.running.learning import AskedRound, open_learning
 from kgprobe.running.plan import Plan
-from kgprobe.sampling.columns.askable import AskableFacts
-from kgprobe.sampling.columns.graph_columns import open_columns
+from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 
 Positions = NDArray[np.int64]
 

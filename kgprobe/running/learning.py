@@ -29,7 +29,7 @@ from kgprobe.probes.outcome import Verdict
 from kgprobe.running.applying import COUNTS
 from kgprobe.running.runs import run_folder
 from kgprobe.running.store import FILE, digest_of_answers, read_rounds
-from kgprobe.sampling.columns.askable import AskableFacts
+from kgprobe.sampling.columns.graph_columns import AskableFacts
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]

@@ -12,8 +12,7 @@ from itertools import chain
 
 from kgprobe.graph.client import Graph
 from kgprobe.sampling.facts import AskedFact, describe_facts
-from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.seeded_order import seeded_number
+from kgprobe.sampling.keys import FactKey, seeded_number
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
-"""Keys of facts: the id of the subject, where a look-up starts, and the id of the fact."""
+"""Keys of facts: the id of the subject, where a look-up starts, and the id of the fact; random numbers by ids."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 from itertools import islice
 from typing import NamedTuple, Protocol
 
@@ -77,3 +78,12 @@ def _blocks(keys: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[NDArray[np.by
             np.array([subject for subject, _ in block], dtype=np.bytes_),
             np.array([fact for _, fact in block], dtype=np.bytes_),
         )
+
+
+def seeded_number(seed: int, kind: str, identifier: str) -> int:
+    """Return a pseudorandom number in [0, 2**64), a hash of seed, kind and id.
+
+    Args:
+        kind: purpose of the number; numbers of different kinds are independent.
+    """
+    return int.from_bytes(blake2b(f"{seed} {kind} {identifier}".encode(), digest_size=8).digest(), "big")

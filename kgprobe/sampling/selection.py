@@ -16,9 +16,8 @@ from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import close_relations, entities_called, names_of_relations
 from kgprobe.sampling.facts import askable_facts
-from kgprobe.sampling.keys import FactKey, Keys, KeysInOrder
+from kgprobe.sampling.keys import FactKey, Keys, KeysInOrder, seeded_number
 from kgprobe.sampling.lookup import fact_among, find_fact, keys_of
-from kgprobe.sampling.seeded_order import seeded_number
 from kgprobe.sanitize import visible
 
 # Order of a measurement's facts in its settings.

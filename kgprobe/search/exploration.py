@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.models.scoring.trie import TokenNodes, Tree, growing_tree
-from kgprobe.search.label_trie import Integers, LabelTrie, ranges
+from kgprobe.search.label_tries import Integers, LabelTrie, ranges
 
 Floats = NDArray[np.float64]
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from kgprobe.errors import KgprobeError
 from kgprobe.search.exploration import Exploration, Floats
-from kgprobe.search.label_trie import Integers
+from kgprobe.search.label_tries import Integers
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.contract import EdgeScorer, TextScorer

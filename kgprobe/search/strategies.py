@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kgprobe.sampling.distractors import Distractor, Retriever
     from kgprobe.sampling.facts import AskedFact
     from kgprobe.sampling.keys import FactKey
-    from kgprobe.sampling.temporal import TemporalDistractors
+    from kgprobe.sampling.semantic import TemporalDistractors
     from kgprobe.search.optimal_distractors import OptimalDistractors
     from kgprobe.verbalize.sentences import Cloze
 
@@ -244,7 +244,7 @@ def _semantic(context: StrategyContext, options: SemanticOptions) -> Strategy:
 
 
 def _temporal_semantic(context: StrategyContext, options: SemanticOptions) -> Strategy:
-    from kgprobe.sampling.temporal import TemporalDistractors
+    from kgprobe.sampling.semantic import TemporalDistractors
 
     return _TenseStrategy(TemporalDistractors(context.graph, context.as_of, options.weighting))
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
+
 T = TypeVar("T")
 
 _YES = frozenset({"yes", "yeah", "yep", "yup", "correct", "right", "true", "affirmative"})
@@ -360,3 +362,13 @@ def _is_part(words: Sequence[str], first: int, last: int, is_name: Callable[[str
             if end - start > last - first and is_name(" ".join(words[start:end])):
                 return True
     return False
+
+
+NEGATION = re.compile(
+    r"\b(?:not|no|never|neither|nor|none|without|cannot|false|incorrect|wrong)\b|n['’]t\b", re.IGNORECASE
+)
+
+
+def content_words(text: str) -> set[str]:
+    """Return the content words of a text or template in lower case, without placeholders."""
+    return set(normalized(text.replace(SUBJECT, " ").replace(OBJECT, " ")).split()) - LITTLE_WORDS

@@ -25,8 +25,8 @@ from kgprobe.sanitize import counted
 from kgprobe.servers.folder import Folder
 from kgprobe.servers.leases import stop
 from kgprobe.servers.opening import folder_of, open_graph
-from kgprobe.verbalize.templates.backwards import backwards
 from kgprobe.verbalize.templates.examples import relations_of
+from kgprobe.verbalize.templates.kinds import backwards
 
 # Entities in one query: they are read by number, in a fixed order and with bounded memory.
 NUMBERS_AT_ONCE = 1_000

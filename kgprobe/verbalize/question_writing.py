@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from kgprobe.records import Relation
-from kgprobe.verbalize.answers import named_in, normalized
+from kgprobe.verbalize.answers import NEGATION, content_words, named_in, normalized
 from kgprobe.verbalize.articles import mention
-from kgprobe.verbalize.content import NEGATION, content_words
 from kgprobe.verbalize.sentences import fill, wh_question
 from kgprobe.verbalize.templates.check import check_reading
 from kgprobe.verbalize.templates.examples import Example

@@ -3,6 +3,10 @@
 A name gets ``the`` if it needs the article (:mod:`.articles`) and the template has no determiner before it. ``a``,
 ``an`` or ``a/an`` before a name agrees with it. Before the blank of a cloze it is part of the continuation, because it
 differs between names. The possessive is ``'s``, or ``'`` after a plural in -s. A sentence begins with a capital.
+
+Sentences of data sets are filled verbatim: no article is added, and no word is inflected. The rule is that of
+lm-pub-quiz, so that both ask the same sentences: every ``[X]`` and ``[Y]`` is replaced by a label, and the first
+character becomes a capital.
 """
 
 import re
@@ -119,3 +123,43 @@ def _capitalized(text: str) -> str:
     # Keep a name with inner capitals: iPhone, eBay. But al-Andalus and d'Artagnan get a capital.
     first = re.split("[ '’-]", text, maxsplit=1)[0]
     return text[:1].upper() + text[1:] if first.islower() else text
+
+
+_PLACEHOLDER = re.compile(r"(\[[XY]\])")
+# Placeholder for the answer in a displayed sentence, or separator before it.
+BLANK = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class FilledSentence:
+    """A sentence that contains an answer.
+
+    Attributes:
+        start, end: span of the first mention of the answer, in characters.
+    """
+
+    text: str
+    start: int
+    end: int
+
+
+def fill_verbatim(template: str, subject: str, answer: str) -> FilledSentence:
+    """Return a template filled with both labels.
+
+    >>> fill_verbatim("[Y] is the capital of [X].", "Japan", "tokyo")
+    FilledSentence(text='Tokyo is the capital of Japan.', start=0, end=5)
+
+    Args:
+        template: a sentence with ``[Y]``, and usually with ``[X]``.
+    """
+    # Split the template first, so that a label that looks like a placeholder is left alone.
+    text, start = "", -1
+    for part in _PLACEHOLDER.split(template):
+        if part == OBJECT and start < 0:
+            start = len(text)
+        text += {SUBJECT: subject, OBJECT: answer}.get(part, part)
+    capital = text[:1].upper()
+    # A ligature becomes two letters.
+    longer = len(capital) - 1 if text else 0
+    end = start + len(answer) + longer
+    return FilledSentence(capital + text[1:], start + longer if start else 0, end)

@@ -17,7 +17,7 @@ from tests.models.tiny import byte_level, random_model
 from tests.written_source import WrittenSource
 
 if TYPE_CHECKING:
-    from kgprobe.verbalize.templates.writers import WrittenRelation
+    from kgprobe.verbalize.templates.writing import WrittenRelation
 
 ENTITIES = [Entity(name.lower(), name) for name in ("Paris", "Tokyo", "Berlin", "Warsaw", "France", "Japan")]
 FACTS = [

@@ -10,8 +10,7 @@ from kgprobe.graph.ingest import load
 from kgprobe.records import Entity
 from kgprobe.running.learning import HierarchicalBeliefs, Learning, replay
 from kgprobe.running.runs import begin_run, get_run
-from kgprobe.sampling.columns.askable import AskableFacts
-from kgprobe.sampling.columns.graph_columns import open_columns
+from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from tests.beliefs.graphs import random_graph
 from tests.running.killed_run import AS_OF, HashProbe
 from tests.running.test_rounds import plan_for, run_rounds

@@ -13,11 +13,10 @@ from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.sampling import nearest, pool_draws
+from kgprobe.sampling import pool_draws, semantic
 from kgprobe.sampling.features import Described, build_index, open_features
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.nearest import Search
-from kgprobe.sampling.semantic import SemanticDistractors
+from kgprobe.sampling.semantic import Search, SemanticDistractors
 from tests.sampling.enumerable import bags, distractors, enumerable, ranking
 from tests.written_source import WrittenSource
 
@@ -67,7 +66,7 @@ def records(of: Described) -> tuple[list[Entity], list[Fact]]:
 def test_the_nearest_are_those_of_the_definition_in_its_order(
     monkeypatch: pytest.MonkeyPatch, piece: int, weighting: str, of: Described, data: some.DataObject
 ) -> None:
-    monkeypatch.setattr(nearest, "FIRST_PIECE", piece)
+    monkeypatch.setattr(semantic, "FIRST_PIECE", piece)
     index = build_index(of, weighting)
     people, facts = records(of)
     features = bags(people, facts)

@@ -12,8 +12,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.semantic import SemanticDistractors
-from kgprobe.sampling.temporal import TemporalDistractors
+from kgprobe.sampling.semantic import SemanticDistractors, TemporalDistractors
 from tests.sampling.enumerable import AS_OF, current, distractors, enumerable
 from tests.written_source import WrittenSource
 

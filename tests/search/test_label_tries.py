@@ -10,8 +10,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.search.label_trie import LabelTrie
-from kgprobe.search.label_tries import LabelTries, NameSet
+from kgprobe.search.label_tries import LabelTrie, LabelTries, NameSet
 from tests.models.tiny import byte_level, unigram
 from tests.written_source import WrittenSource
 

@@ -15,8 +15,7 @@ from tokenizers import normalizers
 from kgprobe.errors import KgprobeError
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.search.exploration import Exploration
-from kgprobe.search.label_trie import LabelTrie
-from kgprobe.search.label_trie_building import build_label_trie
+from kgprobe.search.label_tries import LabelTrie, build_label_trie
 from kgprobe.search.most_plausible import TOLERANCE, MostPlausible, beam, best_first, find
 from tests.models.exactness import score_tolerance
 from tests.models.tiny import byte_level, random_model

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.verbalize.verbatim import FilledSentence, fill_verbatim
+from kgprobe.verbalize.sentences import FilledSentence, fill_verbatim
 
 LABELS = some.text(min_size=1, max_size=8) | some.sampled_from(["[Y]", "[X]", "ﬁsh", "the Netherlands", "😀"])
 TEMPLATES = some.lists(some.sampled_from(["[X]", "[Y]", "the ", " is ", "a/an ", ".", "'s", "s"]), max_size=6).map(

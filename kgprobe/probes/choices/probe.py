@@ -25,10 +25,9 @@ from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.progress import share_counter
 from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
-from kgprobe.verbalize.sentences import Cloze
+from kgprobe.verbalize.sentences import BLANK, Cloze, fill_verbatim
 from kgprobe.verbalize.templates.kinds import OBJECT
 from kgprobe.verbalize.tense import has_ended, templates_of
-from kgprobe.verbalize.verbatim import BLANK, fill_verbatim
 
 # Number of answers without a name in a message.
 _SHOWN = 3

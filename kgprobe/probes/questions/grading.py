@@ -30,8 +30,16 @@ from kgprobe.probes.known_names import KnownNames, related_names
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions.evidence import OBSOLETE, names_of
 from kgprobe.probes.questions.items import FactQuestion, Kind
-from kgprobe.verbalize.answers import is_refusal, named_in, names_anything, normalized, read_yes_no, sentences
-from kgprobe.verbalize.content import NEGATION, content_words
+from kgprobe.verbalize.answers import (
+    NEGATION,
+    content_words,
+    is_refusal,
+    named_in,
+    names_anything,
+    normalized,
+    read_yes_no,
+    sentences,
+)
 
 _INSTRUCTION = (
     "You check whether an answer to a question is right. You are told everything that is right, with other names for "

@@ -2,10 +2,13 @@
 
 The definition is that of :mod:`kgprobe.sampling.statement_negatives`, without the bounds of queries. Draws depend only
 on the seed and a fact's id, not on the other facts or the engine.
+
+Members of unions of lists are drawn by hashes of the fact, and tested; if few draws do not suffice, all members are
+tested in random order. The relations between kinds of entities come from the columns of all facts.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -13,11 +16,254 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.sampling.columns.graph_columns import GraphColumns, Int32s, Int64s, UInt64s, members_by
-from kgprobe.sampling.columns.links import LinkedColumns, types_or
 from kgprobe.sampling.columns.said import Said, mixed
-from kgprobe.sampling.columns.unions import Bools, Unions, below, draw_members
-from kgprobe.sampling.lists import Lists, lists_of_rows
+from kgprobe.sampling.lists import Lists, lists_of, lists_of_rows
 from kgprobe.sampling.statement_negatives import ENDS, OBJECT, RELATION, equivalent_relations
+
+Bools = NDArray[np.bool_]
+
+# Number of draws from a union before all members are tested.
+DRAWS = 48
+# Number of members per test, when all are tested.
+_TRIED = 4096
+
+# Purposes of hashes, which make them independent.
+_PICK, _KEEP, _ORDER = 1, 2, 3
+
+# Test: returns True for accepted pairs of a row and a candidate.
+Test = Callable[[Int64s, Int64s], Bools]
+
+
+@dataclass(frozen=True, slots=True)
+class Unions:
+    """A union of lists for each fact.
+
+    Attributes:
+        lists: numbers of the lists of each fact, at least one.
+        members: of each list, ascending.
+    """
+
+    lists: Lists[np.int32]
+    members: Lists[np.int32]
+
+    def sizes(self) -> Int64s:
+        """Return the total length of each fact's lists; members of two lists count twice."""
+        rows = np.repeat(np.arange(len(self.lists)), np.diff(self.lists.starts))
+        lengths = self.members.lengths(self.lists.values)
+        return np.bincount(rows, weights=lengths, minlength=len(self.lists)).astype(np.int64)
+
+
+@dataclass(slots=True)
+class _Search:
+    """The accepted members of each fact."""
+
+    accepted: Int32s
+    counts: Int64s = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.counts = np.zeros(len(self.accepted), dtype=np.int64)
+
+    def add(self, rows: Int64s, candidates: Int64s) -> None:
+        """Add a member to each of some facts, unless it has it."""
+        new = ~(self.accepted[rows] == candidates[:, None]).any(axis=1)
+        rows = rows[new]
+        self.accepted[rows, self.counts[rows]] = candidates[new]
+        self.counts[rows] += 1
+
+
+def draw_members(unions: Unions, bases: UInt64s, count: int, test: Test) -> Int32s:
+    """Draw distinct members that pass a test, uniformly and in random order.
+
+    Args:
+        bases: a random number per fact, from which its draws follow.
+        count: number of members per fact.
+
+    Returns:
+        Shape (facts, count); -1 if the lists have fewer.
+
+    Cost: some passes over the facts; a pass over its lists for a fact with fewer members than ``count``, or few among
+    many.
+    """
+    sizes = unions.sizes()
+    search = _Search(np.full((len(sizes), count), -1, dtype=np.int32))
+    pending = np.flatnonzero(sizes > 0)
+    for attempt in range(DRAWS):
+        if not len(pending):
+            break
+        candidates, kept = _draw(unions, pending, sizes, bases, attempt)
+        rows, candidates = pending[kept], candidates[kept]
+        passes = test(rows, candidates)
+        search.add(rows[passes], candidates[passes])
+        pending = pending[search.counts[pending] < count]
+    for row in pending.tolist():
+        _test_all(unions, row, bases[row], count, search, test)
+    return search.accepted
+
+
+def _draw(unions: Unions, rows: Int64s, sizes: Int64s, bases: UInt64s, attempt: int) -> tuple[Int64s, Bools]:
+    """Draw a member for each fact, and return True if it is kept: with probability 1 / (number of its lists)."""
+    places, lengths = unions.lists.places(rows)
+    owners = unions.lists.values[places]
+    ends = np.cumsum(unions.members.lengths(owners))
+    first = np.concatenate([[0], ends])[np.cumsum(lengths) - lengths]
+    target = first + below(sizes[rows], mixed(bases[rows], attempt, _PICK))
+    slots = np.searchsorted(ends, target, side="right")
+    member = unions.members.starts[owners[slots]] + target - (ends[slots] - unions.members.lengths(owners[slots]))
+    candidates = unions.members.values[member].astype(np.int64)
+    kept = np.ones(len(rows), dtype=bool)
+    several = np.flatnonzero(lengths > 1)
+    if len(several):
+        times = _times(unions, rows[several], candidates[several])
+        kept[several] = below(times, mixed(bases[rows[several]], attempt, _KEEP)) == 0
+    return candidates, kept
+
+
+def _times(unions: Unions, rows: Int64s, candidates: Int64s) -> Int64s:
+    """Return the number of a fact's lists that contain a candidate."""
+    places, lengths = unions.lists.places(rows)
+    owners = unions.lists.values[places]
+    targets = np.repeat(candidates, lengths)
+    low, high = unions.members.starts[owners].copy(), unions.members.starts[owners + 1].copy()
+    last = high
+    # Vectorised binary search in the ascending members.
+    while (low < high).any():
+        middle = (low + high) // 2
+        smaller = (low < high) & (unions.members.values[np.minimum(middle, len(unions.members.values) - 1)] < targets)
+        low, high = np.where(smaller, middle + 1, low), np.where(smaller, high, np.minimum(middle, high))
+    contains = (low < last) & (unions.members.values[np.minimum(low, len(unions.members.values) - 1)] == targets)
+    return np.add.reduceat(contains.astype(np.int64), np.cumsum(lengths) - lengths)
+
+
+def _test_all(unions: Unions, row: int, base: np.uint64, count: int, search: _Search, test: Test) -> None:
+    """Test all members for a fact in random order, until it has enough."""
+    members = np.unique(np.concatenate([unions.members[owner] for owner in unions.lists[row]])).astype(np.int64)
+    members = members[np.argsort(mixed(members, np.asarray(base), _ORDER), kind="stable")]
+    for first in range(0, len(members), _TRIED):
+        tried = members[first : first + _TRIED]
+        for member in tried[test(np.full(len(tried), row), tried)]:
+            search.add(np.array([row]), np.array([member]))
+            if search.counts[row] == count:
+                return
+
+
+def below(bounds: Int64s, numbers: UInt64s) -> Int64s:
+    """Return a number from 0 and below each bound, from a hash."""
+    shares = (numbers >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    drawn: Int64s = (shares * bounds).astype(np.int64)
+    return drawn
+
+
+# Number of facts per block.
+_FACTS = 500_000
+
+
+class LinkedColumns:
+    """Relations between kinds of entities.
+
+    A kind of subjects is a type, or for subjects without a type all subjects of their relation; a kind of objects is a
+    type, or for objects without a type all of the same datatype.
+    """
+
+    def __init__(self, columns: GraphColumns) -> None:
+        """Use these columns; passes over all facts are made on first use."""
+        self._columns = columns
+        self._places: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+        self._lists: list[Int32s] = []
+
+    def of(self, facts: Int64s, relations: Int32s) -> tuple[Int64s, list[Int32s]]:
+        """Return the number of each fact's list, and the lists: relations that link the kinds of its ends.
+
+        Args:
+            facts: places in the columns, shape (facts,).
+            relations: relations to include, the same in every call.
+        """
+        subjects = self._kinds_of_subjects(facts)
+        objects = self._kinds_of_objects(self._columns.objects[facts])
+        kinds = np.empty(len(facts), dtype=np.int64)
+        for row in range(len(facts)):
+            key = tuple(subjects[row].tolist()), tuple(objects[row].tolist())
+            if key not in self._places:
+                self._places[key] = len(self._lists)
+                self._lists.append(np.intersect1d(self._between(*key), relations))
+            kinds[row] = self._places[key]
+        return kinds, self._lists
+
+    def _between(self, subjects: tuple[int, ...], objects: tuple[int, ...]) -> Int32s:
+        pairs = np.add.outer(np.array(subjects, np.int64) * self._object_kinds, np.array(objects, np.int64)).ravel()
+        links, relations = self._links
+        places = np.minimum(np.searchsorted(links, pairs), len(links) - 1)
+        linked = places[links[places] == pairs]
+        if not len(linked):
+            return np.empty(0, np.int32)
+        return np.unique(np.concatenate([relations[place] for place in linked]))
+
+    @property
+    def _object_kinds(self) -> int:
+        # Types, then typeless entities, then the datatypes of literals.
+        return len(self._columns.type_ids) + 1 + len(self._columns.datatype_names)
+
+    def _kinds_of_subjects(self, facts: Int64s) -> Lists[np.int64]:
+        columns = self._columns
+        alone = len(columns.type_ids) + columns.relations[facts].astype(np.int64)
+        return types_or(columns.types, columns.subjects[facts], alone)
+
+    def _kinds_of_objects(self, objects: NDArray[Any]) -> Lists[np.int64]:
+        columns = self._columns
+        alone = len(columns.type_ids) + 1 + columns.datatypes[objects].astype(np.int64)
+        return types_or(columns.types, objects, alone)
+
+    @cached_property
+    def _links(self) -> tuple[Int64s, Lists[np.int32]]:
+        """Pairs of kinds, ascending, and the relations of each."""
+        columns = self._columns
+        relations = len(columns.relation_ids)
+        parts = [np.empty(0, dtype=np.int64)]
+        for first in range(0, len(columns.subjects), _FACTS):
+            facts = np.arange(first, min(first + _FACTS, len(columns.subjects)))
+            owners, subjects = self._all_kinds_of(columns.subjects[facts])
+            objects = self._kinds_of_objects(columns.objects[facts])
+            places, lengths = objects.places(owners)
+            pairs = np.repeat(subjects, lengths) * self._object_kinds + objects.values[places]
+            keys = pairs * relations + np.repeat(columns.relations[facts[owners]], lengths)
+            parts.append(np.unique(keys))
+        links, codes = np.divmod(np.unique(np.concatenate(parts)), max(1, relations))
+        pairs, owners = np.unique(links, return_inverse=True)
+        return pairs, lists_of(owners, codes.astype(np.int32), len(pairs))
+
+    def _all_kinds_of(self, subjects: Int32s) -> tuple[Int64s, Int64s]:
+        """Return places of facts, each with a kind of its subject: its types, and the subjects of its relations."""
+        columns = self._columns
+        places, lengths = columns.types.places(subjects)
+        of_relation, counts = self._relations_of.places(subjects)
+        rows = np.arange(len(subjects))
+        owners = np.concatenate([np.repeat(rows, lengths), np.repeat(rows, counts)])
+        in_relations = len(columns.type_ids) + self._relations_of.values[of_relation].astype(np.int64)
+        return owners, np.concatenate([columns.types.values[places].astype(np.int64), in_relations])
+
+    @cached_property
+    def _relations_of(self) -> Lists[np.int32]:
+        """Relations of each subject, among those that have subjects without a type."""
+        columns = self._columns
+        typeless = columns.types.lengths(columns.subjects) == 0
+        needed = np.zeros(len(columns.relation_ids), dtype=bool)
+        needed[columns.relations[typeless]] = True
+        kept = needed[columns.relations]
+        size = np.int64(max(1, len(columns.relation_ids)))
+        keys = np.unique(columns.subjects[kept] * size + columns.relations[kept])
+        return lists_of(keys // size, (keys % size).astype(np.int32), len(columns.types))
+
+
+def types_or(types: Lists[np.int32], entities: NDArray[Any], alone: Int64s) -> Lists[np.int64]:
+    """Return the types of each entity, or its value in ``alone`` if it has none."""
+    places, lengths = types.places(entities)
+    counts = np.maximum(lengths, 1)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    values = np.empty(starts[-1], dtype=np.int64)
+    typed = np.repeat(lengths > 0, counts)
+    values[typed] = types.values[places]
+    values[~typed] = alone[lengths == 0]
+    return Lists(starts, values)
+
 
 # Separates the draw of the part from the draws of its replacement.
 _PLACE = 4
@@ -73,7 +319,7 @@ class ColumnNegatives:
 
         Args:
             facts: places in the columns, shape (facts,).
-            bases: a random number per fact, see :func:`kgprobe.sampling.seeded_order.seeded_number`.
+            bases: a random number per fact, see :func:`kgprobe.sampling.keys.seeded_number`.
             count: number of negatives per fact.
 
         Cost: some passes over the facts, and for each candidate a look-up for each name of its ends. A fact with fewer

@@ -10,11 +10,11 @@ from scipy import stats
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact
-from kgprobe.sampling.columns import unions
+from kgprobe.sampling.columns import statement_negatives as module
 from kgprobe.sampling.columns.graph_columns import GraphColumns, open_columns
 from kgprobe.sampling.columns.said import open_said
 from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, NegativeArrays
-from kgprobe.sampling.seeded_order import seeded_number
+from kgprobe.sampling.keys import seeded_number
 from kgprobe.sampling.statement_negatives import ENDS
 from tests.sampling.naive_negatives import RELATIONS, Naive, Triple, graph_of
 from tests.written_source import WrittenSource
@@ -51,7 +51,7 @@ def drawn(
 def test_all_negatives_are_found_and_nothing_else(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, draws: int, seed: int, any_type: bool
 ) -> None:
-    monkeypatch.setattr(unions, "DRAWS", draws)
+    monkeypatch.setattr(module, "DRAWS", draws)
     people, facts = graph_of(seed)
     load(graph, WrittenSource(people, facts))
     naive = Naive(people, facts)

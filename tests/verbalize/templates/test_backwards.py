@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgprobe.records import Relation
-from kgprobe.verbalize.templates.backwards import backwards
-from kgprobe.verbalize.templates.kinds import check_template
+from kgprobe.verbalize.templates.kinds import backwards, check_template
 
 CAPITAL = Relation(
     "P36",

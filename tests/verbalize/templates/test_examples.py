@@ -7,8 +7,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.verbalize.templates.check import check_graph
-from kgprobe.verbalize.templates.examples import Example, examples_of, relations_of
-from kgprobe.verbalize.templates.filled import FilledTemplate, filled_templates
+from kgprobe.verbalize.templates.examples import Example, FilledTemplate, examples_of, filled_templates, relations_of
 from tests.written_source import WrittenSource
 
 CAPITAL = Relation(
