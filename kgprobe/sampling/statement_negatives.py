@@ -139,10 +139,7 @@ class StatementNegatives:
         """
         if not keys:
             return []
-        facts = {}
-        for fact in describe_facts(self._graph, keys):
-            if fact.subject_label.strip() and fact.object_label.strip():
-                facts[fact.key] = fact
+        facts = _labelled(describe_facts(self._graph, keys))
         rows = [key._asdict() for key in facts]
         objects = {row["fact"]: row for row in self._graph.read("sample/pools", rows=rows)}
         subjects = {row["fact"]: row for row in self._graph.read("sample/subject_pools", rows=rows)}
@@ -157,10 +154,7 @@ class StatementNegatives:
         negatives = []
         for key in keys:
             of_parts = [of_part.get(key.fact, []) for of_part in drawn]
-            if len(of_parts) == 1:
-                negatives.append(of_parts[0])
-            else:
-                negatives.append(_mixed(of_parts, count, generator_of(key, [*seed, _SEEDS["any"]])))
+            negatives.append(_mixed(of_parts, count, generator_of(key, [*seed, _SEEDS["any"]])))
         return negatives
 
     def _negatives(
@@ -298,6 +292,15 @@ def equivalent_relations(words: Mapping[str, Collection[str]]) -> dict[str, set[
     for relation, wordings in words.items():
         equivalent[relation] = {relation}.union(*(by_wording[wording] for wording in wordings))
     return equivalent
+
+
+def _labelled(facts: Sequence[AskedFact]) -> dict[FactKey, AskedFact]:
+    """Return the facts whose ends both have a label, by key."""
+    labelled = {}
+    for fact in facts:
+        if fact.subject_label.strip() and fact.object_label.strip():
+            labelled[fact.key] = fact
+    return labelled
 
 
 def _changed(fact: AskedFact, replaced: str, **other: str) -> FalseFact:
