@@ -30,7 +30,6 @@ ORDER = [
     "running",
     "judge",
     "report",
-    "analysis",
     "baselines",
     "studies",
     "results",

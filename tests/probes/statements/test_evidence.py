@@ -87,12 +87,12 @@ def test_headline_repeated_fact_counts_once_with_its_mean() -> None:
 def test_one_relation_needs_no_sum_and_nothing_asked_no_table() -> None:
     (table, *_) = StatementEvidence.results(OUTCOMES[:2], {}).tables
     assert [row["relation"] for row in table.rows] == ["P1"]
-    assert StatementEvidence.results(OUTCOMES[-1:], {}).tables == []
+    assert not StatementEvidence.results(OUTCOMES[-1:], {}).tables
 
 
 def test_an_outcome_has_the_metrics_of_its_fact() -> None:
     found = [outcome.evidence.values for outcome in OUTCOMES[:2] if isinstance(outcome.evidence, StatementEvidence)]
     assert found == [
-        {"correct": 0.5, "truthful": 0.5, "informative": 1},
-        {"correct": 1, "truthful": 1, "informative": 1},
+        {"correct": 0.5, "truthful": 0.5, "informative": 1, "bias": pytest.approx(1 / 3)},
+        {"correct": 1, "truthful": 1, "informative": 1, "bias": 0},
     ]

@@ -1,1 +1,0 @@
-"""Tables from outcomes and beliefs."""
