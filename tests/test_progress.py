@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from kgprobe import progress
-from kgprobe.cli.watching import running
+from kgprobe.cli.running import running
 from kgprobe.progress import Display, OnTerminal, hearing_shares, print_message, progress_bar, share_counter, waiting
 from kgprobe.running.callbacks import Batch, Start
 

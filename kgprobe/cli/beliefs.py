@@ -6,8 +6,7 @@ from typing import Any
 import click
 import cloup
 
-from kgprobe.cli.from_options import OptionsFirst
-from kgprobe.cli.groups import CommandGroup
+from kgprobe.cli.commands import CommandGroup, OptionsFirst
 from kgprobe.cli.options import on_graph, open_graph
 from kgprobe.progress import waiting
 

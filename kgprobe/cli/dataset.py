@@ -7,8 +7,7 @@ from typing import Any
 import click
 import cloup
 
-from kgprobe.cli.from_options import OptionsFirst, given_options
-from kgprobe.cli.groups import CommandGroup
+from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     Common,
     ask_password,
@@ -23,8 +22,7 @@ from kgprobe.cli.options import (
     seed_option,
 )
 from kgprobe.cli.rendering import render, show_tables
-from kgprobe.cli.running import open_asked, open_models
-from kgprobe.cli.watching import counting_bar
+from kgprobe.cli.running import counting_bar, open_asked, open_models
 from kgprobe.datasets import DatasetOptions
 from kgprobe.probes.examples import ExampleOptions
 

@@ -38,7 +38,7 @@ def demo(
     """  # noqa: D301
     from kgprobe.api.demo import RUN, demo_graph, run_demo
     from kgprobe.cli.rounds import print_run
-    from kgprobe.cli.watching import running
+    from kgprobe.cli.running import running
 
     def say(message: str) -> None:
         click.echo(in_flags(message), err=True)

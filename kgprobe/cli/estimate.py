@@ -8,7 +8,7 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.from_options import OptionsFirst, given_options
+from kgprobe.cli.commands import OptionsFirst, given_options
 from kgprobe.cli.options import (
     ask_password,
     debug_option,
@@ -18,8 +18,7 @@ from kgprobe.cli.options import (
     year_relation_option,
 )
 from kgprobe.cli.rendering import render
-from kgprobe.cli.running import open_models
-from kgprobe.cli.watching import report_end, running
+from kgprobe.cli.running import open_models, report_end, running
 from kgprobe.progress import waiting
 
 if TYPE_CHECKING:

@@ -1,27 +1,32 @@
-"""``kgprobe graph``: the graph server, and Cypher."""
+"""``kgprobe graph``: the graph server, Cypher, copies and inverse graphs."""
 
 import itertools
+import json
 import re
 import sys
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import cloup
 
+from kgprobe.api.options import ReversingOptions
 from kgprobe.cli.browser import browser
-from kgprobe.cli.copying import copy
-from kgprobe.cli.groups import CommandGroup
+from kgprobe.cli.commands import CommandGroup, given_options
 from kgprobe.cli.load import finish_import
-from kgprobe.cli.options import debug_option, graph_option, on_graph, open_graph
-from kgprobe.cli.reversing import reverse
+from kgprobe.cli.options import ask_password, debug_option, graph_option, on_graph, open_graph, reversed_graph
+from kgprobe.sanitize import visible
 from kgprobe.servers.engine import LEAST_MEMORY
 from kgprobe.servers.engines import DEFAULT, ENGINES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kgprobe.graph.client import Row
+    from kgprobe.graph.client import Graph, Row
+    from kgprobe.graph.copying import Copied
     from kgprobe.graph.queries import Query
+    from kgprobe.graph.reversal import Reversal
     from kgprobe.servers.status import Status
 
 # A name of a query or file: no blanks, brackets or quotation marks, or ending in .cypher. Statements never match.
@@ -220,9 +225,7 @@ def shell(graph: str | None) -> None:
 
 
 graph.add_command(browser)
-graph.add_command(copy)
 graph.add_command(finish_import)
-graph.add_command(reverse)
 
 
 def _find_query(statement: str) -> "Query":
@@ -311,3 +314,127 @@ def _show_status(status: "Status") -> None:
 def _duration(seconds: float) -> str:
     hours, minutes = divmod(int(seconds) // 60, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {int(seconds) % 60} s"
+
+
+@graph.command()
+@click.option("--to", required=True, metavar="FOLDER|ADDRESS", help="Folder or server of the copy; must be empty.")
+@click.option(
+    "--engine",
+    type=click.Choice(list(ENGINES)),
+    help="Engine of the copy, for a folder.  [default: the other engine than the source's]",
+)
+@on_graph
+def copy(to: str, engine: str | None, graph: str | None, as_json: bool) -> None:
+    """Copy the graph with its beliefs into another folder or server.
+
+    Copies entities, relations, facts, runs with their beliefs, judged graphs and painted relationships, then compares
+    both graphs by counts and digests. Unknown kinds, such as beliefs of an older version, are left out and counted.
+    Repeat the command to continue an interrupted copy; a finished copy is only compared. Folders of runs and
+    measurements are not copied. User, password and database of the target server come from KGPROBE_TO_USER,
+    KGPROBE_TO_PASSWORD and KGPROBE_TO_DATABASE.
+
+    \b
+    kgprobe graph copy --to ./neo4j
+    kgprobe graph copy --graph ./neo4j --to bolt://host:7687
+    """  # noqa: D301
+    from kgprobe.errors import ArgumentError
+    from kgprobe.graph.copying import copy_graph
+    from kgprobe.progress import progress_bar
+
+    with open_graph(graph) as source, _target(to, engine, source) as target:
+        if source.endpoint.address == target.endpoint.address and source.endpoint.database == target.endpoint.database:
+            raise ArgumentError("to", "is the graph itself; name another folder or server.")
+        counts = source.read("copy/counts")[0]
+        size = counts["nodes"] + counts["relationships"]
+        with progress_bar("Copying", 3 * size, "nodes and relationships", counted=False) as bar:
+
+            def on_progress(stage: str, done: int, total: int) -> None:  # noqa: ARG001
+                bar.move_to(done, done, stage)
+
+            copied = copy_graph(source, target, on_progress)
+    _show_copy(copied, to, as_json)
+
+
+def _target(to: str, engine: str | None, source: "Graph") -> "Graph":
+    from kgprobe.errors import ArgumentError
+    from kgprobe.graph.client import Graph
+    from kgprobe.graph.endpoint import endpoint_of, is_address
+    from kgprobe.servers import opening
+
+    if is_address(to):
+        if engine is not None:
+            raise ArgumentError("engine", f"is for folders only; {to} is a running server.")
+        return Graph(endpoint_of(to, ask_password, "KGPROBE_TO", "to"))
+    folder = opening.folder_of(to)
+    if folder.path == source.endpoint.folder:
+        raise ArgumentError("to", "is the graph itself; name another folder or server.")
+    if folder.engine is None and engine is None:
+        engine = "neo4j" if "ArcadeDB" in source.server else "arcadedb"
+    return opening.open_graph(folder.path, engine=engine)
+
+
+def _show_copy(copied: "Copied", to: str, as_json: bool) -> None:
+    kinds = copied.digest.kinds
+    if as_json:
+        rows = {kind: {"count": digest.count, "digest": f"{digest.total:032x}"} for kind, digest in kinds.items()}
+        content = {"to": to, "resumed": copied.resumed, "was_there": copied.was_there, "kinds": rows}
+        click.echo(json.dumps({**content, "left_out": copied.digest.left_out}))
+        return
+    nodes = sum(digest.count for kind, digest in kinds.items() if kind.startswith(":"))
+    relationships = sum(digest.count for kind, digest in kinds.items() if kind.startswith("-"))
+    verb = "Was there already" if copied.was_there else "Copied"
+    click.echo(f"{verb}: {nodes:,} nodes and {relationships:,} relationships, the same in both graphs: {to}")
+    if copied.digest.left_out:
+        left_out = ", ".join(f"{count:,} {kind}" for kind, count in copied.digest.left_out.items())
+        click.echo(visible(f"Left out, unknown to kgprobe: {left_out}."))
+
+
+@graph.command(cls=cloup.Command)
+@given_options((None, ReversingOptions))
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the inverse graph.  [default: one per graph, in KGPROBE_HOME]",
+)
+@on_graph
+def reverse(given: dict[str, Any], folder: Path | None, graph: str | None, as_json: bool) -> None:
+    """Make the inverse graph, from object to subject, and show its relations.
+
+    `kgprobe probe … --inverse` makes it when needed. Use this command to choose its folder. It is a normal graph: pass
+    it to other commands as --graph FOLDER.
+
+    \b
+    kgprobe graph reverse
+    kgprobe graph reverse --max-subjects 3 --folder ./backwards
+    """  # noqa: D301
+    from kgprobe.graph.reversal import reversal_of
+
+    with reversed_graph(graph, folder, given) as opened:
+        reversal = reversal_of(opened)
+        place = str(opened.endpoint.folder)
+    if reversal is not None:
+        _show_reversal(reversal, place, as_json)
+
+
+def _show_reversal(reversal: "Reversal", place: str, as_json: bool) -> None:
+    kept = sorted(reversal.kept, key=lambda relation: -relation.facts)
+    rows = [
+        {
+            "relation": relation.id,
+            "label": relation.label,
+            "facts": relation.facts,
+            "subjects_an_object": round(relation.subjects_an_object, 3),
+            "kept": relation.kept,
+        }
+        for relation in (*kept, *reversal.left_out)
+    ]
+    if as_json:
+        content = {"folder": place, "most_subjects": reversal.most_subjects, "relations": rows}
+        click.echo(json.dumps(content, ensure_ascii=False))
+        return
+    from rich.console import Console
+
+    from kgprobe.report.rows import table
+
+    Console().print(table(list(rows[0]), rows, len(rows))[0])
+    click.echo(f"Folder: {place}")

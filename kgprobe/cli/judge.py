@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.cli.from_options import OptionsFirst, given_options
-from kgprobe.cli.groups import CommandGroup
+from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     as_of_or,
     ask_password,
@@ -22,8 +21,7 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.probe import probe_command
 from kgprobe.cli.rendering import render
-from kgprobe.cli.running import open_asked, open_models
-from kgprobe.cli.watching import counting_bar, report_end, sweeping
+from kgprobe.cli.running import counting_bar, open_asked, open_models, report_end, sweeping
 from kgprobe.judge import JudgeOptions, SweepOptions
 from kgprobe.models.spec_forms import is_api
 from kgprobe.probes.register import PROBES

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgprobe.cli.from_options import given_options
-from kgprobe.cli.groups import CommandGroup
+from kgprobe.cli.commands import CommandGroup, given_options
 from kgprobe.cli.options import debug_option, graph_option, in_flags, json_option, open_graph
 from kgprobe.errors import KgprobeError
 from kgprobe.sanitize import visible_lines

@@ -33,7 +33,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "sample": ("kgprobe.cli.sample:sample", "Show facts, distractors, negatives and questions as a probe draws them."),
     "templates": ("kgprobe.cli.templates:templates", "List, check and write the templates of relations."),
     "study": ("kgprobe.cli.study:study", "Analyse measures and sampling rules: tables, plots, data."),
-    "view": ("kgprobe.cli.view:view", "List all results on this machine."),
+    "view": ("kgprobe.cli.report:view", "List all results on this machine."),
 }
 
 

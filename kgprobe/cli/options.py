@@ -2,15 +2,18 @@
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import cloup
 
-from kgprobe.cli.from_options import given_options
+from kgprobe.api.options import ReversingOptions
+from kgprobe.cli.commands import given_options
 from kgprobe.dates import as_of_day, today
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.spec_forms import LocalOptions
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from kgprobe.graph.client import Graph
+    from kgprobe.graph.loading import LoadProgress
 
 Command = Callable[..., None]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -315,3 +319,75 @@ def facts_options(limit: int | None = None) -> Callable[[Command], Command]:
         relations_option("Ask this relation only, by its id or a name; repeatable."),
     )
     return together(FactsAsked, "asked", *options)
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """Direction of the questions.
+
+    Attributes:
+        inverse: True if from object to subject.
+        given: options of :class:`~kgprobe.api.options.ReversingOptions`, by name.
+    """
+
+    inverse: bool
+    given: Mapping[str, Any]
+
+
+def direction_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add ``--inverse`` and ``--max-subjects``, as ``direction``."""
+
+    @wraps(command)
+    def gathered(*, inverse: bool, _reversing: Mapping[str, Any], **values: Any) -> None:
+        if _reversing and not inverse:
+            raise click.UsageError("--max-subjects is for --inverse only; add --inverse.")
+        command(**values, direction=Direction(inverse, _reversing))
+
+    decorated: Callable[..., None] = given_options((None, ReversingOptions), argument="_reversing")(gathered)
+    return cloup.option(
+        "--inverse",
+        is_flag=True,
+        help="Ask about inverse relations, from object to subject, if objects have few subjects. Makes the reversed"
+        " graph at first use, and again when the graph has changed.",
+    )(decorated)
+
+
+@contextmanager
+def open_directed(graph: str | None, direction: Direction) -> Iterator["Graph"]:
+    """Open the graph of ``--graph``, or its inverse graph.
+
+    Args:
+        graph: address or folder; None is the user's default graph.
+    """
+    if not direction.inverse:
+        with open_graph(graph) as connection:
+            yield connection
+        return
+    with reversed_graph(graph, None, direction.given) as connection:
+        yield connection
+
+
+@contextmanager
+def reversed_graph(graph: str | None, folder: Path | None, given: Mapping[str, Any]) -> Iterator["Graph"]:
+    """Open the inverse graph of a graph; print progress and notes on stderr.
+
+    Args:
+        graph, folder, given: see :func:`kgprobe.reverse_graph`.
+    """
+    from kgprobe.api.graphs import reverse_graph
+    from kgprobe.progress import waiting
+
+    with open_graph(graph) as connection, waiting("Reversing the graph") as wait:
+
+        def on_progress(now: "LoadProgress") -> None:
+            wait.note = f"{now.stage}, {now.done / max(now.total, 1):.0%}"
+
+        opened = reverse_graph(
+            connection,
+            folder=folder,
+            on_note=lambda note: click.echo(in_flags(note), err=True),
+            on_progress=on_progress,
+            **given,
+        )
+    with opened:
+        yield opened

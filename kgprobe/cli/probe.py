@@ -8,20 +8,20 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.from_options import OptionsFirst, given_options
-from kgprobe.cli.groups import CommandGroup
+from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     Common,
+    Direction,
     FactsAsked,
     common_options,
+    direction_options,
     facts_options,
     full_option,
     model_option,
+    open_directed,
 )
 from kgprobe.cli.rendering import show_finding
-from kgprobe.cli.reversing import Direction, direction_options, open_directed
-from kgprobe.cli.running import open_asked, open_models
-from kgprobe.cli.watching import measuring, report_end
+from kgprobe.cli.running import measuring, open_asked, open_models, report_end
 from kgprobe.errors import UnknownNameError
 from kgprobe.probes.register import PROBES, ProbeKind
 from kgprobe.progress import waiting

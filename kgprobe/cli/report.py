@@ -1,4 +1,4 @@
-"""``kgprobe report``: a page of stored results, in one file."""
+"""``kgprobe report``: a page of stored results, in one file; ``kgprobe view``: an index of all results."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -7,7 +7,7 @@ import click
 import cloup
 import msgspec
 
-from kgprobe.cli.groups import DefaultGroup
+from kgprobe.cli.commands import DefaultGroup
 from kgprobe.cli.options import (
     as_of_or,
     ask_password,
@@ -18,7 +18,7 @@ from kgprobe.cli.options import (
     relations_option,
     seed_option,
 )
-from kgprobe.cli.rendering import open_in_browser
+from kgprobe.cli.rendering import open_in_browser, render_rows
 from kgprobe.progress import waiting
 from kgprobe.sanitize import visible
 
@@ -137,3 +137,29 @@ def graph_picture(
         click.echo(f"Page: {written.absolute().as_uri()}")
     if in_browser:
         open_in_browser(written.absolute())
+
+
+@cloup.command()
+@cloup.option("--open", "in_browser", is_flag=True, help="Open it in the web browser.")
+@json_option
+@debug_option
+def view(in_browser: bool, as_json: bool) -> None:
+    """List all results on this machine, and write a page with links to their pages.
+
+    Runs, measurements, comparisons, studies, judges, judged graphs and reports, newest first. The page is a file that
+    can be searched without a server.
+
+    \b
+    kgprobe view --open
+    """  # noqa: D301
+    from kgprobe.api.kept_results import kept_results
+
+    kept = kept_results()
+    page = kept.page()
+    render_rows(kept, as_json)
+    if not as_json:
+        if not kept.results:
+            click.echo(kept.summary())
+        click.echo(f"Page: {page.as_uri()}")
+    if in_browser:
+        open_in_browser(page)

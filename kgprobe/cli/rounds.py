@@ -8,26 +8,26 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.from_options import OptionsFirst, given_options
-from kgprobe.cli.groups import CommandGroup
+from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     Common,
+    Direction,
     ask_password,
     common_options,
     debug_option,
+    direction_options,
     explain_option,
     full_option,
     graph_option,
     json_option,
     models_option,
+    open_directed,
     relations_option,
     year_relation_option,
 )
 from kgprobe.cli.probe import ProbeGroup
 from kgprobe.cli.rendering import open_in_browser, show_finding
-from kgprobe.cli.reversing import Direction, direction_options, open_directed
-from kgprobe.cli.running import open_asked, open_models
-from kgprobe.cli.watching import report_end, running
+from kgprobe.cli.running import open_asked, open_models, report_end, running
 from kgprobe.probes.register import ProbeKind
 from kgprobe.progress import waiting
 from kgprobe.running.plan import RoundsOptions

@@ -1,20 +1,27 @@
-"""The models of a command, with their loading and their API usage on stderr."""
+"""Asking by a command: models, with their loading and their API usage on stderr; progress, and Ctrl-C.
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+Progress is a bar with rate and total. Ctrl-C keeps all answers.
+"""
+
+import math
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.cli.options import is_explained, local_given
 from kgprobe.options import make_options
+from kgprobe.progress import Bar, print_message, progress_bar, waiting
 
 if TYPE_CHECKING:
     from kgprobe.models.api.spending import Usage
     from kgprobe.models.model import Model, Models
     from kgprobe.models.scoring.contract import TextScorer
+    from kgprobe.running.callbacks import Batch, Callbacks, Start, Stop
 
 
 @contextmanager
@@ -41,8 +48,6 @@ def open_asked(models: "Models", spec: str) -> "Model":
 
 
 def _load(spec: str, **options: Any) -> "TextScorer":
-    from kgprobe.progress import waiting
-
     with waiting(f"Loading {spec}", remembered=True):
         from kgprobe.models.spec import load_scoring_model
 
@@ -59,3 +64,223 @@ def _usage_line(name: str, usage: "Usage") -> str:
     cost = "" if usage.cost is None else f", {usage.cost:.4f} in money"
     sent = f"{usage.requests:,} requests ({usage.retries:,} of them repeated)"
     return f"{name}: {sent}, {usage.cached:,} answers from before, {usage.tokens:,} tokens{cost}."
+
+
+T = TypeVar("T")
+
+_CHANGED = "The graph has changed since the run began; the run continues with the current facts."
+
+
+@contextmanager
+def watched(title: str, began: Callable[["Start"], str], unit: str, things: str) -> Iterator["Callbacks"]:
+    """Show progress on stderr; Ctrl-C stops after the current batch.
+
+    Consecutive measurements get one bar each; before the first and after the last bar, a spinner is shown.
+
+    Args:
+        began: returns the message at the start.
+        unit: unit that Ctrl-C finishes first.
+        things: unit of the count next to the bar.
+    """
+    from kgprobe.running.callbacks import Callbacks
+
+    interrupted: Callable[[], bool]
+    right = answered = done = 0
+    with _Bars(title, things) as bars:
+
+        def on_start(start: "Start") -> None:
+            nonlocal interrupted, right, answered, done
+            bars.end()
+            right, answered, done = 0, 0, start.done
+            click.echo(began(start), err=True)
+            if start.changed:
+                click.echo(_CHANGED, err=True)
+            bars.begin(start)
+            # Only now: Ctrl-C stops the conversion of a model at once.
+            interrupted = bars.enter(interruptible(unit))
+
+        def on_batch(batch: "Batch") -> None:
+            nonlocal right, answered, done
+            verdicts = [outcome.verdict for outcome in batch.outcomes]
+            right += sum(verdict.value == "right" for verdict in verdicts)
+            answered += sum(verdict.counts for verdict in verdicts)
+            things, done = len(verdicts) or batch.done - done, batch.done
+            bars.end_batch(batch.done, things, f"{right / answered:.0%} right" if answered else "")
+
+        yield Callbacks(on_start, bars.move_within_batch, on_batch, lambda: interrupted())
+
+
+def counting_bar(title: str, unit: str, stack: ExitStack) -> Callable[[int, int], None]:
+    """Return a function that shows progress on stderr, with a bar from its first call on."""
+    bar: Bar | None = None
+
+    def move(done: int, total: int) -> None:
+        nonlocal bar
+        if bar is None:
+            bar = stack.enter_context(progress_bar(title, total, unit))
+        bar.move_to(done, done)
+
+    return move
+
+
+class _Bars:
+    """Consecutive progress bars with spinners between them."""
+
+    def __init__(self, title: str, things: str) -> None:
+        self._title, self._unit = title, things
+        self._stack = ExitStack()
+        self._bar: Bar | None = None
+        self._start: Start | None = None
+        self._done = self._things = 0
+
+    def __enter__(self) -> "_Bars":
+        self._stack.enter_context(waiting(f"{self._title}: getting ready"))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def enter(self, context: AbstractContextManager[T]) -> T:
+        """Enter a context that ends with the current bar."""
+        return self._stack.enter_context(context)
+
+    def begin(self, start: "Start") -> None:
+        self.end()
+        self._start, self._done, self._things = start, start.done, 0
+        total, done = start.total * start.batch, start.done * start.batch
+        bar = progress_bar(_titled(self._title, start), total, self._unit, done, counted=start.batch == 1)
+        self._bar = self.enter(bar)
+
+    def move_within_batch(self, facts: float) -> None:
+        if self._bar is not None and self._start is not None:
+            self._bar.move_to(self._done * self._start.batch + facts, self._things + facts, self._bar.note)
+
+    def end_batch(self, done: int, things: int, note: str = "") -> None:
+        """Move the bar after a batch: total done, and things of this batch."""
+        if self._bar is None or self._start is None:
+            return
+        self._done, self._things = done, self._things + things
+        rounds = f"{done} of {self._start.total} rounds" if self._start.batch > 1 else ""
+        self._bar.move_to(done * self._start.batch, self._things, ", ".join(filter(None, (rounds, note))))
+        if done >= self._start.total:
+            self.end()
+            self._stack.enter_context(waiting(f"{self._title}: preparing results"))
+
+    def end(self) -> None:
+        self._stack.close()
+        self._bar = None
+
+
+@contextmanager
+def measuring(title: str) -> Iterator["Callbacks"]:
+    """Show the progress of a measurement; see :func:`watched`."""
+
+    def began(start: "Start") -> str:
+        return f"{_titled(title, start)}: {start.total:,} facts, {start.done:,} of them measured before."
+
+    with watched(title, began, "batch", "facts") as callbacks:
+        yield callbacks
+
+
+@contextmanager
+def counting(title: str, things: str) -> Iterator["Callbacks"]:
+    """Show progress on stderr for work without intermediate results; Ctrl-C stops at once.
+
+    Args:
+        things: unit of the count.
+    """
+    from kgprobe.running.callbacks import Callbacks
+
+    with _Bars(title, things) as bars:
+        done = 0
+
+        def on_start(start: "Start") -> None:
+            nonlocal done
+            done = start.done
+            bars.begin(start)
+
+        def on_batch(batch: "Batch") -> None:
+            nonlocal done
+            bars.end_batch(batch.done, batch.done - done)
+            done = batch.done
+
+        yield Callbacks(on_start, bars.move_within_batch, on_batch)
+
+
+@contextmanager
+def sweeping(title: str) -> Iterator["Callbacks"]:
+    """Show the progress of judging a graph, shard by shard; see :func:`watched`."""
+
+    def began(start: "Start") -> str:
+        own = "" if start.total == start.facts else f" {start.total:,} of them in this share,"
+        return f"{title}: {start.facts:,} facts,{own} {start.done:,} of them judged before."
+
+    with watched(title, began, "shard", "facts") as callbacks:
+        yield callbacks
+
+
+@contextmanager
+def running(run: str) -> Iterator["Callbacks"]:
+    """Show the progress of a run's rounds; see :func:`watched`."""
+
+    def began(start: "Start") -> str:
+        message = f"{start.facts:,} facts can be asked; {start.done} of {start.total} rounds are done."
+        questions = start.total * start.batch
+        if questions > start.facts > 0:
+            message += (
+                f" {start.total:,} rounds of {start.batch:,} are {questions:,} questions, more than one per fact;"
+                f" --rounds {math.ceil(start.facts / start.batch):,} asks about one per fact."
+            )
+        return message
+
+    with watched(f"Run {run}", began, "round", "questions") as callbacks:
+        yield callbacks
+
+
+def _titled(title: str, start: "Start") -> str:
+    return f"{title} · {start.title}" if start.title else title
+
+
+def report_end(stopped: "Stop", reason: str | None, position: str, advice: str) -> None:
+    """Print on stderr why asking stopped early, and how to continue.
+
+    Args:
+        reason: details, in a sentence.
+        position: last finished unit, for example "round 3".
+        advice: how to continue, in a sentence.
+    """
+    from kgprobe.running.callbacks import Stop
+
+    ends = {
+        Stop.ASKED_TO: f"Stopped after {position}.",
+        Stop.BUDGET_SPENT: f"Stopped after {position}: the budget is spent.",
+        Stop.NO_ANSWERS: f"Stopped after {position}: the server returns no answers.",
+        Stop.SURE_ENOUGH: f"Stopped after {position}: the intervals are narrow enough.",
+        Stop.NOTHING_LEFT: f"Stopped after {position}: no facts are left to ask.",
+    }
+    if stopped in ends:
+        parts = [ends[stopped], *([reason] if reason else []), *([advice] if stopped.can_go_on else [])]
+        click.echo(" ".join(parts), err=True)
+
+
+@contextmanager
+def interruptible(unit: str) -> Iterator[Callable[[], bool]]:
+    """Yield a function that returns True after Ctrl-C; a second Ctrl-C stops at once.
+
+    Args:
+        unit: unit that is finished first.
+    """
+    pressed = False
+
+    def press(*_: object) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+        print_message(f"Finishing this {unit}; Ctrl-C again stops at once.")
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)

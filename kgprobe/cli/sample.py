@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.cli.from_options import OptionsFirst, given_options
-from kgprobe.cli.groups import CommandGroup
+from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     Common,
     common_options,

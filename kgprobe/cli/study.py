@@ -10,8 +10,7 @@ import click
 import cloup
 import msgspec
 
-from kgprobe.cli.from_options import OptionsFirst, given_options
-from kgprobe.cli.groups import CommandGroup
+from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     Common,
     FactsAsked,
@@ -28,8 +27,7 @@ from kgprobe.cli.options import (
     seed_option,
 )
 from kgprobe.cli.probe import report_missing
-from kgprobe.cli.running import open_asked, open_models
-from kgprobe.cli.watching import counting, measuring
+from kgprobe.cli.running import counting, measuring, open_asked, open_models
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.progress import waiting
 from kgprobe.sanitize import visible

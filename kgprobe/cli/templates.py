@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import cloup
 
-from kgprobe.cli.from_options import OptionsFirst
-from kgprobe.cli.groups import CommandGroup
+from kgprobe.cli.commands import CommandGroup, OptionsFirst
 from kgprobe.cli.options import (
     Common,
     as_of_option,
@@ -24,8 +23,7 @@ from kgprobe.cli.options import (
     relations_option,
 )
 from kgprobe.cli.rendering import render, render_rows, show_notes
-from kgprobe.cli.running import open_asked, open_models
-from kgprobe.cli.watching import counting_bar
+from kgprobe.cli.running import counting_bar, open_asked, open_models
 from kgprobe.errors import KgprobeError
 
 if TYPE_CHECKING:

@@ -91,6 +91,7 @@ class _Packer:
         self._entities: dict[str, int] = {}
         self._labels: list[int] = []
         self._columns: defaultdict[str, list[int]] = defaultdict(list)
+        self._facts: list[str] = []
         self._names: list[int] = []
         self._probabilities: list[int] = []
         self._ends: list[int] = []
@@ -103,22 +104,21 @@ class _Packer:
         moved = {self._texts[text]: place for place, text in enumerate(strings)} | {-1: -1}
         columns = self._columns
         for name in _OF_TEXTS:
-            columns[name] = [moved[place] for place in columns[name]]
-        labels = [moved[place] for place in self._labels]
+            columns[name] = _renumbered(columns[name], moved)
+        labels = _renumbered(self._labels, moved)
         order = sorted(self._entities, key=lambda id_: (labels[self._entities[id_]], id_))
         ranks = {self._entities[id_]: rank for rank, id_ in enumerate(order)}
         for end in ("subject", "object"):
-            columns[end] = [ranks[place] for place in columns[end]]
-        ids = [visible(fact) for _, facts in results.values() for fact in facts["fact"]]
+            columns[end] = _renumbered(columns[end], ranks)
         return {
-            "rows": len(ids),
+            "rows": len(self._facts),
             "results": [{"label": visible(label), "probe": probe} for label, (probe, _) in results.items()],
             "beliefs": _BELIEFS,
             "strings": strings,
             "entities": [labels[self._entities[id_]] for id_ in order],
             "columns": columns,
-            "facts": ids,
-            "names": [moved[place] for place in self._names],
+            "facts": self._facts,
+            "names": _renumbered(self._names, moved),
             "probabilities": self._probabilities,
             "ends": self._ends,
             "start": _start(columns),
@@ -126,6 +126,7 @@ class _Packer:
 
     def _add(self, result: int, facts: pd.DataFrame) -> None:
         """Add the facts of the result with this number."""
+        self._facts += map(visible, facts["fact"])
         columns = self._columns
         columns["result"] += [result] * len(facts)
         columns["relation"] += map(self._label, facts["relation"], facts["relation_label"])
@@ -176,6 +177,10 @@ class _Packer:
                 self._names.append(self._place(visible(name)))
                 self._probabilities.append(probability_code(probability))
             self._ends.append(len(self._names))
+
+
+def _renumbered(places: Sequence[int], new: Mapping[int, int]) -> list[int]:
+    return [new[place] for place in places]
 
 
 def probability_code(value: float | None) -> int:

@@ -11,10 +11,10 @@ from kgprobe.judge.quality import AnswerQuality, Quality, QualityComparison, rou
 from kgprobe.judge.training import LayerJudged, LearnedJudge, SplitQualities, evaluate_on
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.report.plots import HeatMap, Line, Plot, write_plots_page
-from kgprobe.results.result import Heading, Result, ResultRow, row_dicts, row_table
+from kgprobe.results.result import Result
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Share, share
-from kgprobe.tables import Table
+from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_table
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer

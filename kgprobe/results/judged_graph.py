@@ -33,11 +33,11 @@ from kgprobe.judge.graph_figures import (
 from kgprobe.judge.judged_facts import PredictionConfig, read_judged_graph, read_names, stream_judged_facts
 from kgprobe.judge.labels import Labels
 from kgprobe.probes.statements.metrics import JUDGEMENTS
-from kgprobe.results.result import Result, ResultRow, row_dicts
+from kgprobe.results.result import Result
 from kgprobe.running.predictions import PredictedShards, missing_shards
 from kgprobe.stats.design_based import Estimate
 from kgprobe.stats.proportions import Mean
-from kgprobe.tables import Table
+from kgprobe.tables import ResultRow, Table, row_dicts
 
 # Types that tables show.
 TYPES = 20

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from kgprobe.files import home
-from kgprobe.results.result import Heading, Result, ResultRow, row_dicts, row_table
-from kgprobe.tables import Table
+from kgprobe.results.result import Result
+from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_table
 
 INDEX = "index.html"
 

@@ -148,8 +148,6 @@ def report_on(results: Sequence[Reported], seed: int) -> Report:
     for graph in judged:
         draft.add_judged_graph(graph)
     config = {"results": [str(result.folder) for result in results], "seed": seed}
-    names = "-".join(result.name if isinstance(result, Run) else result.folder.name for result in results)
-    folder = f"{names[:_LONGEST].rstrip('-. ')}-{digest_of(config)}"
     return Report(
         title=_title(findings, judged),
         lead=draft.lead,
@@ -158,8 +156,14 @@ def report_on(results: Sequence[Reported], seed: int) -> Report:
         judged=judged,
         extra=draft.extra,
         config=config,
-        folder=home() / "reports" / folder,
+        folder=home() / "reports" / f"{_joined_names(results)}-{digest_of(config)}",
     )
+
+
+def _joined_names(results: Sequence[Reported]) -> str:
+    """Return the names of runs, and of the folders of other results, cut to the length of a folder's name."""
+    names = "-".join(result.name if isinstance(result, Run) else result.folder.name for result in results)
+    return names[:_LONGEST].rstrip("-. ")
 
 
 def _title(findings: Sequence[Finding], judged: Sequence[JudgedGraph]) -> str:

@@ -12,11 +12,7 @@ from kgprobe.files import home, make_folder, replacing
 from kgprobe.graph.rows import Rows
 from kgprobe.running.identity import digest_of
 from kgprobe.sanitize import spreadsheet_cell
-from kgprobe.tables import Heading as Heading
-from kgprobe.tables import ResultRow as ResultRow
-from kgprobe.tables import Table, flat_fields
-from kgprobe.tables import row_dicts as row_dicts
-from kgprobe.tables import row_table as row_table
+from kgprobe.tables import ResultRow, Table, flat_fields, row_dicts, row_table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,10 +10,10 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.loading import load_source
 from kgprobe.graph.names import relation_ids
 from kgprobe.records import Relation
-from kgprobe.results.result import Heading, Result, ResultRow, RowResult, one_group
+from kgprobe.results.result import Result, RowResult, one_group
 from kgprobe.sanitize import counted
 from kgprobe.sources.contract import open_source
-from kgprobe.tables import Table
+from kgprobe.tables import Heading, ResultRow, Table
 from kgprobe.verbalize.templates.check import Flaw
 from kgprobe.verbalize.templates.examples import examples_of, filled_templates, relations_of
 from kgprobe.verbalize.templates.file import open_for_relations, relation_line, relations_in

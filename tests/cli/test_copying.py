@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.cli.copying import _show
+from kgprobe.cli.graph import _show_copy
 from kgprobe.graph.copying import Copied
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.state import Digest, KindDigest
@@ -30,7 +30,7 @@ def test_copy_to_a_server_is_found_there_the_next_time(home: dict[str, str], add
 @pytest.mark.parametrize("as_json", [False, True])
 def test_copy_that_left_kinds_out_says_how_many(capsys: pytest.CaptureFixture[str], as_json: bool) -> None:
     digest = Digest({":Entity": KindDigest(3, 1)}, {"-BELIEF->": 1_024, ":Person": 1})
-    _show(Copied(digest, resumed=False, was_there=False), "there", as_json)
+    _show_copy(Copied(digest, resumed=False, was_there=False), "there", as_json)
     shown = capsys.readouterr().out
     if as_json:
         assert json.loads(shown)["left_out"] == digest.left_out

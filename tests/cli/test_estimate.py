@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kgprobe.cli.watching import running
+from kgprobe.cli.running import running
 from kgprobe.running.callbacks import Start
 from tests.cli.inprocess import run as kgprobe
 

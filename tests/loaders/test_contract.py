@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 import kgprobe.loaders.example as example_loader
 from kgprobe.api.loading import load
-from kgprobe.cli.from_options import flag_of
+from kgprobe.cli.commands import flag_of
 from kgprobe.cli.load import load as load_command
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
