@@ -18,6 +18,7 @@ import numpy as np
 
 from benchmarks.report import Report, Row, show, versions_of
 from benchmarks.synthetic import SyntheticSource
+from kgprobe.beliefs.register import LEARNERS
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -37,8 +38,8 @@ AS_OF = 20260101
 # The first rounds of a run warm up the engine's caches and compiler.
 WARM_UP = 4
 DISTRACTORS = 10
-# Steps of each learner besides own answers.
-FOLLOWS = {"hierarchical": "write effects", "propagation": "propagate"}
+# Step besides own answers, by the learner's beliefs.
+FOLLOWS = {"model": "write effects", "counts": "propagate"}
 
 
 class Coin:
@@ -82,7 +83,7 @@ def measure(graph: Graph, size: int, learner: str, rounds: int, facts_per_round:
     warm = done[WARM_UP:]
     case = f"{size:,} facts, {learner}"
     titles = {"draw": "draw", "ask": "sample distractors", "learn": "learn", "apply": "apply"}
-    titles |= {"follow": FOLLOWS[learner], "summarize": "summarize", "update": "update"}
+    titles |= {"follow": FOLLOWS[LEARNERS[learner].beliefs], "summarize": "summarize", "update": "update"}
     rows = []
     for part, title in titles.items():
         values = [1000 * round_.seconds[part] for round_ in warm if part in round_.seconds]
@@ -91,7 +92,7 @@ def measure(graph: Graph, size: int, learner: str, rounds: int, facts_per_round:
     own = [1000 * sum(took for part, took in round_.seconds.items() if part != "ask") for round_ in warm]
     rows.append(Row(case, "all but asking", statistics.median(own), "ms", less_is_better=True))
     rows.append(Row(case, "touched facts", statistics.median(round_.touched for round_ in warm), "facts"))
-    if learner == "propagation":
+    if LEARNERS[learner].beliefs == "counts":
         each = [1000 * round_.seconds["follow"] / round_.touched for round_ in warm]
         rows.append(Row(case, "propagate, a touched fact", statistics.median(each), "ms", less_is_better=True))
     return rows
@@ -105,7 +106,12 @@ def measure(graph: Graph, size: int, learner: str, rounds: int, facts_per_round:
 @click.option("--rounds", default=16, show_default=True, help=f"Rounds to measure, after {WARM_UP} to warm up.")
 @click.option("--facts-per-round", default=64, show_default=True, help="Facts in a round.")
 @click.option(
-    "--learner", "learners", multiple=True, default=tuple(FOLLOWS), show_default=True, help="Learner; repeatable."
+    "--learner",
+    "learners",
+    multiple=True,
+    default=[name for name, kind in LEARNERS.items() if kind.propagates],
+    show_default=True,
+    help="Learner; repeatable.",
 )
 @click.option("--engine", default="arcadedb", show_default=True, help="arcadedb or neo4j.")
 @click.option("--bulk", is_flag=True, help="Load by Neo4j's import; for 10⁷ facts.")

@@ -8,6 +8,7 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
+from kgprobe.beliefs.register import ESTIMATE_SAMPLING, SAMPLING_RULES
 from kgprobe.cli.commands import OptionsFirst, given_options
 from kgprobe.cli.options import (
     ask_password,
@@ -111,10 +112,11 @@ def _forecast(estimated: "GraphRates", precision: float) -> None:
         return
     run = estimated.run
     click.echo(f"±{precision:g} probably takes about {more:,} more questions of this run.", err=True)
-    if fresh < more and run["sampling"] != "uniform":
+    if fresh < more and run["sampling"] != ESTIMATE_SAMPLING:
         click.echo(
-            f"A new run with --aim estimate takes about {fresh:,} in all: it draws facts uniformly, and this one"
-            f" (sampling {run['sampling']}) draws some of them seldom.",
+            f"A new run with --aim estimate takes about {fresh:,} in all: it asks"
+            f" {SAMPLING_RULES[ESTIMATE_SAMPLING].help}, and this one (sampling {run['sampling']}) draws some of them"
+            " seldom.",
             err=True,
         )
 

@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kgprobe.beliefs.register import caveat_of
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.results.measurement import Measurement
-from kgprobe.results.rates import caveat_of, group_of
+from kgprobe.results.rates import group_of
 from kgprobe.results.run import Run
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Percent, Share, mean_share, more_than_half

@@ -16,6 +16,7 @@ import pandas as pd
 
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.beliefs.draw import CREDIBILITY
+from kgprobe.beliefs.register import caveat_of
 from kgprobe.beliefs.summary import summarize
 from kgprobe.dates import year_of
 from kgprobe.errors import KgprobeError
@@ -27,7 +28,7 @@ from kgprobe.probes.outcome import Headline, Verdict
 from kgprobe.results.collected import Ask, CollectedAnswers
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
-from kgprobe.results.rates import Group, Grouping, by_popularity, by_year, caveat_of, group_of, grouped
+from kgprobe.results.rates import Group, Grouping, by_popularity, by_year, group_of, grouped
 from kgprobe.results.result import Result
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import CONFIDENCE, Share, more_than_half

@@ -19,22 +19,6 @@ from kgprobe.tables import Heading, ResultRow
 SHOWN_GROUPS = 20
 DECADE = 10
 
-_CHOSEN = {
-    "hardest": "that the model probably fails on",
-    "thompson": "that the model probably fails on",
-    "information": "whose answers are most informative",
-}
-
-
-def caveat_of(sampling: str | None) -> str | None:
-    """Return a sentence on the facts that a run's rates refer to; None if the model did not affect their choice.
-
-    Args:
-        sampling: the run's sampling rule; None for a measurement.
-    """
-    chosen = _CHOSEN.get(sampling or "")
-    return chosen and f"Rates are over facts {chosen}, not over the graph."
-
 
 @dataclass(frozen=True, slots=True)
 class Group(ResultRow):

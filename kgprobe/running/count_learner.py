@@ -1,4 +1,4 @@
-"""The learners that count answers: ``independent``, each for its fact; ``propagation``, also for the facts around it.
+"""The learners that count answers: each for its fact, and if the learner propagates, for the facts around it.
 
 docs/methods/rounds.md. A round costs its batch and, with propagation, the facts around it.
 """
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kgprobe.beliefs.draw import Beliefs, RoundChoice
+from kgprobe.beliefs.register import LEARNERS
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.probes.outcome import Outcome
 from kgprobe.running.applying import apply_round
@@ -18,8 +19,8 @@ from kgprobe.sampling.facts import askable_facts
 from kgprobe.sampling.keys import FactKeys
 
 
-class IndependentLearner:
-    """Beta parameters of the facts that a run has touched; an answer counts for its fact alone."""
+class CountLearner:
+    """Beta parameters of the facts that a run has touched."""
 
     def __init__(self, graph: Graph, plan: Plan, run: Row, labels: Mapping[str, str]) -> None:
         """Read the beliefs of a run so far. Cost: a scan of the graph's facts, and one of its beliefs."""
@@ -47,9 +48,12 @@ class IndependentLearner:
         def follow(transaction: Transaction, applied: list[Row], answered: list[Row]) -> list[Row]:
             # A transaction can be tried again.
             hubs.clear()
-            reached, left_out = self._propagate(transaction, answered)
-            hubs.update(left_out)
-            return list({row["fact"]: row for row in [*applied, *reached]}.values())
+            changed = {row["fact"]: row for row in applied}
+            if LEARNERS[self._plan.options.learner].propagates:
+                changed |= {row["fact"]: row for row in self._propagate(transaction, answered)}
+                excluded = transaction.run("beliefs/hubs", rows=answered, max_degree=self._plan.options.max_degree)
+                hubs.update({row["id"]: row["label"] for row in excluded})
+            return list(changed.values())
 
         rows, seconds = apply_round(self._graph, self._run, self._labels, number, outcomes, chances, follow)
         clock = time.monotonic()
@@ -60,21 +64,10 @@ class IndependentLearner:
     def finish(self, number: int) -> None:
         """Do nothing: every round is written already."""
 
-    def _propagate(
-        self,
-        transaction: Transaction,  # noqa: ARG002
-        answered: list[Row],  # noqa: ARG002
-    ) -> tuple[list[Row], dict[str, str]]:
-        """Return the changed beliefs of other facts, and the labels of the excluded entities by their ids."""
-        return [], {}
-
-
-class PropagationLearner(IndependentLearner):
-    """Beta parameters of the facts that a run has touched; an answer counts for the facts around it, too."""
-
-    def _propagate(self, transaction: Transaction, answered: list[Row]) -> tuple[list[Row], dict[str, str]]:
+    def _propagate(self, transaction: Transaction, answered: list[Row]) -> list[Row]:
+        """Count answers for the facts around theirs, and return the changed beliefs."""
         plan = self._plan
-        reached = transaction.run(
+        return transaction.run(
             "beliefs/propagate",
             rows=answered,
             relations=list(self._labels),
@@ -84,8 +77,6 @@ class PropagationLearner(IndependentLearner):
             model=self._run["model"],
             labels=dict(self._labels),
         )
-        hubs = transaction.run("beliefs/hubs", rows=answered, max_degree=plan.options.max_degree)
-        return reached, {row["id"]: row["label"] for row in hubs}
 
 
 def read_beliefs(graph: Graph, run: str, keys: FactKeys) -> Beliefs:

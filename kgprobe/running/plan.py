@@ -4,7 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from kgprobe.beliefs.register import AIMS, LEARNERS, SAMPLING_RULES, default_sampling, learners_for
+from kgprobe.beliefs.register import (
+    AIMS,
+    DEFAULT_LEARNER,
+    ESTIMATE_SAMPLING,
+    LEARNERS,
+    SAMPLING_RULES,
+    default_sampling,
+    learners_for,
+)
 from kgprobe.errors import ArgumentError
 from kgprobe.options import option
 
@@ -12,6 +20,9 @@ from kgprobe.options import option
 def _listed(helps: Mapping[str, str]) -> str:
     """Return the help of choices as one sentence."""
     return "; ".join(f"{name}: {text}" for name, text in helps.items()) + "."
+
+
+_DEFAULT_RULES = ", ".join(f"{kind.default_sampling} with {name}" for name, kind in LEARNERS.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +43,7 @@ class RoundsOptions:
         choices=AIMS,
     )
     learner: str = option(
-        "hierarchical",
+        DEFAULT_LEARNER,
         f"Update of beliefs by answers. {_listed({name: kind.help for name, kind in LEARNERS.items()})}",
         choices=tuple(LEARNERS),
     )
@@ -40,13 +51,13 @@ class RoundsOptions:
         None,
         f"Facts asked in each round. {_listed({name: rule.help for name, rule in SAMPLING_RULES.items()})}",
         choices=tuple(SAMPLING_RULES),
-        shown_default="for failures hardest, or thompson with other learners than hierarchical; for estimates uniform",
+        shown_default=f"for failures {_DEFAULT_RULES}; for estimates {ESTIMATE_SAMPLING}",
     )
     max_degree: int = option(1000, "Entities with more facts than this do not propagate beliefs.", minimum=1)
     stop_at_width: float = option(
         0.0,
         "Stop when the 90% credible interval of a fact's probability of failing is at most this wide, on average over"
-        " all askable facts. Before any answer it is 1.00 wide with --learner hierarchical, 0.9 with the others.",
+        " all askable facts. Before any answer it is 0.9 to 1.00 wide, by learner.",
         minimum=0,
         below=0.9,
         metavar="W",

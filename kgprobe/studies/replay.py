@@ -20,6 +20,7 @@ from kgprobe.beliefs.draw import Beliefs
 from kgprobe.beliefs.effects import effects_of
 from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters
 from kgprobe.beliefs.propagation import Ends, received
+from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES
 from kgprobe.errors import KgprobeError
 from kgprobe.running.runs import get_run
 
@@ -118,7 +119,7 @@ def run_truth(graph: "Graph", name: str, repetitions: int) -> Truth:
         notes.append(
             "With so few answers θ is coarse, and facts look more extreme than they are: the paper has 20 per fact."
         )
-    if run["sampling"] != "sequential":
+    if not SAMPLING_RULES[run["sampling"]].asks_equally:
         notes.append(
             "That run did not ask all facts equally often (`sampling` sequential does): θ of frequently asked facts is "
             "more exact, and facts that it did not ask are missing."
@@ -197,7 +198,7 @@ class SamplingStrategy:
     @property
     def name(self) -> str:
         """Name in tables and plots."""
-        return self.sampling if self.learner == "independent" else f"{self.sampling} + {self.learner}"
+        return f"{self.sampling} + {self.learner}" if LEARNERS[self.learner].propagates else self.sampling
 
 
 PAPER_STRATEGIES = (
@@ -257,7 +258,7 @@ class _CountReplay:
     def learn(self, positions: Positions, failed: NDArray[np.bool_]) -> None:
         self._wrong[positions] += failed
         self._right[positions] += ~failed
-        if self._strategy.learner == "propagation":
+        if LEARNERS[self._strategy.learner].propagates:
             self._alpha, self._beta = 1 + received(self._ends, self._wrong), 1 + received(self._ends, self._right)
         else:
             self._alpha, self._beta = 1 + self._wrong, 1 + self._right
@@ -267,7 +268,7 @@ class _CountReplay:
 
 
 class _ModelReplay:
-    """Beliefs of the learner ``hierarchical``."""
+    """Beliefs of the learners that have the hierarchical model."""
 
     def __init__(self, reference: Reference, strategy: SamplingStrategy, max_degree: int) -> None:
         effects = effects_of(reference.subjects, reference.objects, relations=reference.relations)
@@ -275,8 +276,8 @@ class _ModelReplay:
         self._sampling = strategy.sampling
         self._all = np.arange(len(reference.theta))
 
-    def choose(self, batch: int, _number: int, generator: np.random.Generator) -> Positions:
-        return choose(self._model.messages, self._sampling, batch, generator).positions
+    def choose(self, batch: int, number: int, generator: np.random.Generator) -> Positions:
+        return choose(self._model.messages, self._sampling, batch, generator, number=number).positions
 
     def learn(self, positions: Positions, failed: NDArray[np.bool_]) -> None:
         self._model.learn(positions, failed)
@@ -332,7 +333,8 @@ def replay(
     answers = Answers(reference.theta, seed)
     right, wrong = np.zeros(count), np.zeros(count)
     last_asked = np.zeros(count, dtype=np.int64)
-    beliefs = (_ModelReplay if strategy.learner == "hierarchical" else _CountReplay)(reference, strategy, max_degree)
+    has_model = LEARNERS[strategy.learner].beliefs == "model"
+    beliefs = (_ModelReplay if has_model else _CountReplay)(reference, strategy, max_degree)
     for number in range(1, max(checkpoints) + 1):
         drawn = beliefs.choose(batch, number, np.random.default_rng([*seed, number]))
         failed = answers.wrong(drawn, (right + wrong)[drawn].astype(np.int64))
