@@ -1,6 +1,6 @@
 """``kgprobe load bear``: a data set of lm-pub-quiz (BEAR, BEAR-big), with the answers that its relations have.
 
-A folder has ``metadata_relations.json`` (:mod:`kgprobe.verbalize.templates.bear`), and for each relation a file
+A folder has ``metadata_relations.json`` (:mod:`kgprobe.verbalize.templates.patterns`), and for each relation a file
 ``P36.jsonl`` of its facts: ``sub_id``, ``sub_label``, ``sub_aliases``, ``obj_id``, ``obj_label``, ``answer_idx``. As in
 lm-pub-quiz, the default answer space of a relation is its objects in order of appearance; relations without a file are
 not part of the data set.
@@ -23,8 +23,7 @@ from kgprobe.sources.contract import Loader
 from kgprobe.sources.decoding import DECODING_ERRORS, explain
 from kgprobe.sources.lines import InputFile, fingerprint, open_input
 from kgprobe.sources.values import check_id, fact_id, tidy, tidy_all
-from kgprobe.verbalize.templates.bear import FILE, BearRelation, read_metadata
-from kgprobe.verbalize.templates.patterns import sort_patterns, tidied
+from kgprobe.verbalize.templates.patterns import FILE, BearRelation, read_metadata, sort_patterns, tidied
 
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.zst")
 

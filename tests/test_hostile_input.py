@@ -32,9 +32,8 @@ from kgprobe.sources.contract import Source, open_source
 from kgprobe.sources.lines import open_input
 from kgprobe.studies.calibration import read_human_scores
 from kgprobe.verbalize.corrections import read_verbalizations
-from kgprobe.verbalize.templates.bear import FILE
 from kgprobe.verbalize.templates.file import read_relations
-from kgprobe.verbalize.templates.patterns import read_patterns
+from kgprobe.verbalize.templates.patterns import FILE, read_patterns
 
 QUICK = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 

@@ -20,8 +20,7 @@ from kgprobe.verbalize.sentences import fill, wh_question
 from kgprobe.verbalize.templates.check import check_reading
 from kgprobe.verbalize.templates.examples import Example
 from kgprobe.verbalize.templates.kinds import KINDS, OBJECT, SUBJECT, check_template
-from kgprobe.verbalize.templates.proposals import turned_round
-from kgprobe.verbalize.templates.wording import cloze_of_label
+from kgprobe.verbalize.templates.proposals import cloze_of_label, turned_round
 from kgprobe.verbalize.tense import tense_of
 
 # Maximum tokens of a question; few have more than thirty.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from kgprobe.sources.values import tidy
 from kgprobe.verbalize.templates.kinds import check_template
-from kgprobe.verbalize.templates.wording import cloze_of_label
+from kgprobe.verbalize.templates.proposals import cloze_of_label
 from kgprobe.verbalize.tense import base_of, in_the_past, third_person
 
 _PREPOSITIONS = frozenset(

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Literal
 
@@ -39,6 +39,11 @@ _ASKING = re.compile(
     r"|within) )?(?:who|whom|whose|what|which|where|when|how|why)\b"
 )
 _VERB_FIRST = re.compile(r"(?i)(?:is|are|was|were|does|do|did|has|have|had|can|could)(?:n't)?\b")
+# Beginning of each kind of question, and its description.
+_OPENINGS = {
+    "yes_no_question": (_VERB_FIRST, "its verb (Is, Does, Was, …)"),
+    "wh_question": (_ASKING, "a question word (Who, In which city, …)"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +119,9 @@ def check_file(path: Path, names: Sequence[str] = ()) -> CheckedTemplates:
             raise UnknownNameError(f"{path.name} has no relation {', '.join(sorted(unknown))}.")
         relations = [relation for relation in relations if {relation.id, relation.label} & set(names)]
     else:
-        flaws = [
-            Flaw("", "", "", "error", f"line {line}: {record.reason}")
-            for line, record, *_ in placed
-            if isinstance(record, Rejected)
-        ]
+        for line, record, *_ in placed:
+            if isinstance(record, Rejected):
+                flaws.append(Flaw("", "", "", "error", f"line {line}: {record.reason}"))
     for relation in relations:
         flaws += check_relation(relation)
     return _check_of(relations, flaws)
@@ -141,27 +144,26 @@ def check_relation(relation: Relation, examples: Sequence[Example] = ()) -> list
     for kind in KINDS:
         templates: Sequence[str] = getattr(relation, f"{kind}s")
         for template in templates:
-            for severity, problem in _problems(kind, template, examples):
+            problems: list[tuple[Severity, str]] = [("error", problem) for problem in check_template(kind, template)]
+            # Mined clozes need not read well.
+            if not problems and kind != "mined_cloze":
+                problems = check_reading(kind, template, examples)
+            for severity, problem in problems:
                 flaws.append(Flaw(relation.id, kind, template, severity, problem))
         flaws += [Flaw(relation.id, kind, template, "warning", problem) for template, problem in _repeated(templates)]
     return [*flaws, *_flaws_of_tense(relation, examples)]
 
 
-def _problems(kind: str, template: str, examples: Sequence[Example]) -> list[tuple[Severity, str]]:
-    problems: list[tuple[Severity, str]] = [("error", problem) for problem in check_template(kind, template)]
-    # Mined clozes need not read well.
-    return problems if problems or kind == "mined_cloze" else check_reading(kind, template, examples)
-
-
 def _flaws_of_tense(relation: Relation, examples: Sequence[Example]) -> Iterator[Flaw]:
     clozes = relation.clozes
-    starts, ends = [example.start for example in examples], [example.end for example in examples]
-    if "present" in map(tense_of, clozes) and (relation.past_clozes or any((*starts, *ends))):
+    has_ends = any(example.end for example in examples)
+    is_dated = has_ends or relation.past_clozes or any(example.start for example in examples)
+    if is_dated and "present" in map(tense_of, clozes):
         problem = "is in the past, while others of the relation are not"
         for cloze in clozes:
             if tense_of(cloze) == "past":
                 yield Flaw(relation.id, "cloze", cloze, "warning", problem)
-    if any(ends) and clozes and not templates_of(clozes, relation.past_clozes, ended=True):
+    if has_ends and clozes and not templates_of(clozes, relation.past_clozes, ended=True):
         problem = "facts of the relation have an end, and none of its clozes can be put in the past"
         yield Flaw(relation.id, "past_cloze", "", "warning", problem)
 
@@ -176,20 +178,17 @@ def check_reading(kind: str, template: str, examples: Sequence[Example] = ()) ->
     problems: list[tuple[Severity, str]] = []
     if doubled := _DOUBLED.search(template):
         problems.append(("error", f"has two determiners in a row: {doubled[0]!r}"))
-    if kind == "past_cloze" and tense_of(template) in ("present", "future"):
-        problems.append(("error", f"is in the {tense_of(template)}, and would be asked of facts that have ended"))
-    doubts = (
-        *_doubts_of_time(kind, template),
-        *_doubts_of_articles(template, examples),
-        *_doubts_of_form(kind, template),
-    )
-    return problems + [("warning", doubt) for doubt in doubts]
-
-
-def _doubts_of_time(kind: str, template: str) -> Iterator[str]:
     tense = tense_of(template)
-    if tense == "future" and kind != "past_cloze":
-        yield "is in the future tense"
+    if kind == "past_cloze" and tense in ("present", "future"):
+        problems.append(("error", f"is in the {tense}, and would be asked of facts that have ended"))
+    elif tense == "future":
+        problems.append(("warning", "is in the future tense"))
+    doubts = chain(_doubts_of_time(template, tense), _doubts_of_articles(template, examples))
+    problems += [("warning", doubt) for doubt in chain(doubts, _doubts_of_form(kind, template))]
+    return problems
+
+
+def _doubts_of_time(template: str, tense: str | None) -> Iterator[str]:
     if tense is None:
         yield "has no known verb: it may be an incomplete sentence, and cannot be put in the past"
     for word in own_time(template):
@@ -211,22 +210,25 @@ def _doubts_of_form(kind: str, template: str) -> Iterator[str]:
         yield f"writes {capital[0]!r} with a capital within the sentence"
     if re.search(r"\s[.,;?!]", template):
         yield "has a space in front of a punctuation mark"
-    if kind == "yes_no_question" and not _VERB_FIRST.match(template):
-        yield "does not begin with its verb (Is, Does, Was, …)"
-    if kind == "wh_question" and not _ASKING.match(template):
-        yield "does not begin with a question word (Who, In which city, …)"
+    if kind in _OPENINGS:
+        opening, description = _OPENINGS[kind]
+        if not opening.match(template):
+            yield f"does not begin with {description}"
 
 
 def _determiner(article: str, placeholder: str, examples: Sequence[Example]) -> Iterator[str]:
     """Yield the problem of a determiner that does not suit the names after it; names have their own ``the``."""
-    names = [example.subject if placeholder == SUBJECT else example.object for example in examples]
-    suits: Callable[[str], bool] = takes_article if article == "the" else lambda name: name[:1].islower()
-    unfit = [name for name, _ in Counter(name for name in names if not suits(name)).most_common()]
-    if not names:
+    end = "subject" if placeholder == SUBJECT else "object"
+    unfit: Counter[str] = Counter()
+    for example in examples:
+        name = getattr(example, end)
+        suits = takes_article(name) if article == "the" else name[:1].islower()
+        unfit[name] += not suits
+    if not examples:
         yield f"has {article!r} in front of {placeholder}, which does not suit all names"
-    elif unfit:
-        share = sum(name in unfit for name in names) / len(names)
-        yield f"has {article!r} in front of {placeholder}, which does not suit {unfit[0]!r} ({share:.0%} of its facts)"
+    elif share := unfit.total() / len(examples):
+        name = unfit.most_common(1)[0][0]
+        yield f"has {article!r} in front of {placeholder}, which does not suit {name!r} ({share:.0%} of its facts)"
 
 
 def _repeated(templates: Sequence[str]) -> Iterator[tuple[str, str]]:

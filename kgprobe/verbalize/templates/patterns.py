@@ -3,7 +3,10 @@
 Five kinds of files are read, plain or compressed (.gz, .bz2, .zst): the first is one JSON object, the others are JSON
 lines.
 
-- BEAR: ``metadata_relations.json``, or its folder (:mod:`.bear`);
+- BEAR: ``metadata_relations.json``, or its folder as the package lm-pub-quiz
+  reads it: ``{"P19": {"templates": ["[X] was born in [Y].", …], "answer_space_ids": ["Q31", …], "answer_space_labels":
+  ["Belgium", …]}, …}`` (Wiland, Ploner and Akbik, *BEAR: A Unified Framework for Evaluating Relational Knowledge in
+  Causal and Masked Language Models*, NAACL 2024);
 - LAMA: ``{"relation": "P19", "template": "[X] was born in [Y] .", "label": …}``, one relation per line;
 - ParaRel: ``{"pattern": "[X] was born in [Y].", …}``, one pattern per line, one file per relation, named after it;
 - mined patterns, such as LPAQ: ``{"relation": "P19", "template": "[X] , born in [Y]", "weight": 0.3}``, one template
@@ -25,11 +28,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+from msgspec import Struct
+
 from kgprobe.records import Rejected, Relation
 from kgprobe.sanitize import visible
-from kgprobe.sources.decoding import DECODING_ERRORS
-from kgprobe.sources.lines import InputFile, open_input
-from kgprobe.verbalize.templates.bear import FILE, is_metadata, read_metadata
+from kgprobe.sources.decoding import DECODING_ERRORS, explain, validation_message
+from kgprobe.sources.lines import LINE_LIMIT, InputFile, open_input
+from kgprobe.sources.values import check_id
 from kgprobe.verbalize.templates.kinds import check_template
 
 # Maximum keys in a message.
@@ -83,9 +89,6 @@ class _Gathered:
     mined: dict[str, str] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
 
-    def best_first(self) -> list[str]:
-        return sorted(self.mined, key=lambda text: -self.weights[text])
-
 
 def read_patterns(paths: Sequence[Path], mined: Sequence[Path] = ()) -> Patterns:
     """Read files of patterns, and merge the patterns of each relation.
@@ -119,7 +122,8 @@ def read_patterns(paths: Sequence[Path], mined: Sequence[Path] = ()) -> Patterns
 
 def _relation(identifier: str, gathered: _Gathered, problems: list[str]) -> Relation:
     """Return a relation with its templates, and append the problems of the unusable patterns."""
-    by_hand, from_corpus = sort_patterns(gathered.patterns), sort_mined(gathered.best_first())
+    best_first = sorted(gathered.mined, key=lambda text: -gathered.weights[text])
+    by_hand, from_corpus = sort_patterns(gathered.patterns), sort_mined(best_first)
     for places, unfit in ((gathered.patterns, by_hand.unfit), (gathered.mined, from_corpus.unfit)):
         problems += [f"{places[text]}: {identifier}: {text!r} {problem}." for text, problem in unfit.items()]
     return Relation(
@@ -153,9 +157,13 @@ def sort_patterns(patterns: Iterable[str]) -> SortedPatterns:
 
 def sort_mined(patterns: Iterable[str]) -> SortedPatterns:
     """Sort mined patterns, as :func:`tidied` returns them: clozes end in the object, the others are unfit."""
-    problems = {pattern: ", ".join(check_template("mined_cloze", pattern)) for pattern in patterns}
-    unfit = {pattern: problem for pattern, problem in problems.items() if problem}
-    return SortedPatterns(tuple(pattern for pattern in problems if pattern not in unfit), (), unfit)
+    clozes, unfit = [], {}
+    for pattern in dict.fromkeys(patterns):
+        if problems := check_template("mined_cloze", pattern):
+            unfit[pattern] = ", ".join(problems)
+        else:
+            clozes.append(pattern)
+    return SortedPatterns(tuple(clozes), (), unfit)
 
 
 def _bear_records(file: InputFile) -> Iterator[tuple[int, _Record | str]]:
@@ -222,15 +230,19 @@ def _check_values(identifier: Any, patterns: Sequence[tuple[Any, Any]]) -> None:
     for text, weight in ((identifier, 0), *patterns):
         if not isinstance(text, str) or not text:
             raise ValueError(f"a text is expected, not {text!r}")
-        if not isinstance(weight, (int, float)) or isinstance(weight, bool) or weight != weight:
+        # A boolean is an int for Python, and NaN differs from itself.
+        if type(weight) not in (int, float) or weight != weight:
             raise ValueError(f"a number is expected for a weight, not {weight!r}")
 
 
 def _listed_patterns(record: dict[str, Any]) -> list[Any]:
-    bear, pararel = record.get("bear_templates") or [], record.get("pararel_patterns") or []
-    if not isinstance(bear, list) or not isinstance(pararel, list):
-        raise ValueError("`bear_templates` and `pararel_patterns` are lists of texts")
-    return [*bear, *pararel]
+    patterns = []
+    for key in ("bear_templates", "pararel_patterns"):
+        listed = record.get(key) or []
+        if not isinstance(listed, list):
+            raise ValueError("`bear_templates` and `pararel_patterns` are lists of texts")
+        patterns += listed
+    return patterns
 
 
 def _sound(record: _Record) -> _Record | str:
@@ -239,3 +251,113 @@ def _sound(record: _Record) -> _Record | str:
         if not text.isprintable() and visible(text, keep="\t\n\r") != text:
             return "a text of it has control characters or half a character (a lone surrogate)"
     return record
+
+
+FILE = "metadata_relations.json"
+
+_BYTE = re.compile(r"\(byte (\d+)\)")
+
+
+class _Metadata(Struct):
+    templates: tuple[str, ...] = ()
+    label: str | None = None
+    description: str | None = None
+    answer_space_ids: tuple[str, ...] | None = None
+    answer_space_labels: tuple[str, ...] | None = None
+
+
+_decode_map = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_metadata = msgspec.json.Decoder(_Metadata).decode
+
+
+@dataclass(frozen=True, slots=True)
+class BearRelation:
+    """Metadata of a relation.
+
+    Attributes:
+        templates: unchanged, in order.
+        answer_ids, answer_labels: answer space, in order; None if there is none.
+    """
+
+    id: str
+    label: str
+    description: str
+    templates: tuple[str, ...]
+    answer_ids: tuple[str, ...] | None
+    answer_labels: tuple[str, ...] | None
+
+
+def is_metadata(file: InputFile) -> bool:
+    """Return True for a file of BEAR's metadata, by its name or because it is one JSON object over several lines.
+
+    Raises:
+        KgprobeError: The file can no longer be opened.
+    """
+    return file.name == FILE or next((line for _, line in file.lines() if line), b"") == b"{"
+
+
+def read_metadata(file: InputFile) -> Iterator[tuple[int, BearRelation | Rejected]]:
+    """Yield the relations of a file with their first lines; unusable ones are rejected.
+
+    Cost: the file is held in memory, up to ``LINE_LIMIT``.
+
+    Raises:
+        KgprobeError: The file can no longer be opened.
+    """
+    whole = bytearray()
+    for number, line in file.lines():
+        if isinstance(line, Rejected):
+            yield number, line
+            return
+        whole += line + b"\n"
+        if len(whole) > LINE_LIMIT:
+            yield number, Rejected(f"longer than {LINE_LIMIT // 2**20} MiB, the limit for metadata of a data set")
+            return
+    document = bytes(whole)
+    try:
+        parts = _decode_map(document)
+    except DECODING_ERRORS as error:
+        yield _line_of_error(document, error), Rejected(explain(error, document))
+        return
+    at, line_number = 0, 1
+    for identifier, part in parts.items():
+        # The last of several equal keys is read, which can lie before the previous position.
+        begin = max(document.find(bytes(part), at), at)
+        line_number += document.count(b"\n", at, begin)
+        at = begin
+        try:
+            yield line_number, _bear_relation(check_id(identifier, "id of a relation"), bytes(part))
+        except DECODING_ERRORS as error:
+            reason = (
+                validation_message(error) if isinstance(error, msgspec.ValidationError) else explain(error, bytes(part))
+            )
+            yield line_number, Rejected(f"{identifier[:40]}: {reason}")
+
+
+def _bear_relation(identifier: str, part: bytes) -> BearRelation:
+    metadata = _decode_metadata(part)
+    ids, labels = metadata.answer_space_ids, metadata.answer_space_labels
+    if (ids is None) != (labels is None):
+        missing, present = ("ids", "labels") if ids is None else ("labels", "ids")
+        raise ValueError(
+            f"it has `answer_space_{present}` but no `answer_space_{missing}`; both are expected, or neither"
+        )
+    if len(ids or ()) != len(labels or ()):
+        raise ValueError(
+            f"{len(ids or ())} `answer_space_ids` and {len(labels or ())} `answer_space_labels`; as many are expected"
+        )
+    return BearRelation(
+        id=identifier,
+        label=metadata.label or "",
+        description=metadata.description or "",
+        templates=metadata.templates,
+        answer_ids=ids,
+        answer_labels=labels,
+    )
+
+
+def _line_of_error(document: bytes, error: Exception) -> int:
+    """Return the line of the byte in the error message, or else the last line, where truncated JSON ends."""
+    byte = _BYTE.search(str(error))
+    text = document[: int(byte[1])] if byte else document.rstrip()
+    return text.count(b"\n") + 1

@@ -26,6 +26,7 @@ from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.examples import Example, examples_of
 from kgprobe.verbalize.templates.proposals import (
     Shot,
+    cloze_of_label,
     objections,
     proposed,
     shares_word,
@@ -33,7 +34,6 @@ from kgprobe.verbalize.templates.proposals import (
     shots_of,
     writing_prompt,
 )
-from kgprobe.verbalize.templates.wording import cloze_of_label
 from kgprobe.verbalize.tense import has_ended, in_the_past
 
 # Facts used to score a cloze.

@@ -7,7 +7,7 @@ import pytest
 
 from kgprobe.records import Relation
 from kgprobe.verbalize.templates.check import check_relation
-from kgprobe.verbalize.templates.wording import cloze_of_label
+from kgprobe.verbalize.templates.proposals import cloze_of_label
 
 
 @pytest.mark.parametrize(
