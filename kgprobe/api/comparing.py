@@ -138,7 +138,7 @@ def find_gap(stored: "Stored", said: "Stored") -> "KnowledgeGap":
 
 
 def compare_runs(graph: Graph, one: str, other: str, *, limit: int = 50) -> Rows:
-    """Return the facts on which two runs differ most: answers and E[theta] of each, the largest difference first.
+    """Return the facts on which two runs differ most: answers and *known* of each, the largest difference first.
 
     >>> run = kgprobe.run_rounds(graph, "demo", name="compared", rounds=1, facts_per_round=3, distractors=3)
     >>> len(kgprobe.compare_runs(graph, "compared", "compared", limit=2).to_frame())

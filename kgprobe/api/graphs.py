@@ -104,7 +104,7 @@ def draw_graph(
     as_of: int | str | date | None = None,
     limit: int = 200,
 ) -> GraphPicture:
-    """Draw the facts around an entity, coloured by a run's probability that the model fails on them.
+    """Draw the facts around an entity, coloured by a run's probability that the model knows them.
 
     >>> run = kgprobe.run_rounds(graph, "demo", rounds=2, facts_per_round=8, distractors=3, name="drawn")
     >>> picture = kgprobe.draw_graph(graph, "France", run="drawn", relations=["P36", "P47"])

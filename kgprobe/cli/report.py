@@ -112,7 +112,7 @@ def graph_picture(
     graph: str | None,
     as_json: bool,
 ) -> None:
-    """Draw the facts around an entity, coloured by the probability that the model fails on them.
+    """Draw the facts around an entity, coloured by the probability that the model knows them.
 
     ENTITY is an id or a name; default: the entity with most surely unknown facts. Known facts are blue, unknown ones
     orange, facts without evidence grey; sure beliefs are wider. The picture is one interactive file, drawn by neo4j-viz
