@@ -23,8 +23,7 @@ from kgprobe.graph.state import graph_state
 from kgprobe.probes.distractors.evidence import DistractorEvidence, NamedEntity, Rival, Sentence
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.results.measurement import Measurement
-from kgprobe.running.claims import CONFIG
-from kgprobe.running.identity import versions
+from kgprobe.running.settings import CONFIG, versions
 from kgprobe.running.store import FILE, encode_line
 from kgprobe.sampling.keys import FactKey
 

@@ -10,7 +10,7 @@ import numpy as np
 from kgprobe.probes.distractors.evidence import DistractorEvidence, NamedEntity, Rival, Sentence
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence
-from kgprobe.running.claims import CONFIG
+from kgprobe.running.settings import CONFIG
 from kgprobe.running.store import FILE, encode_line
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import SEEDED_ORDER

@@ -20,7 +20,7 @@ from tests.cases import slow_except
 
 # Every module whose docstrings open with use.
 MODULES = (
-    "kgprobe.beliefs.belief_words",
+    "kgprobe.beliefs.summary",
     "kgprobe.beliefs.choosing",
     "kgprobe.beliefs.corrected_rates",
     "kgprobe.graph.client",

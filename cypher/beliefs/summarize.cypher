@@ -1,5 +1,5 @@
 // Write the summary of a run's beliefs: alpha and beta, E[theta], the 90% credible interval of theta, computed by SciPy, and the
-// belief in words from kgprobe/beliefs/belief_words.py. One look-up per fact.
+// belief in words from kgprobe/beliefs/summary.py. One look-up per fact.
 // $rows: [{belief: 'RUN/FACT', values: [alpha, beta, low, high], believed}] -> no rows
 UNWIND $rows AS row
 MATCH (belief:Belief {id: row.belief})

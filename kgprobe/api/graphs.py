@@ -28,7 +28,7 @@ def paint_beliefs(graph: Graph, run: str | None = None, *, against: str | None =
 
     ``KNOWN`` if the fact is surely known, ``UNKNOWN`` if it is surely unknown, else ``UNSURE``; with an earlier
     run, ``LEARNED`` and ``FORGOT`` if that was sure of the opposite. The words are those of the run's page: see
-    :mod:`kgprobe.beliefs.belief_words`.
+    :mod:`kgprobe.beliefs.summary`.
     Earlier paint is cleared first: a graph shows one run at a time.
 
     Args:

@@ -28,8 +28,8 @@ from kgprobe.results.judge import JudgeQuality, TrainedJudge, quality_on
 from kgprobe.results.judged_graph import TYPES, JudgedGraph, Sweep, read_figures, store_figures
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.running.identity import digest_of
 from kgprobe.running.predictions import WHOLE, ShardShare
+from kgprobe.running.settings import digest_of
 
 
 def train_judge(

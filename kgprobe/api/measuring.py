@@ -21,9 +21,8 @@ from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
-from kgprobe.running.claims import CONFIG, read_config
-from kgprobe.running.identity import digest_of, versions
 from kgprobe.running.measurement import MEASUREMENT, Progress, ask_each, read_measurement
+from kgprobe.running.settings import CONFIG, digest_of, read_config, versions
 from kgprobe.running.store import FILE, Outcomes
 from kgprobe.sampling.selection import Listed, SelectedFacts, choose_facts, list_facts
 

@@ -17,8 +17,8 @@ from kgprobe.graph.state import graph_state
 from kgprobe.progress import print_message
 from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.results.measurement import Measurement
-from kgprobe.running.claims import CONFIG
 from kgprobe.running.measurement import graph_of_measurement
+from kgprobe.running.settings import CONFIG
 from kgprobe.running.store import FILE
 
 if TYPE_CHECKING:

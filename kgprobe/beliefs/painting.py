@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from kgprobe.beliefs.belief_words import BeliefWord
+from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.graph.client import Graph
 
 # Types of painted relationships, in lower case, and their queries.

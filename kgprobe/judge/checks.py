@@ -10,7 +10,7 @@ from kgprobe.judge.files import FILE, Judge, load_judge
 from kgprobe.judge.labels import Labels
 from kgprobe.models.spec_forms import is_api
 from kgprobe.probes.statements.metrics import JUDGEMENTS
-from kgprobe.running.identity import differences
+from kgprobe.running.settings import differences
 
 # Settings that an answer depends on, of the prompt and of the model.
 _PROMPT_SETTINGS = ("instruction", "answer_tokens", "temperature", "times")

@@ -19,7 +19,7 @@ from kgprobe.judge.labels import Labels, labelled_statements, read_labels, set_a
 from kgprobe.probes.labels.evidence import LabelEvidence
 from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.statements.metrics import NONE, metrics_of_fact
-from kgprobe.running.claims import CONFIG
+from kgprobe.running.settings import CONFIG
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import SEEDED_ORDER
 from kgprobe.stats.design_based import Estimate

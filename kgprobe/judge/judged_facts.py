@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from kgprobe.errors import KgprobeError
 from kgprobe.files import read_json, replacing
-from kgprobe.running.claims import CONFIG
 from kgprobe.running.predictions import shard_path
+from kgprobe.running.settings import CONFIG
 
 # File of the names of relations and types, in the same folder.
 NAMES = "names.json"

@@ -22,7 +22,7 @@ from kgprobe.judge.quality import Quality, QualityComparison, compare_quality, q
 from kgprobe.models.states.layers import layer_count
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.progress import OnProgress, no_progress
-from kgprobe.running.identity import versions
+from kgprobe.running.settings import versions
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer

@@ -29,8 +29,8 @@ from kgprobe.probes.statements.items import StatementWords, statement_relations
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
 from kgprobe.progress import share_counter
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.running.identity import versions
 from kgprobe.running.predictions import PredictedShards, Shards, ShardShare, predict_shards, shards_of
+from kgprobe.running.settings import versions
 from kgprobe.sampling.columns.graph_columns import GraphColumns, Int64s, columns_of, kept_columns
 from kgprobe.sampling.columns.said import Said, kept_said, mixed, said_of
 from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, NegativeArrays, below

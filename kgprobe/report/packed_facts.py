@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import msgspec
 import pandas as pd
 
-from kgprobe.beliefs.belief_words import BeliefWord
+from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.sanitize import visible, visible_lines
 
 # Maximum number of alternatives per fact, the most probable ones.

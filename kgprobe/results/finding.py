@@ -14,10 +14,9 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.register import caveat_of
-from kgprobe.beliefs.summary import summarize
+from kgprobe.beliefs.summary import BeliefWord, summarize
 from kgprobe.dates import year_of
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
@@ -59,7 +58,7 @@ class ShownFact(ResultRow):
         answer: the right answer to ``question``.
         prediction: the model's answer to that question, for an unknown fact.
         known: the probability that the model knows the fact, E[1 - theta], with its 90% credible interval.
-        belief: see :mod:`kgprobe.beliefs.belief_words`.
+        belief: see :mod:`kgprobe.beliefs.summary`.
     """
 
     fact: str

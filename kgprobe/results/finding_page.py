@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.beliefs.draw import CREDIBILITY
+from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.report.dotted_map import dotted_map
 from kgprobe.report.packed_facts import pack_facts
 from kgprobe.report.page import Card, Section, table_section, write_page

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kgprobe.errors import KgprobeError, how_to_install
 from kgprobe.files import home, make_folder, replacing
 from kgprobe.graph.subgraphs import Subgraph
-from kgprobe.running.identity import digest_of
+from kgprobe.running.settings import digest_of
 from kgprobe.sanitize import counted, visible
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from kgprobe.beliefs.belief_words import BeliefWord
+from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.errors import KgprobeError
 from kgprobe.files import home, make_folder, replacing
 from kgprobe.models.spec_forms import model_name
@@ -26,7 +26,7 @@ from kgprobe.results.finding_page import (
 from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.results.knowledge_gap import gap_between
 from kgprobe.results.run import Run
-from kgprobe.running.identity import digest_of
+from kgprobe.running.settings import digest_of
 from kgprobe.sanitize import counted
 from kgprobe.tables import Table
 

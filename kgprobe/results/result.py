@@ -10,7 +10,7 @@ import msgspec
 
 from kgprobe.files import home, make_folder, replacing
 from kgprobe.graph.rows import Rows
-from kgprobe.running.identity import digest_of
+from kgprobe.running.settings import digest_of
 from kgprobe.sanitize import spreadsheet_cell
 from kgprobe.tables import ResultRow, Table, flat_fields, row_dicts, row_table
 

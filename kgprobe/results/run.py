@@ -8,7 +8,7 @@ from kgprobe.graph.client import Graph, Row
 from kgprobe.probes.register import ProbeKind
 from kgprobe.results.collected import CollectedAnswers, outcomes_frame
 from kgprobe.results.measurement import StoredAnswers
-from kgprobe.running.applying import COUNTS
+from kgprobe.running.learner import COUNTS
 from kgprobe.running.rounds import RunReport
 from kgprobe.running.store import FILE, Outcomes
 

@@ -6,7 +6,7 @@ import msgspec
 
 from kgprobe.results.answers import Stored
 from kgprobe.results.run import Run
-from kgprobe.running.identity import identity_of
+from kgprobe.running.settings import identity_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,8 +12,7 @@ from kgprobe.beliefs.draw import Beliefs, RoundChoice
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.probes.outcome import Outcome
-from kgprobe.running.applying import apply_round
-from kgprobe.running.learner import Applied
+from kgprobe.running.learner import Applied, apply_round
 from kgprobe.running.plan import Plan
 from kgprobe.sampling.facts import askable_facts
 from kgprobe.sampling.keys import FactKeys

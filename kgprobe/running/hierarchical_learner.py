@@ -19,8 +19,7 @@ from kgprobe.beliefs.hierarchical_model import beta_parameters
 from kgprobe.beliefs.summary import belief_rows
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.probes.outcome import Outcome
-from kgprobe.running.applying import apply_round
-from kgprobe.running.learner import Applied
+from kgprobe.running.learner import Applied, apply_round
 from kgprobe.running.learning import AskedRound, open_learning
 from kgprobe.running.plan import Plan
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns

@@ -1,11 +1,20 @@
-"""The interface between rounds and the learners of :data:`kgprobe.beliefs.register.LEARNERS`."""
+"""The interface between rounds and the learners of :data:`kgprobe.beliefs.register.LEARNERS`.
 
-from collections.abc import Sequence
+A learner applies a round to the graph by :func:`apply_round`: its answers count once, and its beliefs change with them,
+in one transaction.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from kgprobe.beliefs.draw import RoundChoice
-from kgprobe.probes.outcome import Outcome
+from kgprobe.beliefs.summary import belief_rows
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph, Row, Transaction
+from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.keys import Keys
 
 
@@ -52,13 +61,93 @@ class Learner(Protocol):
         """Update beliefs by a round, and write them.
 
         Args:
-            chances: see :func:`kgprobe.running.applying.apply_round`.
+            chances: see :func:`kgprobe.running.learner.apply_round`.
 
         Raises:
-            RoundTakenError: see :func:`kgprobe.running.applying.apply_round`.
+            RoundTakenError: see :func:`kgprobe.running.learner.apply_round`.
         """
         ...
 
     def finish(self, number: int) -> None:
         """Write all other changed beliefs after round ``number``, the last one for now."""
         ...
+
+
+# Counters of a run; each outcome counts in one of them.
+COUNTS = ("asked", "unaskable", "unanswered")
+
+# Update of beliefs within the round's transaction. Takes rows of the asked facts and of their answers; returns rows of
+# all facts with changed beliefs, each once: subject, fact, alpha, beta, right, wrong, chances.
+Follow = Callable[[Transaction, list[Row], list[Row]], list[Row]]
+
+
+class RoundTakenError(KgprobeError):
+    """Error: another process has applied the round or forgotten the run."""
+
+
+def counted_as(outcome: Outcome) -> str:
+    """Return the name in ``COUNTS`` of an outcome."""
+    return "asked" if outcome.verdict.counts else outcome.verdict.value
+
+
+def apply_round(
+    graph: Graph,
+    run: Row,
+    labels: Mapping[str, str],
+    number: int,
+    outcomes: Sequence[Outcome],
+    chances: Sequence[float | None],
+    follow: Follow,
+) -> tuple[list[Row], dict[str, float]]:
+    """Count a round's answers and write the updated beliefs.
+
+    Args:
+        run: properties of the run.
+        labels: labels of the askable relations by their ids. A belief stores the label; if a relation gets another
+            one, its id still identifies it.
+        chances: probability of each right answer by guessing; None where unknown.
+
+    Returns:
+        The rows of ``follow``, and the seconds of each part.
+
+    Raises:
+        RoundTakenError: another process has applied the round, or the run was forgotten.
+    """
+    rows = [_row(outcome, chance) for outcome, chance in zip(outcomes, chances, strict=True)]
+    counts = Counter(map(counted_as, outcomes))
+    seconds: dict[str, float] = {}
+
+    def work(transaction: Transaction) -> list[Row]:
+        clock = time.monotonic()
+        guard = transaction.run(
+            "beliefs/guard_round", id=run["id"], round=number, **{name: counts[name] for name in COUNTS}
+        )
+        if not guard:
+            is_forgotten = not transaction.run("beliefs/run", id=run["id"])
+            fault = "was forgotten." if is_forgotten else f"has round {number} already: another process continues it."
+            raise RoundTakenError(f"The run {run['id']!r} {fault}")
+        applied = transaction.run("beliefs/apply", rows=rows, run=run["id"], model=run["model"], labels=dict(labels))
+        seconds["apply"] = time.monotonic() - clock
+        clock = time.monotonic()
+        touched = follow(transaction, applied, [row for row in rows if row["right"] + row["wrong"]])
+        seconds["follow"] = time.monotonic() - clock
+        clock = time.monotonic()
+        for part in belief_rows(run["id"], touched):
+            transaction.run("beliefs/summarize", rows=part)
+        seconds["summarize"] = time.monotonic() - clock
+        return touched
+
+    return graph.transaction(work), seconds
+
+
+def _row(outcome: Outcome, chance: float | None) -> Row:
+    return {
+        **outcome.fact._asdict(),
+        "right": int(outcome.verdict is Verdict.RIGHT),
+        "wrong": int(outcome.verdict.is_failure),
+        "refused": int(outcome.verdict is Verdict.REFUSED),
+        "off_format": int(outcome.verdict is Verdict.OFF_FORMAT),
+        "unaskable": outcome.reason if outcome.verdict is Verdict.UNASKABLE else None,
+        "chance": chance,
+        "question": outcome.evidence.question if outcome.evidence else None,
+    }

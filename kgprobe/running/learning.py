@@ -26,7 +26,7 @@ from kgprobe.files import replacing
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Verdict
-from kgprobe.running.applying import COUNTS
+from kgprobe.running.learner import COUNTS
 from kgprobe.running.runs import run_folder
 from kgprobe.running.store import FILE, digest_of_answers, read_rounds
 from kgprobe.sampling.columns.graph_columns import AskableFacts

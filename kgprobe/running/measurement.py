@@ -18,7 +18,7 @@ from kgprobe.files import make_folder
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
-from kgprobe.running.claims import CONFIG, claim, read_config, read_form
+from kgprobe.running.settings import CONFIG, claim, read_config, read_form
 from kgprobe.running.store import OutcomeStore
 from kgprobe.sampling.keys import Keys
 

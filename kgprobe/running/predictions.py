@@ -22,7 +22,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import make_folder, replacing
 from kgprobe.progress import hearing_shares
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop
-from kgprobe.running.claims import claim
+from kgprobe.running.settings import claim
 
 # Name of such a folder in messages.
 JUDGED_GRAPH = "judged graph"

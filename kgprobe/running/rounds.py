@@ -23,13 +23,12 @@ from kgprobe.graph.state import graph_state
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Outcome, Probe
 from kgprobe.probes.register import ProbeKind
-from kgprobe.running.applying import COUNTS, RoundTakenError, counted_as
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
-from kgprobe.running.identity import differences
-from kgprobe.running.learner import Applied, Learner
+from kgprobe.running.learner import COUNTS, Applied, Learner, RoundTakenError, counted_as
 from kgprobe.running.name_preferences import NamePreferences
 from kgprobe.running.plan import Plan
 from kgprobe.running.runs import get_run, locked
+from kgprobe.running.settings import differences
 from kgprobe.running.store import OutcomeStore, read_outcomes
 
 

@@ -23,8 +23,8 @@ from kgprobe.graph.runs import find_run
 from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Probe
-from kgprobe.running.identity import versions
 from kgprobe.running.plan import Plan, RoundsOptions
+from kgprobe.running.settings import versions
 
 # Format of a run and its beliefs in the graph; runs of other formats cannot be read.
 _FORM = 5

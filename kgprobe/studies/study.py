@@ -14,7 +14,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.files import home, make_folder, replacing
 from kgprobe.report.plots import CategoryPlot, Plot, write_plots_page
 from kgprobe.running.callbacks import Batch, Callbacks, Start
-from kgprobe.running.identity import digest_of
+from kgprobe.running.settings import digest_of
 from kgprobe.sanitize import spreadsheet_cell
 from kgprobe.tables import Table
 

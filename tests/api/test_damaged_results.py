@@ -14,7 +14,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.judge.judged_facts import NAMES
 from kgprobe.results.collected import RESULTS
-from kgprobe.running.claims import CONFIG
+from kgprobe.running.settings import CONFIG
 from kgprobe.running.store import FILE
 from kgprobe.sampling.columns.graph_columns import kept_columns, open_columns
 from kgprobe.sampling.columns.said import kept_said, open_said

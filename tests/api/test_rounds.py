@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import kgprobe
-from kgprobe.beliefs.belief_words import BeliefWord
+from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.runs import read_beliefs

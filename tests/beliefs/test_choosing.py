@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from kgprobe.beliefs.choosing import choose
+from kgprobe.beliefs.choosing import choose, expected_gain, hardest_gain
 from kgprobe.beliefs.effects import effects_of
-from kgprobe.beliefs.gains import expected_gain, hardest_gain
 from kgprobe.beliefs.hierarchical_model import HierarchicalModel
 from kgprobe.beliefs.messages import Messages, settle
 

@@ -7,9 +7,8 @@ from scipy import special
 
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.effects import Effects, effects_of
-from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters
+from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters, initial_variances, learn_variances
 from kgprobe.beliefs.messages import Messages
-from kgprobe.beliefs.variances import initial_variances, learn_variances
 
 Floats = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from kgprobe.judge.judged_facts import SCHEMA
 from kgprobe.probes.labels.evidence import AnsweredNegative, AnsweredStatement, LabelEvidence
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.metrics import NONE, metrics_of
-from kgprobe.running.claims import CONFIG
 from kgprobe.running.predictions import SHARDS, shard_path
+from kgprobe.running.settings import CONFIG
 from kgprobe.running.store import FILE, encode_line
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import SEEDED_ORDER

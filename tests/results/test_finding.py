@@ -15,9 +15,9 @@ from hypothesis import strategies as some
 from scipy import integrate
 
 from kgprobe.api.graphs import paint_beliefs
-from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.register import LEARNERS
+from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from kgprobe.beliefs.belief_words import BeliefWord
+from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.cli.rendering import show_finding
 from kgprobe.errors import KgprobeError
 from kgprobe.results.collected import Ask

@@ -12,9 +12,8 @@ from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Evidence, Outcome, Verdict
 from kgprobe.progress import share_counter
 from kgprobe.running.callbacks import Callbacks, Start, Stop
-from kgprobe.running.claims import CONFIG, read_config
-from kgprobe.running.identity import differences, digest_of
 from kgprobe.running.measurement import Progress, ask_each
+from kgprobe.running.settings import CONFIG, differences, digest_of, read_config
 from kgprobe.running.store import FILE, read_outcomes
 from kgprobe.sampling.keys import FactKey
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.beliefs.belief_words import BeliefWord, belief_words
+from kgprobe.beliefs.summary import BeliefWord, belief_words
 
 SURELY_KNOWN, LEANS_KNOWN, LEANS_UNKNOWN, SURELY_UNKNOWN = BeliefWord
 

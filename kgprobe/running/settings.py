@@ -1,0 +1,109 @@
+"""Settings of answers: their identity, and ``config.json`` in a folder of answers.
+
+Two descriptions are identical if answers depend on nothing else. Library versions are stored but not compared: they
+change at most the last digits of numbers. ``config.json`` is written once and compared on every later use.
+"""
+
+import hashlib
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from kgprobe import __version__
+from kgprobe.errors import KgprobeError
+from kgprobe.files import read_json, replacing
+
+CONFIG = "config.json"
+# Described settings that are not compared.
+_IGNORED = frozenset(("versions", "handshake"))
+
+T = TypeVar("T")
+
+
+def identity_of(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a description as JSON values with dotted names, without versions and handshakes."""
+    return dict(_flat(msgspec.json.decode(msgspec.json.encode(described))))
+
+
+def digest_of(described: Mapping[str, Any]) -> str:
+    """Return a short hash of an identity."""
+    return hashlib.sha256(msgspec.json.encode(identity_of(described), order="sorted")).hexdigest()[:10]
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return the differences as phrases: ``scorer.weights was 'a', is 'b'``."""
+    old, new = identity_of(before), identity_of(now)
+    return [
+        f"{name} was {old.get(name)!r}, is {new.get(name)!r}"[:300]
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    ]
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of kgprobe, Python and the numerical libraries."""
+    names = ("neo4j", "numpy", "torch", "transformers")
+    return {"kgprobe": __version__, "python": platform.python_version(), **{name: version(name) for name in names}}
+
+
+def _flat(value: Mapping[str, Any], prefix: str = "") -> "list[tuple[str, Any]]":
+    flat: list[tuple[str, Any]] = []
+    for key, inner in value.items():
+        if key in _IGNORED:
+            continue
+        if isinstance(inner, Mapping):
+            flat += _flat(inner, f"{prefix}{key}.")
+        else:
+            flat.append((prefix + key, inner))
+    return flat
+
+
+def claim(folder: Path, config: Mapping[str, Any], content: str) -> None:
+    """Write the settings of a folder, or compare them with the ones it has.
+
+    Args:
+        content: of the folder, such as a measurement, for messages.
+
+    Raises:
+        KgprobeError: the folder has other settings.
+    """
+    if (folder / CONFIG).exists():
+        stored = read_config(folder, content)
+        if identity_of(stored) != identity_of(config):
+            changes = "; ".join(differences(stored, config))
+            raise KgprobeError(
+                f"{folder} holds a {content} made with other settings ({changes}). Choose another `name`, or delete "
+                "the folder."
+            )
+        return
+    with replacing(folder / CONFIG) as unfinished:
+        unfinished.write_bytes(msgspec.json.encode(config, order="sorted"))
+
+
+def read_config(folder: Path, content: str) -> dict[str, Any]:
+    """Return the settings of a folder.
+
+    Raises:
+        KgprobeError: the folder has no settings, or the file is damaged.
+    """
+    return read_form(folder, content, dict[str, Any])
+
+
+def read_form(folder: Path, content: str, form: type[T]) -> T:
+    """Return the settings of a folder, checked against a type.
+
+    Args:
+        content: of the folder, such as a measurement, for messages.
+        form: struct of the settings.
+
+    Raises:
+        KgprobeError: the folder has no settings, or the file is damaged.
+    """
+    try:
+        return read_json(folder / CONFIG, form, f"Restore the file, or delete the {content}'s folder.")
+    except FileNotFoundError as error:
+        raise KgprobeError(f"{folder} holds no {content}: it has no file {CONFIG}.") from error
