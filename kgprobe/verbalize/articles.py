@@ -34,7 +34,8 @@ _VOWEL_SOUND = re.compile(
     r"(?i)(?!eu|ewe|one\b|once\b|ubiq|uni(?![mn])|unanim|ur[aeiou](?!n\b)|us(?:[aeu]|in)|ut(?:[eio]))[aeiou]"
     r"|(?i:heir|hour|hono|honest)|8|1[18](?![0-9])"
 )
-_YEAR = re.compile(r"(?:1[5-9]|20)[0-9]{2}(?:[-–/][0-9]{2,4})?")
+# A name of three words or more that begins with a year; the second word is captured.
+_YEAR_FIRST = re.compile(r"\s*(?:1[5-9]|20)[0-9]{2}(?:[-–/][0-9]{2,4})?\s+(\S+)\s+\S")
 
 _KNOWN = _words(
     # countries, regions, groups of islands
@@ -140,9 +141,9 @@ def takes_article(label: str) -> bool:
     listed = _listed_article(label, words)
     if listed is not None:
         return listed
-    if len(words) > 2 and _YEAR.fullmatch(words[0]):
-        return words[1] not in _PREPOSITIONS and ":" not in label
-    if words[0] == "River" and len(words) > 1:
+    if year := _YEAR_FIRST.match(label):
+        return year[1] not in _PREPOSITIONS and ":" not in label
+    if re.match(r"\s*River\s+\S", label):
         return True
     for place, word in enumerate(words[1:], start=1):
         if word in _PREPOSITIONS:

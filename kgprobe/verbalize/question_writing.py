@@ -11,12 +11,12 @@ with Japan?*).
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
 
 from kgprobe.records import Relation
 from kgprobe.verbalize.answers import NEGATION, content_words, named_in, normalized
 from kgprobe.verbalize.articles import mention
-from kgprobe.verbalize.sentences import fill, wh_question
+from kgprobe.verbalize.sentences import fill
 from kgprobe.verbalize.templates.check import check_reading
 from kgprobe.verbalize.templates.examples import Example
 from kgprobe.verbalize.templates.kinds import KINDS, OBJECT, SUBJECT, check_template
@@ -64,6 +64,11 @@ class QuestionTask:
     relation: Relation
 
     @property
+    def object(self) -> str:
+        """Label of the object of a yes/no question; empty for a wh-question."""
+        return "".join(self.shown[:1])
+
+    @property
     def kind(self) -> str:
         """Kind of the templates of such questions, one of :data:`kgprobe.verbalize.templates.kinds.KINDS`."""
         return "yes_no_question" if self.shown else "wh_question"
@@ -77,8 +82,8 @@ class _Shot:
     alias: str
     relation: str
     object: str
-    yes_no: str
-    wh: str
+    yes_no_question: str
+    wh_question: str
 
 
 # Fictional facts, which no graph is asked for.
@@ -114,12 +119,12 @@ def writing_prompt(task: QuestionTask, *, with_alias: bool) -> str:
     for shot in _SHOTS:
         full_subject = f"{shot.subject} (also called {shot.alias})"
         subject = full_subject if with_alias else shot.subject
-        question = fill(shot.yes_no, subject, shot.object) if task.shown else wh_question(shot.wh, subject)
+        question = fill(getattr(shot, task.kind), subject, shot.object)
         blocks.append(_block(full_subject, shot.relation, shot.object if task.shown else "", question))
     relation = task.relation
     label = relation.label or relation.id
     described = f"{label} ({relation.description})" if relation.description else label
-    blocks.append(_block(mention(task.prompt_subject), described, mention(task.shown[0]) if task.shown else "", ""))
+    blocks.append(_block(mention(task.prompt_subject), described, mention(task.object), ""))
     return "\n\n".join(blocks)
 
 
@@ -178,22 +183,20 @@ def _spellings(names: Iterable[str]) -> set[str]:
 
 
 def _objections_to_form(text: str, rest: str) -> Iterator[str]:
-    if len(text.splitlines()) > 1:
-        yield "has more than one line"
-    if _PLACEHOLDER.search(rest):
-        yield "contains a placeholder"
-    if not text.endswith("?"):
-        yield "does not end in a question mark"
-    if re.search(r"[?!;:]|\.(?!\w)", rest.removesuffix("?")):
-        yield "is more than one question"
-    if len(rest) > _LONGEST:
-        yield f"has more than {_LONGEST} characters without names"
+    objections = {
+        "has more than one line": len(text.splitlines()) > 1,
+        "contains a placeholder": _PLACEHOLDER.search(rest),
+        "does not end in a question mark": not text.endswith("?"),
+        "is more than one question": re.search(r"[?!;:]|\.(?!\w)", rest.removesuffix("?")),
+        f"has more than {_LONGEST} characters without names": len(rest) > _LONGEST,
+    }
+    return compress(objections, objections.values())
 
 
 def _objections_to_style(template: str, task: QuestionTask) -> Iterator[str]:
     if _ARTICLE.search(template) and not any(map(_ARTICLE.search, _templates(task.relation))):
         yield "reads badly: it has an article before a name that takes none"
-    fact = Example("", task.subject[0], task.shown[0] if task.shown else "", 1, None, None, 1)
+    fact = Example("", task.subject[0], task.object, 1, None, None, 1)
     problems = [problem for problem in check_template(task.kind, template) if "white space" in problem]
     problems += [problem for _, problem in check_reading(task.kind, template, [fact])]
     for problem in problems:

@@ -125,7 +125,6 @@ def _capitalized(text: str) -> str:
     return text[:1].upper() + text[1:] if first.islower() else text
 
 
-_PLACEHOLDER = re.compile(r"(\[[XY]\])")
 # Placeholder for the answer in a displayed sentence, or separator before it.
 BLANK = "…"
 
