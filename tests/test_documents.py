@@ -290,7 +290,7 @@ def test_examples_asked_of_a_graph_give_results(
     assert asked.page().exists()
 
     compared = kgprobe.measure(graph, model, "distractors", strategy=strategy, distractors=3)
-    assert compared.config["described"]["strategy"] == {"strategy": strategy}
+    assert compared.config["described"]["strategy"] == {"strategy": strategy, "drawn": 10}
     for outcome in compared.outcomes:
         own = capitals[outcome.fact.subject]
         assert [rival.label for rival in outcome.evidence.rivals] == sorted({*capitals.values()} - {own})[:3]

@@ -149,7 +149,7 @@ def collect_answers(
 class _Written(msgspec.Struct):
     """The part of ``results.json`` that names relations."""
 
-    relations: dict[str, str] = {}
+    relations: dict[str, str]
 
 
 def read_relation_names(folder: Path) -> dict[str, str]:

@@ -40,7 +40,7 @@ def test_a_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> Non
     assert whole["rates"][0]["drawn"] == 64
     assert (whole["run"], whole["sampling"], whole["stopped"]) == ("of-all", "uniform", None)
     row = whole["rates"][0]
-    width = row["high"] - row["low"]
+    width = row["right_high"] - row["right_low"]
 
     more = kgprobe("estimate", "of-all", "--precision", f"{0.375 * width:.3f}", "--json", **home)
     assert more.returncode == 0, more.stderr

@@ -58,8 +58,8 @@ def rows_of(graph: Graph, name: str, **parameters: Any) -> list[tuple[Any, ...]]
 
 def test_what_changed_since_an_earlier_run(painted: Graph) -> None:
     forgot, learned = (
-        ("forgot", "likes", "Eve", "Ada", 0.9, 1, 4, "ea"),
-        ("learned", "knows", "Cid", "Bea", 0.1, 4, 1, "cb"),
+        ("forgot", "likes", "Eve", "Ada", 0.1, 1, 4, "ea"),
+        ("learned", "knows", "Cid", "Bea", 0.9, 4, 1, "cb"),
     )
     assert rows_of(painted, "changed") == [forgot, learned]
     assert rows_of(painted, "changed", entity="Bea", limit=5.0) == [learned]
@@ -69,10 +69,10 @@ def test_what_changed_since_an_earlier_run(painted: Graph) -> None:
 
 def test_the_weakest_relations_with_what_is_least_known_of_them(painted: Graph) -> None:
     assert rows_of(painted, "weakest_relations", asked=2, facts=2) == [
-        ("likes", 2, 0.0, "Eve", "Ada", 0.9, 1, 4, "ea"),
-        ("likes", 2, 0.0, "Ada", "Dan", 0.8, 1, 4, "ad"),
-        ("lives in", 3, 0.0, "Eve", "Fay", 0.95, 1, 4, "ef"),
-        ("lives in", 3, 0.0, "Ada", "Fay", 0.9, 1, 4, "af"),
+        ("likes", 2, 0.0, "Eve", "Ada", 0.1, 1, 4, "ea"),
+        ("likes", 2, 0.0, "Ada", "Dan", 0.2, 1, 4, "ad"),
+        ("lives in", 3, 0.0, "Eve", "Fay", 0.05, 1, 4, "ef"),
+        ("lives in", 3, 0.0, "Ada", "Fay", 0.1, 1, 4, "af"),
     ]
     assert {row[0] for row in rows_of(painted, "weakest_relations", asked=3.0, relations=1.0)} == {"lives in"}
     assert rows_of(painted, "weakest_relations") == []
@@ -101,7 +101,7 @@ def test_what_is_unknown_and_hangs_together(painted: Graph) -> None:
 
 def test_where_what_was_true_before_may_stand_in_the_way(painted: Graph) -> None:
     # Ada lives in two places now: that she lived elsewhere before says nothing of either.
-    assert rows_of(painted, "obsolete") == [("lives in", "Eve", "Fay", "Gus", 19991231, 0.95, 1, 4, "ef")]
+    assert rows_of(painted, "obsolete") == [("lives in", "Eve", "Fay", "Gus", 19991231, 0.05, 1, 4, "ef")]
     assert rows_of(painted, "obsolete", entity="Eve", limit=1.0)
     assert rows_of(painted, "obsolete", entity="A") == []
     (row,) = painted.query("explore/obsolete")

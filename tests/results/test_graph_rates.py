@@ -112,7 +112,7 @@ def estimate_run(graph: Graph, run: str, **options: Any) -> GraphRates:
 
 
 def by(rates: GraphRates) -> dict[str, dict[str, GroupRate]]:
-    return {one.by: {group.id: group for group in one.groups} for one in rates.groupings}
+    return {one.by: {group.group: group for group in one.groups} for one in rates.groupings}
 
 
 @pytest.mark.parametrize("sampling", ["information", "hardest", "uniform", "thompson"])
