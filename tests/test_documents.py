@@ -300,7 +300,7 @@ def test_examples_asked_of_a_graph_give_results(
         for place, (nation, city) in enumerate(capitals.items())
     ]
     study = kgprobe.study_calibration(graph, model, scores, measures=[baseline])
-    assert [(row["measure"], row["facts"]) for row in study.table().rows] == [(baseline, len(capitals))]
+    assert [(row["measure"], row["facts"]) for row in study.table] == [(baseline, len(capitals))]
 
 
 def test_python_of_documents_can_be_read() -> None:

@@ -65,7 +65,7 @@ def test_every_fact_is_judged_as_it_would_be_by_itself(graph: Graph, judge: Judg
     assert swept.complete
     assert swept.facts == len(table) == len(rows)
     assert set(rows) == set(facts)
-    naive = Naive(entities, loaded, 10**9)
+    naive = Naive(entities, loaded)
     by_id = {entity.id: entity for entity in entities}
     scorer = Models().open(judge.answers_of).local_scorer()
 
