@@ -53,7 +53,9 @@ class NamedTable:
         """An entity for each name."""
         known: set[str] = set()
         for line, fact in self._rows("entities"):
-            for name in (fact.subject, fact.object) if isinstance(fact, Fact) else ():
+            if isinstance(fact, Rejected):
+                continue
+            for name in (fact.subject, fact.object):
                 if name not in known:
                     known.add(name)
                     yield Placed(line, Entity(name, label=name), self.name)
@@ -77,35 +79,62 @@ def read_header(file: InputFile) -> tuple[list[str], str]:
     Raises:
         KgprobeError: the first line does not name the three columns that a fact needs, or names one twice.
     """
+    text = first_line(file)
+    columns, best = [""], ","
+    for delimiter in _DELIMITERS:
+        cells = [cell.strip().strip('"').strip().lower() for cell in text.split(delimiter)]
+        if len(set(REQUIRED).intersection(cells)) > len(set(REQUIRED).intersection(columns)):
+            columns, best = cells, delimiter
+    check_columns(file, columns, OPTIONAL, "commas, tabs or semicolons")
+    return columns, best
+
+
+def first_line(file: InputFile) -> str:
+    """Return the first line of a file.
+
+    Raises:
+        KgprobeError: the line cannot be read.
+    """
     # A reading of its own: the stream's position is still at the beginning.
     _, line = next(InputFile(file.path, file.size).lines(), (1, b""))
     if isinstance(line, Rejected):
         raise KgprobeError(f"{file.name}, line 1: {line.reason}.")
-    text = line.decode("utf-8", errors="replace")
-    headers = {delimiter: [cell.strip().lower() for cell in text.split(delimiter)] for delimiter in _DELIMITERS}
-    bare = {delimiter: [cell.strip('"').strip() for cell in cells] for delimiter, cells in headers.items()}
-    delimiter = max(bare, key=lambda one: len(set(REQUIRED) & set(bare[one])))
-    columns = bare[delimiter]
+    return line.decode("utf-8", errors="replace")
+
+
+def check_columns(file: InputFile, columns: Sequence[str], optional: Sequence[str], separators: str) -> None:
+    """Validate the names of the columns.
+
+    Raises:
+        KgprobeError: one of the three columns that a fact needs is missing, or a name is repeated.
+    """
     missing = [name for name in REQUIRED if name not in columns]
     if missing:
         raise KgprobeError(
-            f"{file.name}, line 1: no header; the first line names the columns, separated by commas, tabs or"
-            f" semicolons: {', '.join(REQUIRED)}, and where there are any {', '.join(OPTIONAL)}."
-            f" Missing: {', '.join(missing)}."
+            f"{file.name}, line 1: no header; the first line names the columns, separated by {separators}:"
+            f" {', '.join(REQUIRED)}, and where there are any {', '.join(optional)}. Missing: {', '.join(missing)}."
         )
-    repeated = [name for name in (*REQUIRED, *OPTIONAL) if columns.count(name) > 1]
-    if repeated:
-        raise KgprobeError(f"{file.name}, line 1: two columns are called {repeated[0]}.")
-    return columns, delimiter
+    for name in (*REQUIRED, *optional):
+        if columns.count(name) > 1:
+            raise KgprobeError(f"{file.name}, line 1: two columns are called {name}.")
+
+
+def cells_by_column(cells: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
+    """Return the cells of a row by their columns.
+
+    Raises:
+        ValueError: there are more or fewer cells than columns.
+    """
+    if len(cells) != len(columns):
+        plural = "" if len(cells) == 1 else "s"
+        raise ValueError(f"{len(cells)} column{plural} where {len(columns)} are expected ({', '.join(columns)})")
+    return dict(zip(columns, cells, strict=True))
 
 
 def _fact(line: bytes, columns: Sequence[str], delimiter: str) -> Fact | Rejected:
     try:
         (cells,) = csv.reader([line.decode("utf-8")], delimiter=delimiter, strict=True)
-        if len(cells) != len(columns):
-            plural = "" if len(cells) == 1 else "s"
-            return Rejected(f"{len(cells)} column{plural} where {len(columns)} are expected ({', '.join(columns)})")
-        row = dict(zip(columns, map(tidy, cells), strict=True))
+        row = cells_by_column([*map(tidy, cells)], columns)
         subject, relation, object_ = (check_id(row[name], f"name of the {name}") for name in REQUIRED)
         if ITEM_ID.fullmatch(subject) and PROPERTY_ID.fullmatch(relation):
             # As names, they would take the place of the labels that these have.

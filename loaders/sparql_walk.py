@@ -14,7 +14,7 @@ its number; other walks and centres do not affect it.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import product
 from typing import TYPE_CHECKING, Protocol
 
 from kgprobe.records import Fact
@@ -84,11 +84,9 @@ def walk(
     from numpy.random import default_rng
 
     reached = dict.fromkeys(centers)
-    walks = [
-        _Walk([center], default_rng((plan.seed, int(center[1:]), number)))
-        for center in reached
-        for number in range(plan.walks)
-    ]
+    walks = []
+    for center, number in product(reached, range(plan.walks)):
+        walks.append(_Walk([center], default_rng((plan.seed, int(center[1:]), number))))
     for step in range(1, plan.steps + 1):
         going = [single for single in walks if not single.ended]
         _shuffle_neighbours(going, around, inactive)
@@ -109,16 +107,15 @@ def _shuffle_neighbours(going: Sequence[_Walk], around: Surroundings, inactive: 
     outgoing, incoming = around.outgoing(here), around.incoming(here)
     for single in going:
         at = single.path[-1]
-        directions = [
-            [fact.object for fact in outgoing[at] if fact.relation not in inactive],
-            [fact.subject for fact in incoming[at] if fact.relation not in inactive],
-        ]
-        if single.random.integers(2):
-            directions.reverse()
+        objects = [fact.object for fact in outgoing[at] if fact.relation not in inactive]
+        subjects = [fact.subject for fact in incoming[at] if fact.relation not in inactive]
+        directions = (objects, subjects)
+        first = single.random.integers(2)
         single.open = []
-        for direction in directions:
-            shuffled = (direction[index] for index in single.random.permutation(len(direction)))
-            single.open += [name for name in shuffled if name not in single.path]
+        for direction in (directions[first], directions[1 - first]):
+            for index in single.random.permutation(len(direction)):
+                if direction[index] not in single.path:
+                    single.open.append(direction[index])
 
 
 def _choose(going: Sequence[_Walk], admitted: Callable[[Sequence[str]], Collection[str]]) -> None:
@@ -128,9 +125,11 @@ def _choose(going: Sequence[_Walk], admitted: Callable[[Sequence[str]], Collecti
     seeking = list(going)
     while seeking:
         ahead = max(1, LOOK_AHEAD // len(seeking))
-        candidates = dict.fromkeys(chain.from_iterable(single.open[:ahead] for single in seeking))
+        candidates: dict[str, None] = {}
+        for single in seeking:
+            candidates |= dict.fromkeys(single.open[:ahead])
         good = admitted(list(candidates))
         for single in seeking:
-            single.chosen = next((name for name in single.open[:ahead] if name in good), None)
+            single.chosen = next(filter(good.__contains__, single.open[:ahead]), None)
             del single.open[:ahead]
         seeking = [single for single in seeking if single.chosen is None and single.open]

@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import ArgumentError
 from kgprobe.options import option
 from kgprobe.progress import print_message
 from kgprobe.records import Entity, Fact, Placed, Rejected
@@ -25,9 +25,8 @@ from kgprobe.sources.values import check_id, check_interval, fact_id, tidy, tidy
 from kgprobe.verbalize.templates.file import read_relations
 
 from .named_table import OPTIONAL as NAMED_OPTIONAL
-from .named_table import NamedTable, read_header
+from .named_table import REQUIRED, NamedTable, cells_by_column, check_columns, first_line, read_header
 
-REQUIRED = ("subject", "relation", "object")
 OPTIONAL = ("start", "end", "id", "rank")
 RANKS = ("preferred", "normal", "deprecated")
 
@@ -78,11 +77,12 @@ class TableSource:
             return
         reading = self.readings["facts"]
         for number, line in reading.lines():
-            if number == 1 or (not isinstance(line, Rejected) and not line.strip(b" \t")):
-                continue
-            fact = line if isinstance(line, Rejected) else _fact(line, self.columns)
-            if fact is not None:
-                yield Placed(number, fact, reading.name)
+            if isinstance(line, Rejected):
+                yield Placed(number, line, reading.name)
+            elif number > 1 and line.strip(b" \t"):
+                fact = _fact(line, self.columns)
+                if fact is not None:
+                    yield Placed(number, fact, reading.name)
 
 
 def _entity(line: bytes) -> Iterator[Entity]:
@@ -104,29 +104,6 @@ def _entity(line: bytes) -> Iterator[Entity]:
     )
 
 
-def _header(file: InputFile) -> list[str]:
-    """The columns' names.
-
-    Raises:
-        KgprobeError: the first line does not name the three columns that a fact needs, or names one twice.
-    """
-    # A reading of its own: the stream's position is still at the beginning.
-    _, line = next(InputFile(file.path, file.size).lines(), (1, b""))
-    if isinstance(line, Rejected):
-        raise KgprobeError(f"{file.name}, line 1: {line.reason}.")
-    names = [cell.strip() for cell in line.decode("utf-8", errors="replace").split("\t")]
-    missing = [name for name in REQUIRED if name not in names]
-    if missing:
-        raise KgprobeError(
-            f"{file.name}, line 1: no header; the first line names the columns, separated by tabs:"
-            f" {', '.join(REQUIRED)}, and where there are any {', '.join(OPTIONAL)}. Missing: {', '.join(missing)}."
-        )
-    repeated = [name for name in (*REQUIRED, *OPTIONAL) if names.count(name) > 1]
-    if repeated:
-        raise KgprobeError(f"{file.name}, line 1: two columns are called {repeated[0]}.")
-    return names
-
-
 def _report_unread(name: str, columns: Sequence[str], read: Sequence[str], hint: str = "") -> None:
     """Say which columns of a file are not loaded."""
     unread = [column for column in columns if column and column not in read]
@@ -139,20 +116,14 @@ def _report_unread(name: str, columns: Sequence[str], read: Sequence[str], hint:
 
 def _fact(line: bytes, columns: Sequence[str]) -> Fact | Rejected | None:
     try:
-        cells = line.decode("utf-8").split("\t")
-        if len(cells) != len(columns):
-            plural = "" if len(cells) == 1 else "s"
-            expected = f"{len(columns)} are expected ({', '.join(columns)})"
-            return Rejected(f"{len(cells)} column{plural} where {expected}")
-        row = dict(zip(columns, map(str.strip, cells), strict=True))
+        row = cells_by_column([*map(str.strip, line.decode("utf-8").split("\t"))], columns)
         subject, relation, object_ = (check_id(row[name], f"id of the {name}") for name in REQUIRED)
         rank = row.get("rank") or "normal"
         if rank not in RANKS:
             raise ValueError(f"the rank {rank[:40]!r} is none of {', '.join(RANKS)}")
         start, end = row.get("start") or None, row.get("end") or None
         check_interval(start, end)
-        given = row.get("id")
-        identifier = check_id(given) if given else fact_id(subject, relation, object_, start)
+        identifier = check_id(row.get("id") or fact_id(subject, relation, object_, start))
     except UnicodeDecodeError as error:
         return Rejected(f"not UTF-8: {error.reason} at byte {error.start + 1}")
     except ValueError as error:
@@ -203,8 +174,10 @@ def _open(options: TableOptions) -> "TableSource | NamedTable":
             "facts",
             "is not given, nor are `entities` and `relations`, nor a table of names: there is nothing to load.",
         )
-    columns = _header(readings["facts"]) if "facts" in readings else []
-    if columns:
+    columns: list[str] = []
+    if "facts" in readings:
+        columns = [cell.strip() for cell in first_line(readings["facts"]).split("\t")]
+        check_columns(readings["facts"], columns, OPTIONAL, "tabs")
         _report_unread(readings["facts"].name, columns, (*REQUIRED, *OPTIONAL))
     return TableSource(
         name=", ".join(reading.name for reading in readings.values()),

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -98,8 +99,10 @@ class Trex:
     @property
     def done(self) -> int:
         """Bytes of ``total`` read so far, on disk."""
-        files = [file for files in self.readings.values() for file in files]
-        return sum(file.position for file in files) + (self.templates.position if self.templates else 0)
+        files = list(chain.from_iterable(self.readings.values()))
+        if self.templates is not None:
+            files.append(self.templates)
+        return sum(file.position for file in files)
 
     def relations(self) -> Iterator[Placed]:
         """Yield the relations of the file of templates, if any."""
@@ -109,7 +112,9 @@ class Trex:
         """Yield the ends of all facts, after reading everything, because a name may come last."""
         names: dict[str, _Name] = {}
         for line, read, file, own in self._read("entities"):
-            for end in read.ends if isinstance(read, _Read) else ():
+            if isinstance(read, Rejected):
+                continue
+            for end in read.ends:
                 known = names.get(end.id)
                 if known is None:
                     names[end.id] = _Name(end, end.id == own, line, file)
@@ -152,11 +157,8 @@ def _is_record(value: Any) -> bool:
 def _of_lama(value: Any, number: int) -> _Read | Rejected:
     try:
         read = msgspec.convert(value, _LamaFact)
-        return _fact(
-            _end("sub_uri", read.sub_uri, read.sub_label),
-            read.predicate_id,
-            _end("obj_uri", read.obj_uri, read.obj_label),
-        )
+        subject = _end("sub_uri", read.sub_uri, read.sub_label)
+        return _fact(subject, read.predicate_id, _end("obj_uri", read.obj_uri, read.obj_label))
     except DECODING_ERRORS as error:
         return Rejected(f"record {number:,}: {_explained(error)}")
 
@@ -172,23 +174,25 @@ def _of_document(value: Any, number: int) -> tuple[str, Iterator[_Read | Rejecte
     except DECODING_ERRORS as error:
         return "", iter([Rejected(f"record {number:,}: {_explained(error)}")])
     own = _last(str(document.docid or ""))
-    own = own if ITEM_ID.fullmatch(own) else ""
     title = _IN_BRACKETS.sub("", tidy(document.title or ""))
-    title = title if _is_whole(title) else ""
-    place = f"record {number:,}{f' ({own})' if own else ''}, triple "
-    return own, (_of_triple(triple, own, title, f"{place}{at}: ") for at, triple in enumerate(document.triples))
+    if not ITEM_ID.fullmatch(own):
+        own = ""
+    if not _is_whole(title):
+        title = ""
+    place = f"record {number:,} ({own}), triple" if own else f"record {number:,}, triple"
+    return own, _of_triples(document.triples, own, title, place)
 
 
-def _of_triple(value: Any, own: str, title: str, place: str) -> _Read | Rejected:
-    try:
-        triple = msgspec.convert(value, _Triple)
-        return _fact(
-            _mentioned("subject", triple.subject, own, title),
-            triple.predicate.uri or "",
-            _mentioned("object", triple.object, own, title),
-        )
-    except DECODING_ERRORS as error:
-        return Rejected(place + _explained(error))
+def _of_triples(triples: list[Any], own: str, title: str, place: str) -> Iterator[_Read | Rejected]:
+    for number, value in enumerate(triples):
+        try:
+            triple = msgspec.convert(value, _Triple)
+            subject = _mentioned("subject", triple.subject, own, title)
+            object_ = _mentioned("object", triple.object, own, title)
+            read: _Read | Rejected = _fact(subject, triple.predicate.uri or "", object_)
+        except DECODING_ERRORS as error:
+            read = Rejected(f"{place} {number}: {_explained(error)}")
+        yield read
 
 
 def _mentioned(what: str, mention: _Mention, own: str, title: str) -> Entity:
@@ -258,12 +262,15 @@ class TrexOptions:
 def _open(options: TrexOptions) -> Trex:
     # One object for each stream, as each has its own position.
     readings = {stream: _files(options.path) for stream in ("entities", "facts")}
-    templates = None if options.templates is None else open_input(options.templates)
-    files = [*readings["facts"], *([] if templates is None else [templates])]
+    templates = None
+    files = list(readings["facts"])
+    if options.templates is not None:
+        templates = open_input(options.templates)
+        files.append(templates)
     return Trex(
         name=options.path.name or options.path.resolve().name,
         fingerprint=fingerprint(files, {"templates": templates is not None}),
-        total=sum(file.size for stream in readings.values() for file in stream) + (templates.size if templates else 0),
+        total=sum(file.size for file in (*readings["entities"], *files)),
         readings=readings,
         templates=templates,
     )
@@ -275,26 +282,23 @@ def _files(path: Path) -> list[InputFile]:
     Raises:
         KgprobeError: there are none, or one is unreadable.
     """
-    return [file for part in _parts(path) for file in _opened(part)]
+    files: list[InputFile] = []
+    for part in _parts(path):
+        files += open_members(part, _SUFFIXES) if part.suffix == ".zip" else [open_input(part)]
+    return files
 
 
 def _parts(path: Path) -> Sequence[Path]:
     try:
         if not path.is_dir():
             return [path]
-        endings = (".zip", *(suffix + packed for suffix in _SUFFIXES for packed in _PACKED))
-        parts = sorted(inner for inner in path.iterdir() if inner.name.endswith(endings) and inner.is_file())
+        endings = (".zip", *map("".join, product(_SUFFIXES, _PACKED)))
+        parts = [inner for inner in sorted(path.iterdir()) if inner.name.endswith(endings) and inner.is_file()]
     except (OSError, ValueError) as error:
         raise KgprobeError(f"{path} cannot be read: {error}.") from error
     if not parts:
         raise KgprobeError(f"{path} has no file that ends in {', '.join(endings)}.")
     return parts
-
-
-def _opened(path: Path) -> list[InputFile]:
-    if path.suffix == ".zip":
-        return open_members(path, _SUFFIXES)
-    return [open_input(path)]
 
 
 loader = Loader(

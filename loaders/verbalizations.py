@@ -4,7 +4,7 @@ The table (:mod:`kgprobe.verbalize.corrections`) has ids and labels, without ali
 ends both sentences are loaded, because the study needs these.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,38 +30,40 @@ class Verbalizations:
 
     def relations(self) -> Iterator[Placed]:
         """The relations, without sentences."""
-        return _once(
-            (pair, Relation(pair.verbalization.relation, tidy(pair.relation_label))) for pair in self._usable()
-        )
+        known: set[str] = set()
+        for pair, fact in self._usable():
+            if fact.relation not in known:
+                known.add(fact.relation)
+                yield _placed(pair, Relation(fact.relation, tidy(pair.relation_label)))
 
     def entities(self) -> Iterator[Placed]:
         """Subjects and objects."""
-        return _once(
-            (pair, Entity(identifier, tidy(label)))
-            for pair in self._usable()
-            for identifier, label in (
-                (pair.verbalization.subject, pair.subject_label),
-                (pair.verbalization.object, pair.object_label),
-            )
-        )
+        known: set[str] = set()
+        for pair, fact in self._usable():
+            for identifier, label in ((fact.subject, pair.subject_label), (fact.object, pair.object_label)):
+                if identifier not in known:
+                    known.add(identifier)
+                    yield _placed(pair, Entity(identifier, tidy(label)))
 
     def facts(self) -> Iterator[Placed]:
         """Yield the facts, each once, and the rejected rows."""
         yield from self.damaged
-        yield from (_placed(pair, fact) for pair in self.pairs if isinstance(fact := _fact(pair), Rejected))
-        yield from _once((pair, fact) for pair in self.pairs if isinstance(fact := _fact(pair), Fact))
+        for pair in self.pairs:
+            record = _fact(pair)
+            if isinstance(record, Rejected):
+                yield _placed(pair, record)
+        known: set[str] = set()
+        for pair, fact in self._usable():
+            if fact.id not in known:
+                known.add(fact.id)
+                yield _placed(pair, fact)
         self.done = self.total
 
-    def _usable(self) -> Iterator[SentencePair]:
-        return (pair for pair in self.pairs if isinstance(_fact(pair), Fact))
-
-
-def _once(records: Iterable[tuple[SentencePair, Entity | Relation | Fact]]) -> Iterator[Placed]:
-    known: set[str] = set()
-    for pair, record in records:
-        if record.id not in known:
-            known.add(record.id)
-            yield _placed(pair, record)
+    def _usable(self) -> Iterator[tuple[SentencePair, Fact]]:
+        for pair in self.pairs:
+            fact = _fact(pair)
+            if isinstance(fact, Fact):
+                yield pair, fact
 
 
 def _placed(pair: SentencePair, record: Entity | Relation | Fact | Rejected) -> Placed:

@@ -37,7 +37,7 @@ from .wikidata_model import (
 # Dumps write type and id first, so that most unselected entities need no decoding.
 _LEADING_ID = re.compile(rb'\{"type":"item",(?:"pageid":[0-9]+,)?"id":"(Q[0-9]+)"')
 _LEADING_KIND = b'{"type":"item"'
-_PROPERTY_MARKS = (b'"type":"property"', b'"type": "property"')
+_PROPERTY_MARK = re.compile(rb'"type": ?"property"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +83,7 @@ class Dump:
 
     def relations(self) -> Iterator[Placed]:
         """The dump's properties, joined with what the file of templates says of them; then its other relations."""
-        relations = self.selection.relations
-        yield from with_templates(
-            self._properties(),
-            self.readings.get("templates"),
-            lambda name: not relations or name in relations,
-        )
+        yield from with_templates(self._properties(), self.readings.get("templates"), self._is_read)
 
     def entities(self) -> Iterator[Placed]:
         """The items that are selected."""
@@ -134,39 +129,35 @@ class Dump:
 
     def _selected(self, reading: InputFile) -> Iterator[tuple[int, bytes | Rejected]]:
         ids = self.selection.ids
-        if ids is None:
-            return records(reading)
-        return (
-            (line, record)
-            for line, record in records(reading)
-            if isinstance(record, Rejected)
-            or (leading := _LEADING_ID.match(record)) is None
-            or leading[1].decode() in ids
-        )
+        for line, record in records(reading):
+            if ids is not None and not isinstance(record, Rejected):
+                leading = _LEADING_ID.match(record)
+                if leading is not None and leading[1].decode() not in ids:
+                    continue
+            yield line, record
 
     def _is_selected(self, identifier: str, types: Iterable[str]) -> bool:
-        selection = self.selection
-        return (selection.ids is None or identifier in selection.ids) and (
-            not selection.types or not selection.types.isdisjoint(types)
-        )
+        ids, wanted = self.selection.ids, self.selection.types
+        if ids is not None and identifier not in ids:
+            return False
+        return not wanted or not wanted.isdisjoint(types)
 
     def _properties(self) -> Iterator[Placed]:
         decoder = DumpHeadDecoder(self.selection.languages)
         reading = self.readings["relations"]
         for line, record in records(reading):
-            if isinstance(record, Rejected) or record.startswith(_LEADING_KIND):
-                continue
-            if not any(mark in record for mark in _PROPERTY_MARKS):
+            if isinstance(record, Rejected) or record.startswith(_LEADING_KIND) or not _PROPERTY_MARK.search(record):
                 continue
             try:
                 head = decoder.decode(record)
             except DECODING_ERRORS:
                 continue
-            if head.kind != "property" or not PROPERTY_ID.fullmatch(head.id):
-                continue
-            if not self.selection.relations or head.id in self.selection.relations:
+            if head.kind == "property" and PROPERTY_ID.fullmatch(head.id) and self._is_read(head.id):
                 label, aliases, description = names(head.labels, head.aliases, head.descriptions)
                 yield Placed(line, Relation(head.id, label, aliases, description), reading.name)
+
+    def _is_read(self, relation: str) -> bool:
+        return not self.selection.relations or relation in self.selection.relations
 
     def _entity(self, head: DumpHead) -> Entity | None:
         form = {"item": ITEM_ID, "property": PROPERTY_ID}.get(head.kind or "item")
@@ -184,18 +175,21 @@ class Dump:
         return Entity(head.id, label, aliases, description, types, popularity)
 
     def _types(self, claims: Iterable[Sequence[Statement]]) -> tuple[str, ...]:
-        items = [statement.item() for statements in claims for statement in self._best(statements)]
-        return tuple(dict.fromkeys(item for item in items if item is not None))
+        items: dict[str | None, None] = {}
+        for statements in claims:
+            items |= dict.fromkeys(statement.item() for statement in self._best(statements))
+        return tuple(filter(None, items))
 
     def _best(self, statements: Sequence[Statement]) -> Sequence[Statement]:
-        if self.selection.truthy and any(statement.rank == "preferred" for statement in statements):
-            return [statement for statement in statements if statement.rank == "preferred"]
+        if self.selection.truthy:
+            preferred = [statement for statement in statements if statement.rank == "preferred"]
+            if preferred:
+                return preferred
         return [statement for statement in statements if statement.rank != "deprecated"]
 
     def _facts(self, subject: str, claims: dict[str, list[Statement]]) -> Iterator[Fact | Rejected]:
-        selected = self.selection.relations
         for relation, statements in claims.items():
-            if relation in TYPE_RELATIONS or (selected and relation not in selected):
+            if relation in TYPE_RELATIONS or not self._is_read(relation):
                 continue
             for statement in self._best(statements):
                 try:

@@ -8,7 +8,7 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -151,8 +151,12 @@ class Statement(Struct):
 
 
 def _bounds(snaks: Sequence[BoundSnak]) -> list[tuple[str, str]]:
-    values = [snak.datavalue.value for snak in snaks if snak.snaktype == "value" and snak.datavalue is not UNSET]
-    return [bounds(value.time, value.precision, value.calendarmodel) for value in values]
+    moments = []
+    for snak in snaks:
+        if snak.snaktype == "value" and snak.datavalue is not UNSET:
+            value = snak.datavalue.value
+            moments.append(bounds(value.time, value.precision, value.calendarmodel))
+    return moments
 
 
 class Claims(Struct):
@@ -236,7 +240,7 @@ class DumpHeadDecoder:
             id=entity.id,
             kind=entity.type or {"Q": "item", "P": "property"}.get(entity.id[:1], ""),
             labels=[term.value for term in self._present(entity.labels)],
-            aliases=[term.value for terms in self._present(entity.aliases) for term in terms],
+            aliases=[term.value for term in itertools.chain.from_iterable(self._present(entity.aliases))],
             descriptions=[term.value for term in self._present(entity.descriptions)],
             types=[claims.instance_of, claims.subclass_of] if isinstance(claims, _TypeClaims) else [],
             sitelinks=None if entity.sitelinks is UNSET else len(entity.sitelinks),
@@ -245,12 +249,14 @@ class DumpHeadDecoder:
     def _present(self, terms: Any) -> list[Any]:
         if not isinstance(terms, Struct):
             return []
-        return [value for field in self._fields if (value := getattr(terms, field)) is not UNSET]
+        values = [getattr(terms, field) for field in self._fields]
+        return [value for value in values if value is not UNSET]
 
 
 def _by_language(name: str, languages: Sequence[str], kind: Any) -> Any:
-    fields = [(f"language_{index}", kind | UnsetType, UNSET) for index in range(len(languages))]
-    return msgspec.defstruct(name, fields, rename={f"language_{index}": code for index, code in enumerate(languages)})
+    codes = {f"language_{index}": code for index, code in enumerate(languages)}
+    fields = [(field, kind | UnsetType, UNSET) for field in codes]
+    return msgspec.defstruct(name, fields, rename=codes)
 
 
 def decode_claims(record: bytes) -> tuple[Claims, list[str]]:
@@ -324,9 +330,7 @@ def records(file: InputFile) -> Iterator[tuple[int, bytes | Rejected]]:
         return
     for number, line in lines:
         if isinstance(line, bytes):
-            record = line.strip()
-            if record.startswith(b"["):
-                record = record[1:]
+            record = line.strip().removeprefix(b"[")
             if record.endswith((b",", b"]")):
                 record = record[:-1]
             if record:
@@ -336,8 +340,7 @@ def records(file: InputFile) -> Iterator[tuple[int, bytes | Rejected]]:
 
 
 def _is_document(opening: Sequence[bytes]) -> bool:
-    first = opening[0] if opening else b""
-    second = opening[1] if len(opening) > 1 else b""
+    first, second = (*opening, b"", b"")[:2]
     return (
         first in (b"{", b"[{")
         or (first == b"[" and second == b"{")
@@ -355,21 +358,16 @@ def _document_records(lines: Iterator[tuple[int, bytes | Rejected]]) -> Iterator
             return
         size += len(line) + 1
         if size > LINE_LIMIT:
-            yield (
-                number,
-                Rejected(
-                    f"one JSON document of more than {LINE_LIMIT // 2**20} MiB; an entity a line has no such limit"
-                ),
-            )
+            reason = f"one JSON document of more than {LINE_LIMIT // 2**20} MiB; an entity a line has no such limit"
+            yield number, Rejected(reason)
             return
         parts.append(line)
     document = b"\n".join(parts)
     try:
         content = _decode_document(document)
+        entities: Iterable[bytes | msgspec.Raw] = content
         if isinstance(content, dict):
-            entities = list(_decode_map(content["entities"]).values()) if "entities" in content else [document]
-        else:
-            entities = list(content)
+            entities = _decode_map(content["entities"]).values() if "entities" in content else [document]
     except DECODING_ERRORS:
         # Reported when the record is decoded.
         yield 1, document

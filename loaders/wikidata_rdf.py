@@ -9,8 +9,11 @@ reads all humans. Only plain SPARQL 1.1 is used, without label services and engi
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
+from operator import attrgetter
 
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Fact, Rejected
@@ -95,7 +98,7 @@ class Wikidata:
     def profiles(self, ids: Iterable[str]) -> Mapping[str, EntityProfile]:
         """Return the profiles of items and properties; empty for unknown entities."""
         for part in _parts(ids, self._profiles, PROFILES):
-            rows: dict[str, list[Row]] = {identifier: [] for identifier in part}
+            rows: dict[str, list[Row]] = defaultdict(list)
             for row in self._rows(part, self._profiles_query):
                 rows[_name(row, "entity")].append(row)
             for identifier in part:
@@ -122,10 +125,11 @@ class Wikidata:
         """The facts in the same order, with the dates of their statements; one whose dates cannot be is rejected."""
         for start in range(0, len(facts), STATEMENTS):
             part = facts[start : start + STATEMENTS]
-            dates: dict[str, list[Row]] = {}
+            dates: dict[str, list[Row]] = defaultdict(list)
             for row in self._rows([fact.id for fact in part], _dates_query):
-                dates.setdefault(_fact_id(row), []).append(row)
-            yield from (_dated(fact, dates.get(fact.id, ())) for fact in part)
+                dates[_fact_id(row)].append(row)
+            for fact in part:
+                yield _dated(fact, dates[fact.id])
 
     def _rows(
         self,
@@ -152,29 +156,33 @@ class Wikidata:
             return []
 
     def _profile(self, rows: Sequence[Row]) -> EntityProfile:
-        texts: dict[str, dict[str, list[str]]] = {kind: {} for kind in _TEXTS}
-        types: dict[str, set[str]] = {relation: set() for relation in TYPE_RELATIONS}
+        # Texts by kind and language.
+        texts: dict[tuple[str, str], list[str]] = defaultdict(list)
+        types: dict[str, set[str]] = defaultdict(set)
         numbers: dict[str, int] = {}
         for row in rows:
-            kind = row["kind"]
-            if kind in texts:
-                texts[kind].setdefault(row["language"].lower(), []).append(row["value"])
-            elif kind in types:
-                types[kind].add(row["value"].removeprefix(ENTITY))
+            kind, value = row["kind"], row["value"]
+            if kind in _TEXTS:
+                texts[kind, row["language"].lower()].append(value)
+            elif kind in TYPE_RELATIONS:
+                types[kind].add(value.removeprefix(ENTITY))
             else:
-                numbers[kind] = max(numbers.get(kind, 0), int(row["value"]))
-        label, alias, description = (
-            [text for language in self.languages for text in sorted(texts[kind].get(language.lower(), []))]
-            for kind in _TEXTS
+                numbers[kind] = max(numbers.get(kind, 0), int(value))
+        named: dict[str, list[str]] = {kind: [] for kind in _TEXTS}
+        for kind, language in product(_TEXTS, self.languages):
+            named[kind] += sorted(texts[kind, language.lower()])
+        items: list[str] = []
+        for relation in TYPE_RELATIONS:
+            of_relation = filter(ITEM_ID.fullmatch, types[relation])
+            items += sorted(of_relation, key=lambda name: (len(name), name))
+        return EntityProfile(
+            labels=named["label"],
+            aliases=named["alias"],
+            descriptions=named["description"],
+            types=tuple(dict.fromkeys(items)),
+            sitelinks=numbers.get("sitelinks"),
+            languages=numbers.get("languages", 0),
         )
-        items = [
-            item
-            for relation in TYPE_RELATIONS
-            for item in sorted(types[relation], key=lambda name: (len(name), name))
-            if ITEM_ID.fullmatch(item)
-        ]
-        sitelinks, languages = numbers.get("sitelinks"), numbers.get("languages", 0)
-        return EntityProfile(label, alias, description, tuple(dict.fromkeys(items)), sitelinks, languages)
 
     def _of_rank(self) -> str:
         best = "?statement a wikibase:BestRank ." if self.truthy else "FILTER(?rank != wikibase:DeprecatedRank)"
@@ -184,24 +192,20 @@ class Wikidata:
         given = _values("entity", ids)
         languages = ", ".join(f'"{language.lower()}"' for language in self.languages)
         rank = self._of_rank()
-        parts = [
-            f'{given} ?entity {path} ?value . BIND("{kind}" AS ?kind) BIND(LANG(?value) AS ?language)'
-            f" FILTER(LCASE(?language) IN ({languages}))"
-            for kind, path in _TEXTS.items()
-        ]
-        parts += [
-            f'{given} ?entity p:{relation} ?statement . ?statement ps:{relation} ?value . {rank} BIND("{relation}" AS'
-            " ?kind)"
-            for relation in TYPE_RELATIONS
-        ]
-        # Beside the entity on Wikidata's own service, on the page of its data in the dumps.
-        parts += [
-            f'{given} {path} . BIND("sitelinks" AS ?kind)'
-            for path in (
-                "?entity wikibase:sitelinks ?value",
-                "?data schema:about ?entity . ?data wikibase:sitelinks ?value",
+        parts = []
+        for kind, path in _TEXTS.items():
+            parts.append(
+                f'{given} ?entity {path} ?value . BIND("{kind}" AS ?kind) BIND(LANG(?value) AS ?language)'
+                f" FILTER(LCASE(?language) IN ({languages}))"
             )
-        ]
+        for relation in TYPE_RELATIONS:
+            statement = f"?entity p:{relation} ?statement . ?statement ps:{relation} ?value . {rank}"
+            parts.append(f'{given} {statement} BIND("{relation}" AS ?kind)')
+        # Beside the entity on Wikidata's own service, on the page of its data in the dumps.
+        parts.append(f'{given} ?entity wikibase:sitelinks ?value . BIND("sitelinks" AS ?kind)')
+        parts.append(
+            f'{given} ?data schema:about ?entity . ?data wikibase:sitelinks ?value . BIND("sitelinks" AS ?kind)'
+        )
         if self.count_languages:
             parts.append(
                 f'{{ SELECT ?entity ("languages" AS ?kind) (COUNT(DISTINCT LANG(?label)) AS ?value) {{ {given} ?entity'
@@ -222,18 +226,18 @@ class Wikidata:
 
     def _incoming_query(self, ids: Sequence[str]) -> str:
         left_out = ", ".join(f"wd:{relation}" for relation in (*TYPE_RELATIONS, *self.left_out))
-        samples = [
-            f"""SELECT (wd:{identifier} AS ?object) ?relation ?statement {{
+        samples = []
+        for identifier in ids:
+            sample = f"""SELECT (wd:{identifier} AS ?object) ?relation ?statement {{
     {{ SELECT ?relation ?statement {{
       ?relation wikibase:propertyType wikibase:WikibaseItem ; wikibase:statementProperty ?of .
       FILTER(?relation NOT IN ({left_out}))
       ?statement ?of wd:{identifier} .
     }} LIMIT {SCANNED} }}
   }} ORDER BY MD5(STR(?statement)) LIMIT {self.branches}"""
-            for identifier in ids
-        ]
+            samples.append(f"{{ {sample} }}")
         return f"""SELECT ?subject ?relation ?object ?statement ?rank {{
-  {_union(f"{{ {sample} }}" for sample in samples)}
+  {_union(samples)}
   ?relation wikibase:claim ?claim . ?subject ?claim ?statement .
   {self._of_rank()}
   FILTER(STRSTARTS(STR(?subject), "{ENTITY}Q"))
@@ -302,7 +306,7 @@ def _by(ids: Sequence[str], rows: Iterable[Row], end: str) -> dict[str, list[Fac
             continue
         fact = Fact(_fact_id(row), subject, _name(row, "relation"), object_, rank)
         facts_of[_name(row, end)][fact.id] = fact
-    return {identifier: [facts[name] for name in sorted(facts)] for identifier, facts in facts_of.items()}
+    return {identifier: sorted(facts.values(), key=attrgetter("id")) for identifier, facts in facts_of.items()}
 
 
 def _name(row: Row, variable: str) -> str:

@@ -128,8 +128,11 @@ def _relations(prepared: "Prepared") -> Iterator[Placed]:
 
 def own_templates() -> dict[str, Relation]:
     """The sentences and questions that come with the loader, by the relation's id."""
-    records = [placed.record for placed in read_relations(open_input(OWN_TEMPLATES))]
-    return {record.id: record for record in records if isinstance(record, Relation)}
+    templates = {}
+    for placed in read_relations(open_input(OWN_TEMPLATES)):
+        if isinstance(placed.record, Relation):
+            templates[placed.record.id] = placed.record
+    return templates
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,16 +179,15 @@ def open_dbpedia(options: DBpediaOptions) -> DBpedia:
     except ImportError as error:
         raise KgprobeError(f"Triples are read by the package pyoxigraph: {how_to_install('dbpedia')}.") from error
     files = [open_input(path) for path in options.files]
-    popularity, templates = (
-        None if path is None else open_input(path) for path in (options.popularity, options.templates)
-    )
+    popularity = open_input(options.popularity) if options.popularity is not None else None
+    templates = open_input(options.templates) if options.templates is not None else None
     chosen = {
         "languages": languages,
         "relations": sorted(set(options.relations)),
         "intermediate": options.intermediate,
         "tables": [popularity is not None, templates is not None],
     }
-    tables = [file for file in (popularity, templates) if file is not None]
+    tables = filter(None, (popularity, templates))
     return DBpedia(
         name=", ".join(file.name for file in files),
         fingerprint=fingerprint([*files, *tables], chosen),

@@ -39,10 +39,10 @@ def thing(iri: str) -> str | None:
 
 def relation(iri: str) -> str | None:
     """The id of a property of the ontology (``dbo:``) or of info boxes (``dbp:``); None for any other."""
-    if iri.startswith(ONTOLOGY) and len(iri) > len(ONTOLOGY):
-        return f"dbo:{iri[len(ONTOLOGY) :]}"
-    if iri.startswith(PROPERTY) and len(iri) > len(PROPERTY):
-        return f"dbp:{iri[len(PROPERTY) :]}"
+    for namespace, prefix in ((ONTOLOGY, "dbo"), (PROPERTY, "dbp")):
+        name = iri.removeprefix(namespace)
+        if name and name != iri:
+            return f"{prefix}:{name}"
     return _of_edition(iri, "property")
 
 
@@ -81,8 +81,11 @@ def name_of_thing(identifier: str) -> str:
 def words(identifier: str) -> str:
     """The words of a property or a class: *birth place* of ``dbo:birthPlace``, *TV show* of ``dbo:TVShow``."""
     name = unquote(identifier.partition(":")[2]).rpartition("/")[2]
-    parts = _HUMP.split(name.replace("_", " "))
-    return " ".join(part if part[1:2].isupper() else part.lower() for part in parts).strip()
+    parts = []
+    for part in _HUMP.split(name.replace("_", " ")):
+        is_abbreviation = part[1:2].isupper()
+        parts.append(part if is_abbreviation else part.lower())
+    return " ".join(parts).strip()
 
 
 class Role(Enum):

@@ -241,9 +241,7 @@ class _Reader:
         self._note_page(role, thing(subject_iri), thing(term.value), place)
 
     def _note_page(self, role: Role, subject: str | None, target: str | None, place: str) -> None:
-        for page in (subject, target):
-            if page is not None:
-                _check(page)
+        subject, target = _checked(subject), _checked(target)
         if subject is None:
             return
         if role is Role.REDIRECT and target is not None and subject != target:
@@ -256,9 +254,8 @@ class _Reader:
         text = tidy(term.value)
         if rank is None or not text:
             return
-        subject = thing(subject_iri) or class_(subject_iri)
+        subject = _checked(thing(subject_iri) or class_(subject_iri))
         if subject is not None:
-            _check(subject)
             self._prepared.entities.add(subject, f"{subject}\t{_TEXTS[role]}\t{place}\t{rank} {text}\n")
             return
         property_ = relation(subject_iri)
@@ -275,8 +272,8 @@ class _Reader:
         type_ = class_(type_iri)
         subject = thing(subject_iri) or (class_(subject_iri) if type_iri.startswith(ONTOLOGY) else None)
         if subject is not None and type_ is not None and owner(subject) is None:
-            _check(subject)
-            _check(type_)
+            _checked(subject)
+            _checked(type_)
             self._prepared.entities.add(subject, f"{subject}\tt\t{place}\t{type_}\n")
             self.classes.setdefault(type_, place)
 
@@ -287,16 +284,17 @@ _TIMES = dict.fromkeys(POINTS, "point") | dict.fromkeys(ENDS, "end") | dict.from
 _TEXTS = {Role.LABEL: "l", Role.ALIAS: "a", Role.DESCRIPTION: "d"}
 
 
-def _check(identifier: str) -> None:
-    # Fast path: nearly all are valid.
-    if len(identifier) > ID_LIMIT or not identifier.isprintable():
-        check_id(identifier)
-
-
 def _checked(identifier: str | None) -> str | None:
-    if identifier is not None:
-        _check(identifier)
+    # Fast path: nearly all are valid.
+    if identifier is not None and (len(identifier) > ID_LIMIT or not identifier.isprintable()):
+        check_id(identifier)
     return identifier
+
+
+def value_of(object_: str) -> Value:
+    """Return the literal in place of an object's id."""
+    datatype, _, text = object_.removeprefix(LITERAL).partition("\t")
+    return Value(text, datatype)
 
 
 def _distribute(prepared: Prepared, lines: Iterable[str]) -> None:
@@ -322,9 +320,9 @@ def _distribute(prepared: Prepared, lines: Iterable[str]) -> None:
                 continue
             note(subject, f"{subject}\tm\t{place}\t\n")
             if object_.startswith(LITERAL):
-                datatype, _, text = object_[len(LITERAL) :].partition("\t")
-                id_ = value_id(Value(text, datatype))
-                note(id_, f"{id_}\tv\t{place}\t{datatype}\t{text}\n")
+                value = value_of(object_)
+                id_ = value_id(value)
+                note(id_, f"{id_}\tv\t{place}\t{value.datatype}\t{value.value}\n")
             else:
                 note(object_, f"{object_}\tm\t{place}\t\n")
 
@@ -334,10 +332,12 @@ def _note_views(
 ) -> None:
     rows = read_popularity(popularity)
     while batch := list(islice(rows, _BATCH)):
+        views = []
         for line, read in batch:
             if isinstance(read, Rejected):
                 report(f"{number}:{line}", read.reason, read.broken_off)
-        views = [(line, *read) for line, read in batch if not isinstance(read, Rejected)]
+            else:
+                views.append((line, *read))
         for id_, (line, _, count) in zip(prepared.pages.resolve([row[1] for row in views]), views, strict=True):
             if id_ is not None:
                 prepared.entities.add(id_, f"{id_}\tp\t{number}:{line}\t{count}\n")

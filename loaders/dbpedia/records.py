@@ -4,8 +4,10 @@ An entity has names, types, how often it is read; literals are entities, too. Ea
 of its intermediate node.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TypeAlias
 
 from kgprobe.records import Entity, Fact, Placed, Rejected
@@ -14,11 +16,10 @@ from kgprobe.sources.values import check_interval, fact_id, tidy_all
 from ..wikidata_time import interval
 from .identifiers import name_of_thing, without_brackets, words
 from .literals import Value, date_bound, value_entity, value_id
-from .pages import Pages
-from .preparing import LITERAL, Prepared
+from .preparing import LITERAL, Prepared, value_of
 
-# Each with the rank of its language.
-Texts: TypeAlias = tuple[tuple[int, str], ...]
+# A text after the rank of its language.
+Text: TypeAlias = tuple[int, str]
 
 
 @dataclass(slots=True)
@@ -28,15 +29,14 @@ class _Notes:
     Attributes:
         place: first place.
         kept: True if it is an end of a fact or a class, or has a type; ids with only a label are dropped.
+        texts: labels, aliases and descriptions, by their kinds in the notes.
         views: page views; None if unknown.
     """
 
     place: str
     kept: bool = False
     value: Value | None = None
-    labels: Texts = ()
-    aliases: Texts = ()
-    descriptions: Texts = ()
+    texts: defaultdict[str, list[Text]] = field(default_factory=lambda: defaultdict(list))
     types: tuple[str, ...] = ()
     views: float | None = None
 
@@ -45,17 +45,11 @@ def read_entities(prepared: Prepared) -> Iterator[Placed]:
     """Yield the ends of facts and the typed entities, each once, without redirects and disambiguation pages."""
     for lines in prepared.entities:
         notes = _notes_of(lines)
-        kept = [(id_, known) for id_, known in notes.items() if known.kept]
-        standing = _standing([id_ for id_, _ in kept], prepared.pages)
-        for (id_, known), stands in zip(kept, standing, strict=True):
-            if not stands:
-                continue
-            line, file = prepared.line_and_file(known.place)
-            yield Placed(line, _entity(id_, known), file)
-
-
-def _standing(ids: Sequence[str], pages: Pages) -> list[bool]:
-    return [resolved == id_ for id_, resolved in zip(ids, pages.resolve(ids), strict=True)]
+        kept = [id_ for id_, known in notes.items() if known.kept]
+        for id_, resolved in zip(kept, prepared.pages.resolve(kept), strict=True):
+            if resolved == id_:
+                line, file = prepared.line_and_file(notes[id_].place)
+                yield Placed(line, _entity(id_, notes[id_]), file)
 
 
 def _notes_of(lines: Sequence[str]) -> dict[str, _Notes]:
@@ -65,25 +59,16 @@ def _notes_of(lines: Sequence[str]) -> dict[str, _Notes]:
         known = notes.get(id_)
         if known is None:
             known = notes[id_] = _Notes(place)
-        if kind == "m":
-            known.kept = True
-        elif kind == "v":
-            datatype, _, value = text.partition("\t")
-            known.kept, known.value = True, Value(value, datatype)
+        known.kept = known.kept or kind in ("m", "v", "t")
+        if kind == "v":
+            known.value = value_of(text)
         elif kind == "t":
-            known.kept = True
             known.types += (text,)
         elif kind == "p":
             known.views = (known.views or 0.0) + float(text)
-        else:
+        elif kind in ("l", "a", "d"):
             rank, _, name = text.partition(" ")
-            ranked = ((int(rank), name),)
-            if kind == "l":
-                known.labels += ranked
-            elif kind == "a":
-                known.aliases += ranked
-            else:
-                known.descriptions += ranked
+            known.texts[kind].append((int(rank), name))
     return notes
 
 
@@ -91,23 +76,23 @@ def _entity(id_: str, known: _Notes) -> Entity:
     if known.value is not None:
         return value_entity(known.value)
     is_page = id_.startswith("dbr")
-    label = _best(known.labels)
+    label = _best(known.texts["l"])
     if is_page:
         label = without_brackets(label) or name_of_thing(id_)
-    names = [alias for _, alias in sorted(known.aliases, key=lambda alias: alias[0])]
+    names = [alias for _, alias in sorted(known.texts["a"], key=itemgetter(0))]
     return Entity(
         id=id_,
         label=label or words(id_),
         aliases=tidy_all(names, without=label) if names else (),
-        description=_best(known.descriptions),
+        description=_best(known.texts["d"]),
         types=tuple(dict.fromkeys(known.types)),
         popularity=known.views,
     )
 
 
-def _best(texts: Sequence[tuple[int, str]]) -> str:
+def _best(texts: Sequence[Text]) -> str:
     """The text in the best language, the first of several."""
-    return min(texts, key=lambda text: text[0], default=(0, ""))[1]
+    return min(texts, key=itemgetter(0), default=(0, ""))[1]
 
 
 Interval = tuple[str | None, str | None]
@@ -134,15 +119,15 @@ def read_facts(prepared: Prepared) -> Iterator[Placed]:
 def _facts_of(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, Fact | Rejected]]:
     """Yield the facts of a partition with their places, without undated copies of dated facts."""
     intervals = _intervals(rows)
-    dated = {
-        (subject, relation, object_)
-        for subject, relation, _, node, object_ in rows
-        if node and intervals.get(node, _OPEN) != _OPEN
-    }
+    # Rows without an intermediate node, whose id is empty, have no interval.
+    dated = set()
+    for subject, relation, _, node, object_ in rows:
+        if intervals.get(node, _OPEN) != _OPEN:
+            dated.add((subject, relation, object_))
     for subject, relation, place, node, object_ in rows:
         if ":" not in relation:
             continue
-        bounds = intervals.get(node, _OPEN) if node else _OPEN
+        bounds = intervals.get(node, _OPEN)
         if bounds != _OPEN or (subject, relation, object_) not in dated:
             yield place, _fact(subject, relation, object_, node, bounds)
 
@@ -152,7 +137,7 @@ def _intervals(rows: Sequence[Sequence[str]]) -> Mapping[str, Interval]:
     moments: dict[str, dict[str, list[tuple[str, str]]]] = {}
     for _, relation, _, node, object_ in rows:
         if ":" not in relation and object_.startswith(LITERAL):
-            bound = date_bound(_value(object_))
+            bound = date_bound(value_of(object_))
             if bound is not None:
                 times = moments.setdefault(node, {"start": [], "end": [], "point": []})
                 times[relation].append((bound, bound))
@@ -162,7 +147,7 @@ def _intervals(rows: Sequence[Sequence[str]]) -> Mapping[str, Interval]:
 def _fact(subject: str, relation: str, object_: str, node: str, bounds: Interval) -> Fact | Rejected:
     start, end = bounds
     if object_.startswith(LITERAL):
-        object_ = value_id(_value(object_))
+        object_ = value_id(value_of(object_))
     try:
         if bounds != _OPEN:
             check_interval(start, end)
@@ -170,8 +155,3 @@ def _fact(subject: str, relation: str, object_: str, node: str, bounds: Interval
     except ValueError as error:
         return Rejected(f"{node or subject}, {relation}: {error}")
     return Fact(identifier, subject, relation, object_, "normal", start, end)
-
-
-def _value(object_: str) -> Value:
-    datatype, _, text = object_[len(LITERAL) :].partition("\t")
-    return Value(text, datatype)

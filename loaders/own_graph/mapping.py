@@ -4,6 +4,7 @@ TOML quotes all texts (``[X]`` and ``NO`` have other meanings in YAML) and has c
 keys are refused.
 """
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -175,10 +176,8 @@ def relation_records(facts: Facts) -> Iterator[Relation | Rejected]:
     Raises:
         ValueError: its id is invalid.
     """
-    names = set(RelationLine.__struct_fields__) - {"id"}
-    values = {name: getattr(facts, name) for name in names if hasattr(facts, name)}
-    line = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-    return checked_relation(msgspec.convert({"id": relation_id(facts), **line}, RelationLine))
+    values = msgspec.structs.asdict(facts) | {"id": relation_id(facts)}
+    return checked_relation(msgspec.convert(values, RelationLine))
 
 
 def read_mapping(path: Path) -> Mapping:
@@ -218,13 +217,12 @@ def _problems(mapping: Mapping) -> Iterator[str]:
     known = mapping.labels
     for name in ("relationship_facts", "node_facts", "property_facts"):
         for number, facts in enumerate(getattr(mapping, name)):
-            for where, labels in _ends(facts):
-                for label in labels:
-                    if label not in known:
-                        yield (
-                            f"`{name}[{number}].{where}` has {label!r}, which is not an entity label of the mapping;"
-                            f" there are {', '.join(known)}"
-                        )
+            for where, labels in _ends(facts).items():
+                for label in itertools.filterfalse(known.__contains__, labels):
+                    yield (
+                        f"`{name}[{number}].{where}` has {label!r}, which is not an entity label of the mapping;"
+                        f" there are {', '.join(known)}"
+                    )
     yield from _repeated("facts", "relation", mapping.facts, relation_id)
     for facts in mapping.facts:
         yield from _problems_of_id(relation_id(facts))
@@ -237,12 +235,12 @@ def _problems_of_id(identifier: str) -> Iterator[str]:
         yield f"{error}; `id` gives it another"
 
 
-def _ends(facts: Facts) -> list[tuple[str, Sequence[str]]]:
+def _ends(facts: Facts) -> dict[str, Sequence[str]]:
     if isinstance(facts, NodeFacts):
-        return [("subject.labels", facts.subject.labels), ("object.labels", facts.object.labels)]
+        return {"subject.labels": facts.subject.labels, "object.labels": facts.object.labels}
     if isinstance(facts, RelationshipFacts):
-        return [("from", facts.from_), ("to", facts.to)]
-    return [("from", facts.from_)]
+        return {"from": facts.from_, "to": facts.to}
+    return {"from": facts.from_}
 
 
 def _repeated(name: str, what: str, structs: Sequence[Struct], key: Callable[..., str]) -> Iterator[str]:

@@ -135,15 +135,10 @@ class Properties:
     def id(self, label: str, name: str) -> str | None:
         """Return the property for ids: present in all nodes and unique."""
         own = _bare(label)
-        preferred = [*_IDS, *(f"{own}{each}" for each in _IDS), _bare(name)]
-        fitting = [
-            property_
-            for property_ in self.of.values()
-            if property_.there == property_.keys == self.size
-            and len(property_.values) == self.size
-            and _bare(property_.name) in preferred
-        ]
-        return self._first(fitting, preferred)
+        own_ids = [f"{own}{each}" for each in _IDS]
+        preferred = [*_IDS, *own_ids, _bare(name)]
+        unique = [each for each in self.of.values() if each.there == each.keys == len(each.values) == self.size]
+        return self._first(unique, preferred, only=True)
 
     def aliases(self) -> list[str]:
         """Return the properties with other names."""
@@ -151,47 +146,37 @@ class Properties:
 
     def description(self) -> str | None:
         """Return the property with a description."""
-        return self._first(
-            [property_ for property_ in self.of.values() if property_.texts == property_.there],
-            _DESCRIPTIONS,
-            only=True,
-        )
+        texts = [property_ for property_ in self.of.values() if property_.texts == property_.there]
+        return self._first(texts, _DESCRIPTIONS, only=True)
 
     def popularity(self) -> str | None:
         """Return the property with a popularity, such as page views."""
-        return self._first(
-            [property_ for property_ in self.of.values() if property_.numbers == property_.there],
-            _POPULARITIES,
-            only=True,
-        )
+        numbers = [property_ for property_ in self.of.values() if property_.numbers == property_.there]
+        return self._first(numbers, _POPULARITIES, only=True)
 
     def interval(self, label: str = "") -> tuple[str | None, str | None]:
         """Return the properties for start and end."""
-        dates = [property_ for property_ in self.of.values() if property_.dates >= _MOSTLY * property_.there]
+        dates = {name: self.of[name] for name in self.dated()}
         own = _bare(label)
-        points = [*_POINTS, *(f"{own}{each}" for each in _POINTS)]
-        start = self._first(dates, [*_STARTS, *points], only=True)
-        return start, self._first([property_ for property_ in dates if property_.name != start], _ENDS, only=True)
+        own_points = [f"{own}{each}" for each in _POINTS]
+        start = self._first(dates.values(), [*_STARTS, *_POINTS, *own_points], only=True)
+        if start is not None:
+            del dates[start]
+        return start, self._first(dates.values(), _ENDS, only=True)
 
     def dated(self) -> list[str]:
         """Return the properties with years or dates, sorted by name."""
         return sorted(property_.name for property_ in self.of.values() if property_.dates >= _MOSTLY * property_.there)
 
-    def _first(self, fitting: Sequence[Property], preferred: Sequence[str], only: bool = False) -> str | None:
+    def _first(self, fitting: Iterable[Property], preferred: Sequence[str], only: bool = False) -> str | None:
         """Return the first property in the order of preferred names, then of frequency and distinct values."""
-        place = {name: number for number, name in reversed(list(enumerate(preferred)))}
-        if only:
-            fitting = [property_ for property_ in fitting if _bare(property_.name) in place]
-        best = sorted(
-            fitting,
-            key=lambda property_: (
-                place.get(_bare(property_.name), len(preferred)),
-                -property_.there,
-                -len(property_.values),
-                property_.name,
-            ),
-        )
-        return best[0].name if best else None
+        ranked = []
+        for property_ in fitting:
+            bare = _bare(property_.name)
+            place = preferred.index(bare) if bare in preferred else len(preferred)
+            if place < len(preferred) or not only:
+                ranked.append((place, -property_.there, -len(property_.values), property_.name))
+        return min(ranked)[-1] if ranked else None
 
 
 def properties_of(rows: Iterable[Mapping[str, Any]], count: int) -> Properties:

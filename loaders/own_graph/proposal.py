@@ -10,9 +10,10 @@ The same graph gives the same proposal, independently of the engine's order.
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -30,6 +31,12 @@ T = TypeVar("T", bound=EntityKind | Facts)
 # JSON leaves these as they are, and TOML forbids some of them; the others would be unseen or turn a line round.
 _HIDDEN = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _LONGEST_REMARK = 300
+
+_TABLES: dict[type[Facts], str] = {
+    RelationshipFacts: "relationship_facts",
+    NodeFacts: "node_facts",
+    PropertyFacts: "property_facts",
+}
 
 _HEAD = """\
 # What `kgprobe load graph` reads of {name}.
@@ -61,16 +68,16 @@ def written(
     parts = [_HEAD.format(name=_remark(name))]
     parts += [_part("entities", kind) for kind in entities]
     if left_out:
-        parts.append("".join(f"# Left out: {_remark(label)} ({count:,} nodes)\n" for label, count in left_out.items()))
-    for proposed in facts:
-        kind = "relationship" if isinstance(proposed.what, RelationshipFacts) else "property"
-        parts.append(_part("node_facts" if isinstance(proposed.what, NodeFacts) else f"{kind}_facts", proposed))
+        lines = [f"# Left out: {_remark(label)} ({count:,} nodes)\n" for label, count in left_out.items()]
+        parts.append("".join(lines))
+    parts += [_part(_TABLES[type(proposed.what)], proposed) for proposed in facts]
     return "\n".join(parts)
 
 
 def _part(table: str, proposed: Proposed[Any]) -> str:
-    lines = [*(f"# {_remark(remark)}" for remark in proposed.remarks), f"[[{table}]]"]
-    lines += [f"{key} = {value}" for key, value in _pairs(proposed.what)]
+    lines = [f"# {_remark(remark)}" for remark in proposed.remarks]
+    lines.append(f"[[{table}]]")
+    lines += map(" = ".join, _pairs(proposed.what))
     if table != "entities" and not proposed.what.clozes:
         lines.append("# No sentence could be made of its name. Its facts are not asked without one:")
         lines.append('# clozes = ["[X] … [Y]"]')
@@ -79,8 +86,8 @@ def _part(table: str, proposed: Proposed[Any]) -> str:
 
 def _pairs(what: Any) -> Iterator[tuple[str, str]]:
     """Return the values that differ from the defaults as TOML, the identifying ones first."""
-    fields = sorted(msgspec.structs.fields(what), key=lambda each: not each.required)
-    order = ["from", "to", "id"]
+    order = ("from", "to", "id")
+    fields = list(msgspec.structs.fields(what))
     fields.sort(key=lambda each: (not each.required, each.encode_name not in order))
     for each in fields:
         value = getattr(what, each.name)
@@ -90,8 +97,7 @@ def _pairs(what: Any) -> Iterator[tuple[str, str]]:
 
 def _toml(value: Any) -> str:
     if isinstance(value, RelationshipSide):
-        inner = ", ".join(f"{key} = {text}" for key, text in _pairs(value))
-        return f"{{ {inner} }}"
+        return f"{{ {', '.join(map(' = '.join, _pairs(value)))} }}"
     if isinstance(value, tuple):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, bool):
@@ -110,7 +116,6 @@ if TYPE_CHECKING:
 
 
 _LONGEST_ID = 200
-_T = TypeVar("_T")
 
 
 def propose(graph: "Graph", name: str) -> str:
@@ -126,15 +131,25 @@ def propose(graph: "Graph", name: str) -> str:
     """
     schema = read_schema(graph)
     counts, labels = schema.labels(), _own_labels(schema)
-    properties = {label: _sampled(graph, label, counts[label]) for label in labels}
-    entities = _present({label: _entity(label, properties[label]) for label in labels})
+    properties: dict[str, Properties] = {}
+    entities: dict[str, EntityKind] = {}
+    for label in labels:
+        rows = graph.stream("own/node_sample", label=label, limit=SAMPLE)
+        properties[label] = properties_of((row["properties"] for row in rows), counts[label])
+        kind = _entity(label, properties[label])
+        if kind is not None:
+            entities[label] = kind
     if not entities:
         raise KgprobeError(
             f"{name} has no possible entities: no label has a property that looks like a name. {describe(schema)}"
             " Write a mapping by hand; docs/guides/your-own-graph.md has one."
         )
     others = [label for label in labels if label not in entities]
-    between = _present({label: _sides(label, schema, list(entities)) for label in others})
+    between: dict[str, _Between] = {}
+    for label in others:
+        sides = _sides(label, schema, list(entities))
+        if sides is not None:
+            between[label] = sides
     facts: list[Proposed[Any]] = [
         *_relationship_facts(graph, schema, entities),
         *_node_facts(schema, between, properties),
@@ -152,24 +167,16 @@ def propose(graph: "Graph", name: str) -> str:
     return written(name, proposed, _distinct(facts), left_out)
 
 
-def _present(found: dict[str, _T | None]) -> dict[str, _T]:
-    return {label: value for label, value in found.items() if value is not None}
-
-
-def _sampled(graph: "Graph", label: str, count: int) -> Properties:
-    rows = graph.stream("own/node_sample", label=label, limit=SAMPLE)
-    return properties_of((row["properties"] for row in rows), count)
-
-
 def _own_labels(schema: Schema) -> list[str]:
     """Return the labels that are not part of a more frequent one, most frequent first."""
     counts = schema.labels()
-    sets: dict[str, set[str]] = {}
+    # The labels that all nodes with a label have.
+    shared: dict[str, set[str]] = {}
     for nodes in schema.nodes:
         for label in nodes.labels:
-            sets[label] = sets[label] & set(nodes.labels) if label in sets else set(nodes.labels)
+            shared.setdefault(label, set(nodes.labels)).intersection_update(nodes.labels)
     order = sorted(counts, key=lambda label: (-counts[label], label))
-    return [label for place, label in enumerate(order) if not sets[label] & set(order[:place])]
+    return [label for place, label in enumerate(order) if shared[label].isdisjoint(order[:place])]
 
 
 def _entity(label: str, properties: Properties) -> EntityKind | None:
@@ -193,10 +200,7 @@ def _remarks(kind: EntityKind, properties: Properties) -> list[str]:
     remarks = [f"{sample}, {name.there / properties.size:.0%} have {kind.name!r}, {name.distinct:.0%} of these differ"]
     if kind.id is None:
         remarks.append("no property is unique: ids are the graph's own, and differ in a copy")
-    others = [other for other in sorted(properties.of) if other not in (kind.name, kind.id)]
-    if others:
-        remarks.append(f"other properties: {', '.join(others)}")
-    return remarks
+    return [*remarks, *_other_properties(properties, kind.name, kind.id)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,31 +216,26 @@ class _Between:
     type: str | None
 
 
-def _ways(label: str, schema: Schema) -> dict[tuple[str, str], set[str]]:
+def _ways(label: str, schema: Schema) -> dict[tuple[str, Literal["out", "in"]], set[str]]:
     """Return the labels at the other end of a label's relationships, by type and direction."""
-    ways: dict[tuple[str, str], set[str]] = {}
+    ways: dict[tuple[str, Literal["out", "in"]], set[str]] = defaultdict(set)
     for each in schema.relationships:
         if label in each.tails:
-            ways.setdefault((each.type, "out"), set()).update(each.heads)
+            ways[each.type, "out"].update(each.heads)
         if label in each.heads:
-            ways.setdefault((each.type, "in"), set()).update(each.tails)
+            ways[each.type, "in"].update(each.tails)
     return ways
 
 
 def _sides(label: str, schema: Schema, entities: Sequence[str]) -> _Between | None:
     """Return the two sides of an intermediate node; None if it does not connect exactly two kinds."""
-    known = {
-        way: tuple(entity for entity in entities if entity in others)
-        for way, others in _ways(label, schema).items()
-        if others.intersection(entities)
-    }
-    if len(known) != 2:
+    sides = []
+    for (type_, arrow), others in sorted(_ways(label, schema).items()):
+        if not others.isdisjoint(entities):
+            sides.append(RelationshipSide(type_, arrow, tuple(filter(others.__contains__, entities))))
+    if len(sides) != 2:
         return None
     # The side that leads to the node is the subject: (customer)-[:PURCHASED]->(order)-[:ORDERS]->(product).
-    sides = [
-        RelationshipSide(type_, "in" if arrow == "in" else "out", labels)
-        for (type_, arrow), labels in sorted(known.items())
-    ]
     if {side.arrow for side in sides} == {"in", "out"}:
         sides.sort(key=lambda side: side.arrow)
         return _Between(sides[0], sides[1], sides[0].type)
@@ -279,9 +278,9 @@ def _first_in(labels: Collection[str], entities: Iterable[str]) -> str | None:
     return next(filter(labels.__contains__, entities), None)
 
 
-def _other_properties(properties: Properties, start: str | None, end: str | None) -> list[str]:
-    """Return a remark on the properties other than start and end; empty if there are none."""
-    others = [name for name in sorted(properties.of) if name not in (start, end)]
+def _other_properties(properties: Properties, *named: str | None) -> list[str]:
+    """Return a remark on the properties other than the named ones; empty if there are none."""
+    others = [name for name in sorted(properties.of) if name not in named]
     return [f"other properties: {', '.join(others)}"] if others else []
 
 
@@ -340,7 +339,7 @@ def _noun(labels: Sequence[str]) -> str | None:
     if len(labels) != 1:
         return None
     words = words_of(labels[0])
-    return words if words and all(word.isalpha() for word in words.split()) else None
+    return words if words and all(map(str.isalpha, words.split())) else None
 
 
 def _distinct(facts: Sequence[Proposed[Any]]) -> list[Proposed[Any]]:

@@ -4,11 +4,12 @@ import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kgprobe.errors import KgprobeError
 
-from .mapping import Facts, Mapping, NodeFacts, PropertyFacts, RelationshipFacts
+from .mapping import Facts, Mapping, NodeFacts, PropertyFacts, RelationshipFacts, RelationshipSide
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
@@ -66,26 +67,23 @@ class Schema:
     def relationships_between(self, type_: str, tails: Iterable[str], heads: Iterable[str]) -> int:
         """Return the number of relationships of a type from nodes with a tail label to nodes with a head label."""
         from_, to = set(tails), set(heads)
-        return sum(
-            each.count
-            for each in self.relationships
-            if each.type == type_ and from_.intersection(each.tails) and to.intersection(each.heads)
-        )
+        count = 0
+        for each in self.relationships:
+            if each.type == type_ and from_.intersection(each.tails) and to.intersection(each.heads):
+                count += each.count
+        return count
 
 
 def read_schema(graph: "Graph") -> Schema:
     """Count all nodes and relationships of a graph."""
     nodes = [Nodes(tuple(sorted(row["labels"])), row["nodes"]) for row in graph.read("own/nodes")]
-    relationships = [
-        Relationships(
-            row["type"], tuple(sorted(row["from_labels"])), tuple(sorted(row["to_labels"])), row["relationships"]
-        )
-        for row in graph.read("own/relationships")
-    ]
-    return Schema(
-        sorted(nodes, key=lambda each: each.labels),
-        sorted(relationships, key=lambda each: (each.type, each.tails, each.heads)),
-    )
+    relationships = []
+    for row in graph.read("own/relationships"):
+        tails, heads = tuple(sorted(row["from_labels"])), tuple(sorted(row["to_labels"]))
+        relationships.append(Relationships(row["type"], tails, heads, row["relationships"]))
+    nodes.sort(key=attrgetter("labels"))
+    relationships.sort(key=attrgetter("type", "tails", "heads"))
+    return Schema(nodes, relationships)
 
 
 def rows_of(facts: Facts, schema: Schema, mapping: Mapping) -> int:
@@ -94,13 +92,17 @@ def rows_of(facts: Facts, schema: Schema, mapping: Mapping) -> int:
     if isinstance(facts, RelationshipFacts):
         return schema.relationships_between(facts.type, facts.from_ or every, facts.to or every)
     if isinstance(facts, NodeFacts):
-        sides = []
         for side in (facts.subject, facts.object):
-            out = side.arrow == "out"
-            node, others = [facts.node], side.labels or every
-            sides.append(schema.relationships_between(side.type, *((node, others) if out else (others, node))))
-        return schema.nodes_with([facts.node]) if all(sides) else 0
+            if not schema.relationships_between(side.type, *_tails_and_heads(facts.node, side, mapping)):
+                return 0
+        return schema.nodes_with([facts.node])
     return schema.nodes_with(facts.from_ or every)
+
+
+def _tails_and_heads(node: str, side: RelationshipSide, mapping: Mapping) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the labels at the two ends of the relationships of an intermediate node."""
+    others = side.labels or mapping.labels
+    return ([node], others) if side.arrow == "out" else (others, [node])
 
 
 def check_fit(mapping: Mapping, schema: Schema, name: str, graph: str) -> list[str]:
@@ -109,12 +111,12 @@ def check_fit(mapping: Mapping, schema: Schema, name: str, graph: str) -> list[s
     Raises:
         KgprobeError: the mapping matches no entities, or no facts.
     """
-    entities = [kind for kind in mapping.entities if schema.nodes_with([kind.label])]
-    facts = [kind for kind in mapping.facts if rows_of(kind, schema, mapping)]
+    entities = schema.nodes_with(mapping.labels)
+    facts = sum(rows_of(kind, schema, mapping) for kind in mapping.facts)
     misfits = list(_misfits(mapping, schema))
     if entities and facts:
         return [f"{name}: {misfit}" for misfit in misfits]
-    reached = "no entity" if not entities else "no fact"
+    reached = "no fact" if entities else "no entity"
     raise KgprobeError(f"{name} reaches {reached} of {graph}. {' '.join(misfits)} {describe(schema)}")
 
 
@@ -142,8 +144,7 @@ def _misfits_of_nodes(facts: NodeFacts, mapping: Mapping, schema: Schema) -> Ite
         yield f"It looks for nodes {_quoted(facts.node)} between others; {_none(facts.node, labels)}."
         return
     for side in (facts.subject, facts.object):
-        ends = [[facts.node], side.labels or mapping.labels]
-        tails, heads = ends if side.arrow == "out" else reversed(ends)
+        tails, heads = _tails_and_heads(facts.node, side, mapping)
         if not types[side.type] or not schema.relationships_between(side.type, tails, heads):
             yield _misfit_of_type(side.type, tails, heads, schema)
 
@@ -153,13 +154,10 @@ def _misfit_of_type(type_: str, tails: Sequence[str], heads: Sequence[str], sche
     looked = f"It looks for relationships {_quoted(type_)} from {_either(tails)} to {_either(heads)}"
     if not types[type_]:
         return f"{looked}; {_none(type_, types)}."
-    there = [
-        f"{count:,} from {_together(tails)} to {_together(heads)}"
-        for (tails, heads), count in Counter(
-            {(each.tails, each.heads): each.count for each in schema.relationships if each.type == type_}
-        ).most_common(_LISTED)
-    ]
-    return f"{looked}; the graph has {', '.join(there)}."
+    existing = [each for each in schema.relationships if each.type == type_]
+    existing.sort(key=attrgetter("count"), reverse=True)
+    shown = [f"{each.count:,} from {_together(each.tails)} to {_together(each.heads)}" for each in existing[:_LISTED]]
+    return f"{looked}; the graph has {', '.join(shown)}."
 
 
 def describe(schema: Schema) -> str:
@@ -167,16 +165,19 @@ def describe(schema: Schema) -> str:
     labels, types = schema.labels(), schema.types()
     if not schema.nodes:
         return "The graph has no nodes; KGPROBE_FROM_DATABASE selects another database of the server."
-    nodes = f"The graph has nodes {_counts(labels)}." if labels else "The graph has nodes without labels alone."
-    return f"{nodes} " + (f"Its relationships are {_counts(types)}." if types else "It has no relationships.")
+    nodes, relationships = "The graph has nodes without labels alone.", "It has no relationships."
+    if labels:
+        nodes = f"The graph has nodes {_counts(labels)}."
+    if types:
+        relationships = f"Its relationships are {_counts(types)}."
+    return f"{nodes} {relationships}"
 
 
 def _none(name: str, existing: Counter[str]) -> str:
     close = difflib.get_close_matches(name, existing, n=1, cutoff=0.5)
-    if not close:
-        folded = {other.lower().replace("_", ""): other for other in sorted(existing)}
-        key = name.lower().replace("_", "")
-        close = [folded[key]] if key in folded else []
+    # Other names with the same letters; the last one is meant.
+    folded = name.lower().replace("_", "")
+    close += [other for other in sorted(existing, reverse=True) if other.lower().replace("_", "") == folded]
     return f"there are none (did you mean {_quoted(close[0])}?)" if close else "there are none"
 
 

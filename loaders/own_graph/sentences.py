@@ -40,6 +40,7 @@ _NOUNS = frozenset(
 _PLAIN_PAST = re.compile(r"(?:\w*[^aeiou\W]t|\w{2,}[aeo]w)ed")
 # Common verbs of types that the tense module does not know.
 _MORE_VERBS = frozenset(["act", "like", "rate", "review"])
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\W]+")
 
 
@@ -57,10 +58,12 @@ class Sentences:
 
 def words_of(name: str) -> str:
     """Return a name in words: ``ACTED_IN`` is *acted in*, ``orderDate`` *order date*, ``TVSeries`` *TV series*."""
-    parts = [part for part in _WORDS.split(tidy(name)) if part]
-    # A word in capitals is an abbreviation, unless the whole name is in capitals.
-    all_capitals = name.isupper()
-    return " ".join(part if part.isupper() and len(part) > 1 and not all_capitals else part.lower() for part in parts)
+    words = []
+    for part in filter(None, _WORDS.split(tidy(name))):
+        # A word in capitals is an abbreviation, unless the whole name is in capitals.
+        is_abbreviation = part.isupper() and len(part) > 1 and not name.isupper()
+        words.append(part if is_abbreviation else part.lower())
+    return " ".join(words)
 
 
 def sentences_of(type_: str, subject: str | None = None, object_: str | None = None) -> Sentences | None:
@@ -70,10 +73,14 @@ def sentences_of(type_: str, subject: str | None = None, object_: str | None = N
         subject, object_: nouns for the ends (*person*), for questions; None if they differ.
     """
     words = words_of(type_).split()
-    if not words or not all(re.fullmatch(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", word) for word in words):
+    if not words or not all(map(_WORD.fullmatch, words)):
         return None
-    sentences = _of_words(words, f"which {subject}" if subject else "what", f"which {object_}" if object_ else "what")
-    return None if sentences is None else _checked(sentences)
+    which_subject = which_object = "what"
+    if subject:
+        which_subject = f"which {subject}"
+    if object_:
+        which_object = f"which {object_}"
+    return _checked(_of_words(words, which_subject, which_object))
 
 
 def sentences_of_date(name: str) -> Sentences | None:
@@ -88,8 +95,10 @@ def sentences_of_date(name: str) -> Sentences | None:
                 wh_question=f"When was [X] {words}?",
             )
         )
-    sentences = _of_noun(words) if all(word.isalpha() for word in words.split()) else None
-    return _checked(sentences) if sentences is not None and sentences.cloze.startswith("The ") else None
+    if not all(map(str.isalpha, words.split())):
+        return None
+    sentences = _checked(_of_noun(words))
+    return sentences if sentences is not None and sentences.cloze.startswith("The ") else None
 
 
 def _of_words(words: list[str], which_subject: str, which_object: str) -> Sentences | None:
@@ -105,12 +114,9 @@ def _of_words(words: list[str], which_subject: str, which_object: str) -> Senten
     if verb is not None:
         return _with_verb(*verb, rest, which_subject, which_object)
     phrase = " ".join(words)
-    cloze = cloze_of_label(phrase) if words[-1] in _PREPOSITIONS else None
-    return _of_noun(phrase) if cloze is None else _with_cloze(cloze, which_subject, which_object)
-
-
-def _with_cloze(cloze: str, which_subject: str, which_object: str) -> Sentences:
-    """Return the sentences of a phrase that ends in a preposition."""
+    cloze = cloze_of_label(phrase)
+    if cloze is None or words[-1] not in _PREPOSITIONS:
+        return _of_noun(phrase)
     match = re.fullmatch(r"\[X\] is (.+) \[Y\]", cloze)
     return _with_be("is", match[1].split(), which_subject, which_object) if match else Sentences(cloze)
 
@@ -142,7 +148,7 @@ def _verb(word: str, alone: bool) -> tuple[str, str | None, bool] | None:
 def _with_verb(
     form: str, base: str | None, past: bool, rest: list[str], which_subject: str, which_object: str
 ) -> Sentences:
-    behind = "".join(f" {word}" for word in rest)
+    behind = " ".join(["", *rest])
     sentences = Sentences(
         f"[X] {form}{behind} [Y]",
         statement=f"[X] {form}{behind} [Y].",
@@ -160,7 +166,7 @@ def _with_verb(
 
 
 def _with_be(be: str, rest: list[str], which_subject: str, which_object: str) -> Sentences:
-    phrase = "".join(f" {word}" for word in rest)
+    phrase = " ".join(["", *rest])
     return Sentences(
         f"[X] {be}{phrase} [Y]",
         statement=f"[X] {be}{phrase} [Y].",
@@ -186,9 +192,9 @@ def _of_noun(noun: str) -> Sentences | None:
     )
 
 
-def _checked(sentences: Sentences) -> Sentences | None:
-    """Return the valid templates, with the cloze in the past; None if the cloze is invalid."""
-    if check_template("cloze", sentences.cloze):
+def _checked(sentences: Sentences | None) -> Sentences | None:
+    """Return the valid templates, with the cloze in the past; None without a valid cloze."""
+    if sentences is None or check_template("cloze", sentences.cloze):
         return None
     past = in_the_past(sentences.cloze)
     kept = {}

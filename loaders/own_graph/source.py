@@ -7,9 +7,10 @@ relationships; if they change, the load starts again.
 
 import hashlib
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import product
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Entity, Fact, Placed, Rejected
-from kgprobe.sources.values import ID_LIMIT, check_id, check_interval, fact_id, tidy
+from kgprobe.sources.values import ID_LIMIT, check_id, check_interval, fact_id, tidy, tidy_all
 
 from .mapping import (
     EntityKind,
@@ -37,6 +38,13 @@ from .values import bound_of, key_of, literal_of, name_of, popularity_of, rank_o
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph, Row
+
+
+_QUERIES: dict[type[Facts], str] = {
+    RelationshipFacts: "own/relationship_facts",
+    NodeFacts: "own/node_facts",
+    PropertyFacts: "own/property_facts",
+}
 
 
 @dataclass(slots=True)
@@ -59,11 +67,13 @@ class OwnGraph:
     @property
     def fingerprint(self) -> str:
         """Digest of the address, the mapping, and the numbers of its nodes and relationships."""
-        labels = {*self.mapping.labels, *(facts.node for facts in self.mapping.node_facts)}
+        labels = set(self.mapping.labels)
+        types = {kind.type_relationship for kind in self.mapping.entities}
+        types.update(facts.type for facts in self.mapping.relationship_facts)
+        for facts in self.mapping.node_facts:
+            labels.add(facts.node)
+            types |= {facts.subject.type, facts.object.type}
         nodes = [each for each in self.schema.nodes if labels.intersection(each.labels)]
-        types = {facts.type for facts in self.mapping.relationship_facts}
-        types |= {side.type for facts in self.mapping.node_facts for side in (facts.subject, facts.object)}
-        types |= {kind.type_relationship for kind in self.mapping.entities if kind.type_relationship}
         relationships = [each for each in self.schema.relationships if each.type in types]
         content = [self.name, self.mapping, nodes, relationships]
         return hashlib.blake2b(msgspec.json.encode(content), digest_size=16).hexdigest()
@@ -72,9 +82,9 @@ class OwnGraph:
     def total(self) -> int:
         """Number of relations, nodes and relationships to read; those of several kinds count for each."""
         entities = sum(self.schema.nodes_with([kind.label]) for kind in self.mapping.entities)
-        values = sum(rows_of(facts, self.schema, self.mapping) for facts in self.mapping.property_facts)
-        facts = sum(rows_of(facts, self.schema, self.mapping) for facts in self.mapping.facts)
-        return len(self.mapping.facts) + entities + values + facts
+        # The values of properties are read twice: as literals and as objects of facts.
+        read = (*self.mapping.property_facts, *self.mapping.facts)
+        return len(self.mapping.facts) + entities + sum(rows_of(facts, self.schema, self.mapping) for facts in read)
 
     @property
     def done(self) -> int:
@@ -97,7 +107,12 @@ class OwnGraph:
     def entities(self) -> Iterator[Placed]:
         """Yield the labels as types, the nodes of each kind, and the literals of property facts."""
         number = 0
-        for label in sorted({label for each in self._mapped_nodes() for label in each}):
+        mapped = set(self.mapping.labels)
+        labels: set[str] = set()
+        for nodes in self.schema.nodes:
+            if mapped.intersection(nodes.labels):
+                labels.update(nodes.labels)
+        for label in sorted(labels):
             number += 1
             yield Placed(number, Entity(_type_id(label), words_of(label)), self.name, "label")
         for kind, row in self._rows_of_entities():
@@ -147,11 +162,6 @@ class OwnGraph:
     def _file(self, what: str) -> str:
         return f"{self.name}, {what[:60]}"
 
-    def _mapped_nodes(self) -> list[Sequence[str]]:
-        """Return the label sets of all entities."""
-        mapped = set(self.mapping.labels)
-        return [each.labels for each in self.schema.nodes if mapped.intersection(each.labels)]
-
     def _keys(self) -> list[str]:
         return [kind.id or "" for kind in self.mapping.entities]
 
@@ -181,14 +191,9 @@ class OwnGraph:
                 yield kind, row
 
     def _rows_of_facts(self, facts: Facts) -> Iterator["Row"]:
-        query = {
-            RelationshipFacts: "own/relationship_facts",
-            NodeFacts: "own/node_facts",
-            PropertyFacts: "own/property_facts",
-        }[type(facts)]
         if facts is self.mapping.facts[0]:
             self._read["facts"] = 0
-        return self._counted("facts", query, facts)
+        return self._counted("facts", _QUERIES[type(facts)], facts)
 
     def _counted(self, stream: str, query: str, facts: Facts) -> Iterator["Row"]:
         if isinstance(facts, PropertyFacts) and stream == "values" and facts is self.mapping.property_facts[0]:
@@ -205,12 +210,12 @@ class OwnGraph:
             )
         label = name_of(row["name"], kind.name)
         types = [*map(_type_id, sorted(row["labels"]))]
-        types += [check_id(text, "type") for text in _texts(row["type"], kind.type_property or "")]
-        types += sorted(self._end(each) for each in row["types"])
+        types += [check_id(text, "type") for text in texts_of([row["type"]], (kind.type_property or "",))]
+        types += sorted(map(self._end, row["types"]))
         return Entity(
             id=identifier,
             label=label,
-            aliases=tuple(each for each in texts_of(row["aliases"], kind.aliases) if each != label),
+            aliases=tidy_all(texts_of(row["aliases"], kind.aliases), without=label),
             description=text_of(row["description"], kind.description or ""),
             types=tuple(dict.fromkeys(types)),
             popularity=popularity_of(row["popularity"], kind.popularity or ""),
@@ -219,18 +224,15 @@ class OwnGraph:
     def _facts_of(self, facts: Facts, row: "Row") -> Iterator[Fact | Rejected]:
         """Yield the facts of a row, or its error."""
         try:
-            if isinstance(facts, PropertyFacts):
-                yield from self._property_facts(facts, row)
-            else:
+            if not isinstance(facts, PropertyFacts):
                 yield from self._dated_facts(facts, row)
+                return
+            relation, subject = relation_id(facts), self._end(row["subject"])
+            for value in _listed(row["value"]):
+                object_ = literal_of(value, facts.property, facts.values).id
+                yield Fact(fact_id(subject, relation, object_, None), subject, relation, object_)
         except ValueError as error:
             yield Rejected(f"{_place(row)}: {error}")
-
-    def _property_facts(self, facts: PropertyFacts, row: "Row") -> Iterator[Fact]:
-        relation, subject = relation_id(facts), self._end(row["subject"])
-        for value in _listed(row["value"]):
-            object_ = literal_of(value, facts.property, facts.values).id
-            yield Fact(fact_id(subject, relation, object_, None), subject, relation, object_)
 
     def _dated_facts(self, facts: RelationshipFacts | NodeFacts, row: "Row") -> Iterator[Fact]:
         relation = relation_id(facts)
@@ -240,13 +242,18 @@ class OwnGraph:
         if rank == "deprecated":
             return
         key = None if facts.fact_id is None else check_id(key_of(row["fact_id"], facts.fact_id))
-        ends = [(row["subject"], row["object"])] if isinstance(facts, RelationshipFacts) else _pairs(facts, row)
-        backwards = isinstance(facts, RelationshipFacts) and facts.backwards
-        for tail, head in ends:
-            subject, object_ = map(self._end, (head, tail) if backwards else (tail, head))
+        if isinstance(facts, NodeFacts):
+            ends = _pairs(facts, row)
+        elif facts.backwards:
+            ends = [(row["object"], row["subject"])]
+        else:
+            ends = [(row["subject"], row["object"])]
+        for subject, object_ in (map(self._end, pair) for pair in ends):
             id_ = fact_id(subject, relation, object_, start)
-            if key is not None:
-                id_ = check_id(f"{relation} {key} {id_}" if len(ends) > 1 else f"{relation} {key}")
+            if key is not None and len(ends) == 1:
+                id_ = check_id(f"{relation} {key}")
+            elif key is not None:
+                id_ = check_id(f"{relation} {key} {id_}")
             yield Fact(id_, subject, relation, object_, rank, start, end)
 
     def _end(self, end: "Row") -> str:
@@ -318,16 +325,12 @@ def _pairs(facts: NodeFacts, row: "Row") -> list[tuple["Row", "Row"]]:
         if not row[f"{name}s"]:
             arrow = f"-[:{side.type[:60]}]->" if side.arrow == "out" else f"<-[:{side.type[:60]}]-"
             raise ValueError(f"it has no {name}: there is no {arrow} to {' or '.join(side.labels) or 'an entity'}")
-    subjects, objects = (sorted(row[name], key=itemgetter("element")) for name in ("subjects", "objects"))
-    return [(subject, object_) for subject in subjects for object_ in objects]
+    by_element = itemgetter("element")
+    return list(product(sorted(row["subjects"], key=by_element), sorted(row["objects"], key=by_element)))
 
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
-
-
-def _texts(value: Any, named: str) -> tuple[str, ...]:
-    return texts_of([value], (named,))
 
 
 def _place(row: "Row") -> str:

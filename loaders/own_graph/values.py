@@ -43,7 +43,7 @@ def text_of(value: Any, name: str) -> str:
         return ""
     if isinstance(value, str):
         return tidy(value)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if _is_number(value):
         return str(value)
     if (day := _day(value)) is not None:
         return day
@@ -54,7 +54,8 @@ def texts_of(values: list[Any], names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the distinct texts of properties that are texts or lists of texts."""
     texts: list[str] = []
     for value, name in zip(values, names, strict=True):
-        texts += [text_of(item, name) for item in (value if isinstance(value, list) else [value])]
+        items = value if isinstance(value, list) else [value]
+        texts += [text_of(item, name) for item in items]
     return tidy_all(texts)
 
 
@@ -62,7 +63,7 @@ def popularity_of(value: Any, name: str) -> float | None:
     """Return a number that is not negative, or None."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
+    if not _is_number(value) or not math.isfinite(value) or value < 0:
         raise ValueError(f"its {shown(name)} is {shown(value)}; a number that is not negative is expected")
     return float(value)
 
@@ -79,6 +80,10 @@ def bound_of(value: Any, name: str) -> str | None:
             " date of the graph"
         )
     return bound
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def rank_of(value: Any, name: str) -> str:
@@ -101,23 +106,17 @@ def literal_of(value: Any, name: str, values: Literal["date", "number", "text"] 
         if bound is None or bound == UNKNOWN:
             raise ValueError(f"its {shown(name)} is {shown(value)}, which is not a date")
         return date_literal(bound)
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if values == "number" and not is_number:
+    if values == "number" and not _is_number(value):
         raise ValueError(f"its {shown(name)} is {shown(value)}; a number is expected")
-    if is_number and values != "text":
-        kind, text = _number(value, name)
-    else:
-        kind, text = "string", check_id(text_of(value, name), f"{shown(name)}")
-    return Entity(check_id(f"{text}^^{kind}"), text, types=(kind,), value=text, datatype=kind)
-
-
-def _number(value: int | float, name: str) -> tuple[str, str]:
-    """Return datatype and text of a finite number."""
-    if not math.isfinite(value):
+    if not _is_number(value) or values == "text":
+        kind, text = "string", check_id(text_of(value, name), shown(name))
+    elif not math.isfinite(value):
         raise ValueError(f"its {shown(name)} is {shown(value)}; a finite number is expected")
-    if isinstance(value, int) or value.is_integer():
-        return "integer", str(int(value))
-    return "decimal", str(value)
+    elif int(value) == value:
+        kind, text = "integer", str(int(value))
+    else:
+        kind, text = "decimal", str(value)
+    return Entity(check_id(f"{text}^^{kind}"), text, types=(kind,), value=text, datatype=kind)
 
 
 def shown(value: Any) -> str:
@@ -131,7 +130,7 @@ def _bound(value: Any) -> str | None:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         if 0 < abs(value) <= _LAST_YEAR:
-            return f"{'-' if value < 0 else ''}{abs(value):04d}"
+            return f"{value:05d}" if value < 0 else f"{value:04d}"
         match = _DAY.fullmatch(str(value))
         return _checked("-".join(match.groups())) if match else None
     if isinstance(value, str):
