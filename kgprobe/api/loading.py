@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.graph.bulk.bulk_files import read_bulk_files
-from kgprobe.graph.bulk.finishing import finish
+from kgprobe.graph.bulk.bulk_files import finish, read_bulk_files
 from kgprobe.graph.client import Graph
 from kgprobe.graph.loading import LoadProgress, LoadReport, OnProblem, OnProgress, load_source
 from kgprobe.options import make_options

@@ -1,31 +1,36 @@
 """Copy a graph with all data of kgprobe to another server, of any engine; resumable and verified."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
-from kgprobe.graph.driver import MESSAGE_BYTES, encoded_bytes
+from kgprobe.graph.driver import batches, encoded_bytes
 from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import Digest, digest_of, graph_state
 
 _STAGES = ("nodes", "relationships")
 # Queries that write nodes, by their labels.
 _NODES: dict[tuple[str, ...], str] = {
-    **{(label,): f"copy/{label.lower()}" for label in ("Entity", "Relation", "Run", "Belief")},
-    **{(label,): f"copy/{label.lower()}" for label in ("Effect", "Load", "Sweep", "Counter")},
+    ("Entity",): "copy/entity",
+    ("Relation",): "copy/relation",
+    ("Run",): "copy/run",
+    ("Belief",): "copy/belief",
+    ("Effect",): "copy/effect",
+    ("Load",): "copy/load",
+    ("Sweep",): "copy/sweep",
+    ("Counter",): "copy/counter",
     ("Entity", "Type"): "copy/type",
     ("Entity", "Literal"): "copy/literal",
     ("Entity", "Literal", "Type"): "copy/literal_type",
 }
 _RELATIONSHIPS = ("FACT", "INSTANCE_OF", "OBJECT_OF", "JUDGED", "KNOWN", "UNSURE", "UNKNOWN", "LEARNED", "FORGOT")
 
-# Limits of a transaction: rows and bytes.
+# Maximum number of rows of a transaction.
 _AT_ONCE = 5_000
-_BYTES_AT_ONCE = MESSAGE_BYTES // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,32 +102,22 @@ def copy_graph(
 def _copy_stages(
     graph: Graph, target: Graph, begun: list[Row], origin: str, report: Callable[[str, int], None]
 ) -> None:
-    if not begun:
+    first, position = _STAGES[0], 0
+    if begun:
+        first, position = begun[0]["stage"], begun[0]["position"]
+    else:
         apply_schema(target)
-    first, position = (begun[0]["stage"], begun[0]["position"]) if begun else ("nodes", 0)
     for stage in _STAGES[_STAGES.index(first) :]:
-        _copy(graph, target, stage, position, origin, partial(report, stage))
+        rows = graph.stream(f"copy/{stage}")
+        # An engine reads unchanged data always in the same order; the digests verify this at the end.
+        report(stage, sum(1 for _ in islice(rows, position)))
+        for batch in batches(rows, lambda row: encoded_bytes(row["properties"]) + 200, _AT_ONCE):
+            position += len(batch)
+            target.transaction(partial(_write, batch, {"of": origin, "stage": stage, "position": position}))
+            report(stage, len(batch))
         position = 0
-
-
-def _copy(graph: Graph, target: Graph, stage: str, position: int, origin: str, report: Callable[[int], None]) -> None:
-    write = _write_nodes if stage == "nodes" else _write_relationships
-    rows = graph.stream(f"copy/{stage}")
-    # An engine reads unchanged data always in the same order; the digests verify this at the end.
-    skipped = sum(1 for _ in islice(rows, position))
-    report(skipped)
-    for batch in _batches(rows):
-        position += len(batch)
-        known = [row for row in batch if _is_known(row)]
-
-        def work(transaction: Transaction, rows: list[Row] = known, position: int = position) -> None:
-            transaction.run("copy/advance", of=origin, stage=stage, position=position)
-            write(transaction, rows)
-
-        target.transaction(work)
-        report(len(batch))
-    if stage == "nodes":
-        target.write("copy/advance", of=origin, stage="relationships", position=0)
+        if stage == "nodes":
+            target.write("copy/advance", of=origin, stage="relationships", position=position)
 
 
 def _is_known(row: Row) -> bool:
@@ -137,32 +132,19 @@ def _labels(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(labels))
 
 
-def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    batch: list[Row] = []
-    size = 0
-    for row in rows:
-        batch.append(row)
-        size += encoded_bytes(row["properties"]) + 200
-        if len(batch) >= _AT_ONCE or size >= _BYTES_AT_ONCE:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _write_nodes(transaction: Transaction, batch: list[Row]) -> None:
-    nodes: dict[str, list[Row]] = defaultdict(list)
-    for row in batch:
-        nodes[_NODES[_labels(row["labels"])]].append({"id": row["properties"]["id"], "properties": row["properties"]})
-    for query, rows in nodes.items():
-        transaction.run(query, rows=rows)
-
-
-def _write_relationships(transaction: Transaction, batch: list[Row]) -> None:
-    types: dict[str, list[Row]] = defaultdict(list)
-    for row in batch:
-        types[row["type"]].append({"from": row["from"], "to": row["to"], "properties": row["properties"]})
-    for type_, rows in types.items():
-        written = transaction.run(f"copy/{type_.lower()}", rows=rows)[0]["written"]
-        if written != len(rows):
-            raise KgprobeError(f"{len(rows) - written} relationships {type_} have ends that are not in the copy.")
+def _write(batch: list[Row], place: Row, transaction: Transaction) -> None:
+    """Write nodes or relationships, and the place up to which the graph is then copied."""
+    transaction.run("copy/advance", **place)
+    queries: dict[str, list[Row]] = defaultdict(list)
+    for row in filter(_is_known, batch):
+        properties = row["properties"]
+        if "type" in row:
+            ends = {"from": row["from"], "to": row["to"]}
+            queries[f"copy/{row['type'].lower()}"].append({**ends, "properties": properties})
+        else:
+            queries[_NODES[_labels(row["labels"])]].append({"id": properties["id"], "properties": properties})
+    for query, rows in queries.items():
+        result = transaction.run(query, rows=rows)
+        if place["stage"] == "relationships" and result[0]["written"] != len(rows):
+            lost, type_ = len(rows) - result[0]["written"], query.removeprefix("copy/").upper()
+            raise KgprobeError(f"{lost} relationships {type_} have ends that are not in the copy.")

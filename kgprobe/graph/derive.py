@@ -6,7 +6,7 @@ number of these links. They are updated in the transaction that writes the facts
 whole graph.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -97,7 +97,7 @@ def follow_types(
     added: dict[str, Sequence[str]] = {}
     for entity, now in types.items():
         known = set(former.get(entity, ()))
-        added[entity] = [type_id for type_id in now if type_id not in known] if known else now
+        added[entity] = [type_id for type_id in now if type_id not in known]
     for rows in _type_rows(added):
         _run(transaction, "load/instances", rows)
 
@@ -122,18 +122,18 @@ def _type_rows(types: Mapping[str, Sequence[str]]) -> Iterator[list[Row]]:
         yield rows
 
 
-def rows_by_subject(changed: Iterable[Former]) -> list[Row]:
-    """Return rows of facts, one for each subject, so that a statement walks the facts of each subject once."""
-    subjects: dict[str, dict[str, bool]] = {}
-    for former in changed:
-        subjects.setdefault(former.subject, {})[former.id] = True
-    return [{"subject": subject, "facts": facts} for subject, facts in subjects.items()]
+def rows_by_subject(facts: Iterable[tuple[str, str]]) -> list[Row]:
+    """Return rows of facts, given by subject and id; one row for each subject, whose facts a statement walks once."""
+    subjects: dict[str, dict[str, bool]] = defaultdict(dict)
+    for subject, fact in facts:
+        subjects[subject][fact] = True
+    return [{"subject": subject, "facts": ids} for subject, ids in subjects.items()]
 
 
 def _object_rows(pairs: Iterable[tuple[str, str]]) -> list[Row]:
-    relations: dict[str, dict[str, None]] = {}
+    relations: dict[str, dict[str, None]] = defaultdict(dict)
     for entity, relation in pairs:
-        relations.setdefault(entity, {})[relation] = None
+        relations[entity][relation] = None
     return [{"id": entity, "relations": list(names)} for entity, names in relations.items()]
 
 

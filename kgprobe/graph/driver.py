@@ -7,9 +7,9 @@ import itertools
 import logging
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from neo4j import Driver, GraphDatabase
@@ -19,9 +19,18 @@ from kgprobe.errors import KgprobeError
 from kgprobe.files import disk_is_full
 from kgprobe.graph.endpoint import Endpoint
 
+T = TypeVar("T")
+
 # Longest time in which the driver retries a transaction, with growing pauses, before it raises.
 RETRY_SECONDS = 15.0
 CONNECTION_SECONDS = 10.0
+
+# Errors of the driver's encoder, before anything is sent.
+_UNSENDABLE: dict[type[Exception], str] = {
+    OverflowError: "an integer in it has more than 64 bits; pass it as text",
+    UnicodeEncodeError: "a text in it contains half a character (a lone surrogate)",
+    RecursionError: "it is nested too deeply",
+}
 
 
 def answers(endpoint: Endpoint) -> bool:
@@ -71,23 +80,13 @@ def explained(endpoint: Endpoint) -> Iterator[None]:
         raise KgprobeError(
             f"{endpoint.address} does not answer: {_first_line(error)}. Check that the graph server is running there."
         ) from error
-    except (OverflowError, UnicodeEncodeError, RecursionError) as error:
-        # From the encoder, before anything is sent.
-        raise KgprobeError(
-            f"A parameter or the statement cannot be sent to the graph: {_unsendable(error)}."
-        ) from error
+    except tuple(_UNSENDABLE) as error:
+        reason = next(reason for kind, reason in _UNSENDABLE.items() if isinstance(error, kind))
+        raise KgprobeError(f"A parameter or the statement cannot be sent to the graph: {reason}.") from error
     except (bolt.Neo4jError, bolt.DriverError) as error:
         if full := _full_disk(endpoint):
             raise KgprobeError(f"{full} The graph reports: {_first_line(error)}") from error
         raise KgprobeError(f"The graph at {endpoint.address} reports: {_first_line(error)}") from error
-
-
-def _unsendable(error: Exception) -> str:
-    if isinstance(error, OverflowError):
-        return "an integer in it has more than 64 bits; pass it as text"
-    if isinstance(error, UnicodeEncodeError):
-        return "a text in it contains half a character (a lone surrogate)"
-    return "it is nested too deeply"
 
 
 def _full_disk(endpoint: Endpoint) -> str | None:
@@ -171,3 +170,17 @@ def encoded_bytes(value: Any) -> int:
         OverflowError: an integer in it has more than 64 bits.
     """
     return len(_encode(value))
+
+
+def batches(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[list[T]]:
+    """Yield items in batches for one statement each: at most ``most``, and about half of a message by their sizes."""
+    batch: list[T] = []
+    room = MESSAGE_BYTES // 2
+    for item in items:
+        batch.append(item)
+        room -= size(item)
+        if len(batch) == most or room <= 0:
+            yield batch
+            batch, room = [], MESSAGE_BYTES // 2
+    if batch:
+        yield batch

@@ -7,7 +7,6 @@ header: ``Names: {entity: 'Entity', relations: 'Relation', run: 'Run'}``. Unknow
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from kgprobe.errors import UnknownNameError
@@ -130,10 +129,8 @@ def _why_not_believed(graph: Graph, query: Query, parameters: Mapping[str, Any])
 
 def _values(parameters: Mapping[str, Any], names: Iterable[str]) -> list[Any]:
     """Return the values of parameters, each a single value, a list or None."""
-    return list(chain.from_iterable(_as_sequence(parameters.get(name)) for name in names))
-
-
-def _as_sequence(value: Any) -> Sequence[Any]:
-    if value is None:
-        return ()
-    return value if isinstance(value, (list, tuple)) else (value,)
+    values: list[Any] = []
+    for name in names:
+        value = parameters.get(name)
+        values += value if isinstance(value, (list, tuple)) else [value]
+    return [value for value in values if value is not None]

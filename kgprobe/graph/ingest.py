@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from itertools import islice
 
 from kgprobe.errors import KgprobeError
-from kgprobe.graph.client import Graph, Row, Transaction
+from kgprobe.graph.client import Graph, Transaction
+from kgprobe.graph.derive import rows_by_subject
 from kgprobe.graph.record_batches import STAGES, RecordBatch, prefetched, problem_message, read_batches
 from kgprobe.graph.record_rows import Problem, entity_rows, fact_rows, relation_rows
 from kgprobe.graph.schema import apply_schema
@@ -63,13 +64,21 @@ class LoadCounts:
             report_problem(f"{message} Skipped; `strict` stops here.")
 
 
-class _Ready(NamedTuple):
-    """A batch, and the function that writes it in a transaction."""
+@contextmanager
+def collecting_rarely() -> Iterator[None]:
+    """Collect garbage less often: the objects of a load have no reference cycles."""
+    before = gc.get_threshold()
+    rarely = max(before[0], _ALLOCATIONS_PER_COLLECTION) if before[0] else 0
+    gc.set_threshold(rarely, *before[1:])
+    try:
+        yield
+    finally:
+        # Unless it was changed since, for example by a load in another thread.
+        if gc.get_threshold()[0] == rarely:
+            gc.set_threshold(*before)
 
-    batch: RecordBatch
-    write: Write
 
-
+@collecting_rarely()
 def load(
     graph: Graph,
     source: Source,
@@ -92,17 +101,6 @@ def load(
         KgprobeError: a record is rejected and ``strict`` is set; or the graph failed for longer than the driver's
             retries. Then all earlier batches are in the graph, and the same call continues.
     """
-    with collecting_rarely():
-        return _load(graph, source, strict, report_problem, report_progress)
-
-
-def _load(
-    graph: Graph,
-    source: Source,
-    strict: bool,
-    report_problem: Callable[[str], None],
-    report_progress: Callable[[str, int], None],
-) -> LoadCounts:
     apply_schema(graph)
     state = graph.write("load/begin", id=source.fingerprint, source=source.name, uid=secrets.token_hex(8))[0]
     if state["stage"] == IMPORTED:
@@ -118,7 +116,7 @@ def _load(
         if stage == "facts":
             labels |= relabel(graph)
         make_write = partial(_writer, stage, source, relations, labels)
-        ready = (_Ready(batch, make_write(batch.places)) for batch in read_batches(source, stage, skip))
+        ready = ((batch, make_write(batch.places)) for batch in read_batches(source, stage, skip))
         for batch, write in prefetched(ready, partial(report_progress, stage, 0)):
             if strict and batch.problems:
                 raise KgprobeError(problem_message(batch.problems[0], source))
@@ -131,20 +129,6 @@ def _load(
             report.records[stage] += batch.records
             report_progress(stage, batch.records)
     return report
-
-
-@contextmanager
-def collecting_rarely() -> Iterator[None]:
-    """Collect garbage less often: the objects of a load have no reference cycles."""
-    before = gc.get_threshold()
-    rarely = max(before[0], _ALLOCATIONS_PER_COLLECTION) if before[0] else 0
-    gc.set_threshold(rarely, *before[1:])
-    try:
-        yield
-    finally:
-        # Unless it was changed since, for example by a load in another thread.
-        if gc.get_threshold()[0] == rarely:
-            gc.set_threshold(*before)
 
 
 def _writer(
@@ -195,18 +179,7 @@ def relabel(graph: Graph) -> dict[str, str]:
     for relation in relations:
         if relation["relabel"]:
             facts = graph.stream("load/mislabelled_facts", relation=relation["id"])
-            for rows in _rows_by_subject(facts):
-                graph.write("load/relabelled_facts", label=relation["label"], rows=rows)
+            while part := [(row["subject"], row["fact"]) for row in islice(facts, _FACTS_AT_ONCE)]:
+                graph.write("load/relabelled_facts", label=relation["label"], rows=rows_by_subject(part))
             graph.write("load/relabelled", relation=relation["id"])
     return {relation["id"]: relation["label"] for relation in relations}
-
-
-def _rows_by_subject(facts: Iterable[Row]) -> Iterable[list[Row]]:
-    subjects: dict[str, dict[str, bool]] = {}
-    for number, fact in enumerate(facts, start=1):
-        subjects.setdefault(fact["subject"], {})[fact["fact"]] = True
-        if number % _FACTS_AT_ONCE == 0:
-            yield [{"subject": subject, "facts": ids} for subject, ids in subjects.items()]
-            subjects.clear()
-    if subjects:
-        yield [{"subject": subject, "facts": ids} for subject, ids in subjects.items()]

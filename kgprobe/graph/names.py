@@ -146,19 +146,17 @@ def _rows_called(graph: Graph, texts: set[str]) -> list[Row]:
     # The index ignores punctuation: it cannot find the name "?".
     indexable = len(texts) <= _LOOKED_UP and all(map(_has_word, texts))
     if indexable and has_name_index(graph):
-        names = [{"name": text.lower(), "phrase": _phrase(text)} for text in sorted(texts)]
+        names = []
+        for text in sorted(texts):
+            # A phrase of Lucene's query language.
+            escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+            names.append({"name": text.lower(), "phrase": f'"{escaped}"'})
         return graph.read("sample/called_indexed", names=names)
     return graph.read("sample/called", names=sorted({text.lower() for text in texts}))
 
 
 def _has_word(text: str) -> bool:
     return any(character.isalpha() or character.isdecimal() for character in text)
-
-
-def _phrase(text: str) -> str:
-    """Return a text as a phrase of Lucene's query language."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def _relation(name: str, ids_by_name: Mapping[str, Sequence[str]]) -> str:

@@ -6,7 +6,9 @@ queries, values are in Cypher or JSON: ``1``, ``'text'``, ``[1, 2]``, ``{id: 'Q1
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 from typing import Any
 
 from kgprobe.graph.queries import Query, QueryError, parameters_in
@@ -17,13 +19,14 @@ _TOKEN = re.compile(
     | (?P<text> '(?:\\.|[^'\\])*' | "(?:\\.|[^"\\])*" )
     | (?P<name> `[^`]+` | [^\W\d]\w* )
     | (?P<mark> [\[\]{},:] )
+    | (?P<blank> \s+ )
     """,
     re.VERBOSE | re.DOTALL,
 )
-_BLANK = re.compile(r"\s*")
+_WHOLE = re.compile(r"[+-]?\d+")
 _ESCAPE = re.compile(r"\\(?:u(?P<four>[0-9a-fA-F]{4})|U(?P<eight>[0-9a-fA-F]{8})|(?P<character>.))", re.DOTALL)
 _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"', "`": "`", "/": "/"}
-_WORDS = {"true": True, "false": False, "null": None}
+_WORDS = ("true", "false", "null")
 
 # Deepest nesting of a value.
 _MOST_DEPTH = 50
@@ -42,105 +45,50 @@ def parse_literal(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         pass
-    reader = _Reader(text)
-    value = reader.value(0)
-    if reader.peek() is not None:
-        raise reader.error()
-    return value
+    # Cypher as JSON, token by token; the empty token marks the end.
+    tokens = [*_json_tokens(text), (len(text), "")]
+    starts = list(accumulate((len(token) + 1 for _, token in tokens), initial=0))
+    try:
+        return json.loads(" ".join(token for _, token in tokens))
+    except json.JSONDecodeError as error:
+        place, _ = tokens[bisect_right(starts, error.pos) - 1]
+        raise _unexpected(text, place) from error
 
 
-class _Reader:
-    """A parser that reads a text from left to right."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._place = 0
-
-    def peek(self) -> "re.Match[str] | None":
-        """Return the next token; None at the end.
-
-        Raises:
-            QueryError: a character is not allowed in a value.
-        """
-        blank = _BLANK.match(self._text, self._place)
-        self._place = blank.end() if blank else self._place
-        if self._place == len(self._text):
-            return None
-        token = _TOKEN.match(self._text, self._place)
+def _json_tokens(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the tokens of a value with their places; words, numbers, texts and keys as JSON writes them."""
+    place = depth = 0
+    while place < len(text):
+        token = _TOKEN.match(text, place)
         if token is None:
-            raise self.error()
-        return token
-
-    def error(self) -> QueryError:
-        rest = self._text[self._place :]
-        shown = f"{rest[:30]!r}{' …' if len(rest) > 30 else ''} is" if rest else "its end is"
-        whole = f"{self._text[:60]}{' …' if len(self._text) > 60 else ''}"
-        return QueryError(
-            f"{whole!r} is not a value: {shown} unexpected. Write 1, 2.5, true, null, 'text', [1, 2] or {{id: 'Q142'}}."
-        )
-
-    def value(self, depth: int) -> Any:
-        token = self.peek()
-        if token is None or depth > _MOST_DEPTH:
-            raise self.error()
-        if token["mark"] == "[":
-            return self._list(depth)
-        if token["mark"] == "{":
-            return self._map(depth)
-        if token["name"] and token["name"].lower() in _WORDS:
-            self._place = token.end()
-            return _WORDS[token["name"].lower()]
-        if not (token["number"] or token["text"]):
-            raise self.error()
-        return self._plain(token)
-
-    def _plain(self, token: "re.Match[str]") -> Any:
+            raise _unexpected(text, place)
+        kind, written = token.lastgroup, token[0]
+        is_key = text[token.end() :].lstrip().startswith(":")
+        depth += (written in "[{") - (written in "]}")
+        if depth > _MOST_DEPTH or (kind == "name" and not is_key and written.lower() not in _WORDS):
+            raise _unexpected(text, place)
         try:
-            value = _number(token["number"]) if token["number"] else _unquoted(token["text"])
+            if kind == "text":
+                written = json.dumps(_unquoted(written))
+            elif kind == "number":
+                written = json.dumps(int(written) if _WHOLE.fullmatch(written) else float(written))
+            elif kind == "name":
+                written = json.dumps(written.strip("`")) if is_key else written.lower()
         except (ValueError, OverflowError) as error:
             # Too many digits, or a code above the largest character.
-            raise self.error() from error
-        self._place = token.end()
-        return value
-
-    def _list(self, depth: int) -> list[Any]:
-        values: list[Any] = []
-        self._take("[")
-        while not self._takes("]"):
-            if values:
-                self._take(",")
-            values.append(self.value(depth + 1))
-        return values
-
-    def _map(self, depth: int) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        self._take("{")
-        while not self._takes("}"):
-            if values:
-                self._take(",")
-            key = self.peek()
-            if key is None or not (key["name"] or key["text"]):
-                raise self.error()
-            name = key["name"].strip("`") if key["name"] else self._plain(key)
-            self._place = key.end()
-            self._take(":")
-            values[name] = self.value(depth + 1)
-        return values
-
-    def _takes(self, mark: str) -> bool:
-        token = self.peek()
-        if token is None or token["mark"] != mark:
-            return False
-        self._place = token.end()
-        return True
-
-    def _take(self, mark: str) -> None:
-        if not self._takes(mark):
-            raise self.error()
+            raise _unexpected(text, place) from error
+        if kind != "blank":
+            yield place, written
+        place = token.end()
 
 
-def _number(text: str) -> float:
-    return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+def _unexpected(text: str, place: int) -> QueryError:
+    rest = text[place:]
+    shown = f"{rest[:30]!r}{' …' if len(rest) > 30 else ''} is" if rest else "its end is"
+    whole = f"{text[:60]}{' …' if len(text) > 60 else ''}"
+    return QueryError(
+        f"{whole!r} is not a value: {shown} unexpected. Write 1, 2.5, true, null, 'text', [1, 2] or {{id: 'Q142'}}."
+    )
 
 
 def _unquoted(text: str) -> str:

@@ -1,9 +1,8 @@
 """Split a source's streams into batches of records, in the same way for loads and imports."""
 
 import itertools
-import queue
-import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import NamedTuple, TypeVar
 
 from kgprobe.graph.driver import MESSAGE_BYTES, encoded_bytes
@@ -64,11 +63,7 @@ def read_batches(source: Source, stage: str, skip: int = 0) -> Iterator[RecordBa
 
 
 def _next_records(stream: Iterator[Placed], overhead: int) -> tuple[list[Placed], bool]:
-    """Return the records of the next batch, and True if the stream has ended.
-
-    Args:
-        overhead: additional bytes that are sent with each record.
-    """
+    """Return the records of the next batch, each sent with ``overhead`` bytes, and True if the stream has ended."""
     records: list[Placed] = []
     size = 0
     for placed in stream:
@@ -77,27 +72,22 @@ def _next_records(stream: Iterator[Placed], overhead: int) -> tuple[list[Placed]
             try:
                 bytes_ = encoded_bytes(record) + overhead
             except UnicodeEncodeError:
-                placed = _reject(placed, "a text in it contains half a character (a lone surrogate)")
+                reason = "a text in it contains half a character (a lone surrogate)"
+                placed = placed._replace(record=Rejected(reason))
             else:
-                if bytes_ > RECORD_BYTES:
-                    placed = _too_large(placed, record.id, bytes_)
-                else:
+                if bytes_ <= RECORD_BYTES:
                     size += bytes_
+                else:
+                    placed = placed._replace(
+                        record=Rejected(
+                            f"{record.id[:80]} has {bytes_ / 1e6:,.1f} MB; a record can have up to"
+                            f" {RECORD_BYTES / 1e6:.1f} MB: shorten its texts"
+                        )
+                    )
         records.append(placed)
         if len(records) >= BATCH_RECORDS or size >= BATCH_BYTES:
             return records, False
     return records, True
-
-
-def _reject(placed: Placed, reason: str) -> Placed:
-    return placed._replace(record=Rejected(reason))
-
-
-def _too_large(placed: Placed, id_: str, size: int) -> Placed:
-    reason = (
-        f"{id_[:80]} has {size / 1e6:,.1f} MB; a record can have up to {RECORD_BYTES / 1e6:.1f} MB: shorten its texts"
-    )
-    return _reject(placed, reason)
 
 
 def prefetched(things: Iterator[T], waiting: Callable[[], None]) -> Iterator[T]:
@@ -106,41 +96,13 @@ def prefetched(things: Iterator[T], waiting: Callable[[], None]) -> Iterator[T]:
     Args:
         waiting: called every ``_WAIT_SECONDS`` while waiting, for example for the first thing.
     """
-    ready: queue.Queue[tuple[T] | BaseException | None] = queue.Queue(maxsize=1)
-    abandoned = threading.Event()
-
-    def read() -> None:
-        try:
-            for thing in things:
-                if not put((thing,)):
-                    return
-            put(None)
-        except BaseException as error:
-            put(error)
-
-    def put(item: tuple[T] | BaseException | None) -> bool:
-        while not abandoned.is_set():
-            try:
-                ready.put(item, timeout=0.2)
-            except queue.Full:
-                continue
-            return True
-        return False
-
-    reader = threading.Thread(target=read, name="kgprobe-reader", daemon=True)
-    reader.start()
-    try:
+    with ThreadPoolExecutor(1, "kgprobe-reader") as reader:
+        ready = reader.submit(next, things, None)
         while True:
-            try:
-                item = ready.get(timeout=_WAIT_SECONDS)
-            except queue.Empty:
+            while not wait([ready], _WAIT_SECONDS).done:
                 waiting()
-                continue
-            if isinstance(item, BaseException):
-                raise item
-            if item is None:
+            thing = ready.result()
+            if thing is None:
                 return
-            yield item[0]
-    finally:
-        abandoned.set()
-        reader.join()
+            ready = reader.submit(next, things, None)
+            yield thing

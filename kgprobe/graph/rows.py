@@ -51,8 +51,13 @@ def cell(value: Any) -> str:
             return ""
         case str():
             return visible(value)
-        case Node() | Relationship() | Path():
-            return _entity(value)
+        case Node():
+            labels = "".join(f":{label}" for label in sorted(value.labels))
+            return f"({labels}{_properties(value)})"
+        case Relationship():
+            return f"[:{value.type}{_properties(value)}]"
+        case Path():
+            return _path(value)
         case list() | tuple():
             return f"[{', '.join(map(_inner, value))}]"
         case dict():
@@ -63,15 +68,6 @@ def cell(value: Any) -> str:
             return str(value).lower()
         case _:
             return visible(str(plain(value)))
-
-
-def _entity(value: Node | Relationship | Path) -> str:
-    if isinstance(value, Path):
-        return _path(value)
-    if isinstance(value, Relationship):
-        return f"[:{value.type}{_properties(value)}]"
-    labels = "".join(f":{label}" for label in sorted(value.labels))
-    return f"({labels}{_properties(value)})"
 
 
 def _path(path: Path) -> str:

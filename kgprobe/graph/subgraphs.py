@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import date
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.arguments import several, whole_number
@@ -83,15 +84,15 @@ class Subgraph:
         """
         import pandas as pd
 
-        rows = [
-            (
-                *(fact.id, fact.subject, self.entities[fact.subject].label),
-                *(fact.relation, self.relation_labels[fact.relation]),
-                *(fact.object, self.entities[fact.object].label, fact.start, fact.end, fact.rank),
-                *self._belief_cells(fact),
-            )
-            for fact in self.facts
-        ]
+        rows = []
+        for fact in self.facts:
+            belief = self.beliefs.get(fact.id)
+            row = asdict(fact) | (dict.fromkeys(_BELIEF_COLUMNS) if belief is None else asdict(belief))
+            row["fact"] = fact.id
+            row["subject_label"] = self.entities[fact.subject].label
+            row["relation_label"] = self.relation_labels[fact.relation]
+            row["object_label"] = self.entities[fact.object].label
+            rows.append(row)
         columns = [*_COLUMNS, *(() if self.run is None else _BELIEF_COLUMNS)]
         frame: pd.DataFrame = pd.DataFrame(rows, columns=columns, dtype=object)
         frame.attrs["note"] = self.note
@@ -119,15 +120,11 @@ class Subgraph:
         for fact in self.facts:
             label = self.relation_labels[fact.relation]
             belief = self.beliefs.get(fact.id)
-            values = _attributes(fact) | ({} if belief is None else _attributes(belief))
+            values = _attributes(fact)
+            if belief is not None:
+                values |= _attributes(belief)
             network.add_edge(fact.subject, fact.object, key=fact.id, relation_label=label, **values)
         return network
-
-    def _belief_cells(self, fact: Fact) -> Iterable[object]:
-        if self.run is None:
-            return ()
-        belief = self.beliefs.get(fact.id)
-        return (None if belief is None else getattr(belief, name) for name in _BELIEF_COLUMNS)
 
 
 def facts_of(
@@ -167,7 +164,7 @@ def facts_of(
     if entities:
         rows = _touching(graph, entities, relations, day, limit, run)
     elif relations:
-        rows = graph.stream("explore/facts_of_relations", relations=_distinct(relations), as_of=day, limit=limit + 1)
+        rows = graph.stream("explore/facts_of_relations", relations=list(relations), as_of=day, limit=limit + 1)
     else:
         rows = graph.stream("explore/facts", as_of=day, limit=limit + 1)
     selected: dict[_Key, Row] = {}
@@ -219,8 +216,7 @@ def neighbourhood(
         complete = _select(_touching(graph, sorted(frontier), relations, day, limit, run), selected, limit)
         if not complete:
             break
-        ends = chain.from_iterable((row["subject"], row["object"]) for row in selected.values())
-        frontier = set(ends) - reached
+        frontier = set(chain.from_iterable(map(itemgetter("subject", "object"), selected.values()))) - reached
         reached |= frontier
     return _subgraph(graph, [entity], selected.values(), limit, complete, run)
 
@@ -243,19 +239,14 @@ def _touching(
 ) -> Iterator[Row]:
     """Yield rows of facts at entities, all or more than the limit; some facts occur twice."""
     parameters = {
-        "entities": _distinct(entities),
-        "relations": _distinct(relations),
+        "entities": list(dict.fromkeys(entities)),
+        "relations": list(relations),
         "as_of": as_of,
         "limit": limit + 1,
     }
-    first: Iterator[Row] = iter(())
     if run is not None:
-        first = graph.stream("explore/asked_facts_of_entities", run=run, **parameters)
-    return chain(first, graph.stream("explore/facts_of_entities", **parameters))
-
-
-def _distinct(ids: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(ids))
+        yield from graph.stream("explore/asked_facts_of_entities", run=run, **parameters)
+    yield from graph.stream("explore/facts_of_entities", **parameters)
 
 
 def _select(rows: Iterable[Row], selected: dict[_Key, Row], limit: int) -> bool:
@@ -272,9 +263,11 @@ def _select(rows: Iterable[Row], selected: dict[_Key, Row], limit: int) -> bool:
 def _subgraph(
     graph: Graph, requested: Sequence[str], rows: Collection[Row], limit: int, complete: bool, run: str | None
 ) -> Subgraph:
-    facts = sorted(map(_fact, rows), key=lambda fact: (fact.subject, fact.relation, fact.object, fact.id))
-    ids = _distinct([*requested, *chain.from_iterable((fact.subject, fact.object) for fact in facts)])
-    known = {row["id"]: _entity(row) for row in graph.read("explore/entities", ids=ids)}
+    facts = [_fact(row) for row in sorted(rows, key=itemgetter("subject", "relation", "object", "fact"))]
+    ids = dict.fromkeys(requested)
+    for fact in facts:
+        ids |= {fact.subject: None, fact.object: None}
+    known = {row["id"]: _entity(row) for row in graph.read("explore/entities", ids=list(ids))}
     missing = [entity for entity in requested if entity not in known]
     if missing:
         raise UnknownNameError(f"The graph has no entity {', '.join(missing)}.")

@@ -4,7 +4,7 @@ New facts are created without a search; existing facts are found with one walk t
 cost depends on the rows and the facts at their subjects.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from typing import NamedTuple
 
@@ -78,28 +78,18 @@ def write_facts(
     }
     existing = transaction.run("load/standing_facts", rows=batch.rows, **common)[0]
     before = {row["id"]: row["before"] for row in existing["duplicates"]}
-    unknown = _relations_without(batch, before) - known
+    unknown = frozenset(fact.relation for id_, fact in batch.facts.items() if id_ not in before) - known
     if unknown:
         transaction.run("load/relations", rows=[{"id": relation, "properties": {}} for relation in unknown])
     moved, renamed = _change(transaction, batch, [Former(**row) for row in existing["changed"]])
-    new = _facts_without(batch, {*existing["kept"], *before})
+    new = batch
+    if left_out := {*existing["kept"], *before}:
+        new = fact_rows({id_: place for id_, place in batch.places.items() if id_ not in left_out})
     created, additions, problems, outside = _create(transaction, new, source, common)
     follow_new_facts(transaction, additions)
     follow_changed_facts(transaction, moved, renamed, batch.facts)
     duplicates = [duplicate(id_, batch.places[id_], line) for id_, line in before.items()]
     return WrittenBatch(len(existing["kept"]) + created, [*duplicates, *problems], outside, unknown)
-
-
-def _relations_without(batch: FactRows, left_out: Collection[str]) -> frozenset[str]:
-    if not left_out:
-        return batch.relations
-    return frozenset(fact.relation for id_, fact in batch.facts.items() if id_ not in left_out)
-
-
-def _facts_without(batch: FactRows, left_out: Collection[str]) -> FactRows:
-    if not left_out:
-        return batch
-    return fact_rows({id_: place for id_, place in batch.places.items() if id_ not in left_out})
 
 
 def _change(transaction: Transaction, batch: FactRows, changed: Sequence[Former]) -> tuple[list[Former], list[Former]]:
@@ -119,7 +109,7 @@ def _change(transaction: Transaction, batch: FactRows, changed: Sequence[Former]
     missing = _missing(transaction, targets.values())
     moved = [former for former, target in targets.items() if target not in missing]
     if moved:
-        transaction.run("load/moved", rows=rows_by_subject(moved))
+        transaction.run("load/moved", rows=rows_by_subject((former.subject, former.id) for former in moved))
     forget_beliefs(transaction, [*moved, *renamed])
     return moved, renamed
 
@@ -127,11 +117,7 @@ def _change(transaction: Transaction, batch: FactRows, changed: Sequence[Former]
 def _create(
     transaction: Transaction, batch: FactRows, source: Source, common: Mapping[str, object]
 ) -> tuple[int, Additions, list[Problem], int]:
-    """Create facts; return their number, the additions, the problems, and the number of facts outside.
-
-    Args:
-        common: properties that all facts share.
-    """
+    """Create facts; return their number, the additions, the problems, and the number of facts outside."""
     if not batch.rows:
         return 0, batch.additions, [], 0
     created: int = transaction.run("load/new_facts", rows=batch.rows, **common)[0]["created"]

@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from kgprobe.graph.bulk.bulk_files import BulkFiles
 from kgprobe.graph.client import Graph
 from kgprobe.servers.folder import Folder, Import
 from kgprobe.servers.neo4j_engine import ENGINE, admin_command
-from kgprobe.servers.processes import key_of
+from kgprobe.servers.processes import key_of, run_program
 from kgprobe.servers.server import ServerOptions, endpoint_on, ensure_server, mark, running, stop_server
 
 # Number of stages of an import; patterns of the current stage and its percentage.
@@ -148,39 +147,22 @@ def import_files(
         heap = min(free // 4, _MOST_HEAP)
         arguments = [*files.arguments(ENGINE.database), f"--max-off-heap-memory={free - heap}m"]
         command, environment = admin_command(folder.path / ENGINE.name, arguments, heap, [mark(folder)])
-        output, code = _run(command, environment, path, on_progress)
+        output: list[str] = []
+        stage = 1
+
+        def follow(line: str) -> None:
+            nonlocal stage
+            if header := _STAGE.search(line):
+                stage = int(header[1])
+            if share := _SHARE.search(line):
+                on_progress((stage - 1) * 100 + int(share[1]))
+            elif line.strip():
+                output.append(line)
+
+        code = run_program(command, environment, follow, directory=path, own_session=True)
     if code != 0:
         full = disk_is_full(folder.path)
         end = "\n".join(f"  {line}" for line in output[-10:])
         raise KgprobeError(
             f"Neo4j's import failed with code {code}.{' ' + full if full else ''} Its last output:\n{end}"
         )
-
-
-def _run(
-    command: list[str], environment: dict[str, str], path: Path, on_progress: Callable[[int], None]
-) -> tuple[list[str], int]:
-    output: list[str] = []
-    stage = 1
-    with subprocess.Popen(
-        command,
-        cwd=path,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=environment,
-        start_new_session=True,
-    ) as process:
-        try:
-            for line in process.stdout or ():
-                if header := _STAGE.search(line):
-                    stage = int(header[1])
-                if share := _SHARE.search(line):
-                    on_progress((stage - 1) * 100 + int(share[1]))
-                elif line.strip():
-                    output.append(line.rstrip("\n"))
-        except BaseException:
-            process.terminate()
-            raise
-    return output, process.returncode

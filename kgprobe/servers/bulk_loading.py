@@ -4,10 +4,8 @@ import shutil
 from pathlib import Path
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.graph.bulk.bulk_files import BulkFiles, read_bulk_files
+from kgprobe.graph.bulk.bulk_files import BulkFiles, finish, read_bulk_files
 from kgprobe.graph.bulk.converting import convert
-from kgprobe.graph.bulk.finishing import finish
-from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import is_address
 from kgprobe.graph.loading import LoadProgress, LoadReport, OnProblem, OnProgress, keeping, measuring, report_of
 from kgprobe.servers.bulk_import import STAGES, import_files, reserved_for_import
@@ -53,14 +51,8 @@ def load_bulk_source(
 def _import(folder: Folder, place: Path, files: BulkFiles, on_progress: OnProgress) -> None:
     """Import files into a reserved folder, and finish the graph."""
     import_files(folder, place, files, lambda percent: on_progress(LoadProgress("importing", 0, percent, 100 * STAGES)))
-    lease = take_lease(folder, unfinished=True)
-    try:
-        connection = Graph(lease.endpoint, release=lease.give_back)
-    except BaseException:
-        lease.give_back()
-        raise
-    with connection:
-        finish(connection, place, lambda stage, done, total: on_progress(LoadProgress(stage, 0, done, total)))
+    with take_lease(folder, unfinished=True).connect() as graph:
+        finish(graph, place, lambda stage, done, total: on_progress(LoadProgress(stage, 0, done, total)))
     folder.remove_import()
 
 

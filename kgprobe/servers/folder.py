@@ -19,6 +19,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from filelock import FileLock, Timeout
@@ -28,6 +29,8 @@ from kgprobe.files import disk_is_full, owner_only, replacing
 from kgprobe.progress import print_message, waiting
 from kgprobe.servers.engine import Engine
 from kgprobe.servers.processes import ProcessKey, find
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,13 +180,14 @@ class Folder:
             with open(self.path / "lock", "ab", opener=owner_only):
                 pass
         except OSError as error:
-            full = disk_is_full(_existing(self.path)) if error.errno in _FULL else None
+            existing = next(place for place in (self.path, *self.path.parents) if place.exists())
+            full = disk_is_full(existing) if error.errno in _FULL else None
             raise KgprobeError(
                 full
                 or f"The graph's folder {self.path} cannot be used: {error.strerror}. Set `graph` to another folder,"
                 " or KGPROBE_HOME for all files of kgprobe."
             ) from error
-        with explained_disk(self.path):
+        try:
             try:
                 lock.acquire(timeout=3.0, poll_interval=0.1)
             except Timeout:
@@ -194,13 +198,15 @@ class Folder:
                 yield
             finally:
                 lock.release()
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            message = disk_is_full(self.path) or f"The disk under {self.path} cannot be written: {error}."
+            raise KgprobeError(message) from error
 
     def read_server(self) -> Server | None:
         """Return the content of server.json; None if it is missing or damaged."""
-        try:
-            return msgspec.json.decode((self.path / "server.json").read_bytes(), type=Server)
-        except (*_ABSENT, msgspec.DecodeError):
-            return None
+        return _read(self.path / "server.json", Server)
 
     def write_server(self, server: Server) -> None:
         """Replace server.json atomically."""
@@ -212,10 +218,7 @@ class Folder:
 
     def read_ports(self) -> Ports | None:
         """Return the preferred ports of the server; None before its first start."""
-        try:
-            return msgspec.json.decode((self.path / "ports.json").read_bytes(), type=Ports)
-        except (*_ABSENT, msgspec.DecodeError):
-            return None
+        return _read(self.path / "ports.json", Ports)
 
     def write_ports(self, ports: Ports) -> None:
         """Replace ports.json atomically."""
@@ -223,12 +226,7 @@ class Folder:
 
     def read_import(self) -> Import | None:
         """Return the current or interrupted import, None without one; a damaged file counts as interrupted."""
-        try:
-            return msgspec.json.decode(self.importing.read_bytes(), type=Import)
-        except _ABSENT:
-            return None
-        except msgspec.DecodeError:
-            return Import(None, begun=True)
+        return _read(self.importing, Import, damaged=Import(None, begun=True))
 
     def write_import(self, state: Import) -> None:
         """Replace the state of the import atomically."""
@@ -268,22 +266,16 @@ class Folder:
             yield file, user if find(user.process) else None
 
 
-def _existing(path: Path) -> Path:
-    """Return the path, or its nearest existing parent."""
-    return next(place for place in (path, *path.parents) if place.exists())
+def _read(file: Path, kind: type[T], damaged: T | None = None) -> T | None:
+    """Return the content of a JSON file; None if it is missing, and ``damaged`` if it cannot be read."""
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=kind)
+    except _ABSENT:
+        return None
+    except msgspec.DecodeError:
+        return damaged
 
 
 def _write(file: Path, content: bytes) -> None:
     with replacing(file) as unfinished:
         unfinished.write_bytes(content)
-
-
-@contextlib.contextmanager
-def explained_disk(folder: Path) -> Iterator[None]:
-    """Convert the system's error about a full disk to a KgprobeError."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _FULL:
-            raise
-        raise KgprobeError(disk_is_full(folder) or f"The disk under {folder} cannot be written: {error}.") from error

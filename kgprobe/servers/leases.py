@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.sanitize import visible
 from kgprobe.servers.folder import Folder, Server, User
@@ -44,16 +45,21 @@ class Lease:
             return
         # A second Ctrl-C would leave the server running.
         with undisturbed("The graph is being closed; that takes seconds …"):
-            self._give_back()
+            if not self.folder.path.is_dir():
+                # The folder was deleted, with the list of users and the data.
+                stop_server(self.folder)
+                return
+            with self.folder.locked():
+                self.file.unlink(missing_ok=True)
+                _stop_unused(self.folder)
 
-    def _give_back(self) -> None:
-        if not self.folder.path.is_dir():
-            # The folder was deleted, with the list of users and the data.
-            stop_server(self.folder)
-            return
-        with self.folder.locked():
-            self.file.unlink(missing_ok=True)
-            _stop_unused(self.folder)
+    def connect(self) -> Graph:
+        """Return a connection to the server, whose end is the end of the use."""
+        try:
+            return Graph(self.endpoint, release=self.give_back)
+        except BaseException:
+            self.give_back()
+            raise
 
 
 def take_lease(
@@ -71,7 +77,9 @@ def take_lease(
         KgprobeError: the folder contains something else, or the server does not start.
     """
     options = ServerOptions(engine, memory, unfinished=unfinished)
-    command = " ".join([Path(sys.argv[0]).name or "python", *map(_without_password, sys.argv[1:])])
+    # Without passwords: other processes show the command line.
+    arguments = [re.sub(r"(?s)(?<=://).*@", "…@", argument) for argument in sys.argv[1:]]
+    command = " ".join([Path(sys.argv[0]).name or "python", *arguments])
     with folder.locked():
         server = ensure_server(folder, options)
         try:
@@ -80,11 +88,6 @@ def take_lease(
         except BaseException:
             _stop_unused(folder)
             raise
-
-
-def _without_password(argument: str) -> str:
-    # Other processes show the command line.
-    return re.sub(r"(?s)(?<=://).*@", "…@", argument)
 
 
 def start(folder: Folder, options: ServerOptions | None = None) -> tuple[Server, bool]:

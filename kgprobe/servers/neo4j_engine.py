@@ -21,6 +21,7 @@ from kgprobe.files import appearing, home
 from kgprobe.progress import print_message, progress_bar, waiting
 from kgprobe.servers.engine import Engine, Launch
 from kgprobe.servers.environment import java_environment, maven_environment
+from kgprobe.servers.processes import run_program
 
 _USER = "neo4j"
 _VERSION_VARIABLE = "KGPROBE_NEO4J_VERSION"
@@ -55,12 +56,6 @@ def _version(own: Path) -> str:
 
     A newer Neo4j converts a database so that an older one cannot read it. Therefore the version is stored with the
     graph.
-
-    Args:
-        own: the engine's subfolder of the graph's folder; it need not exist yet.
-
-    Raises:
-        KgprobeError: the environment variable is not a version.
     """
     kept = own / "version"
     if kept.is_file():
@@ -80,11 +75,7 @@ def _keep_version(own: Path, version: str) -> None:
 
 
 def _java_program() -> str:
-    """Return the path of the program java.
-
-    Raises:
-        KgprobeError: java is not installed.
-    """
+    """Return the path of the program java, if it is installed."""
     java_home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=str(Path(java_home) / "bin")) if java_home else shutil.which("java")
     if java is None:
@@ -94,13 +85,11 @@ def _java_program() -> str:
 
 
 def _java(version: str, jars: Path) -> str:
-    """Return the path of the program java for a version of Neo4j.
-
-    Raises:
-        KgprobeError: java is missing, or older than the version that Neo4j was built for.
-    """
+    """Return the path of the program java, if it is not older than the one that a version of Neo4j was built for."""
     java = _java_program()
-    needed = _needed_java(version, jars)
+    manifest = _kernel_entry(version, jars, "META-INF/MANIFEST.MF")
+    built_for = re.search(r"^Build-Jdk-Spec: (\d+)", manifest, re.MULTILINE)
+    needed = int(built_for[1]) if built_for else 0
     command = [java, "-version"]
     output = subprocess.run(command, capture_output=True, text=True, check=False, env=java_environment()).stderr
     number = re.search(r'version "(\d+)', output)
@@ -114,11 +103,7 @@ def _java(version: str, jars: Path) -> str:
 
 
 def _kernel_entry(version: str, jars: Path, name: str) -> str:
-    """Return the content of a text file in the jar of Neo4j's kernel.
-
-    Raises:
-        KgprobeError: the jar or the file is missing.
-    """
+    """Return the content of a text file in the jar of Neo4j's kernel."""
     path = jars / f"neo4j-{version}.jar"
     try:
         with zipfile.ZipFile(path) as jar:
@@ -128,16 +113,6 @@ def _kernel_entry(version: str, jars: Path, name: str) -> str:
             f"{path} does not contain {name} ({error}). If the download of Neo4j {version} is damaged, delete"
             f" {jars.parent} and try again. Otherwise, kgprobe cannot start this version of Neo4j."
         ) from error
-
-
-def _main_class(version: str, jars: Path) -> str:
-    return _kernel_entry(version, jars, _ENTRY_POINT).split("#")[0].split()[0]
-
-
-def _needed_java(version: str, jars: Path) -> int:
-    manifest = _kernel_entry(version, jars, "META-INF/MANIFEST.MF")
-    built_for = re.search(r"^Build-Jdk-Spec: (\d+)", manifest, re.MULTILINE)
-    return int(built_for[1]) if built_for else 0
 
 
 def _prepare(own: Path) -> str:
@@ -176,39 +151,23 @@ def _download(folder: Path, version: str) -> None:
         (partial / "pom.xml").write_text(_project(), encoding="utf-8")
         settings = [f"-Dneo4j.version={version}", f"-DoutputDirectory={partial / 'lib'}"]
         command = [maven, "-B", "-f", str(partial / "pom.xml"), _COPY, *settings]
-        output, code = _run_maven(command)
-        if code != 0:
-            errors = [line for line in output if line.startswith("[ERROR]")]
-            raise KgprobeError(f"mvn could not download Neo4j {version}:\n" + "\n".join(errors[:5] or ["no reason"]))
+        output: list[str] = []
+        files = megabytes = 0.0
+        with progress_bar("Downloading Neo4j", _MEGABYTES, "files", counted=False) as bar:
 
-
-def _run_maven(command: list[str]) -> tuple[list[str], int]:
-    """Run Maven with a progress bar of its downloads, and return its output and exit code."""
-    output: list[str] = []
-    files = megabytes = 0.0
-    with (
-        progress_bar("Downloading Neo4j", _MEGABYTES, "files", counted=False) as bar,
-        subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=maven_environment(),
-        ) as process,
-    ):
-        try:
-            for line in process.stdout or ():
-                output.append(line.rstrip("\n"))
+            def follow(line: str) -> None:
+                nonlocal files, megabytes
+                output.append(line)
                 downloaded = _DOWNLOADED.search(line)
                 if downloaded is not None:
                     files += 1
                     megabytes += float(downloaded[1]) * _MEGABYTES_PER_UNIT[downloaded[2]]
                     bar.move_to(min(megabytes, _MEGABYTES), files, f"{megabytes:.0f} of about {_MEGABYTES} MB")
-        except BaseException:
-            process.terminate()
-            raise
-    return output, process.returncode
+
+            code = run_program(command, maven_environment(), follow)
+        if code != 0:
+            errors = [line for line in output if line.startswith("[ERROR]")]
+            raise KgprobeError(f"mvn could not download Neo4j {version}:\n" + "\n".join(errors[:5] or ["no reason"]))
 
 
 def _quoted(argument: object) -> str:
@@ -300,7 +259,7 @@ def _command(launch: Launch) -> list[str]:
         *_OPEN_PACKAGES,
         "-cp",
         str(jars / "*"),
-        _main_class(version, jars),
+        _kernel_entry(version, jars, _ENTRY_POINT).split("#")[0].split()[0],
         f"--home-dir={launch.folder}",
         f"--config-dir={configuration}",
     ]

@@ -69,12 +69,7 @@ def open_graph(
             if value is not None:
                 raise ArgumentError(argument, f"is for a local graph; {place} is a remote server.")
         return Graph(endpoint_of(place, ask_password))
-    lease = take_lease(folder_of(place), engine, memory)
-    try:
-        connection = Graph(lease.endpoint, release=lease.give_back)
-    except BaseException:
-        lease.give_back()
-        raise
+    connection = take_lease(folder_of(place), engine, memory).connect()
     _leased.add(connection)
     return connection
 

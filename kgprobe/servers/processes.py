@@ -4,8 +4,11 @@ import contextlib
 import itertools
 import random
 import socket
+import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
@@ -54,6 +57,39 @@ def with_argument(argument: str) -> list[psutil.Process]:
         for process in psutil.process_iter(["cmdline", "status"])
         if argument in (process.info["cmdline"] or ()) and process.info["status"] != psutil.STATUS_ZOMBIE
     ]
+
+
+def run_program(
+    command: list[str],
+    environment: dict[str, str],
+    on_line: Callable[[str], None],
+    *,
+    directory: Path | None = None,
+    own_session: bool = False,
+) -> int:
+    """Run a program and return its exit code; an error or Ctrl-C in this process terminates it.
+
+    Args:
+        on_line: called with each line of its output, without the line break.
+        own_session: True if Ctrl-C in the terminal must not reach the program.
+    """
+    with subprocess.Popen(
+        command,
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+        start_new_session=own_session,
+    ) as process:
+        try:
+            for line in process.stdout or ():
+                on_line(line.rstrip("\n"))
+        except BaseException:
+            process.terminate()
+            raise
+    return process.returncode
 
 
 def terminate(process: psutil.Process, patience: float) -> None:

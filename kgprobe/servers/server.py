@@ -43,7 +43,7 @@ STOP_SECONDS = 60.0
 _ATTEMPTS = 5
 
 # Servers that this process has started: subprocess warns when a Popen of a running child is collected.
-_children: list[subprocess.Popen[bytes]] = []
+_children: dict[int, subprocess.Popen[bytes]] = {}
 
 
 def running(folder: Folder) -> Server | None:
@@ -228,7 +228,7 @@ def _spawn(command: list[str], directory: Path, log: Path) -> subprocess.Popen[b
             # Ctrl-C in the terminal reaches only the command, which stops the server properly.
             start_new_session=True,
         )
-    _children.append(process)
+    _children[process.pid] = process
     return process
 
 
@@ -270,14 +270,6 @@ def _failure(folder: Folder, reason: str) -> str:
     return f"The graph server {reason}. The end of {folder.log}:\n{end}"
 
 
-def _forget_children(ended: set[int]) -> None:
-    for child in [child for child in _children if child.pid in ended]:
-        # The main thread of a process may end before its other threads.
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(10.0)
-            _children.remove(child)
-
-
 def stop_server(folder: Folder) -> bool:
     """Stop every server on the folder, and wait for their processes and ports; the caller holds the lock.
 
@@ -299,5 +291,9 @@ def stop_server(folder: Folder) -> bool:
             if server.ready and folder.path.is_dir():
                 write_inventory(folder.inventory, folder.data(ENGINES[server.engine]))
         folder.remove_server()
-        _forget_children({process.pid for process in processes})
+        for process in processes:
+            # The main thread of a process may end before its other threads.
+            with contextlib.suppress(KeyError, subprocess.TimeoutExpired):
+                _children[process.pid].wait(10.0)
+                del _children[process.pid]
         return bool(processes)

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 
 from kgprobe.progress import print_message
 
+# Requests to end the process; Windows has no SIGHUP.
+_REQUESTS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
 
 @contextlib.contextmanager
 def undisturbed(message: str) -> Iterator[None]:
@@ -30,11 +33,11 @@ def undisturbed(message: str) -> Iterator[None]:
         received.append(number)
 
     ending = sys.exc_info()[0] is not None
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # A handler that was not set from Python cannot be restored.
-    before = {number: handler for number in numbers if (handler := signal.getsignal(number)) is not None}
-    for number in before:
-        signal.signal(number, note)
+    before = {}
+    for number in (signal.SIGINT, *_REQUESTS):
+        # A handler that was not set from Python cannot be restored.
+        if signal.getsignal(number) is not None:
+            before[number] = signal.signal(number, note)
     try:
         yield
     finally:
@@ -56,8 +59,7 @@ def ending_in_order() -> Iterator[None]:
         sys.exit(128 + number)
 
     in_main = threading.current_thread() is threading.main_thread()
-    requests = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    ours = [number for number in requests if in_main and signal.getsignal(number) is signal.SIG_DFL]
+    ours = [number for number in _REQUESTS if in_main and signal.getsignal(number) is signal.SIG_DFL]
     for number in ours:
         signal.signal(number, leave)
     try:

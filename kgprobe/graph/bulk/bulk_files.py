@@ -1,12 +1,20 @@
-"""The manifest of a folder of import files, and the arguments of the import."""
+"""A folder of import files: its manifest, the arguments of the import, and the steps that finish the imported graph."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.bulk.row_files import ARRAY_DELIMITER_NAME
+from kgprobe.graph.client import Graph
+from kgprobe.graph.driver import batches
+from kgprobe.graph.ingest import IMPORTED
+from kgprobe.graph.schema import apply_schema
+
+_INDEX_SECONDS = 3600
+_NUMBERS_AT_ONCE = 50_000
+_ROWS_AT_ONCE = 1_000
 
 _MANIFEST = "bulk.json"
 EXTRA_ENTITIES, EXTRA_RELATIONS = "entities.jsonl", "relations.jsonl"
@@ -78,3 +86,51 @@ def read_bulk_files(folder: Path) -> BulkFiles:
             f"{folder} contains no complete import files of kgprobe. Write them with `kgprobe load NAME --bulk-files"
             " FOLDER` or kgprobe.write_bulk."
         ) from error
+
+
+def finish(
+    graph: Graph, folder: Path, on_progress: Callable[[str, int, int], None] = lambda stage, done, total: None
+) -> BulkFiles:
+    """Complete a graph that was imported from a folder of files, and check its counts.
+
+    Creates constraints and indexes, empty lists, and the few properties that the files cannot contain. Repeating the
+    call changes nothing. Until it has succeeded, the load counts as unfinished.
+
+    Cost: the indexes, and one visit of each entity.
+
+    Args:
+        on_progress: called with the step, the number of entities done, and the number of all entities.
+
+    Raises:
+        ArgumentError: the graph was not imported from these files.
+        KgprobeError: the counts of the graph and of the files differ.
+    """
+    files = read_bulk_files(folder)
+    on_progress("looking", 0, files.next_number)
+    state = graph.read("bulk/state", id=files.fingerprint)
+    if not state:
+        raise ArgumentError("graph", f"was not imported from the files in {folder}; import them first.")
+    if state[0]["stage"] != IMPORTED:
+        return files
+    on_progress("indexing", 0, files.next_number)
+    apply_schema(graph)
+    graph.write("bulk/await_indexes", seconds=_INDEX_SECONDS)
+    for kind, path in (("relation", folder / EXTRA_RELATIONS), ("entity", folder / EXTRA_ENTITIES)):
+        with path.open("rb") as file:
+            for lines in batches(file, len, _ROWS_AT_ONCE):
+                graph.write(f"copy/{kind}", rows=[msgspec.json.decode(line) for line in lines])
+    for first in range(0, files.next_number, _NUMBERS_AT_ONCE):
+        for query in ("bulk/no_aliases", "bulk/no_types"):
+            graph.write(query, first=first, behind=first + _NUMBERS_AT_ONCE)
+        on_progress("completing", min(first + _NUMBERS_AT_ONCE, files.next_number), files.next_number)
+    _check_counts(graph, files)
+    graph.write("bulk/finish", id=files.fingerprint)
+    return files
+
+
+def _check_counts(graph: Graph, files: BulkFiles) -> None:
+    actual = {row["name"]: row["count"] for row in graph.read("bulk/counts")}
+    wrong = [name for name, count in files.counts.items() if actual[name] != count]
+    if wrong:
+        details = "; ".join(f"{name}: {actual[name]:,} instead of {files.counts[name]:,}" for name in wrong)
+        raise KgprobeError(f"The graph differs from the import files. {details}.")

@@ -68,7 +68,7 @@ def convert(
 ) -> BulkFiles:
     """Write a source as import files to a new folder, which is created when it is complete.
 
-    After the import into an empty graph and :func:`~kgprobe.graph.bulk.finishing.finish`, the graph equals a loaded
+    After the import into an empty graph and :func:`~kgprobe.graph.bulk.bulk_files.finish`, the graph equals a loaded
     one in all properties: the batches are the same, and the same records are rejected for the same reasons. Duplicates
     of an earlier batch are reported after the other problems.
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import IO
 
 import msgspec
 import numpy as np
@@ -25,6 +24,7 @@ from kgprobe.graph.bulk.row_files import (
     decimal,
     optional,
     quoted,
+    spill_file,
 )
 from kgprobe.graph.client import Row
 from kgprobe.graph.record_rows import EntityRows, Problem, duplicate
@@ -85,16 +85,16 @@ class EntityFiles:
     def __init__(self, folder: Path, source: str, load: str) -> None:
         self._folder = folder
         self._common = f"{quoted(source)},{quoted(load)}"
-        self._spill = (folder / "entities.spill").open("wb+")
+        self._spill = spill_file(folder)
         self._lengths = numbers_array("I")
         self._hashes = bytearray()
         self._flags = bytearray()
         self._batches = numbers_array("q", [0])
-        self._type_names = (folder / "types.spill").open("wb+")
+        self._type_names = spill_file(folder)
         self._type_hashes = bytearray()
         self._types: dict[str, int] = {}
-        self._links = (folder / "links.spill").open("wb+")
-        self._extra = (folder / "extra.spill").open("wb+")
+        self._links = spill_file(folder)
+        self._extra = spill_file(folder)
         # Numbers of files and units of places.
         self._files: dict[tuple[str, str], int] = {}
 
@@ -105,7 +105,14 @@ class EntityFiles:
         payloads = []
         for place, (row, placed) in enumerate(zip(batch.rows, batch.places.values(), strict=True), start=first):
             properties = row["properties"]
-            payloads.append(self._payload(row["id"], properties, placed).encode())
+            file = self._files.setdefault((placed.file, placed.unit), len(self._files))
+            payload = (
+                f"{quoted(row['id'])},{quoted(properties['label'])},{array(properties['aliases'])},"
+                f"{quoted(properties['description'])},{array(properties['types'])},{decimal(properties['popularity'])},"
+                f"{optional(properties['value'])},{optional(properties['datatype'])},{self._common},"
+                f"{properties['line']},{file}"
+            )
+            payloads.append(payload.encode())
             self._flags.append(_LITERAL if row["id"] in literals else 0)
             if extra := _extra_properties(properties):
                 self._extra.write(_encode([place, row["id"], extra]) + b"\n")
@@ -114,14 +121,6 @@ class EntityFiles:
         self._spill.write(b"".join(payloads))
         self._batches.append(len(self._lengths))
         self._add_types(batch, {row["id"]: place for place, row in enumerate(batch.rows, start=first)})
-
-    def _payload(self, id_: str, values: Row, placed: Placed) -> str:
-        file = self._files.setdefault((placed.file, placed.unit), len(self._files))
-        return (
-            f"{quoted(id_)},{quoted(values['label'])},{array(values['aliases'])},{quoted(values['description'])},"
-            f"{array(values['types'])},{decimal(values['popularity'])},{optional(values['value'])},"
-            f"{optional(values['datatype'])},{self._common},{values['line']},{file}"
-        )
 
     def _add_types(self, batch: EntityRows, places: Mapping[str, int]) -> None:
         types = self._types
@@ -134,8 +133,7 @@ class EntityFiles:
         self._type_names.write(b"".join(_encode(id_) + b"\n" for id_ in new))
         links = []
         for id_, type_ids in batch.types.items():
-            place = places[id_]
-            links += [(place, types[type_id]) for type_id in type_ids]
+            links += [(places[id_], types[type_id]) for type_id in type_ids]
         np.array(links, np.int64).tofile(self._links)
 
     def resolve(self) -> tuple[NodeTable, list[Problem]]:
@@ -225,14 +223,16 @@ class EntityFiles:
         """Write the links of entities to types, and return the files and the number of links."""
         out = RowFiles(self._folder, "instances", ":START_ID(Entity),:END_ID(Entity)")
         count = 0
-        for links in _arrays(self._links):
+        self._links.flush()
+        self._links.seek(0)
+        while len(links := np.fromfile(self._links, np.int64, 2 * _ROWS_AT_ONCE).reshape(-1, 2)):
             entities, types = links[:, 0], self._of_types[links[:, 1]]
             kept = nodes.flags[entities] & _DROPPED == 0
             entities, types = entities[kept], types[kept]
             np.add.at(nodes.sizes, types, 1)
             out.add([b"%d,%d" % pair for pair in zip(entities.tolist(), types.tolist(), strict=True)])
             count += len(entities)
-        self._remove(self._links)
+        self._links.close()
         return out.close(), count
 
     def write(self, nodes: NodeTable) -> list[str]:
@@ -241,15 +241,15 @@ class EntityFiles:
         self._spill.seek(0)
         for begin in range(0, nodes.read, _ROWS_AT_ONCE):
             part = slice(begin, min(begin + _ROWS_AT_ONCE, nodes.read))
-            payloads = _cut(self._spill, self._lengths[part])
+            payloads = map(self._spill.read, self._lengths[part])
             numbers = range(part.start, part.stop) if nodes.numbers is None else nodes.numbers[part].tolist()
             tails = _tails(nodes, part)
             columns = zip(range(part.start, part.stop), payloads, numbers, tails, strict=True)
             out.add([b"%d,%b,%d,%b" % row for row in columns if row[-1]])
-        self._remove(self._spill)
+        self._spill.close()
         for rows in self._unloaded_types(nodes):
             out.add(rows)
-        self._remove(self._type_names)
+        self._type_names.close()
         return out.close()
 
     def _unloaded_types(self, nodes: NodeTable) -> Iterator[list[bytes]]:
@@ -275,11 +275,7 @@ class EntityFiles:
                 place, id_, properties = msgspec.json.decode(line)
                 if not nodes.flags[place] & _DROPPED:
                     out.write(_encode({"id": id_, "properties": properties}) + b"\n")
-        self._remove(self._extra)
-
-    def _remove(self, file: IO[bytes]) -> None:
-        file.close()
-        Path(file.name).unlink()
+        self._extra.close()
 
 
 def _extra_properties(values: Row) -> Row:
@@ -297,21 +293,3 @@ def _tails(nodes: NodeTable, part: slice) -> list[bytes]:
         b"" if flags & _DROPPED else f"{degree or ''},{size if flags & _TYPE else ''},{_LABELS[flags & 3]}".encode()
         for degree, size, flags in zip(*columns, strict=True)
     ]
-
-
-def _cut(file: IO[bytes], lengths: "numbers_array[int]") -> list[bytes]:
-    content = file.read(sum(lengths))
-    pieces = []
-    begin = 0
-    for length in lengths:
-        pieces.append(content[begin : begin + length])
-        begin += length
-    return pieces
-
-
-def _arrays(file: IO[bytes]) -> Iterator[NDArray[np.int64]]:
-    """Yield pairs of numbers in parts."""
-    file.flush()
-    file.seek(0)
-    while content := file.read(16 * _ROWS_AT_ONCE):
-        yield np.frombuffer(content, np.int64).reshape(-1, 2)

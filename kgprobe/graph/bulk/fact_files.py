@@ -5,7 +5,7 @@ fact of an earlier batch is a duplicate, unless it is on the same line; then the
 Duplicates are found at the end by sorting hashes of subject and id, and their rows are removed.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.bulk.entity_files import NodeTable
-from kgprobe.graph.bulk.row_files import RowFiles, columns_of, optional, quoted
+from kgprobe.graph.bulk.row_files import RowFiles, columns_of, optional, quoted, spill_file
 from kgprobe.graph.bulk.sorted_runs import SortedRuns
 from kgprobe.graph.record_rows import Problem, absent, duplicate, fact_row
 from kgprobe.records import Fact, Placed
@@ -63,10 +63,6 @@ class Relations:
                     raise KgprobeError(f"There are more than {1 << _RELATION_BITS:,} relations.")
             self.facts[number] += count
 
-    def label_of(self, id_: str) -> str:
-        """Return the label, or the id without one."""
-        return self.labels.get(id_, id_)
-
 
 class FactFiles:
     """Writer of the import files of facts.
@@ -83,7 +79,7 @@ class FactFiles:
         self._rows = RowFiles(folder, "facts", _HEADER)
         # Facts with a missing object, read only to find duplicates.
         self._outside = RowFiles(folder, "outside", _HEADER)
-        self._places = (folder / "places.spill").open("wb+")
+        self._places = spill_file(folder)
         self._keys = SortedRuns(folder, "keys.spill")
         self._objects = SortedRuns(folder, "objects.spill")
         self._count = 0
@@ -98,12 +94,14 @@ class FactFiles:
     def add(self, places: Mapping[str, Placed]) -> tuple[list[Problem], int]:
         """Add a batch; return its problems, and the number of facts outside of a filtered source."""
         numbers = self._ends_of(places)
-        relations, columns, ranks, files = self.relations.numbers, self._relation_columns(), self._ranks, self._files
+        relations, columns, ranks, files = self.relations.numbers, self._columns, self._ranks, self._files
+        for new in relations.keys() - columns.keys():
+            columns[new] = f"{quoted(new)},{quoted(self.relations.labels.get(new, new))}"
         common, partial = self._common, self._source.partial
         problems: list[Problem] = []
-        left_out: list[str] = []
+        left_out: list[bytes] = []
         left_out_keys: list[tuple[int, str]] = []
-        rows: list[str] = []
+        rows: list[bytes] = []
         keys: list[tuple[int, str]] = []
         triples: list[int] = []
         name, unit, file = None, None, 0
@@ -120,12 +118,17 @@ class FactFiles:
             if file_name is not name or file_unit is not unit:
                 name, unit = file_name, file_unit
                 file = files.setdefault((name, unit), len(files))
-            validity = ",,," if fact.start is None and fact.end is None else _validity(fact, line)
+            validity = ",,,"
+            if fact.start is not None or fact.end is not None:
+                dates = fact_row(fact, line)
+                validity = (
+                    f"{optional(fact.start)},{dates.get('from', '')},{optional(fact.end)},{dates.get('until', '')}"
+                )
             id_, relation = fact.id, fact.relation
             key = (subject, id_)
             if '"' in id_:
                 id_ = id_.replace('"', '""')
-            row = f'{subject},{object_},"{id_}",{columns[relation]},{rank},{validity},{common},{line},{file}'
+            row = f'{subject},{object_},"{id_}",{columns[relation]},{rank},{validity},{common},{line},{file}'.encode()
             if object_ >= 0:
                 rows.append(row)
                 keys.append(key)
@@ -147,22 +150,17 @@ class FactFiles:
         ends.update([fact.object for fact in facts])
         return self._nodes.table.numbers_by_id(ends)
 
-    def _relation_columns(self) -> Mapping[str, str]:
-        for relation in self.relations.numbers.keys() - self._columns.keys():
-            self._columns[relation] = f"{quoted(relation)},{quoted(self.relations.label_of(relation))}"
-        return self._columns
-
     def _write(
         self,
-        rows: list[str],
+        rows: list[bytes],
         keys: list[tuple[int, str]],
-        left_out: list[str],
+        left_out: list[bytes],
         left_out_keys: list[tuple[int, str]],
     ) -> None:
         """Write rows, and store their places and the hashes of their keys, which are subject and id."""
-        places = self._rows.add_texts(rows)
+        places = self._rows.add(rows)
         if left_out:
-            places = np.concatenate([places, self._outside.add_texts(left_out) | np.uint64(_OUTSIDE_BIT)])
+            places = np.concatenate([places, self._outside.add(left_out) | np.uint64(_OUTSIDE_BIT)])
         self.written += len(rows)
         self.written_rows += len(rows)
         keys = [*keys, *left_out_keys]
@@ -183,17 +181,21 @@ class FactFiles:
     def remove_duplicates(self) -> tuple[list[Problem], int]:
         """Remove duplicates after the last batch, and return them and the number of those outside."""
         self._places.flush()
-        places = np.memmap(self._places.name, np.uint64, "r") if self._count else np.zeros(0, np.uint64)
+        places = np.memmap(self._places, np.uint64, "r") if self._count else np.zeros(0, np.uint64)
         problems: list[tuple[int, Problem]] = []
         outside = 0
         for rows in self._candidates():
-            for group in self._groups(rows, places):
+            # Different keys may have the same hash.
+            groups: dict[tuple[str, str], list[int]] = defaultdict(list)
+            for row in rows.tolist():
+                columns = self._read(int(places[row]))
+                groups[columns[_SUBJECT], columns[_ID]].append(row)
+            for group in groups.values():
                 duplicates, duplicates_outside = self._replay(group, places)
                 problems += duplicates
                 outside += duplicates_outside
         del places
         self._places.close()
-        Path(self._places.name).unlink()
         self._outside.remove()
         return [problem for _, problem in sorted(problems, key=itemgetter(0))], outside
 
@@ -207,7 +209,9 @@ class FactFiles:
             is_outside = bool(place & _OUTSIDE_BIT)
             columns = self._read(place)
             if kept is not None and columns[_LINE] != kept[1][_LINE]:
-                problems.append((row, self._duplicate(columns, int(kept[1][_LINE]))))
+                fact = Fact(columns[_ID], "", columns[_RELATION], "")
+                placed = Placed(int(columns[_LINE]), fact, *list(self._files)[int(columns[_FILE])])
+                problems.append((row, duplicate(fact.id, placed, int(kept[1][_LINE]))))
                 self.relations.facts[self.relations.numbers[columns[_RELATION]]] -= 1
                 outside += is_outside
                 if not is_outside:
@@ -226,14 +230,6 @@ class FactFiles:
             for begin, end in zip(edges[::2], edges[1::2], strict=True):
                 yield rows[begin : end + 1]
 
-    def _groups(self, rows: NDArray[np.int64], places: NDArray[np.uint64]) -> list[list[int]]:
-        """Return groups of rows with the same subject and id."""
-        groups: dict[tuple[str, str], list[int]] = {}
-        for row in rows.tolist():
-            columns = self._read(int(places[row]))
-            groups.setdefault((columns[_SUBJECT], columns[_ID]), []).append(row)
-        return list(groups.values())
-
     def _read(self, place: int) -> list[str]:
         files = self._outside if place & _OUTSIDE_BIT else self._rows
         return columns_of(files.read(place & ~_OUTSIDE_BIT))
@@ -243,10 +239,6 @@ class FactFiles:
         self.written_rows -= 1
         relation = self.relations.numbers[columns[_RELATION]]
         self._count_derived(np.array([[int(columns[_SUBJECT]), int(columns[_OBJECT]), relation]]), -1)
-
-    def _duplicate(self, columns: list[str], before: int) -> Problem:
-        fact = Fact(columns[_ID], "", columns[_RELATION], "")
-        return duplicate(fact.id, Placed(int(columns[_LINE]), fact, *list(self._files)[int(columns[_FILE])]), before)
 
     def write_objects(self) -> tuple[list[str], int]:
         """Write the links of entities to relations, and return the files and the number of links."""
@@ -270,8 +262,3 @@ class FactFiles:
     def close(self) -> list[str]:
         """Close the files of facts, and return their names."""
         return self._rows.close()
-
-
-def _validity(fact: Fact, line: int) -> str:
-    row = fact_row(fact, line)
-    return f"{optional(fact.start)},{row.get('from', '')},{optional(fact.end)},{row.get('until', '')}"

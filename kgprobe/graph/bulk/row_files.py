@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from math import isfinite, isnan
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,9 +72,13 @@ def columns_of(row: str) -> list[str]:
             return [*columns, ""]
 
 
+def spill_file(folder: Path) -> IO[bytes]:
+    """Return a temporary file in a folder, without a name; closing it deletes it."""
+    return TemporaryFile(dir=folder)
+
+
 # A place is an offset; this bit marks the second file.
 _LINES_BIT = 1 << 62
-_LINE_BREAKS = (b"\n", b"\r")
 
 
 class RowFiles:
@@ -88,19 +94,9 @@ class RowFiles:
             file.write(self._header)
         self._ends = [len(self._header)] * 2
 
-    def add_texts(self, rows: Sequence[str]) -> NDArray[np.uint64]:
-        """Write rows without final line breaks, and return their places."""
-        text = "\n".join(rows)
-        if text.isascii():
-            return self._add(text.encode(), rows)
-        return self.add([row.encode() for row in rows])
-
     def add(self, rows: Sequence[bytes]) -> NDArray[np.uint64]:
-        """Write rows in UTF-8, and return their places."""
-        return self._add(b"\n".join(rows), rows)
-
-    def _add(self, content: bytes, rows: Sequence[bytes] | Sequence[str]) -> NDArray[np.uint64]:
-        """Write rows; the length of each must be its number of bytes."""
+        """Write rows in UTF-8 without final line breaks, and return their places."""
+        content = b"\n".join(rows)
         if b"\r" not in content and content.count(b"\n") == max(len(rows) - 1, 0):
             self._files[0].write(content + b"\n" if rows else b"")
             lengths = np.fromiter(map(len, rows), np.uint64, len(rows)) + np.uint64(1)
@@ -109,9 +105,8 @@ class RowFiles:
             begins: NDArray[np.uint64] = ends - lengths
             return begins
         places = []
-        for each in rows:
-            row = each.encode() if isinstance(each, str) else each
-            second = any(character in row for character in _LINE_BREAKS)
+        for row in rows:
+            second = b"\n" in row or b"\r" in row
             self._files[second].write(row + b"\n")
             places.append(self._ends[second] | (_LINES_BIT if second else 0))
             self._ends[second] += len(row) + 1
@@ -119,20 +114,17 @@ class RowFiles:
 
     def read(self, place: int) -> str:
         """Return the row at a place."""
-        return self._read(place).decode()
-
-    def _read(self, place: int) -> bytes:
         file = self._files[bool(place & _LINES_BIT)]
         file.seek(place & ~_LINES_BIT)
         row = file.readline()
         # A line break inside quotation marks belongs to the row.
         while row.count(b'"') % 2:
             row += file.readline()
-        return row[:-1]
+        return row[:-1].decode()
 
     def erase(self, place: int) -> None:
         """Replace a row by blank lines, which the import skips."""
-        length = len(self._read(place))
+        length = len(self.read(place).encode())
         file = self._files[bool(place & _LINES_BIT)]
         file.seek(place & ~_LINES_BIT)
         file.write(b"\n" * length)
