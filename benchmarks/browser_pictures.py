@@ -9,7 +9,7 @@ import click
 
 from kgprobe.report.browser_files import browser_files
 from kgprobe.servers.opening import folder_of
-from kgprobe.servers.status import status_of
+from kgprobe.servers.server import status_of
 from tests.chromium import chromium
 from tests.neo4j_browser import WAIT, connect, run
 

@@ -20,8 +20,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.options import option
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import Loader
-from kgprobe.sources.decoding import DECODING_ERRORS, explain
-from kgprobe.sources.lines import InputFile, fingerprint, open_input
+from kgprobe.sources.lines import DECODING_ERRORS, InputFile, explain, fingerprint, open_input
 from kgprobe.sources.values import check_id, fact_id, tidy, tidy_all
 from kgprobe.verbalize.templates.patterns import FILE, BearRelation, read_metadata, sort_patterns, tidied
 

@@ -19,8 +19,7 @@ from kgprobe.options import option
 from kgprobe.progress import print_message
 from kgprobe.records import Entity, Fact, Placed, Rejected
 from kgprobe.sources.contract import Loader
-from kgprobe.sources.decoding import decoded_lines
-from kgprobe.sources.lines import InputFile, fingerprint, open_input
+from kgprobe.sources.lines import InputFile, decoded_lines, fingerprint, open_input
 from kgprobe.sources.values import check_id, check_interval, fact_id, tidy, tidy_all
 from kgprobe.verbalize.templates.file import read_relations
 

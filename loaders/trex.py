@@ -26,9 +26,8 @@ from kgprobe.errors import KgprobeError
 from kgprobe.options import option
 from kgprobe.records import Entity, Fact, Placed, Rejected
 from kgprobe.sources.contract import Loader
-from kgprobe.sources.decoding import DECODING_ERRORS, validation_message
 from kgprobe.sources.json_values import json_values
-from kgprobe.sources.lines import InputFile, fingerprint, open_input, open_members
+from kgprobe.sources.lines import DECODING_ERRORS, InputFile, fingerprint, open_input, open_members, validation_message
 from kgprobe.sources.values import fact_id, tidy
 
 from .trex_literals import literal

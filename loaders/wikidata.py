@@ -15,8 +15,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.options import option
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import Loader
-from kgprobe.sources.decoding import DECODING_ERRORS, explain
-from kgprobe.sources.lines import InputFile, fingerprint, open_input
+from kgprobe.sources.lines import DECODING_ERRORS, InputFile, explain, fingerprint, open_input
 from kgprobe.sources.values import check_id, check_interval, fact_id
 
 from .wikidata_json import DumpHead, DumpHeadDecoder, Statement, decode_claims, records

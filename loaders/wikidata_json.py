@@ -16,8 +16,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from kgprobe.records import Rejected
-from kgprobe.sources.decoding import DECODING_ERRORS, validation_message
-from kgprobe.sources.lines import LINE_LIMIT, InputFile
+from kgprobe.sources.lines import DECODING_ERRORS, LINE_LIMIT, InputFile, validation_message
 
 from .wikidata_model import END, ITEM_ID, POINT, PROPERTY_ID, START, TYPE_RELATIONS
 from .wikidata_time import bounds, interval

@@ -15,7 +15,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 
 if TYPE_CHECKING:
     from kgprobe.servers.folder import Folder
-    from kgprobe.servers.status import Status
+    from kgprobe.servers.server import Status
 
 _OPENED = (
     "The guide opens by itself. Once connected, click its first line for the colours, or type the line below; Browser "
@@ -117,8 +117,7 @@ def _address(graph: str | None) -> tuple[str, str, bool]:
 
 def _started(folder: "Folder") -> "Status":
     from kgprobe.servers import leases
-    from kgprobe.servers.server import ServerOptions
-    from kgprobe.servers.status import status_of
+    from kgprobe.servers.server import ServerOptions, status_of
 
     if folder.engine is None:
         raise KgprobeError(

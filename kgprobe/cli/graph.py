@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kgprobe.graph.copying import Copied
     from kgprobe.graph.queries import Query
     from kgprobe.graph.reversal import Reversal
-    from kgprobe.servers.status import Status
+    from kgprobe.servers.server import Status
 
 # A name of a query or file: no blanks, brackets or quotation marks, or ending in .cypher. Statements never match.
 _NO_STATEMENT = re.compile(r"[^\s()\[\]{}'\"]+|[^\n]*\.cypher")
@@ -96,8 +96,7 @@ def start(engine: str | None, memory: int | None, port: int | None, http_port: i
     """  # noqa: D301
     from kgprobe.servers import leases
     from kgprobe.servers.opening import folder_of
-    from kgprobe.servers.server import ServerOptions
-    from kgprobe.servers.status import status_of
+    from kgprobe.servers.server import ServerOptions, status_of
 
     folder = folder_of(graph)
     running, new = leases.start(folder, ServerOptions(engine, memory, port, http_port))
@@ -130,7 +129,7 @@ def stop(force: bool, graph: str | None) -> None:
 def status(graph: str | None, as_json: bool) -> None:
     """Show the address, uptime and users of the graph server."""
     from kgprobe.servers.opening import folder_of
-    from kgprobe.servers.status import status_of
+    from kgprobe.servers.server import status_of
 
     server = status_of(folder_of(graph))
     if as_json:

@@ -21,7 +21,7 @@ from kgprobe.probes.examples.items import ChoiceItem
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negative
-from kgprobe.sources.decoding import DECODING_ERRORS
+from kgprobe.sources.lines import DECODING_ERRORS
 
 # Splits: few-shot examples, and facts to ask.
 TRAIN, TEST = SPLITS = ("train", "test")

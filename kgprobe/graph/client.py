@@ -16,7 +16,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.driver import MESSAGE_BYTES, answers, encoded_bytes, explained, make_driver, showing_the_place
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.parameters import complete_parameters
-from kgprobe.graph.queries import find_query, get_query, refuse_deep_nesting
+from kgprobe.graph.queries import find_query, get_query, query_names, refuse_deep_nesting
 from kgprobe.graph.rows import Rows
 from kgprobe.graph.watchdog import Watchdog
 
@@ -314,3 +314,14 @@ class Graph:
 def _release_in_thread(release: Callable[[], None]) -> None:
     # The garbage collector may run while this thread holds a lock that the release waits for.
     threading.Thread(target=release, name="kgprobe-release").start()
+
+
+# Indexes that the embedded engine refuses, or with which it does not find all nodes.
+_NEO4J_ONLY = frozenset({"schema/entity_names"})
+
+
+def apply_schema(graph: Graph) -> None:
+    """Create the missing constraints and indexes, from ``cypher/schema/``."""
+    for name in query_names():
+        if name.startswith("schema/") and not (graph.is_embedded and name in _NEO4J_ONLY):
+            graph.write(name)

@@ -7,9 +7,8 @@ from functools import partial
 from itertools import islice
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.graph.client import Graph, Row, Transaction
+from kgprobe.graph.client import Graph, Row, Transaction, apply_schema
 from kgprobe.graph.driver import batches, encoded_bytes
-from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import Digest, digest_of, graph_state
 
 _STAGES = ("nodes", "relationships")

@@ -17,10 +17,9 @@ import msgspec
 from kgprobe.arguments import folder_name
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, make_folder
-from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.client import Graph, Row, apply_schema
 from kgprobe.graph.reversal import reversal_of
 from kgprobe.graph.runs import find_run
-from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Probe
 from kgprobe.running.plan import Plan, RoundsOptions

@@ -1,7 +1,7 @@
 """Read plain or compressed files by lines or pieces, up to the place where they are damaged.
 
 The content (gzip, bzip2, zstd), not the name, determines the compression. Files in a .zip are separate inputs. Lines
-are bytes; the loader decodes them.
+are bytes; the loader decodes them, for example as JSON.
 """
 
 import bz2
@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
 from kgprobe.errors import KgprobeError
-from kgprobe.records import Rejected
+from kgprobe.records import Entity, Placed, Rejected, Relation
 
 try:
     # Three times as fast as zlib; available only for common processors.
@@ -355,3 +357,57 @@ def _why(error: Exception) -> str:
     if isinstance(error, EOFError):
         return "its compressed data ends too early (a download that was cut short?)"
     return str(getattr(error, "strerror", None) or error).rstrip(".").lower()
+
+
+# Errors of decoding: bad JSON, bad UTF-8 and wrong values are ValueErrors.
+DECODING_ERRORS = (ValueError, RecursionError)
+
+
+class _Identity(msgspec.Struct):
+    id: str
+
+
+_decode_identity = msgspec.json.Decoder(_Identity).decode
+
+
+def decoded_lines(
+    file: InputFile, decode: Callable[[bytes], Iterator[Entity | Relation | Rejected]]
+) -> Iterator[Placed]:
+    """Yield the records of JSON lines, skip blank lines, and reject lines that cannot be decoded.
+
+    Args:
+        decode: returns the records of a line, or raises one of ``DECODING_ERRORS``.
+
+    Raises:
+        KgprobeError: the file can no longer be opened.
+    """
+    for number, line in file.lines():
+        if isinstance(line, Rejected):
+            yield Placed(number, line, file.name)
+        elif line.strip():
+            try:
+                for record in decode(line):
+                    yield Placed(number, record, file.name)
+            except DECODING_ERRORS as error:
+                yield Placed(number, Rejected(explain(error, line)), file.name)
+
+
+def explain(error: Exception, record: bytes) -> str:
+    """Return the reason why a record cannot be read, after its id if that can be read."""
+    try:
+        name = f"{_decode_identity(record).id[:40]}: "
+    except DECODING_ERRORS:
+        name = ""
+    if isinstance(error, UnicodeDecodeError):
+        return f"{name}not UTF-8: {error.reason} in a text"
+    if isinstance(error, msgspec.ValidationError):
+        return name + validation_message(error)
+    if isinstance(error, msgspec.DecodeError):
+        return f"not JSON: {error}"
+    return f"{name}nested too deeply" if isinstance(error, RecursionError) else f"{name}{error}"
+
+
+def validation_message(error: Exception) -> str:
+    """Return the message of a wrong value, with its path; tolerated empty arrays are not mentioned."""
+    message = str(error).replace("Expected `array` of length <= 0", "Expected `object`, got `array`")
+    return message.replace("`object | array`", "`object`")

@@ -14,11 +14,10 @@ import msgspec
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, make_folder
-from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.client import Graph, Row, apply_schema
 from kgprobe.graph.loading import OnProgress, load_source
 from kgprobe.graph.reversal import Reversal, ReversedRelation, mark_reversal, reversal_of
 from kgprobe.graph.runs import list_runs
-from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import graph_state
 from kgprobe.records import Entity, Fact, Placed
 from kgprobe.sanitize import counted

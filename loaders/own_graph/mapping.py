@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Rejected, Relation
-from kgprobe.sources.decoding import validation_message
+from kgprobe.sources.lines import validation_message
 from kgprobe.sources.values import check_id
 from kgprobe.verbalize.templates.file import RelationLine, checked_relation
 

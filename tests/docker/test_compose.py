@@ -20,7 +20,7 @@ from kgprobe.servers import engines
 from kgprobe.servers.engine import Launch
 from kgprobe.servers.leases import stop
 from kgprobe.servers.opening import folder_of, open_graph
-from kgprobe.servers.status import status_of
+from kgprobe.servers.server import status_of
 from tests.chromium import chromium
 from tests.cli.inprocess import run as typed
 from tests.conftest import REPOSITORY, require_engine

@@ -1,7 +1,6 @@
 """A graph with 100,000 beliefs, written by Neo4j itself: as large as a query for people has to work on."""
 
-from kgprobe.graph.client import Graph
-from kgprobe.graph.schema import apply_schema
+from kgprobe.graph.client import Graph, apply_schema
 from tests.servers.shared import wipe
 
 ENTITIES = 20_000

@@ -19,9 +19,8 @@ from kgprobe.graph.endpoint import Endpoint
 from kgprobe.servers.folder import Folder
 from kgprobe.servers.leases import start, stop
 from kgprobe.servers.opening import folder_of, open_graph
-from kgprobe.servers.server import ServerOptions
+from kgprobe.servers.server import ServerOptions, status_of
 from kgprobe.servers.signals import ending_in_order
-from kgprobe.servers.status import status_of
 from tests.servers.servers import clean_environment, servers_on, wait_for
 
 

@@ -27,8 +27,7 @@ from kgprobe.servers.folder import Folder, User
 from kgprobe.servers.leases import start, stop
 from kgprobe.servers.opening import folder_of, open_graph
 from kgprobe.servers.processes import ProcessKey, find, free_ports, is_open, key_of
-from kgprobe.servers.server import ServerOptions
-from kgprobe.servers.status import status_of
+from kgprobe.servers.server import ServerOptions, status_of
 from tests.cases import slow_except
 from tests.servers.servers import clean_environment, holder, leave, servers_on, wait_for
 

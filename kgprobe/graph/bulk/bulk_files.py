@@ -7,10 +7,9 @@ import msgspec
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.bulk.row_files import ARRAY_DELIMITER_NAME
-from kgprobe.graph.client import Graph
+from kgprobe.graph.client import Graph, apply_schema
 from kgprobe.graph.driver import batches
 from kgprobe.graph.ingest import IMPORTED
-from kgprobe.graph.schema import apply_schema
 
 _INDEX_SECONDS = 3600
 _NUMBERS_AT_ONCE = 50_000

@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Placed, Rejected, Relation
-from kgprobe.sources.decoding import decoded_lines
-from kgprobe.sources.lines import InputFile, open_input
+from kgprobe.sources.lines import InputFile, decoded_lines, open_input
 from kgprobe.sources.values import check_id, tidy, tidy_all
 from kgprobe.verbalize.templates.kinds import KINDS, REVERSE_KINDS, SENTENCE, check_template
 

@@ -33,8 +33,7 @@ from msgspec import Struct
 
 from kgprobe.records import Rejected, Relation
 from kgprobe.sanitize import visible
-from kgprobe.sources.decoding import DECODING_ERRORS, explain, validation_message
-from kgprobe.sources.lines import LINE_LIMIT, InputFile, open_input
+from kgprobe.sources.lines import DECODING_ERRORS, LINE_LIMIT, InputFile, explain, open_input, validation_message
 from kgprobe.sources.values import check_id
 from kgprobe.verbalize.templates.kinds import check_template
 
