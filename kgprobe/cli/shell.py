@@ -16,9 +16,8 @@ from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.explore import resolve_parameters, why_empty
 from kgprobe.graph.parameters import complete_parameters, parse_assignment, parse_map, parse_parameters
-from kgprobe.graph.plans import QueryPlan, asks_for_plan, plan_of
 from kgprobe.graph.queries import Query, explore_names, get_query, parameters_in, split_statements
-from kgprobe.graph.rows import cell
+from kgprobe.graph.rows import QueryPlan, asks_for_plan, cell, plan_of
 from kgprobe.progress import waiting
 from kgprobe.report.rows import plan_shown, table
 

@@ -17,8 +17,17 @@ from itertools import islice
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Transaction, apply_schema
 from kgprobe.graph.derive import rows_by_subject
-from kgprobe.graph.record_batches import STAGES, RecordBatch, prefetched, problem_message, read_batches
-from kgprobe.graph.record_rows import Problem, entity_rows, fact_rows, relation_rows
+from kgprobe.graph.record_batches import (
+    STAGES,
+    Problem,
+    RecordBatch,
+    entity_rows,
+    fact_rows,
+    prefetched,
+    problem_message,
+    read_batches,
+    relation_rows,
+)
 from kgprobe.graph.write import WrittenBatch, write_entities, write_facts, write_relations
 from kgprobe.records import Placed, Rejected
 from kgprobe.sources.contract import Source

@@ -20,7 +20,7 @@ from kgprobe.graph.derive import (
     in_parts,
     rows_by_subject,
 )
-from kgprobe.graph.record_rows import EntityRows, FactRows, Problem, absent, duplicate, fact_rows
+from kgprobe.graph.record_batches import EntityRows, FactRows, Problem, absent, duplicate, fact_rows
 from kgprobe.sources.contract import Source
 
 

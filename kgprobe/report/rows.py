@@ -12,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kgprobe.graph.client import Row
-from kgprobe.graph.plans import QueryPlan, Step
-from kgprobe.graph.rows import cell, plain
+from kgprobe.graph.rows import QueryPlan, Step, cell, plain
 from kgprobe.sanitize import spreadsheet_cell, visible, visible_lines
 
 # A column narrower than this is unreadable for long cells; and the width of its borders.

@@ -5,7 +5,7 @@ password        readable only by its owner; survives restarts
 lock            held while the server is started or stopped, or one of the files below is changed
 ports.json      ports of the server; survives restarts
 server.json     the server that runs, or that ran when its process was killed
-files.json      names and sizes of the database's files at the last stop (inventory.py)
+files.json      names and sizes of the database's files at the last stop (the inventory)
 server.log      output of the server since its last start
 importing       process that imports into the graph; until the import is complete, only this process opens it
 users/          one file for each current use of the server
@@ -279,3 +279,56 @@ def _read(file: Path, kind: type[T], damaged: T | None = None) -> T | None:
 def _write(file: Path, content: bytes) -> None:
     with replacing(file) as unfinished:
         unfinished.write_bytes(content)
+
+
+# Maximum number of files in a message.
+_LISTED = 5
+
+
+def write_inventory(list_file: Path, data: Path) -> None:
+    """Write the names and sizes of the files; no server may be running."""
+    if data.is_dir():
+        _write(list_file, msgspec.json.encode(_sizes(data), order="sorted"))
+
+
+def check_inventory(list_file: Path, data: Path, *, was_made: bool) -> None:
+    """Raise if files of the inventory are missing or have become shorter.
+
+    An engine ignores missing files and opens a graph with fewer nodes. No program writes to the data between two
+    servers, so the names and sizes at the end of one must exist at the start of the next. A killed server leaves no
+    inventory; then only the database's folder must exist.
+
+    Args:
+        was_made: True if a server was ready on this data before.
+
+    Raises:
+        KgprobeError: files are missing or shorter.
+    """
+    if was_made and not data.is_dir():
+        raise KgprobeError(
+            f"The graph's database {data} is missing. Restore it from a copy. To begin with an empty graph, name "
+            f"another folder, or delete {list_file.parent}."
+        )
+    before = _read(list_file, dict[str, int]) or {}
+    now = _sizes(data) if data.is_dir() else {}
+    missing = [name for name in before if name not in now]
+    shorter = [name for name, size in before.items() if now.get(name, size) < size]
+    faults = []
+    if missing:
+        faults.append(f"missing: {_first(missing)}")
+    if shorter:
+        faults.append(f"shorter than they were: {_first(shorter)}")
+    if faults:
+        raise KgprobeError(
+            f"The graph's database {data} was damaged after its server was stopped; {'; '.join(faults)}. Restore the "
+            f"files from a copy, or load again into another folder. To open the rest, delete {list_file}."
+        )
+
+
+def _sizes(data: Path) -> dict[str, int]:
+    return {str(path.relative_to(data)): path.stat().st_size for path in sorted(data.rglob("*")) if path.is_file()}
+
+
+def _first(names: list[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more

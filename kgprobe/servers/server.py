@@ -21,8 +21,7 @@ from kgprobe.progress import print_message, waiting
 from kgprobe.servers.engine import LEAST_MEMORY, Engine, Launch
 from kgprobe.servers.engines import DEFAULT, ENGINES
 from kgprobe.servers.environment import java_environment
-from kgprobe.servers.folder import Folder, Ports, Server, User
-from kgprobe.servers.inventory import check_inventory, write_inventory
+from kgprobe.servers.folder import Folder, Ports, Server, User, check_inventory, write_inventory
 from kgprobe.servers.processes import (
     LOOPBACK,
     find,

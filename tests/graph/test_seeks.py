@@ -14,8 +14,8 @@ import pytest
 from kgprobe.graph import ingest
 from kgprobe.graph.client import Graph, apply_schema
 from kgprobe.graph.parameters import default_parameters
-from kgprobe.graph.plans import QueryPlan, plan_of
 from kgprobe.graph.queries import explore_names, get_query, query_names
+from kgprobe.graph.rows import QueryPlan, plan_of
 from kgprobe.records import Entity
 from kgprobe.servers.opening import open_graph
 from tests.conftest import require_engine

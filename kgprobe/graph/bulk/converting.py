@@ -16,8 +16,7 @@ from kgprobe.graph.bulk.entity_files import EntityFiles, NodeTable
 from kgprobe.graph.bulk.fact_files import FactFiles, Relations
 from kgprobe.graph.bulk.row_files import RowFiles, quoted
 from kgprobe.graph.ingest import IMPORTED, LoadCounts, collecting_rarely
-from kgprobe.graph.record_batches import RecordBatch, problem_message, read_batches
-from kgprobe.graph.record_rows import Problem, entity_rows, relation_rows
+from kgprobe.graph.record_batches import Problem, RecordBatch, entity_rows, problem_message, read_batches, relation_rows
 from kgprobe.sources.contract import Source
 
 

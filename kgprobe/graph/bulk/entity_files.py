@@ -27,7 +27,7 @@ from kgprobe.graph.bulk.row_files import (
     spill_file,
 )
 from kgprobe.graph.client import Row
-from kgprobe.graph.record_rows import EntityRows, Problem, duplicate
+from kgprobe.graph.record_batches import EntityRows, Problem, duplicate
 from kgprobe.records import Entity, Placed
 
 _TEXTS = "id,label,aliases:string[],description,types:string[],popularity:double,value,datatype,source,load,line:long"
