@@ -144,12 +144,11 @@ class Graph:
         """Return all rows of a query file by name, in one read transaction."""
         self._check_size(parameters)
 
-        def work(transaction: ManagedTransaction) -> list[Row]:
-            return transaction.run(get_query(query).text, parameters).data()
-
         def ask() -> list[Row]:
             with self._session(READ_ACCESS) as session:
-                return session.execute_read(work)
+                return session.execute_read(
+                    lambda transaction: transaction.run(get_query(query).text, parameters).data()
+                )
 
         with self._in_use():
             return self._wait_for(ask)

@@ -3,10 +3,8 @@
 The embedded engine does not answer messages above 16 MiB, without an error.
 """
 
-import itertools
 import logging
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -14,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 from neo4j import Driver, GraphDatabase
 from neo4j import exceptions as bolt
+from rich.cells import cell_len
 
 from kgprobe.errors import KgprobeError
 from kgprobe.files import disk_is_full
@@ -145,13 +144,7 @@ def _with_caret(line: str, column: int) -> str:
     shown = line[begin : begin + _SHOWN].replace("\t", " ")
     before = "…" if begin else ""
     after = "…" if begin + _SHOWN < len(line) else ""
-    return f"  {before}{shown}{after}\n  {' ' * _cells(before + shown[: column - begin])}^"
-
-
-def _cells(text: str) -> int:
-    """Return the width of a text in cells of a terminal."""
-    letters = itertools.filterfalse(unicodedata.combining, text)
-    return sum(1 + (unicodedata.east_asian_width(letter) in "WF") for letter in letters)
+    return f"  {before}{shown}{after}\n  {' ' * cell_len(before + shown[: column - begin])}^"
 
 
 # 16 MiB less a reserve: Bolt needs one byte more than msgpack for each of many short texts.

@@ -118,11 +118,11 @@ def _why_not_believed(graph: Graph, query: Query, parameters: Mapping[str, Any])
     runs = list_runs(graph)
     if not runs:
         return NO_RUN
+    answers = {run["id"]: run.get("asked") or 0 for run in runs}
     chosen = _values(parameters, [name for name, kind in names_in(query).items() if kind == "Run"])
     if not chosen:
         # Without a name, a query reads all runs or the latest.
-        chosen = [run["id"] for run in (runs if "runs" in parameters else runs[-1:])]
-    answers = {run["id"]: run.get("asked") or 0 for run in runs}
+        chosen = list(answers) if "runs" in parameters else [runs[-1]["id"]]
     counts = ", ".join(f"{run} ({counted(answers[run], 'answer')})" for run in chosen)
     return f"Nothing of that kind is believed by {'run' if len(chosen) == 1 else 'the runs'} {counts}."
 

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kgprobe.errors import KgprobeError, UnknownNameError
@@ -34,16 +34,14 @@ def relation_ids(graph: Graph, names: Iterable[str]) -> tuple[str, ...]:
 
 def names_of_relations(graph: Graph) -> dict[str, list[str]]:
     """Return the ids of relations by lower-case id, label and alias; ids first."""
-    ids_by_name: dict[str, list[str]] = {}
+    ids_by_name: dict[str, dict[str, None]] = defaultdict(dict)
     rows = graph.read("sample/relations")
     for row in rows:
-        ids_by_name.setdefault(row["id"].lower(), []).append(row["id"])
+        ids_by_name[row["id"].lower()][row["id"]] = None
     for row in rows:
         for name in filter(None, (row["label"], *row["aliases"])):
-            ids = ids_by_name.setdefault(name.lower(), [])
-            if row["id"] not in ids:
-                ids.append(row["id"])
-    return ids_by_name
+            ids_by_name[name.lower()][row["id"]] = None
+    return {name: list(ids) for name, ids in ids_by_name.items()}
 
 
 def relation_names(graph: Graph, relations: Iterable[str]) -> dict[str, str]:
@@ -94,16 +92,15 @@ def entities_called(graph: Graph, texts: set[str]) -> Iterator[dict[str, list[st
     """
     if not texts:
         return
-    ids = {text: [text] for text in (row["id"] for row in graph.read("sample/labels", ids=sorted(texts)))}
+    ids = {row["id"]: [row["id"]] for row in graph.read("sample/labels", ids=sorted(texts))}
     yield ids
     if len(ids) == len(texts):
         return
-    lowered = {text.lower() for text in texts}
-    by_name: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {text.lower(): [] for text in texts}
     for row in _rows_called(graph, texts):
-        for name in {name.lower() for name in row["names"]} & lowered:
-            by_name.setdefault(name, []).append(row["id"])
-    yield {text: list(dict.fromkeys((*ids.get(text, ()), *by_name.get(text.lower(), ())))) for text in texts}
+        for name in by_name.keys() & set(map(str.lower, row["names"])):
+            by_name[name].append(row["id"])
+    yield {text: list(dict.fromkeys((*ids.get(text, ()), *by_name[text.lower()]))) for text in texts}
 
 
 def no_entity(graph: Graph, name: str) -> str:
@@ -152,7 +149,7 @@ def _rows_called(graph: Graph, texts: set[str]) -> list[Row]:
             escaped = text.replace("\\", "\\\\").replace('"', '\\"')
             names.append({"name": text.lower(), "phrase": f'"{escaped}"'})
         return graph.read("sample/called_indexed", names=names)
-    return graph.read("sample/called", names=sorted({text.lower() for text in texts}))
+    return graph.read("sample/called", names=sorted(set(map(str.lower, texts))))
 
 
 def _has_word(text: str) -> bool:

@@ -77,9 +77,7 @@ def digest_of(
         on_progress: called regularly with the number of nodes and relationships read since the last call.
         includes: returns True if a row of ``copy/nodes`` or ``copy/relationships`` counts.
     """
-    left_out: Counter[str] = Counter()
-    counts: dict[str, int] = {}
-    totals: dict[str, int] = {}
+    left_out, counts, totals = Counter[str](), Counter[str](), Counter[str]()
     for number, (kind, content, row) in enumerate(_items(graph), start=1):
         if number % _AT_ONCE == 0:
             on_progress(_AT_ONCE)
@@ -87,8 +85,8 @@ def digest_of(
             left_out[kind] += 1
             continue
         hashed = int.from_bytes(hashlib.blake2b(_encode(content), digest_size=_BITS // 8).digest(), "big")
-        counts[kind] = counts.get(kind, 0) + 1
-        totals[kind] = (totals.get(kind, 0) + hashed) % (1 << _BITS)
+        counts[kind] += 1
+        totals[kind] = (totals[kind] + hashed) % (1 << _BITS)
     kinds = {kind: KindDigest(counts[kind], totals[kind]) for kind in sorted(counts)}
     return Digest(kinds, dict(sorted(left_out.items())))
 

@@ -56,7 +56,13 @@ def reserved_for_import(folder: Folder) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        _end_reservation(folder)
+        if folder.path.is_dir():
+            with folder.locked():
+                state = folder.read_import()
+                if state is not None and _is_ours(state) and state.begun:
+                    folder.write_import(Import(None, begun=True))
+                elif _is_ours(state):
+                    folder.remove_import()
         raise
 
 
@@ -98,20 +104,6 @@ def _check_stopped(folder: Folder) -> None:
 
 def _is_ours(state: Import | None) -> bool:
     return state is not None and state.process == key_of(os.getpid())
-
-
-def _end_reservation(folder: Folder) -> None:
-    """End the reservation of a failed import."""
-    if not folder.path.is_dir():
-        return
-    with folder.locked():
-        state = folder.read_import()
-        if state is None or not _is_ours(state):
-            return
-        if state.begun:
-            folder.write_import(Import(None, begun=True))
-        else:
-            folder.remove_import()
 
 
 def import_files(

@@ -57,6 +57,7 @@ class _Conversion:
         self.counts.reject(problems, self.source, self.report_problem)
 
 
+@collecting_rarely()
 def convert(
     source: Source,
     folder: Path,
@@ -83,88 +84,72 @@ def convert(
         KgprobeError: a record is rejected and ``strict`` is set; or the folder cannot be written.
     """
     conversion = _Conversion(source, strict, report_problem, report_progress, LoadCounts())
-    with collecting_rarely(), appearing(folder) as unfinished:
-        files = _convert(conversion, unfinished)
+    counts = conversion.counts
+    with appearing(folder) as unfinished:
+        properties: dict[str, dict[str, Any]] = {}
+        for batch in conversion.read("relations"):
+            rows = relation_rows(batch.places, source.name)
+            properties |= {row["id"]: row["properties"] for row in rows}
+            counts.written["relations"] += len(rows)
+
+        entities = EntityFiles(unfinished, source.name, source.fingerprint)
+        for batch in conversion.read("entities"):
+            entities.add(entity_rows(batch.places, source.name, source.fingerprint))
+        nodes, problems = entities.resolve()
+        conversion.reject(problems)
+        counts.written["entities"] = nodes.written
+
+        facts = FactFiles(unfinished, source, nodes, {id_: values["label"] for id_, values in properties.items()})
+        for batch in conversion.read("facts"):
+            problems, outside = facts.add(batch.places)
+            conversion.reject(problems)
+            counts.outside += outside
+        problems, outside = facts.remove_duplicates()
+        conversion.reject(problems)
+        if source.partial:
+            counts.outside -= outside
+        else:
+            counts.problems["missing"] -= outside
+        counts.written["facts"] = facts.written
+
+        # Files that depend on the whole source.
+        objects, objects_count = facts.write_objects()
+        instances, instances_count = entities.write_links(nodes)
+        entities.write_extra(nodes, unfinished / EXTRA_ENTITIES)
+        with (unfinished / EXTRA_RELATIONS).open("wb") as file:
+            for id_, values in properties.items():
+                file.write(msgspec.json.encode({"id": id_, "properties": values}) + b"\n")
+        relations, relations_count = _write_relations(unfinished, facts.relations)
+        node_files = [*entities.write(nodes), *relations, *_write_state(conversion, unfinished, nodes)]
+        relationship_files = {"FACT": facts.close(), "INSTANCE_OF": instances, "OBJECT_OF": objects}
+        names = [*node_files, *chain.from_iterable(relationship_files.values())]
+        files = BulkFiles(
+            source=source.name,
+            fingerprint=source.fingerprint,
+            node_files=node_files,
+            relationship_files=relationship_files,
+            line_files=[name for name in names if name.endswith("-lines.csv")],
+            next_number=nodes.next_number or 0,
+            counts={
+                "Entity": nodes.count,
+                "Relation": relations_count,
+                "FACT": facts.written_rows,
+                "INSTANCE_OF": instances_count,
+                "OBJECT_OF": objects_count,
+            },
+            records=BulkCounts(dict(counts.written), dict(counts.problems), counts.broken, counts.outside),
+        )
         files.save(unfinished)
     return files
-
-
-def _convert(conversion: _Conversion, folder: Path) -> BulkFiles:
-    source, counts = conversion.source, conversion.counts
-    properties: dict[str, dict[str, Any]] = {}
-    for batch in conversion.read("relations"):
-        rows = relation_rows(batch.places, source.name)
-        properties |= {row["id"]: row["properties"] for row in rows}
-        counts.written["relations"] += len(rows)
-
-    entities = EntityFiles(folder, source.name, source.fingerprint)
-    for batch in conversion.read("entities"):
-        entities.add(entity_rows(batch.places, source.name, source.fingerprint))
-    nodes, problems = entities.resolve()
-    conversion.reject(problems)
-    counts.written["entities"] = nodes.written
-
-    facts = FactFiles(folder, source, nodes, {id_: values["label"] for id_, values in properties.items()})
-    for batch in conversion.read("facts"):
-        problems, outside = facts.add(batch.places)
-        conversion.reject(problems)
-        counts.outside += outside
-    problems, outside = facts.remove_duplicates()
-    conversion.reject(problems)
-    if source.partial:
-        counts.outside -= outside
-    else:
-        counts.problems["missing"] -= outside
-    counts.written["facts"] = facts.written
-    return _finish(conversion, folder, entities, nodes, facts, properties)
-
-
-def _finish(
-    conversion: _Conversion,
-    folder: Path,
-    entities: EntityFiles,
-    nodes: NodeTable,
-    facts: FactFiles,
-    properties: dict[str, dict[str, Any]],
-) -> BulkFiles:
-    """Write the files that depend on the whole source, and return the manifest."""
-    source, counts = conversion.source, conversion.counts
-    objects, objects_count = facts.write_objects()
-    instances, instances_count = entities.write_links(nodes)
-    entities.write_extra(nodes, folder / EXTRA_ENTITIES)
-    with (folder / EXTRA_RELATIONS).open("wb") as file:
-        for id_, values in properties.items():
-            file.write(msgspec.json.encode({"id": id_, "properties": values}) + b"\n")
-    relations, relations_count = _write_relations(folder, facts.relations)
-    node_files = [*entities.write(nodes), *relations, *_write_state(conversion, folder, nodes)]
-    relationship_files = {"FACT": facts.close(), "INSTANCE_OF": instances, "OBJECT_OF": objects}
-    names = [*node_files, *chain.from_iterable(relationship_files.values())]
-    return BulkFiles(
-        source=source.name,
-        fingerprint=source.fingerprint,
-        node_files=node_files,
-        relationship_files=relationship_files,
-        line_files=[name for name in names if name.endswith("-lines.csv")],
-        next_number=nodes.next_number or 0,
-        counts={
-            "Entity": nodes.count,
-            "Relation": relations_count,
-            "FACT": facts.written_rows,
-            "INSTANCE_OF": instances_count,
-            "OBJECT_OF": objects_count,
-        },
-        records=BulkCounts(dict(counts.written), dict(counts.problems), counts.broken, counts.outside),
-    )
 
 
 def _write_relations(folder: Path, relations: Relations) -> tuple[list[str], int]:
     """Write the relations with derived data; their few other properties are written after the import."""
     out = RowFiles(folder, "relations", ":ID(Relation),id,size:long,active:boolean,:LABEL")
-    rows = [
-        f"{number},{quoted(id_)},{relations.sizes[number]},true,Relation".encode()
-        for id_, number in relations.numbers.items()
-        if relations.facts[number]
-    ]
+    rows = []
+    for id_, number in relations.numbers.items():
+        if relations.facts[number]:
+            rows.append(f"{number},{quoted(id_)},{relations.sizes[number]},true,Relation".encode())
     out.add(rows)
     return out.close(), len(rows)
 

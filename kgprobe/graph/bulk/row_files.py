@@ -6,10 +6,10 @@ empty text. Arrays that are empty, contain only the empty text, or contain the d
 is empty, and :func:`array_fits` returns False. A row has a place, a number with which it can be read or erased.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
-from math import isfinite, isnan
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
@@ -46,13 +46,8 @@ def array(texts: Sequence[str]) -> str:
 
 def decimal(number: float | None) -> str:
     """Return a number as a column of Java's doubles."""
-    if number is None:
-        return ""
-    if isfinite(number):
-        return repr(float(number))
-    if isnan(number):
-        return "NaN"
-    return "Infinity" if number > 0 else "-Infinity"
+    # JSON's names of infinite numbers and NaN are those of Java.
+    return "" if number is None else json.dumps(float(number))
 
 
 def columns_of(row: str) -> list[str]:
