@@ -99,7 +99,10 @@ class Bear:
     @property
     def done(self) -> int:
         """Bytes of ``total`` read so far, on disk."""
-        return self.metadata.position + sum(file.position for part in self.parts for file in part.readings.values())
+        position = self.metadata.position
+        for part in self.parts:
+            position += sum(file.position for file in part.readings.values())
+        return position
 
     def relations(self) -> Iterator[Placed]:
         """Yield the relations, each after its errors, and the errors of the metadata and the folder."""
@@ -160,12 +163,14 @@ def _relation(part: _Part) -> Iterator[Relation | Rejected]:
         yield Rejected(f"{read.id}: it has no template: `templates` is missing or empty; the relation goes without")
     for pattern, why in templates.unfit.items():
         yield Rejected(f"{read.id}: {patterns[pattern][:80]!r} of its templates {why}; the relation goes without it")
+    usable = {pattern: sentence for pattern, sentence in patterns.items() if pattern not in templates.unfit}
     answers = part.answers()
     yield from _wrong_answers(part)
     if len(answers) == 1:
-        only = "".join(f"{identifier} ({label!r})" for identifier, label in answers.items())
+        ((identifier, only),) = answers.items()
+        answer = f"{identifier} ({only!r})"
         yield Rejected(
-            f"{read.id}: its only answer is {only[:80]}, where two or more are expected to choose from; the relation"
+            f"{read.id}: its only answer is {answer[:80]}, where two or more are expected to choose from; the relation"
             " goes without answers"
         )
     label = tidy(read.label)
@@ -175,7 +180,7 @@ def _relation(part: _Part) -> Iterator[Relation | Rejected]:
         description=tidy(read.description),
         clozes=templates.clozes,
         statements=templates.statements,
-        sentences=tuple(sentence for pattern, sentence in patterns.items() if pattern not in templates.unfit),
+        sentences=tuple(usable.values()),
         answers=tuple(answers) if len(answers) > 1 else (),
     )
 
@@ -257,11 +262,15 @@ def _open(options: BearOptions) -> Bear:
     for name, path in paths.items():
         why = Rejected(f"{FILE} has no relation {name} that can be read; the facts of this file are left out")
         problems.append(Placed(1, why, path.name))
-    files = [metadata, *(part.readings["facts"] for part in parts)]
+    files = [metadata]
+    total = metadata.size
+    for part in parts:
+        files.append(part.readings["facts"])
+        total += sum(file.size for file in part.readings.values())
     return Bear(
         name=options.folder.resolve().name,
         fingerprint=fingerprint(files, {}),
-        total=metadata.size + sum(file.size for part in parts for file in part.readings.values()),
+        total=total,
         metadata=metadata,
         parts=parts,
         problems=problems,

@@ -50,14 +50,13 @@ class EntityFilters:
     def admit(self, profile: EntityProfile, frequency: Callable[[str], float]) -> bool:
         """Return True if walks may enter the entity."""
         label, aliases, _ = names(profile.labels, profile.aliases, ())
-        return (
-            label != ""
-            and profile.languages >= self.min_languages
-            and (profile.sitelinks or 0) >= self.min_sitelinks
-            and (not self.with_alias or bool(aliases))
-            and not set(self.without_types).intersection(profile.types)
-            and (not self.min_frequency or frequency(label) >= self.min_frequency)
-        )
+        if not label or (self.with_alias and not aliases):
+            return False
+        if profile.languages < self.min_languages or (profile.sitelinks or 0) < self.min_sitelinks:
+            return False
+        if not set(self.without_types).isdisjoint(profile.types):
+            return False
+        return not self.min_frequency or frequency(label) >= self.min_frequency
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +191,9 @@ def _check_centers(choice: TopicChoice, profiles: Mapping[str, EntityProfile], e
 def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -> Gathered:
     """Return the reached entities, the facts between them, and their relations and types."""
     outgoing, inside = wikidata.outgoing(reached), set(reached)
-    between = [fact for subject in reached for fact in outgoing[subject] if fact.object in inside]
+    between: list[Fact] = []
+    for subject in reached:
+        between += [fact for fact in outgoing[subject] if fact.object in inside]
     facts: list[Fact] = []
     rejected: list[str] = []
     for record in wikidata.dated(between):
@@ -304,7 +305,7 @@ def word_frequency(languages: Sequence[str]) -> Callable[[str], float]:
             f"Word frequencies need the package wordfreq: {how_to_install('topical')}, or leave out `min_frequency`."
         ) from error
     available = wordfreq.available_languages()
-    language = next((code for code in languages if code in available), None)
+    language = next(filter(available.__contains__, languages), None)
     if language is None:
         raise KgprobeError(
             f"wordfreq has no words of {', '.join(languages)}; it has those of {', '.join(sorted(available))}."

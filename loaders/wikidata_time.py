@@ -111,10 +111,8 @@ def _last_then_first(bound: tuple[str, str]) -> tuple[int, int]:
 
 
 def _span(year: int, length: int, *, from_one: bool) -> tuple[int, int]:
-    if from_one:
-        first = (max(year, 1) - 1) // length * length + 1
-        return first, first + length - 1
-    first = year // length * length
+    least = int(from_one)
+    first = (max(year, least) - least) // length * length + least
     return first, first + length - 1
 
 

@@ -121,9 +121,9 @@ def _date(text: str, kind: str) -> Value:
     match = _DATE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text[:80]!r} is not a date, although its type is")
-    parts = [part for part in match.groups()[: _PARTS[kind]] if part is not None]
-    year = int(parts[0])
-    bound = "-".join([f"{'-' if year < 0 else ''}{abs(year):04}", *parts[1:]])
+    year, *parts = filter(None, match.groups()[: _PARTS[kind]])
+    sign = "-" if int(year) < 0 else ""
+    bound = "-".join([f"{sign}{abs(int(year)):04}", *parts])
     first_day(bound)
     return Value(bound, "date")
 

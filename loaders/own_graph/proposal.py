@@ -132,13 +132,10 @@ def propose(graph: "Graph", name: str) -> str:
     schema = read_schema(graph)
     counts, labels = schema.labels(), _own_labels(schema)
     properties: dict[str, Properties] = {}
-    entities: dict[str, EntityKind] = {}
     for label in labels:
         rows = graph.stream("own/node_sample", label=label, limit=SAMPLE)
         properties[label] = properties_of((row["properties"] for row in rows), counts[label])
-        kind = _entity(label, properties[label])
-        if kind is not None:
-            entities[label] = kind
+    entities = _entities(properties)
     if not entities:
         raise KgprobeError(
             f"{name} has no possible entities: no label has a property that looks like a name. {describe(schema)}"
@@ -179,18 +176,21 @@ def _own_labels(schema: Schema) -> list[str]:
     return [label for place, label in enumerate(order) if shared[label].isdisjoint(order[:place])]
 
 
-def _entity(label: str, properties: Properties) -> EntityKind | None:
-    name = properties.name(label)
-    if name is None:
-        return None
-    return EntityKind(
-        label=label,
-        name=name,
-        id=properties.id(label, name),
-        aliases=tuple(alias for alias in properties.aliases() if alias != name),
-        description=properties.description(),
-        popularity=properties.popularity(),
-    )
+def _entities(properties_of_label: dict[str, Properties]) -> dict[str, EntityKind]:
+    """Return the labels whose nodes have a name, as kinds of entities."""
+    entities = {}
+    for label, properties in properties_of_label.items():
+        name = properties.name(label)
+        if name is not None:
+            entities[label] = EntityKind(
+                label=label,
+                name=name,
+                id=properties.id(label, name),
+                aliases=tuple(alias for alias in properties.aliases() if alias != name),
+                description=properties.description(),
+                popularity=properties.popularity(),
+            )
+    return entities
 
 
 def _remarks(kind: EntityKind, properties: Properties) -> list[str]:

@@ -113,6 +113,11 @@ def _of_words(words: list[str], which_subject: str, which_object: str) -> Senten
     verb = None if first in _NOUNS else _verb(first, alone=not rest)
     if verb is not None:
         return _with_verb(*verb, rest, which_subject, which_object)
+    return _of_phrase(words, which_subject, which_object)
+
+
+def _of_phrase(words: list[str], which_subject: str, which_object: str) -> Sentences | None:
+    """Return the sentences of a noun, or of a phrase that ends in a preposition."""
     phrase = " ".join(words)
     cloze = cloze_of_label(phrase)
     if cloze is None or words[-1] not in _PREPOSITIONS:

@@ -242,18 +242,12 @@ class OwnGraph:
         if rank == "deprecated":
             return
         key = None if facts.fact_id is None else check_id(key_of(row["fact_id"], facts.fact_id))
-        if isinstance(facts, NodeFacts):
-            ends = _pairs(facts, row)
-        elif facts.backwards:
-            ends = [(row["object"], row["subject"])]
-        else:
-            ends = [(row["subject"], row["object"])]
-        for subject, object_ in (map(self._end, pair) for pair in ends):
+        ends = _pairs(facts, row)
+        for ends_of_fact in ends:
+            subject, object_ = map(self._end, ends_of_fact)
             id_ = fact_id(subject, relation, object_, start)
-            if key is not None and len(ends) == 1:
-                id_ = check_id(f"{relation} {key}")
-            elif key is not None:
-                id_ = check_id(f"{relation} {key} {id_}")
+            if key is not None:
+                id_ = check_id(f"{relation} {key} {id_}" if len(ends) > 1 else f"{relation} {key}")
             yield Fact(id_, subject, relation, object_, rank, start, end)
 
     def _end(self, end: "Row") -> str:
@@ -320,7 +314,11 @@ def _parameters(facts: Facts, mapping: Mapping) -> dict[str, Any]:
     }
 
 
-def _pairs(facts: NodeFacts, row: "Row") -> list[tuple["Row", "Row"]]:
+def _pairs(facts: RelationshipFacts | NodeFacts, row: "Row") -> list[tuple["Row", "Row"]]:
+    """Return the rows of subjects and objects of a row's facts."""
+    if isinstance(facts, RelationshipFacts):
+        tail, head = row["subject"], row["object"]
+        return [(head, tail) if facts.backwards else (tail, head)]
     for name, side in (("subject", facts.subject), ("object", facts.object)):
         if not row[f"{name}s"]:
             arrow = f"-[:{side.type[:60]}]->" if side.arrow == "out" else f"<-[:{side.type[:60]}]-"
