@@ -8,7 +8,7 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -364,9 +364,12 @@ def _document_records(lines: Iterator[tuple[int, bytes | Rejected]]) -> Iterator
     document = b"\n".join(parts)
     try:
         content = _decode_document(document)
-        entities: Iterable[bytes | msgspec.Raw] = content
-        if isinstance(content, dict):
-            entities = _decode_map(content["entities"]).values() if "entities" in content else [document]
+        if isinstance(content, list):
+            entities = content
+        elif "entities" in content:
+            entities = list(_decode_map(content["entities"]).values())
+        else:
+            entities = [msgspec.Raw(document)]
     except DECODING_ERRORS:
         # Reported when the record is decoded.
         yield 1, document

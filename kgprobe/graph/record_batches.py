@@ -250,13 +250,17 @@ def prefetched(things: Iterator[T], waiting: Callable[[], None]) -> Iterator[T]:
     Args:
         waiting: called every ``_WAIT_SECONDS`` while waiting, for example for the first thing.
     """
+
+    def prepare() -> T | None:
+        return next(things, None)
+
     with ThreadPoolExecutor(1, "kgprobe-reader") as reader:
-        ready = reader.submit(next, things, None)
+        ready = reader.submit(prepare)
         while True:
             while not wait([ready], _WAIT_SECONDS).done:
                 waiting()
             thing = ready.result()
             if thing is None:
                 return
-            ready = reader.submit(next, things, None)
+            ready = reader.submit(prepare)
             yield thing
