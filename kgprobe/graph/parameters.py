@@ -65,13 +65,14 @@ def _json_tokens(text: str) -> Iterator[tuple[int, str]]:
         kind, written = token.lastgroup, token[0]
         is_key = text[token.end() :].lstrip().startswith(":")
         depth += (written in "[{") - (written in "]}")
-        if depth > _MOST_DEPTH or (kind == "name" and not is_key and written.lower() not in _WORDS):
+        is_word = is_key or written.lower() in _WORDS
+        if depth > _MOST_DEPTH or (kind == "name" and not is_word):
             raise _unexpected(text, place)
         try:
             if kind == "text":
                 written = json.dumps(_unquoted(written))
             elif kind == "number":
-                written = json.dumps(int(written) if _WHOLE.fullmatch(written) else float(written))
+                written = _number(written)
             elif kind == "name":
                 written = json.dumps(written.strip("`")) if is_key else written.lower()
         except (ValueError, OverflowError) as error:
@@ -89,6 +90,10 @@ def _unexpected(text: str, place: int) -> QueryError:
     return QueryError(
         f"{whole!r} is not a value: {shown} unexpected. Write 1, 2.5, true, null, 'text', [1, 2] or {{id: 'Q142'}}."
     )
+
+
+def _number(text: str) -> str:
+    return json.dumps(int(text) if _WHOLE.fullmatch(text) else float(text))
 
 
 def _unquoted(text: str) -> str:

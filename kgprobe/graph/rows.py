@@ -56,11 +56,8 @@ def cell(value: Any) -> str:
             return ""
         case str():
             return visible(value)
-        case Node():
-            labels = "".join(f":{label}" for label in sorted(value.labels))
-            return f"({labels}{_properties(value)})"
-        case Relationship():
-            return f"[:{value.type}{_properties(value)}]"
+        case Node() | Relationship():
+            return _entity(value)
         case Path():
             return _path(value)
         case list() | tuple():
@@ -73,6 +70,13 @@ def cell(value: Any) -> str:
             return str(value).lower()
         case _:
             return visible(str(plain(value)))
+
+
+def _entity(value: Node | Relationship) -> str:
+    if isinstance(value, Relationship):
+        return f"[:{value.type}{_properties(value)}]"
+    labels = "".join(f":{label}" for label in sorted(value.labels))
+    return f"({labels}{_properties(value)})"
 
 
 def _path(path: Path) -> str:

@@ -118,12 +118,7 @@ class FactFiles:
             if file_name is not name or file_unit is not unit:
                 name, unit = file_name, file_unit
                 file = files.setdefault((name, unit), len(files))
-            validity = ",,,"
-            if fact.start is not None or fact.end is not None:
-                dates = fact_row(fact, line)
-                validity = (
-                    f"{optional(fact.start)},{dates.get('from', '')},{optional(fact.end)},{dates.get('until', '')}"
-                )
+            validity = ",,," if fact.start is None and fact.end is None else _validity(fact, line)
             id_, relation = fact.id, fact.relation
             key = (subject, id_)
             if '"' in id_:
@@ -262,3 +257,8 @@ class FactFiles:
     def close(self) -> list[str]:
         """Close the files of facts, and return their names."""
         return self._rows.close()
+
+
+def _validity(fact: Fact, line: int) -> str:
+    row = fact_row(fact, line)
+    return f"{optional(fact.start)},{row.get('from', '')},{optional(fact.end)},{row.get('until', '')}"
