@@ -74,7 +74,7 @@ def _json_tokens(text: str) -> Iterator[tuple[int, str]]:
             elif kind == "number":
                 written = _number(written)
             elif kind == "name":
-                written = json.dumps(written.strip("`")) if is_key else written.lower()
+                written = _word(written, is_key)
         except (ValueError, OverflowError) as error:
             # Too many digits, or a code above the largest character.
             raise _unexpected(text, place) from error
@@ -90,6 +90,10 @@ def _unexpected(text: str, place: int) -> QueryError:
     return QueryError(
         f"{whole!r} is not a value: {shown} unexpected. Write 1, 2.5, true, null, 'text', [1, 2] or {{id: 'Q142'}}."
     )
+
+
+def _word(text: str, is_key: bool) -> str:
+    return json.dumps(text.strip("`")) if is_key else text.lower()
 
 
 def _number(text: str) -> str:

@@ -95,8 +95,6 @@ class FactFiles:
         """Add a batch; return its problems, and the number of facts outside of a filtered source."""
         numbers = self._ends_of(places)
         relations, columns, ranks, files = self.relations.numbers, self._columns, self._ranks, self._files
-        for new in relations.keys() - columns.keys():
-            columns[new] = f"{quoted(new)},{quoted(self.relations.labels.get(new, new))}"
         common, partial = self._common, self._source.partial
         problems: list[Problem] = []
         left_out: list[bytes] = []
@@ -141,6 +139,8 @@ class FactFiles:
         """Count the relations of a batch, and return the numbers of its subjects and objects."""
         facts = [place.record for place in places.values() if isinstance(place.record, Fact)]
         self.relations.count(fact.relation for fact in facts)
+        for new in self.relations.numbers.keys() - self._columns.keys():
+            self._columns[new] = f"{quoted(new)},{quoted(self.relations.labels.get(new, new))}"
         ends = {fact.subject for fact in facts}
         ends.update([fact.object for fact in facts])
         return self._nodes.table.numbers_by_id(ends)
