@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from kgprobe.sampling.selection import choose_facts, list_facts
 from kgprobe.search.strategies import STRATEGIES
 from kgprobe.studies.calibration import calibration_study, find_scored, read_human_scores
 from kgprobe.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study
-from kgprobe.studies.examples import ExampleDraw, example_counts_study, prompt_formats, prompting_study
+from kgprobe.studies.examples import example_counts_study, prompt_formats, prompting_study
 from kgprobe.studies.measures import open_measures
 from kgprobe.studies.noisy_examples import noisy_examples_study
 from kgprobe.studies.options import (
@@ -180,9 +181,11 @@ def study_scaling(
     listed, missing = _listed(graph, measuring)
     given = SCALING_DEFAULTS | listed
     measurements = {}
+    parameters = {}
+    by_name = {}
     for name, model in different.items():
-        # No variable refers to an open model, so that it is freed before the next one is loaded.
-        measurements[name] = _measure(
+        # No variable refers to an opened model, so that it is freed before the next one is loaded.
+        measurement = _measure(
             graph,
             open_model(model) if isinstance(model, str) else model,
             "distractors",
@@ -191,11 +194,9 @@ def study_scaling(
             seed=seed,
             **given,
         )
-    parameters = {
-        name: measurement.config["described"]["scorer"]["parameters"] for name, measurement in measurements.items()
-    }
-    by_name = {name: _curves(measurement) for name, measurement in measurements.items()}
-    distractors = next(iter(measurements.values())).config["options"]["distractors"]
+        measurements[name], by_name[name] = measurement, _curves(measurement)
+        parameters[name] = measurement.config["described"]["scorer"]["parameters"]
+    distractors = measurement.config["options"]["distractors"]
     return sizes_study(by_name, parameters, distractors, _config(measurements, seed), seed).save(missing)
 
 
@@ -240,18 +241,16 @@ def study_examples(
     if not counts:
         raise ArgumentError("counts", "is empty; expected at least one number of examples.")
     seed = whole_number("seed", seed, 0)
-    opened = models or Models()
-    selection = _ExampleFacts(graph, (), limit, facts, relations, seed, as_of_day(as_of))
+    measure_with, missing = _examples_of(graph, model, (), limit, facts, relations, seed, as_of, models, callbacks)
     measurements = {}
-    draws = []
+    draws = {}
     for draw in range(seed, seed + chosen.draws):
         for count in counts:
             title = f"{count} examples, draw {draw}"
-            given = {"examples": count, "examples_seed": draw, "choices": chosen.choices}
-            measurement = measurements[title] = selection.measure(model, opened, callbacks, title, **given)
-            draws.append(ExampleDraw(count, draw, {outcome.fact.fact: outcome for outcome in measurement.outcomes}))
+            measurement = measure_with(title, examples=count, examples_seed=draw, choices=chosen.choices)
+            measurements[title], draws[count, draw] = measurement, measurement.outcomes
     config = _config(measurements, seed) | asdict(chosen)
-    return example_counts_study(draws, measurement.model, config, seed).save(selection.missing)
+    return example_counts_study(draws, measurement.model, config, seed).save(missing)
 
 
 def study_prompting(
@@ -285,16 +284,16 @@ def study_prompting(
     """
     chosen = make_options(PromptingOptions, options, "a study of prompting")
     seed = whole_number("seed", seed, 0)
-    opened = models or Models()
-    selection = _ExampleFacts(graph, ["clozes"], limit, facts, relations, seed, as_of_day(as_of))
+    measure_with, missing = _examples_of(
+        graph, model, ["clozes"], limit, facts, relations, seed, as_of, models, callbacks
+    )
     common = {"examples": chosen.examples, "choices": chosen.choices}
     measurements = {}
-    outcomes = {}
     for title, given in prompt_formats(chosen.separators).items():
-        measurement = measurements[title] = selection.measure(model, opened, callbacks, title, **common, **given)
-        outcomes[title] = {outcome.fact.fact: outcome for outcome in measurement.outcomes}
+        measurement = measurements[title] = measure_with(title, **common, **given)
+    outcomes = {title: measurement.outcomes for title, measurement in measurements.items()}
     config = _config(measurements, seed) | asdict(chosen)
-    return prompting_study(outcomes, measurement.model, config).save(selection.missing)
+    return prompting_study(outcomes, measurement.model, config).save(missing)
 
 
 def study_noisy_examples(
@@ -497,40 +496,27 @@ def _listed(graph: Graph, measuring: Measuring) -> tuple[Measuring, Sequence[str
     return measuring | {"facts": listed.keys}, listed.missing
 
 
-class _ExampleFacts:
-    """Facts of a study of examples, measured with several settings.
+def _examples_of(
+    graph: Graph,
+    model: Model | str,
+    templates: Sequence[str],
+    limit: int | None,
+    facts: "Listed | None",
+    relations: Sequence[str],
+    seed: int,
+    as_of: int | str | date | None,
+    models: Models | None,
+    callbacks: Callbacks,
+) -> tuple[Callable[..., Measurement], Sequence[str]]:
+    """Choose facts; return a function that measures them by the probe ``examples``, and messages on missing facts.
 
-    Attributes:
-        missing: messages about listed facts that are not in the graph.
+    The arguments of the function are a title and options of the probe.
     """
-
-    def __init__(
-        self,
-        graph: Graph,
-        templates: Sequence[str],
-        limit: int | None,
-        facts: "Listed | None",
-        relations: Sequence[str],
-        seed: int,
-        day: int,
-    ) -> None:
-        requested = relation_ids(graph, several("relations", relations))
-        askable = list(askable_relations(graph, templates, requested))
-        chosen = choose_facts(
-            graph,
-            askable,
-            as_of=day,
-            listed=None if facts is None else list_facts(graph, facts, day),
-            limit=None if limit is None else whole_number("limit", limit),
-            seed=seed,
-        )
-        self.missing = chosen.missing
-        keys: list[FactKey] = [chosen.keys[place] for place in range(len(chosen.keys))]
-        self._graph = graph
-        self._common = {"facts": keys, "relations": askable, "seed": seed, "as_of": day}
-
-    def measure(
-        self, model: Model | str, models: Models, callbacks: Callbacks, title: str, **options: Any
-    ) -> Measurement:
-        """Measure the facts with some options of the probe ``examples``."""
-        return _measure(self._graph, model, "examples", callbacks, title, models=models, **self._common, **options)
+    day = as_of_day(as_of)
+    askable = list(askable_relations(graph, templates, relation_ids(graph, several("relations", relations))))
+    listed = None if facts is None else list_facts(graph, facts, day)
+    limit = None if limit is None else whole_number("limit", limit)
+    chosen = choose_facts(graph, askable, as_of=day, listed=listed, limit=limit, seed=seed)
+    keys: list[FactKey] = [chosen.keys[place] for place in range(len(chosen.keys))]
+    common = {"facts": keys, "relations": askable, "seed": seed, "as_of": day, "models": models or Models()}
+    return partial(_measure, graph, model, "examples", callbacks, **common), chosen.missing

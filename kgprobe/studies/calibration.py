@@ -8,7 +8,7 @@ on the other folds and reports its τ on its own facts.
 import csv
 import io
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,15 +52,13 @@ class Calibration:
     Attributes:
         mean: mean τ of the folds, in [-1, 1]; higher is better.
         deviation: their standard deviation, with folds - 1 in the denominator.
-        facts: number of facts used.
-        left_out: number of facts without a human score, or without a value in some configuration.
+        facts: number of facts with a human score and with a value in all configurations.
     """
 
     mean: float
     deviation: float
     folds: tuple[Fold, ...]
     facts: int
-    left_out: int
 
 
 def calibrate(values: Floats, scores: Floats, *, folds: int = 3, seed: int = 0) -> Calibration:
@@ -91,15 +89,20 @@ def calibrate(values: Floats, scores: Floats, *, folds: int = 3, seed: int = 0) 
     fold_of = np.empty(len(scores), dtype=np.int64)
     fold_of[np.random.default_rng(seed).permutation(len(scores))] = np.arange(len(scores)) % folds
     kept = ~(np.isnan(scores) | np.isnan(values).any(axis=1))
-    scored = tuple(_score_fold(values[kept], scores[kept], fold_of[kept] == fold) for fold in range(folds))
+    values, scores, fold_of = values[kept], scores[kept], fold_of[kept]
+    scored = []
+    for fold in range(folds):
+        own = fold_of == fold
+        facts = int(own.sum())
+        if min(facts, len(own) - facts) < 2:
+            raise KgprobeError(
+                f"A fold of {facts} facts of {len(own)} is too small for τ, which needs at least 2 on both sides."
+            )
+        training = [agreement(column, scores[~own]) for column in values[~own].T]
+        best = int(np.argmax(training))
+        scored.append(Fold(best, training[best], agreement(values[own, best], scores[own]), facts))
     taus = np.array([fold.tau for fold in scored])
-    return Calibration(
-        mean=float(taus.mean()),
-        deviation=float(taus.std(ddof=1)),
-        folds=scored,
-        facts=int(kept.sum()),
-        left_out=int((~kept).sum()),
-    )
+    return Calibration(float(taus.mean()), float(taus.std(ddof=1)), tuple(scored), len(scores))
 
 
 def agreement(values: Floats, scores: Floats) -> float:
@@ -110,16 +113,6 @@ def agreement(values: Floats, scores: Floats) -> float:
     """
     tau = float(stats.kendalltau(values, scores).statistic)
     return 0.0 if np.isnan(tau) else tau
-
-
-def _score_fold(values: Floats, scores: Floats, own: NDArray[np.bool_]) -> Fold:
-    if own.sum() < 2 or (~own).sum() < 2:
-        raise KgprobeError(
-            f"A fold of {int(own.sum())} facts of {len(own)} is too small for τ, which needs at least 2 on both sides."
-        )
-    training = [agreement(column, scores[~own]) for column in values[~own].T]
-    best = int(np.argmax(training))
-    return Fold(best, training[best], agreement(values[own, best], scores[own]), int(own.sum()))
 
 
 class HumanScore(msgspec.Struct, frozen=True):
@@ -161,25 +154,20 @@ def read_human_scores(scores: str | Path | Sequence[Mapping[str, Any]]) -> list[
     Raises:
         KgprobeError: the file cannot be read, or an entry has another form; the message names it.
     """
+    where = scores if isinstance(scores, (str, Path)) else "`scores`"
     try:
-        if isinstance(scores, (str, Path)):
-            content = _content(Path(scores))
-            if content.lstrip()[:1] in (b"[", b"{", b""):
-                return msgspec.json.decode(content, type=list[HumanScore])
-            return _read_table(Path(scores), content)
-        return msgspec.convert(scores, type=list[HumanScore])
+        if not isinstance(scores, (str, Path)):
+            return msgspec.convert(scores, type=list[HumanScore])
+        content = Path(scores).read_bytes()
+        if content.lstrip()[:1] in (b"[", b"{", b""):
+            return msgspec.json.decode(content, type=list[HumanScore])
+        return _read_table(Path(scores), content)
     except msgspec.ValidationError as error:
-        where = scores if isinstance(scores, (str, Path)) else "`scores`"
         raise KgprobeError(f"{where}: {error}.") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise KgprobeError(f"{scores} is not valid JSON: {error}.") from error
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
+        raise KgprobeError(f"{where} is not valid JSON: {error}.") from error
     except (OSError, ValueError) as error:
-        raise KgprobeError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+        raise KgprobeError(f"{where} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
 
 
 def _read_table(path: Path, content: bytes) -> list[HumanScore]:
@@ -188,28 +176,22 @@ def _read_table(path: Path, content: bytes) -> list[HumanScore]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise KgprobeError(f"{path} is not valid UTF-8: {error.reason} at byte {error.start}.") from error
-    header = text.partition("\n")[0]
-    delimiter = max(",\t;", key=header.count)
+    delimiter = max(",\t;", key=text.partition("\n")[0].count)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     columns = HumanScore.__struct_fields__
+    scores = []
     try:
         missing = [column for column in columns if column not in (reader.fieldnames or ())]
         if missing:
             raise KgprobeError(f"{path}: column {', '.join(missing)} is missing; it needs {', '.join(columns)}.")
-        scores = []
         for row in reader:
             needed = {column: row[column] for column in columns}
-            scores.append(_read_row(path, reader.line_num, needed))
-        return scores
+            scores.append(msgspec.convert(needed, HumanScore, strict=False))
+    except msgspec.ValidationError as error:
+        raise KgprobeError(f"{path}, line {reader.line_num}: {error}.") from error
     except csv.Error as error:
         raise KgprobeError(f"{path}, line {reader.line_num + 1}: not a table row: {error}.") from error
-
-
-def _read_row(path: Path, line: int, row: Mapping[str, str | None]) -> HumanScore:
-    try:
-        return msgspec.convert(row, HumanScore, strict=False)
-    except msgspec.ValidationError as error:
-        raise KgprobeError(f"{path}, line {line}: {error}.") from error
+    return scores
 
 
 def find_scored(graph: Graph, scores: Sequence[HumanScore]) -> Scored:
@@ -248,17 +230,15 @@ def calibration_study(
     """
     reasons: list[str] = []
     untried: list[str] = []
-    measured: dict[str, Scores] = {}
     own: dict[str, Calibration] = {}
-    for name, values in measures.items():
-        reasons += [f"{name}: {reason}" for reason in values.reasons.values()]
+    for name, measure in measures.items():
+        reasons += [f"{name}: {reason}" for reason in measure.reasons.values()]
         try:
-            own[name] = calibrate(values.values, scored.scores, folds=folds, seed=seed)
+            own[name] = calibrate(measure.values, scored.scores, folds=folds, seed=seed)
         except KgprobeError as error:
             # A measure with few values must not stop the others.
             untried.append(f"{name} is left out. {error}")
-        else:
-            measured[name] = values
+    measured = {name: measures[name].values for name in own}
     ranked, dropped = _ranked(measured, scored.scores, folds, seed)
     table: list[dict[str, Any]] = []
     data: list[dict[str, Any]] = []
@@ -266,7 +246,7 @@ def calibration_study(
         row = {"measure": name, "mean τ": result.mean, "deviation": result.deviation, "facts": result.facts}
         row |= {"own facts": own[name].facts, "τ on own facts": own[name].mean}
         for number, fold in enumerate(result.folds, start=1):
-            best = described(measured[name].configurations[fold.best])
+            best = described(measures[name].configurations[fold.best])
             row[f"best of fold {number}"] = best
             data.append(
                 {"measure": name, "fold": number, "τ": fold.tau, "facts": fold.facts, "best": best}
@@ -274,7 +254,13 @@ def calibration_study(
             )
         table.append(row)
     table.sort(key=lambda row: -row["mean τ"])
-    categories = [_category(row["measure"], ranked[row["measure"]]) for row in table]
+    categories = []
+    for row in table:
+        taus = [fold.tau for fold in ranked[row["measure"]].folds]
+        categories.append(Category(row["measure"], row["mean τ"], min(taus), max(taus)))
+    repeated = (
+        f"{scored.repeated:,} scores are repetitions for a fact; a fact counts once, with the mean of its scores."
+    )
     mean_tau = f"Kendall's τ, mean over {folds} folds; whiskers: the least and the greatest of them"
     return Study(
         name="calibration",
@@ -288,7 +274,7 @@ def calibration_study(
             *_judged_on(ranked, measured, len(scored.scores)),
             *untried,
             *dropped,
-            *_repeated(scored.repeated),
+            *([repeated] if scored.repeated else []),
             *counted_notes("Not among them", scored.missing),
             *counted_notes("No value", reasons),
         ],
@@ -296,24 +282,18 @@ def calibration_study(
     )
 
 
-def _category(name: str, result: Calibration) -> Category:
-    taus = [fold.tau for fold in result.folds]
-    return Category(name, result.mean, min(taus), max(taus))
-
-
 def _ranked(
-    measured: Mapping[str, Scores], scores: Floats, folds: int, seed: int
+    measured: Mapping[str, Floats], scores: Floats, folds: int, seed: int
 ) -> tuple[dict[str, Calibration], list[str]]:
     """Return the calibration of measures on their common facts, and a sentence on each measure left out."""
     left = dict(measured)
     dropped: list[str] = []
     while left:
-        common = _common(left)
+        common = _common(left.values())
         try:
             ranked = {}
-            for name, measure in left.items():
-                values = np.where(common[:, None], measure.values, np.nan)
-                ranked[name] = calibrate(values, scores, folds=folds, seed=seed)
+            for name, values in left.items():
+                ranked[name] = calibrate(np.where(common[:, None], values, np.nan), scores, folds=folds, seed=seed)
         except KgprobeError:
             fewest = _fewest(left)
             del left[fewest]
@@ -323,34 +303,28 @@ def _ranked(
     return {}, dropped
 
 
-def _common(measured: Mapping[str, Scores]) -> NDArray[np.bool_]:
+def _common(measured: Iterable[Floats]) -> NDArray[np.bool_]:
     """Return a mask of the facts that have a value of all measures in each configuration."""
-    missing: NDArray[np.bool_] = np.isnan(np.hstack([scores.values for scores in measured.values()]))
-    common: NDArray[np.bool_] = np.logical_not(missing.any(axis=1))
+    common: NDArray[np.bool_] = ~np.isnan(np.hstack(list(measured))).any(axis=1)
     return common
 
 
-def _fewest(measured: Mapping[str, Scores]) -> str:
-    return min(measured, key=lambda name: int(_common({name: measured[name]}).sum()))
+def _fewest(measured: Mapping[str, Floats]) -> str:
+    return min(measured, key=lambda name: int(_common([measured[name]]).sum()))
 
 
-def _judged_on(ranked: Mapping[str, Calibration], measured: Mapping[str, Scores], facts: int) -> list[str]:
+def _judged_on(ranked: Mapping[str, Calibration], measured: Mapping[str, Floats], facts: int) -> list[str]:
     """Return a note on the number of ranked facts, and on the measure that reduces it most."""
     if not ranked:
         return []
     common = next(iter(ranked.values())).facts
-    note = f"All are ranked on the {common:,} of {facts:,} facts for which each has a value; own facts: those of one"
-    fewest = _fewest({name: measured[name] for name in ranked})
-    others = {name: measured[name] for name in ranked if name != fewest}
-    if others and (more := int(_common(others).sum())) > common:
-        return [f"{note}. Without {fewest} there would be {more:,}."]
-    return [f"{note}."]
-
-
-def _repeated(scores: int) -> list[str]:
-    if not scores:
-        return []
-    return [f"{scores:,} scores are repetitions for a fact; a fact counts once, with the mean of its scores."]
+    note = f"All are ranked on the {common:,} of {facts:,} facts for which each has a value; own facts: those of one."
+    others = {name: measured[name] for name in ranked}
+    fewest = _fewest(others)
+    del others[fewest]
+    if others and (more := int(_common(others.values()).sum())) > common:
+        return [f"{note} Without {fewest} there would be {more:,}."]
+    return [note]
 
 
 def _verdict(table: Sequence[Mapping[str, Any]], folds: int) -> str:

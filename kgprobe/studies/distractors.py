@@ -28,7 +28,7 @@ from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome
 from kgprobe.report.plots import Line, Plot, line_of
 from kgprobe.stats.proportions import Mean
-from kgprobe.studies.study import Study
+from kgprobe.studies.study import Study, signed
 
 Floats = NDArray[np.float64]
 
@@ -110,12 +110,7 @@ def _differences(differences: Floats, seed: int) -> str:
     """Return the means of differences at some n, with their bands."""
     curve = mean_curve(differences, seed, least=-1)
     count = len(curve.mean)
-    parts = []
-    for n in dict.fromkeys((1, min(10, count), count)):
-        mean = mean_at(curve, n)
-        reach = "" if mean.low is None else f" [{mean.low:+.3f}, {mean.high:+.3f}]"
-        parts.append(f"{mean.value:+.3f}{reach} at n = {n}")
-    return ", ".join(parts)
+    return ", ".join(f"{signed(mean_at(curve, n))} at n = {n}" for n in dict.fromkeys((1, min(10, count), count)))
 
 
 def _strategy_notes(strategy: str, measured: Measured, common: Sequence[str]) -> list[str]:
@@ -163,12 +158,19 @@ def counts_study(measured: Measured, model: str, config: Mapping[str, Any], seed
     data: list[dict[str, Any]] = [{"n": n, "chance": chance[n - 1]} for n in numbers]
     lines, tau_lines, verdicts = [], [], []
     for name, values in (("Min@n", measured.min_at_n), ("Avg@n", measured.avg_at_n)):
-        curve, taus = mean_curve(values, seed), settling(values)
+        curve = mean_curve(values, seed)
+        taus = np.full(len(numbers), np.nan)
+        if len(values) > 1:
+            taus = np.array([stats.kendalltau(column, values[:, -1]).statistic for column in values.T])
         for row, at, tau in zip(data, curve_rows(curve), taus.tolist(), strict=True):
             row |= {name: at["mean"], f"{name} low": at["low"], f"{name} high": at["high"], f"τ {name}": tau}
         lines.append(line_of(f"mean {name}", curve))
         tau_lines.append(Line(f"τ of {name} with the last", numbers, taus.tolist()))
-        verdicts.append(_enough_distractors(name, taus))
+        enough = int(np.flatnonzero(~(taus >= SETTLED)).max(initial=-1)) + 2
+        if enough >= len(taus):
+            verdicts.append(f"{name} has not settled its order of the facts before the last n, {len(taus)}")
+        else:
+            verdicts.append(f"{name} has settled its order of the facts from n = {enough} on")
     shown = set(shown_numbers(len(numbers)))
     notes = [f"τ: Kendall's, over facts, between the measure at n and at n = {len(numbers)}."]
     fewer = int((measured.present < len(numbers)).sum())
@@ -184,25 +186,6 @@ def counts_study(measured: Measured, model: str, config: Mapping[str, Any], seed
         notes=notes + unlike_notes(measured),
         config=config,
     )
-
-
-def settling(values: Floats) -> Floats:
-    """Return Kendall's τ-b, over facts, between each column and the last; NaN for constant columns and single facts.
-
-    Args:
-        values: shape (facts, n).
-    """
-    if len(values) < 2:
-        return np.full(values.shape[1], np.nan)
-    return np.array([stats.kendalltau(column, values[:, -1]).statistic for column in values.T])
-
-
-def _enough_distractors(name: str, taus: Floats) -> str:
-    below = np.flatnonzero(~(taus >= SETTLED))
-    n = int(below.max(initial=-1)) + 2
-    if n >= len(taus):
-        return f"{name} has not settled its order of the facts before the last n, {len(taus)}"
-    return f"{name} has settled its order of the facts from n = {n} on"
 
 
 def sentences_study(
@@ -309,7 +292,10 @@ def sizes_study(
     for model, mean in zip(ordered, means, strict=True):
         row = {"model": model, "parameters": parameters[model], f"Avg@{count}": mean.value}
         data.append(row | {"low": mean.low, "high": mean.high, "line": None})
-    lines = [Line("models", sizes, values, *_whiskers(means), points=True, labels=ordered)]
+    # A single fact has no interval.
+    lows = [mean.low for mean in means if mean.low is not None]
+    highs = [mean.high for mean in means if mean.high is not None]
+    lines = [Line("models", sizes, values, lows, highs, points=True, labels=ordered)]
     notes = ["A line is left out: it fits any two points perfectly; at least three sizes show how well it fits."]
     if len(set(sizes)) >= SIZES_OF_A_LINE:
         fit = stats.linregress(np.log10(sizes), values)
@@ -317,9 +303,15 @@ def sizes_study(
         for row, height in zip(data, heights, strict=True):
             row["line"] = height
         lines.append(Line("line", [sizes[0], sizes[-1]], [heights[0], heights[-1]]))
+        extrapolation = f"The line does not rise, so it never reaches Avg@{count} = {LEVEL}."
+        if fit.slope > 0:
+            exponent = (LEVEL - fit.intercept) / fit.slope
+            extrapolation = (
+                f"The line would reach Avg@{count} = {LEVEL} at 10^{exponent:.1f} parameters (extrapolated)."
+            )
         notes = [
             f"Avg@{count} = {fit.intercept:.3f} + {fit.slope:.3f} · log10(parameters), R² = {fit.rvalue**2:.3f}.",
-            _extrapolated(float(fit.slope), float(fit.intercept), count),
+            extrapolation,
         ]
     return Study(
         name="scaling",
@@ -331,13 +323,6 @@ def sizes_study(
         notes=notes,
         config=config,
     )
-
-
-def _whiskers(means: Sequence[Mean]) -> tuple[list[float], list[float]]:
-    """Return the ends of the intervals; none for a single fact, which has no interval."""
-    lows = [mean.low for mean in means if mean.low is not None]
-    highs = [mean.high for mean in means if mean.high is not None]
-    return lows, highs
 
 
 def _largest(models: Sequence[str], means: Sequence[Mean], count: int) -> str:
@@ -354,10 +339,3 @@ def _largest(models: Sequence[str], means: Sequence[Mean], count: int) -> str:
         f"The largest model, {models[-1]}, knows {more} than the smallest one, {models[0]}: mean "
         f"Avg@{count} {large} against {small}{surely}."
     )
-
-
-def _extrapolated(slope: float, intercept: float, count: int) -> str:
-    if slope <= 0:
-        return f"The line does not rise, so it never reaches Avg@{count} = {LEVEL}."
-    exponent = (LEVEL - intercept) / slope
-    return f"The line would reach Avg@{count} = {LEVEL} at 10^{exponent:.1f} parameters (extrapolated)."

@@ -5,9 +5,8 @@ the same throughout. In the first study, number and selection of the examples di
 compared with the first, fact by fact: McNemar's test, and Tango's interval of the difference.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.outcome import Outcome
 from kgprobe.report.plots import Category, CategoryPlot, Line, Plot, line_of
+from kgprobe.running.store import Outcomes
 from kgprobe.stats.paired_proportions import loss_interval, mcnemar
 from kgprobe.stats.proportions import CONFIDENCE, share
 from kgprobe.studies.study import Study
@@ -30,55 +30,48 @@ ENOUGH = 0.95
 _REPLICATES = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class ExampleDraw:
-    """One measurement, with one number of examples and one seed.
-
-    Attributes:
-        outcomes: outcomes by fact id.
-    """
-
-    count: int
-    seed: int
-    outcomes: Mapping[str, Outcome]
-
-    @property
-    def evidences(self) -> dict[str, ExampleEvidence]:
-        """The evidence of each answered fact."""
-        return _answers(self.outcomes)
-
-
-def _answers(outcomes: Mapping[str, Outcome]) -> dict[str, ExampleEvidence]:
+def _answers(outcomes: Iterable[Outcome]) -> dict[str, ExampleEvidence]:
+    """Return the evidence of each answered fact."""
     answers = {}
-    for fact, outcome in outcomes.items():
+    for outcome in outcomes:
         if isinstance(outcome.evidence, ExampleEvidence):
-            answers[fact] = outcome.evidence
+            answers[outcome.fact.fact] = outcome.evidence
     return answers
 
 
-def example_counts_study(draws: Sequence[ExampleDraw], model: str, config: Mapping[str, Any], seed: int = 0) -> Study:
+def example_counts_study(
+    draws: Mapping[tuple[int, int], Outcomes], model: str, config: Mapping[str, Any], seed: int = 0
+) -> Study:
     """Compare accuracy by the number of examples.
 
     Args:
-        draws: one for each number of examples and seed.
+        draws: outcomes of the same facts, by number of examples and seed.
         seed: of the bootstrap.
 
     Raises:
         KgprobeError: no fact was asked with every number of examples.
     """
-    counts = sorted({draw.count for draw in draws})
-    seeds = sorted({draw.seed for draw in draws})
-    common = _common(draws)
-    right, sure = _by_draw(draws, common, counts, seeds)
+    counts, seeds = (sorted(set(numbers)) for numbers in zip(*draws, strict=True))
+    answers = {draw: _answers(outcomes) for draw, outcomes in draws.items()}
+    common = _common(answers, counts)
+    # Correctness and probability of the right choice.
+    right = np.zeros((len(seeds), len(common), len(counts)))
+    sure = np.zeros_like(right)
+    for (count, draw_seed), evidences in answers.items():
+        place = (seeds.index(draw_seed), slice(None), counts.index(count))
+        right[place] = [evidences[fact].is_right for fact in common]
+        sure[place] = [evidences[fact].probability for fact in common]
     curve = mean_curve(right.mean(axis=0), seed)
-    means = [mean_at(curve, column + 1) for column in range(len(counts))]
     by_draw = right.mean(axis=1)
-    data = []
-    for (column, count), (row, draw_seed) in product(enumerate(counts), enumerate(seeds)):
-        accuracy, confidence = float(by_draw[row, column]), float(sure[row, :, column].mean())
-        data.append({"examples": count, "seed": draw_seed, "accuracy": accuracy, "confidence": confidence})
+    means = []
+    data: list[dict[str, Any]] = []
     table: list[dict[str, Any]] = []
-    for column, (count, mean) in enumerate(zip(counts, means, strict=True)):
+    for column, count in enumerate(counts):
+        mean = mean_at(curve, column + 1)
+        means.append(mean)
+        for row, draw_seed in enumerate(seeds):
+            accuracy, confidence = float(by_draw[row, column]), float(sure[row, :, column].mean())
+            data.append({"examples": count, "seed": draw_seed, "accuracy": accuracy, "confidence": confidence})
         deviation = float(by_draw[:, column].std(ddof=1)) if len(seeds) > 1 else None
         row_of_mean = {"examples": count, "accuracy": mean.value, "low": mean.low, "high": mean.high}
         table.append(row_of_mean | {"sd over draws": deviation, "confidence": float(sure[:, :, column].mean())})
@@ -97,41 +90,25 @@ def example_counts_study(draws: Sequence[ExampleDraw], model: str, config: Mappi
         data=data,
         table=table,
         plots=[Plot("By number of examples", "examples", "accuracy", lines, log_x=len(counts) > 2)],
-        notes=_notes(draws, common, by_draw, seeds),
+        notes=_notes(len(next(iter(draws.values()))), len(common), by_draw),
         config=config,
     )
 
 
-def _common(draws: Sequence[ExampleDraw]) -> list[str]:
+def _common(answers: Mapping[tuple[int, int], Mapping[str, ExampleEvidence]], counts: Sequence[int]) -> list[str]:
     """Return the facts that have the full number of examples in every draw, sorted."""
     most = 0
     full: list[set[str]] = []
-    for draw in draws:
-        evidences = draw.evidences
+    for (count, _), evidences in answers.items():
         most = max([most, *(evidence.examples for evidence in evidences.values())])
-        full.append({fact for fact, evidence in evidences.items() if evidence.examples == draw.count})
+        full.append({fact for fact, evidence in evidences.items() if evidence.examples == count})
     common = sorted(set.intersection(*full))
     if not common:
-        counts = sorted({draw.count for draw in draws})
         raise KgprobeError(
             f"No fact was asked after each of {', '.join(map(str, counts))} examples: a relation, or the model's"
             f" context, has at most {most} for one. Use fewer: `counts`."
         )
     return common
-
-
-def _by_draw(
-    draws: Sequence[ExampleDraw], common: Sequence[str], counts: Sequence[int], seeds: Sequence[int]
-) -> tuple[Floats, Floats]:
-    """Return correctness and probability of the right choice, shape (seeds, facts, counts)."""
-    right = np.zeros((len(seeds), len(common), len(counts)))
-    sure = np.zeros_like(right)
-    for draw in draws:
-        place = (seeds.index(draw.seed), slice(None), counts.index(draw.count))
-        evidences = draw.evidences
-        right[place] = [evidences[fact].is_right for fact in common]
-        sure[place] = [evidences[fact].probability for fact in common]
-    return right, sure
 
 
 def _first_enough(means: Floats) -> int:
@@ -152,22 +129,22 @@ def _enough_interval(right: Floats, counts: Sequence[int], seed: int) -> tuple[i
     return counts[int(low)], counts[int(high)]
 
 
-def _notes(draws: Sequence[ExampleDraw], common: Sequence[str], by_draw: Floats, seeds: Sequence[int]) -> list[str]:
+def _notes(facts: int, common: int, by_draw: Floats) -> list[str]:
     interval = "The interval of the number that is enough is a bootstrap's over facts and draws"
-    if len(seeds) < 5:
-        interval += f"; {len(seeds)} draws show little of the variation between draws"
+    draws = len(by_draw)
+    if draws < 5:
+        interval += f"; {draws} draws show little of the variation between draws"
     notes = [
         "Facts and their choices are the same throughout. Draws differ in their examples; fewer examples are the first"
         " of more.",
         f"{interval}.",
     ]
-    facts = set().union(*(draw.outcomes for draw in draws))
-    if left := len(facts) - len(common):
+    if left := facts - common:
         notes.append(
-            f"{left:,} of {len(facts):,} facts are left out: they have too few examples, or none of their choices could"
+            f"{left:,} of {facts:,} facts are left out: they have too few examples, or none of their choices could"
             " be asked."
         )
-    if len(seeds) > 1:
+    if draws > 1:
         spread = by_draw.std(axis=0, ddof=1)
         notes.append(
             f"Standard deviation of the accuracy between draws: {spread[0]:.3f} with the fewest examples,"
@@ -194,16 +171,16 @@ def prompt_formats(separators: Sequence[str]) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def prompting_study(outcomes: Mapping[str, Mapping[str, Outcome]], model: str, config: Mapping[str, Any]) -> Study:
+def prompting_study(outcomes: Mapping[str, Outcomes], model: str, config: Mapping[str, Any]) -> Study:
     """Compare ways of asking.
 
     Args:
-        outcomes: by fact id, by way; at least two ways.
+        outcomes: by way; at least two ways.
 
     Raises:
         KgprobeError: no fact was asked in all ways.
     """
-    evidences = {way: _answers(by_fact) for way, by_fact in outcomes.items()}
+    evidences = {way: _answers(of_way) for way, of_way in outcomes.items()}
     common = sorted(set.intersection(*map(set, evidences.values())))
     if not common:
         counts = "; ".join(f"{way}: {len(answers):,}" for way, answers in evidences.items())
@@ -212,22 +189,20 @@ def prompting_study(outcomes: Mapping[str, Mapping[str, Outcome]], model: str, c
     tests = _tests(right)
     rows: list[dict[str, Any]] = []
     data = []
+    categories = []
     for way, answers in evidences.items():
         probabilities = [answers[fact].probability for fact in common]
-        rows.append(
-            {
-                "way": way,
-                "facts": len(common),
-                "accuracy": share(int(right[way].sum()), len(common)),
-                "in the right one": float(np.mean(probabilities)),
-            }
-            | tests[way]
-        )
+        accuracy = share(int(right[way].sum()), len(common))
+        row = {
+            "way": way,
+            "facts": len(common),
+            "accuracy": accuracy,
+            "in the right one": float(np.mean(probabilities)),
+        }
+        rows.append(row | tests[way])
+        categories.append(Category(way, accuracy.value, accuracy.low, accuracy.high))
         for fact, is_right, probability in zip(common, right[way].tolist(), probabilities, strict=True):
             data.append({"way": way, "fact": fact, "right": is_right, "confidence": probability})
-    categories = [
-        Category(row["way"], row["accuracy"].value, row["accuracy"].low, row["accuracy"].high) for row in rows
-    ]
     whiskers = f"accuracy; whiskers: {CONFIDENCE:.0%} interval"
     return Study(
         name="prompting",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.baselines.grader import local_grader
-from kgprobe.baselines.register import BASELINES, DISTRACTORS, BySentence, Tools, lacking
+from kgprobe.baselines.register import BASELINES, DISTRACTORS, Tools, lacking
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
@@ -55,10 +55,8 @@ def find_triples(graph: Graph, triples: Iterable[tuple[str, str, str]]) -> dict[
 
     Cost: a walk from each subject.
     """
-    rows = [
-        {"index": index, "subject": subject, "relation": relation, "object": object_}
-        for index, (subject, relation, object_) in enumerate(triples)
-    ]
+    names = ("index", "subject", "relation", "object")
+    rows = [dict(zip(names, (index, *triple), strict=True)) for index, triple in enumerate(triples)]
     keys: dict[int, FactKey] = {}
     for row in graph.read("sample/triples", rows=rows):
         keys.setdefault(row["index"], FactKey(row["subject"], row["fact"]))
@@ -91,20 +89,20 @@ class Measures:
         Raises:
             KgprobeError: a callback stopped it.
         """
-        return {name: self._measure(name, items) for name in self.names}
-
-    def _measure(self, name: str, items: Sequence[ClozeItem]) -> Scores:
-        compute = _distractors(name, self.tools) if name.startswith(DISTRACTORS) else _baseline(name, self.tools)
-        on_facts = count_work(self.callbacks, len(items), len(items), f"facts of {name}", name)
-        parts = []
-        reasons = {}
-        for first in range(0, len(items), _FACTS_AT_ONCE):
-            part = compute(items[first : first + _FACTS_AT_ONCE])
-            parts.append(part.values)
-            for place, reason in part.reasons.items():
-                reasons[first + place] = reason
-            on_facts(len(part.values))
-        return Scores(part.configurations, np.concatenate(parts), reasons)
+        scores = {}
+        for name in self.names:
+            compute = _distractors(name, self.tools) if name.startswith(DISTRACTORS) else _baseline(name, self.tools)
+            on_facts = count_work(self.callbacks, len(items), len(items), f"facts of {name}", name)
+            parts = []
+            reasons = {}
+            for first in range(0, len(items), _FACTS_AT_ONCE):
+                part = compute(items[first : first + _FACTS_AT_ONCE])
+                parts.append(part.values)
+                for place, reason in part.reasons.items():
+                    reasons[first + place] = reason
+                on_facts(len(part.values))
+            scores[name] = Scores(part.configurations, np.concatenate(parts), reasons)
+        return scores
 
 
 def open_measures(
@@ -165,25 +163,26 @@ def _names(options: MeasuresOptions, tools: Tools) -> list[str]:
 
 
 def _baseline(name: str, tools: Tools) -> Callable[[Sequence[ClozeItem]], Scores]:
+    """Return the mean of a baseline over each fact's sentences; a fact with a sentence without a value has none."""
     kind = BASELINES.get(name)
-    return lambda items: _means(items, kind.measure(tools, items))
 
+    def measure(items: Sequence[ClozeItem]) -> Scores:
+        by_sentence = kind.measure(tools, items)
+        means = np.full((len(items), by_sentence.values.shape[1]), np.nan)
+        reasons = {}
+        end = 0
+        for number, item in enumerate(items):
+            start, end = end, end + len(item.clozes)
+            missing = sorted(by_sentence.reasons.keys() & range(start, end))
+            if not item.clozes:
+                reasons[number] = str(item.reason)
+            elif missing:
+                reasons[number] = by_sentence.reasons[missing[0]]
+            else:
+                means[number] = by_sentence.values[start:end].mean(axis=0)
+        return Scores(by_sentence.configurations, means, reasons)
 
-def _means(items: Sequence[ClozeItem], values: BySentence) -> Scores:
-    """Return means over each fact's sentences; a fact with a sentence without a value has none."""
-    means = np.full((len(items), values.values.shape[1]), np.nan)
-    reasons = {}
-    end = 0
-    for number, item in enumerate(items):
-        start, end = end, end + len(item.clozes)
-        missing = [values.reasons[sentence] for sentence in range(start, end) if sentence in values.reasons]
-        if not item.clozes:
-            reasons[number] = str(item.reason)
-        elif missing:
-            reasons[number] = missing[0]
-        else:
-            means[number] = values.values[start:end].mean(axis=0)
-    return Scores(values.configurations, means, reasons)
+    return measure
 
 
 def _distractors(name: str, tools: Tools) -> Callable[[Sequence[ClozeItem]], Scores]:

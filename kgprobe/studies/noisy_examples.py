@@ -15,6 +15,7 @@ from itertools import islice, product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -33,7 +34,7 @@ from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negatives
 from kgprobe.stats.proportions import CONFIDENCE, Mean
 from kgprobe.studies.options import NoisyExamplesOptions
-from kgprobe.studies.study import Study, count_work
+from kgprobe.studies.study import Study, count_work, signed
 
 Floats = NDArray[np.float64]
 
@@ -248,20 +249,6 @@ class NoisyProbabilities:
     as_it_is: Floats
     noisy: Mapping[tuple[str, str], Floats]
 
-    def after(self, arrangement: str) -> NDArray[np.int64]:
-        """Return the places of unreplaced examples after the first replaced one."""
-        replaced = self.sequence.replaced[arrangement]
-        return np.setdiff1d(np.arange(replaced[0], len(self.as_it_is)), replaced)
-
-    def effect(self, arrangement: str, content: str, places: NDArray[np.int64]) -> float:
-        """Return the mean change of the probability at some places."""
-        return float((self.noisy[arrangement, content][places] - self.as_it_is[places]).mean())
-
-    def next_after(self, arrangement: str) -> NDArray[np.int64]:
-        """Return the places of unreplaced examples right after a replaced one."""
-        replaced = self.sequence.replaced[arrangement]
-        return np.intersect1d(self.after(arrangement), replaced + 1)
-
 
 def measure_noise(scorer: TextScorer, sequence: NoisySequence, layout: Layout) -> NoisyProbabilities | str:
     """Return the probabilities of a sequence's objects in all five variants, or the reason why the model rejects it.
@@ -299,131 +286,104 @@ def noise_study(
         measured: at least one, all of one length.
         about: notes on the sequences.
     """
-    effects = {}
-    table = []
-    for arrangement, content in VARIANTS:
-        replaced, after, changes, next_changes = [], [], [], []
-        for probabilities in measured:
-            noisy = probabilities.noisy[arrangement, content]
-            replaced.append(noisy[probabilities.sequence.replaced[arrangement]].mean())
-            after.append(noisy[probabilities.after(arrangement)].mean())
-            changes.append(probabilities.effect(arrangement, content, probabilities.after(arrangement)))
-            next_changes.append(probabilities.effect(arrangement, content, probabilities.next_after(arrangement)))
-        effect = effects[arrangement, content] = _mean(changes)
-        table.append(
-            {
-                "replaced": f"{content}, {arrangement}",
-                "their own probability": float(np.mean(replaced)),
-                "of those after": float(np.mean(after)),
-                "change": effect.value,
-                "low": effect.low,
-                "high": effect.high,
-                "change of the next": float(np.mean(next_changes)),
-            }
-        )
-    length = len(measured[0].as_it_is)
     unchanged = np.array([probabilities.as_it_is for probabilities in measured])
+    table: list[dict[str, Any]] = []
+    verdicts = []
+    plots = []
+    for arrangement in ARRANGEMENTS:
+        replaced = np.zeros(unchanged.shape, dtype=np.bool_)
+        for row, probabilities in zip(replaced, measured, strict=True):
+            row[probabilities.sequence.replaced[arrangement]] = True
+        after = np.logical_or.accumulate(replaced, axis=1) & ~replaced
+        next_after = after & np.roll(replaced, 1, axis=1)
+        lines = [_line("none replaced", unchanged, np.ones_like(replaced))]
+        changes: dict[str, Floats] = {}
+        effects: dict[str, Mean] = {}
+        for content in CONTENTS:
+            noisy = np.array([probabilities.noisy[arrangement, content] for probabilities in measured])
+            changes[content] = (noisy - unchanged).mean(axis=1, where=after)
+            effect = effects[content] = _mean(changes[content])
+            table.append(
+                {
+                    "replaced": f"{content}, {arrangement}",
+                    "their own probability": float(noisy.mean(axis=1, where=replaced).mean()),
+                    "of those after": float(noisy.mean(axis=1, where=after).mean()),
+                    "change": effect.value,
+                    "low": effect.low,
+                    "high": effect.high,
+                    "change of the next": float((noisy - unchanged).mean(axis=1, where=next_after).mean()),
+                }
+            )
+            lines.append(_line(f"right ones, {content} among them", noisy, ~replaced))
+            lines.append(_line(content, noisy, replaced, points=True))
+        words = "spread" if arrangement == "spread" else "in a block"
+        title, x_title = f"Replaced examples {words}", f"position, {_BIN} together"
+        plots.append(Plot(title, x_title, "mean probability of the object", lines, y_range=None))
+        verdicts.append(
+            f"{words.capitalize()}, incorrect examples change the probability of later ones by"
+            f" {signed(effects['incorrect'])}, unknown ones by {signed(effects['unknown'])}:"
+            f" {_comparison(_mean(changes['unknown'] - changes['incorrect']))}."
+        )
+    sequences, length = unchanged.shape
     quarter = length // 4
     return Study(
         name="noisy-examples",
-        verdict=_verdict(measured, effects),
-        title=f"Unknown and incorrect examples · {model} · {len(measured):,} sequences of {length} examples",
+        verdict=" ".join(verdicts),
+        title=f"Unknown and incorrect examples · {model} · {sequences:,} sequences of {length} examples",
         data=_data(measured),
         table=table,
-        plots=[_plot(measured, arrangement) for arrangement in ARRANGEMENTS],
+        plots=plots,
         notes=[
             *about,
             "change is the probability of the examples after a replaced one, less that of the same examples where none"
             f" is replaced; its {CONFIDENCE:.0%} interval is Student's t over sequences.",
-            f"Mean probability in unchanged sequences: {_mean_of_rows(unchanged):.3f};"
-            f" {_mean_of_rows(unchanged[:, :quarter]):.3f} in the first quarter,"
-            f" {_mean_of_rows(unchanged[:, -quarter:]):.3f} in the last.",
+            f"Mean probability in unchanged sequences: {unchanged.mean():.3f};"
+            f" {unchanged[:, :quarter].mean():.3f} in the first quarter,"
+            f" {unchanged[:, -quarter:].mean():.3f} in the last.",
         ],
         config=config,
     )
 
 
-def _mean_of_rows(values: Floats) -> float:
-    return float(np.mean([row.mean() for row in values]))
-
-
-def _mean(values: Sequence[float]) -> Mean:
-    mean = float(np.mean(values))
+def _mean(values: Floats) -> Mean:
+    """Return a mean with its t interval; a single value has none."""
+    mean = float(values.mean())
     if len(values) == 1:
         return Mean(mean, None, None)
     reach = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(values) - 1) * stats.sem(values))
     return Mean(mean, mean - reach, mean + reach)
 
 
-def _verdict(measured: Sequence[NoisyProbabilities], effects: Mapping[tuple[str, str], Mean]) -> str:
-    sentences = []
-    for arrangement, words in zip(ARRANGEMENTS, ("Spread", "In a block"), strict=True):
-        differences = []
-        for probabilities in measured:
-            places = probabilities.after(arrangement)
-            unknown, incorrect = (probabilities.effect(arrangement, content, places) for content in CONTENTS)
-            differences.append(unknown - incorrect)
-        more = _mean(differences)
-        if more.low is None or more.high is None:
-            comparison = "a single sequence shows little"
-        elif more.low > 0:
-            comparison = "incorrect ones surely lower it more"
-        elif more.high < 0:
-            comparison = "unknown ones surely lower it more"
-        else:
-            comparison = "neither surely lowers it more"
-        sentences.append(
-            f"{words}, incorrect examples change the probability of later ones by"
-            f" {_signed(effects[arrangement, 'incorrect'])}, unknown ones by"
-            f" {_signed(effects[arrangement, 'unknown'])}: {comparison}."
-        )
-    return " ".join(sentences)
-
-
-def _signed(mean: Mean) -> str:
-    return f"{mean.value:+.3f}" + ("" if mean.low is None else f" [{mean.low:+.3f}, {mean.high:+.3f}]")
+def _comparison(more: Mean) -> str:
+    """Return a clause on the effect of unknown examples less that of incorrect ones."""
+    if more.low is None or more.high is None:
+        return "a single sequence shows little"
+    if more.low > 0:
+        return "incorrect ones surely lower it more"
+    return "unknown ones surely lower it more" if more.high < 0 else "neither surely lowers it more"
 
 
 def _data(measured: Sequence[NoisyProbabilities]) -> list[dict[str, Any]]:
-    rows = []
+    parts = []
     for number, probabilities in enumerate(measured):
+        sequence = probabilities.sequence
         variants = {(AS_IT_IS, "right"): probabilities.as_it_is, **probabilities.noisy}
         for (arrangement, content), values in variants.items():
-            replaced = set(probabilities.sequence.replaced.get(arrangement, ()))
-            for place, value in enumerate(values.tolist()):
-                rows.append(
-                    {
-                        "sequence": number,
-                        "relation": probabilities.sequence.relation,
-                        "arrangement": arrangement,
-                        "content": content,
-                        "position": place + 1,
-                        "replaced": place in replaced,
-                        "probability": value,
-                    }
-                )
-    return rows
+            places = np.arange(len(values))
+            columns = {
+                "sequence": number,
+                "relation": sequence.relation,
+                "arrangement": arrangement,
+                "content": content,
+                "position": places + 1,
+                "replaced": np.isin(places, sequence.replaced.get(arrangement, ())),
+                "probability": values,
+            }
+            parts.append(pd.DataFrame(columns))
+    return list(pd.concat(parts).to_dict("records"))
 
 
-def _plot(measured: Sequence[NoisyProbabilities], arrangement: str) -> Plot:
-    everywhere = np.arange(len(measured[0].as_it_is))
-    lines = [_line("none replaced", [(everywhere, probabilities.as_it_is) for probabilities in measured])]
-    for content in CONTENTS:
-        own, others = [], []
-        for probabilities in measured:
-            replaced, values = probabilities.sequence.replaced[arrangement], probabilities.noisy[arrangement, content]
-            own.append((replaced, values))
-            others.append((np.setdiff1d(everywhere, replaced), values))
-        lines.append(_line(f"right ones, {content} among them", others))
-        lines.append(_line(content, own, points=True))
-    title = "Replaced examples spread" if arrangement == "spread" else "Replaced examples in a block"
-    return Plot(title, f"position, {_BIN} together", "mean probability of the object", lines, y_range=None)
-
-
-def _line(name: str, values: Sequence[tuple[NDArray[np.int64], Floats]], points: bool = False) -> Line:
-    """Return means over some places of sequences, the places in bins."""
-    places = np.concatenate([chosen for chosen, _ in values]) // _BIN
-    numbers = np.concatenate([probabilities[chosen] for chosen, probabilities in values])
-    bins = np.unique(places)
-    middles = (bins * _BIN + (_BIN + 1) / 2).tolist()
-    return Line(name, middles, [float(numbers[places == bin_].mean()) for bin_ in bins], points=points)
+def _line(name: str, values: Floats, chosen: NDArray[np.bool_], points: bool = False) -> Line:
+    """Return means over the chosen places of sequences, the places in bins."""
+    means = pd.Series(values[chosen]).groupby(np.nonzero(chosen)[1] // _BIN).mean()
+    return Line(name, (means.index * _BIN + (_BIN + 1) / 2).tolist(), means.tolist(), points=points)

@@ -39,7 +39,6 @@ class Robustness:
         low, high: the bootstrap's 95% percentile interval over pairs, see :func:`robustness`; NaN where ``tau`` is.
         pairs: number of pairs with both values.
         left_out: number of pairs without one of them.
-        undefined: the share of bootstrap samples without a τ; the interval leaves them out.
     """
 
     tau: float
@@ -47,7 +46,6 @@ class Robustness:
     high: float
     pairs: int
     left_out: int
-    undefined: float
 
 
 def robustness(flawed: Floats, corrected: Floats, *, samples: int = 2000, seed: int = 0) -> Robustness:
@@ -56,6 +54,8 @@ def robustness(flawed: Floats, corrected: Floats, *, samples: int = 2000, seed: 
     If all pairs are in the same order, τ is 1 in every bootstrap sample, even with few pairs. The interval then extends
     to the τ with as many discordant pairs as chance could have hidden, see
     :func:`~kgprobe.stats.proportions.unseen_share`; pairs in opposite order are treated alike.
+
+    Bootstrap samples without a τ are left out.
 
     Cost: samples x pairs², in one matrix product.
 
@@ -70,7 +70,7 @@ def robustness(flawed: Floats, corrected: Floats, *, samples: int = 2000, seed: 
     first, second = _signs(flawed[kept]), _signs(corrected[kept])
     (tau,) = _taus(first, second, np.ones((1, pairs)))
     if np.isnan(tau):
-        return Robustness(np.nan, np.nan, np.nan, pairs, left_out, np.nan)
+        return Robustness(np.nan, np.nan, np.nan, pairs, left_out)
     # A bootstrap sample is given by the number of times that each pair is drawn.
     draws = np.random.default_rng(seed).multinomial(pairs, np.full(pairs, 1 / pairs), size=samples).astype(np.float64)
     taus = _taus(first, second, draws)
@@ -81,7 +81,7 @@ def robustness(flawed: Floats, corrected: Floats, *, samples: int = 2000, seed: 
         # τ is a mean over two pairs at a time; this is the share of these with at least one unseen pair.
         unseen = 1 - (1 - unseen_share(pairs)) ** 2
         low, high = tau - unseen * (1 + tau), tau + unseen * (1 - tau)
-    return Robustness(float(tau), float(low), float(high), pairs, left_out, float(np.isnan(taus).mean()))
+    return Robustness(float(tau), float(low), float(high), pairs, left_out)
 
 
 def _signs(values: Floats) -> Floats:
@@ -195,16 +195,12 @@ def robustness_study(
 
 def largest_configurations(configurations: Sequence[Mapping[str, Any]]) -> list[int]:
     """Return the positions with the greatest numbers (n, beams), one for each combination of the other options."""
-    largest: dict[tuple[Any, ...], int] = {}
+    largest: dict[tuple[Any, ...], tuple[list[Any], int]] = {}
     for place, options in enumerate(configurations):
         words = tuple(value for value in options.values() if isinstance(value, str))
-        if words not in largest or _numbers(options) > _numbers(configurations[largest[words]]):
-            largest[words] = place
-    return sorted(largest.values())
-
-
-def _numbers(options: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(value for value in options.values() if not isinstance(value, str))
+        numbers = [value for value in options.values() if not isinstance(value, str)]
+        largest[words] = max(largest.get(words, (numbers, place)), (numbers, place))
+    return sorted(place for _, place in largest.values())
 
 
 def _title(row: Mapping[str, Any]) -> str:

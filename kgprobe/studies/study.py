@@ -16,6 +16,7 @@ from kgprobe.report.plots import CategoryPlot, Plot, write_plots_page
 from kgprobe.running.callbacks import Batch, Callbacks, Start
 from kgprobe.running.settings import digest_of
 from kgprobe.sanitize import spreadsheet_cell
+from kgprobe.stats.proportions import Mean
 from kgprobe.tables import Table
 
 if TYPE_CHECKING:
@@ -122,14 +123,18 @@ class Study:
         Raises:
             KgprobeError: it cannot be written.
         """
-        path = (folder or self.folder) / PAGE
-        table = Table(self.name, "", self.table)
-        return write_plots_page(path, self.title, self.verdict, self.plots, [table], self.notes, self.config)
+        path, tables = (folder or self.folder) / PAGE, [Table(self.name, "", self.table)]
+        return write_plots_page(path, self.title, self.verdict, self.plots, tables, self.notes, self.config)
 
 
 def counted_notes(title: str, messages: Iterable[str]) -> list[str]:
     """Return one note per different message with its count, the most frequent first."""
     return [f"{title}: {count:,}: {message}." for message, count in Counter(messages).most_common()]
+
+
+def signed(mean: Mean) -> str:
+    """Return a difference with its sign, and with its interval if it has one."""
+    return f"{mean.value:+.3f}" + ("" if mean.low is None else f" [{mean.low:+.3f}, {mean.high:+.3f}]")
 
 
 def json_number(value: float) -> float | None:
