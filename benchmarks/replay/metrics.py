@@ -10,8 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.beliefs.draw import credible_interval
-from kgprobe.studies.replay import SAMPLING_STRATEGIES, Positions, Reference, SamplingStrategy, Snapshot, replay
-from kgprobe.studies.sampling import replay_metrics
+from kgprobe.studies.replay import (
+    SAMPLING_STRATEGIES,
+    Positions,
+    Reference,
+    SamplingStrategy,
+    Snapshot,
+    replay,
+    replay_metrics,
+)
 
 Floats = NDArray[np.float64]
 

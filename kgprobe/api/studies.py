@@ -40,9 +40,8 @@ from kgprobe.studies.options import (
     PromptingOptions,
     ReplayOptions,
 )
-from kgprobe.studies.replay import demo_truth, run_truth
+from kgprobe.studies.replay import demo_truth, run_truth, sampling_study
 from kgprobe.studies.robustness import read_pairs, robustness_study
-from kgprobe.studies.sampling import sampling_study
 from kgprobe.studies.study import Study
 
 if TYPE_CHECKING:
@@ -351,13 +350,11 @@ def study_robustness(
     Nothing is stored before the end.
 
     Args:
-        model: model or spec; see :func:`kgprobe.load_model`.
         table: CSV file with the columns triples_raw, triples, context, verbalization, errors and correction.
-        seed: random seed.
         as_of: date at which facts must be current; None is today.
-        models: open models; None opens the grader when needed.
-        callbacks: progress and interruption of each measure.
         options: fields of :class:`~kgprobe.studies.options.MeasuresOptions`.
+
+    Other arguments as in :func:`study_examples`.
 
     Raises:
         UnknownNameError: no such model.

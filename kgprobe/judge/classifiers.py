@@ -41,9 +41,9 @@ class Classifier(ABC):
         """Return the answers' probabilities for states (statements, size), shape (statements, 3); rows add up to 1."""
 
     @property
-    @abstractmethod
     def size(self) -> int:
         """Size of the hidden states."""
+        return int(getattr(self, fields(self)[0].name).size)
 
     @abstractmethod
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -89,11 +89,6 @@ class LinearProbe(Classifier):
         """Return probabilities, see :meth:`Classifier.probabilities`."""
         return normalized((states - self.mean) / self.scale @ self.weights.T + self.bias)
 
-    @property
-    def size(self) -> int:
-        """Size of the hidden states."""
-        return self.mean.size
-
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the expected shapes of the tensors."""
         answers, size = len(JUDGEMENTS), self.size
@@ -126,11 +121,6 @@ class Network(Classifier):
         normal = centred / np.sqrt(centred.var(axis=1, keepdims=True) + _EPSILON)
         inner = np.maximum((normal * self.norm_weight + self.norm_bias) @ self.first_weight.T + self.first_bias, 0)
         return normalized(inner @ self.second_weight.T + self.second_bias)
-
-    @property
-    def size(self) -> int:
-        """Size of the hidden states."""
-        return self.norm_weight.size
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the expected shapes of the tensors."""

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+import pandas as pd
 
 from kgprobe.errors import ArgumentError
 from kgprobe.files import home
-from kgprobe.judge.graph_figures import METRICS, THIRD, GroupKey, GroupSums, WholeGraph
+from kgprobe.judge.graph_figures import METRICS, THIRD, GroupKey, WholeGraph
 from kgprobe.judge.judged_facts import PredictionConfig
 from kgprobe.judge.labels import Labels, labelled_statements, read_labels, set_aside
 from kgprobe.probes.labels.evidence import LabelEvidence
@@ -82,7 +83,7 @@ class Correction:
 
 def labelled_metrics(outcomes: Iterable[Outcome]) -> list[LabelledMetrics]:
     """Return the metrics of facts by a model's own answers, one per outcome."""
-    return [_labelled(outcome) for outcome in outcomes]
+    return list(map(_labelled, outcomes))
 
 
 def _labelled(outcome: Outcome) -> LabelledMetrics:
@@ -112,37 +113,31 @@ def correct_by_labels(
     left_out: Counter[str] = Counter()
     members: defaultdict[GroupKey, list[tuple[Metrics, Metrics]]] = defaultdict(list)
     used = partly = 0
-    for labelled in facts:
-        picked = graph.picked.get(labelled.fact)
-        if labelled.fact.fact in learned:
+    for fact in facts:
+        picked = graph.picked.get(fact.fact)
+        if fact.fact.fact in learned:
             left_out[LEARNED] += 1
-        elif labelled.metrics is None:
-            left_out[labelled.reason] += 1
+        elif fact.metrics is None:
+            left_out[fact.reason] += 1
         elif picked is None:
             left_out[NOT_FOUND] += 1
         elif picked.metrics is None:
             left_out[NOT_JUDGED] += 1
         else:
             used += 1
-            partly += labelled.partly
+            partly += fact.partly
             for group in picked.groups | {(THIRD, graph.thirds.of(picked.popularity))}:
-                members[group].append((labelled.metrics, picked.metrics))
-    estimates = {}
+                members[group].append((fact.metrics, picked.metrics))
+    estimates: dict[GroupKey, dict[str, Estimate]] = {}
     for sums in graph.groups:
-        pairs = members[sums.by, sums.name]
-        if len(pairs) >= ENOUGH:
-            estimates[sums.by, sums.name] = _estimate(sums, pairs)
+        group = (sums.by, sums.name)
+        if len(members[group]) >= ENOUGH:
+            labelled, judged = (pd.DataFrame(metrics) for metrics in zip(*members[group], strict=True))
+            estimates[group] = {}
+            for metric in METRICS:
+                pairs = LabelledFacts(labelled[metric].to_numpy(), judged[metric].to_numpy())
+                estimates[group][metric] = estimate_mean(pairs, sums.sums[metric])
     return Correction(labels, len(facts), used, dict(left_out.most_common()), partly, estimates)
-
-
-def _estimate(group: GroupSums, pairs: Sequence[tuple[Metrics, Metrics]]) -> dict[str, Estimate]:
-    """Estimate a group's metrics from pairs of a label's and the judge's metrics."""
-    estimates = {}
-    for metric in METRICS:
-        labelled = np.array([label[metric] for label, _ in pairs])
-        judged = np.array([judge[metric] for _, judge in pairs])
-        estimates[metric] = estimate_mean(LabelledFacts(labelled, judged), group.sums[metric])
-    return estimates
 
 
 def choose_labels(config: PredictionConfig, given: Labels | None, notes: list[str], *, raw: bool) -> Labels | None:

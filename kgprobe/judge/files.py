@@ -144,7 +144,8 @@ def load_judge(path: Path) -> Judge:
             virtual = tensors.pop(_VIRTUAL, None)
             classifier = KINDS[about["kind"]](**tensors)
             classifier.check()
-            _check_virtual(virtual)
+            if virtual is not None and not (virtual.ndim == 2 and np.isfinite(virtual).all()):
+                raise ValueError(f"{_VIRTUAL} is not a matrix of finite numbers")
     except FileNotFoundError as error:
         raise KgprobeError(f"{path} does not exist; `kgprobe judge train` makes a judge.") from error
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
@@ -166,20 +167,12 @@ def check_judge(judge: Judge, scorer: "Scorer") -> None:
 
     judge.check(scorer.describe())
     size, layers = state_size(scorer.model), layer_count(scorer.model)
-    sizes = {judge.classifier.size}
-    if judge.virtual is not None:
-        sizes.add(judge.virtual.shape[1])
-    if judge.layer > layers or sizes != {size}:
+    virtual_size = size if judge.virtual is None else judge.virtual.shape[1]
+    if judge.layer > layers or {judge.classifier.size, virtual_size} != {size}:
         raise KgprobeError(
             f"The judge is damaged: it reads {judge.classifier.size} numbers of layer {judge.layer}; {scorer.name} has"
             f" {size} numbers in each of {layers} layers. Restore its file, or train it again."
         )
-
-
-def _check_virtual(virtual: NDArray[np.float32] | None) -> None:
-    """Raise a ValueError if the embeddings of virtual tokens are not a matrix of finite numbers."""
-    if virtual is not None and not (virtual.ndim == 2 and np.isfinite(virtual).all()):
-        raise ValueError(f"{_VIRTUAL} is not a matrix of finite numbers")
 
 
 def _tensors(judge: Judge) -> dict[str, NDArray[np.float32]]:

@@ -23,6 +23,17 @@ NAMES = "names.json"
 ROWS = 65_536
 
 _PROBABILITIES = pa.list_(pa.float32(), 3)
+_NEGATIVE = pa.struct(
+    [
+        ("text", pa.string()),
+        ("replaced", pa.string()),
+        ("subject", pa.string()),
+        ("relation", pa.string()),
+        ("object", pa.string()),
+        ("judgement", pa.int8()),
+        ("probabilities", _PROBABILITIES),
+    ]
+)
 
 # Judgements are places in ``JUDGEMENTS`` (kgprobe.probes.statements.metrics), -1 for a statement without prediction;
 # probabilities are those of true, false and unknown. Either ``text`` or ``reason`` is null; metrics are null without
@@ -43,22 +54,7 @@ SCHEMA = pa.schema(
         pa.field("reason", pa.string()),
         pa.field("judgement", pa.int8()),
         pa.field("probabilities", _PROBABILITIES),
-        pa.field(
-            "negatives",
-            pa.list_(
-                pa.struct(
-                    [
-                        pa.field("text", pa.string()),
-                        pa.field("replaced", pa.string()),
-                        pa.field("subject", pa.string()),
-                        pa.field("relation", pa.string()),
-                        pa.field("object", pa.string()),
-                        pa.field("judgement", pa.int8()),
-                        pa.field("probabilities", _PROBABILITIES),
-                    ]
-                )
-            ),
-        ),
+        pa.field("negatives", pa.list_(_NEGATIVE)),
         pa.field("correct", pa.float64()),
         pa.field("truthful", pa.float64()),
         pa.field("informative", pa.float64()),
@@ -181,19 +177,15 @@ def stream_judged_facts(
         path = shard_path(folder, shard)
         try:
             with pq.ParquetFile(path) as file:
-                _check(path, file.schema_arrow, expected)
+                for field in expected:
+                    place = file.schema_arrow.get_field_index(field.name)
+                    kind = "missing" if place < 0 else file.schema_arrow.field(place).type
+                    if kind != field.type:
+                        raise KgprobeError(
+                            f"{path}: the column {field.name} is {kind}, expected {field.type}; another version of"
+                            " kgprobe wrote it."
+                        )
                 for batch in file.iter_batches(batch_size=rows, columns=list(columns)):
                     yield batch.select(list(columns))
         except (OSError, pa.ArrowException) as error:
             raise KgprobeError(f"{path} cannot be read: {error}. Delete it, and run the predictions again.") from error
-
-
-def _check(path: Path, schema: pa.Schema, expected: pa.Schema) -> None:
-    for field in expected:
-        place = schema.get_field_index(field.name)
-        kind = "missing" if place < 0 else schema.field(place).type
-        if kind != field.type:
-            raise KgprobeError(
-                f"{path}: the column {field.name} is {kind}, expected {field.type}; another version of kgprobe wrote"
-                " it."
-            )

@@ -104,20 +104,10 @@ class LabelledStatements:
 
     def part(self, places: Integers) -> "LabelledStatements":
         """Return some of the statements, in this order."""
-        return LabelledStatements(
-            pick(self.texts, places),
-            self.answers[places],
-            pick(self.facts, places),
-            pick(self.heads, places),
-            pick(self.relations, places),
-            pick(self.tails, places),
-            self.unlabelled,
+        texts, facts, heads, relations, tails = (
+            pick(column, places) for column in (self.texts, self.facts, self.heads, self.relations, self.tails)
         )
-
-    def divide(self, test_size: float, seed: int) -> "tuple[LabelledStatements, LabelledStatements]":
-        """Return the training set and the test set; see :func:`set_aside`."""
-        is_test = set_aside(self.facts, test_size, seed)
-        return self.part(np.flatnonzero(~is_test)), self.part(np.flatnonzero(is_test))
+        return LabelledStatements(texts, self.answers[places], facts, heads, relations, tails, self.unlabelled)
 
 
 def pick(values: Sequence[str], places: Integers) -> list[str]:
@@ -150,10 +140,10 @@ def set_aside(facts: Sequence[str], share: float, seed: int) -> Bools:
 
     The draw depends on a fact's id, so that later runs draw the same facts.
     """
-    drawn = {
-        fact: int.from_bytes(blake2b(f"{seed} {fact}".encode(), digest_size=8).digest(), "big") / 2**64
-        for fact in dict.fromkeys(facts)
-    }
+    drawn = {}
+    for fact in set(facts):
+        digest = blake2b(f"{seed} {fact}".encode(), digest_size=8).digest()
+        drawn[fact] = int.from_bytes(digest, "big") / 2**64
     return np.array([drawn[fact] < share for fact in facts], dtype=bool)
 
 
@@ -196,24 +186,19 @@ def split_statements(
         seed: random seed.
     """
     random = np.random.default_rng([seed, len(heads)])
-    apart = _draw_relations(relations, share, random)
+    names, counts = np.unique(np.array(relations, dtype=object).astype(str), return_counts=True)
+    room = share * len(relations)
+    apart: set[str] = set()
+    for place in random.permutation(len(names)):
+        if counts[place] <= room and len(apart) < len(names) - 1:
+            apart.add(str(names[place]))
+            room -= counts[place]
     others = np.array([relation in apart for relation in relations], dtype=bool)
     rest = np.flatnonzero(~others)
     pairs = [(heads[place], tails[place]) for place in rest.tolist()]
     held_out = _draw_entities(pairs, share, random)
     sides = np.array([(head in held_out) + (tail in held_out) for head, tail in pairs], dtype=np.int64)
     return Splits(rest[sides == 0], rest[sides == 2], np.flatnonzero(others), rest[sides == 1])
-
-
-def _draw_relations(relations: Sequence[str], share: float, random: np.random.Generator) -> set[str]:
-    names, counts = np.unique(np.array(relations, dtype=object).astype(str), return_counts=True)
-    room = share * len(relations)
-    drawn: set[str] = set()
-    for place in random.permutation(len(names)):
-        if counts[place] <= room and len(drawn) < len(names) - 1:
-            drawn.add(str(names[place]))
-            room -= counts[place]
-    return drawn
 
 
 def _draw_entities(pairs: Sequence[tuple[str, str]], share: float, random: np.random.Generator) -> set[str]:
@@ -269,6 +254,7 @@ def divide_labels(labels: Labels, options: JudgeOptions, seed: int) -> TrainingL
         KgprobeError: no statement has a label.
     """
     statements = labels.statements()
-    learned, test = statements.divide(options.test_size, seed)
+    is_test = set_aside(statements.facts, options.test_size, seed)
+    learned, test = statements.part(np.flatnonzero(~is_test)), statements.part(np.flatnonzero(is_test))
     splits = split_statements(learned.heads, learned.relations, learned.tails, share=options.holdout, seed=seed)
     return TrainingLabels(labels, options, seed, statements, learned, test, splits)

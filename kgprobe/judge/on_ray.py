@@ -126,7 +126,8 @@ def _cluster(workers: int) -> Iterator[Any]:
     mine = not ray.is_initialized()
     if mine:
         # An existing cluster has its own CPUs.
-        here = not os.environ.get("RAY_ADDRESS")
+        address = os.environ.get("RAY_ADDRESS")
+        here = not address
         try:
             ray.init(
                 num_cpus=workers + 1 if here else None,
@@ -137,20 +138,15 @@ def _cluster(workers: int) -> Iterator[Any]:
         # Ray has no error class for a cluster that does not start or answer.
         except Exception as error:
             ray.shutdown()
-            raise KgprobeError(_no_cluster(error)) from error
+            where, remedy = "on this machine", "Try again with fewer workers, or judge without Ray."
+            if not here:
+                where, remedy = f"with RAY_ADDRESS={address}", "Correct RAY_ADDRESS, or unset it."
+            raise KgprobeError(f"Ray does not start {where}: {type(error).__name__}: {error}. {remedy}") from error
     try:
         yield ray
     finally:
         if mine:
             ray.shutdown()
-
-
-def _no_cluster(error: Exception) -> str:
-    address = os.environ.get("RAY_ADDRESS")
-    fault = f"{type(error).__name__}: {error}"
-    if address:
-        return f"Ray does not start with RAY_ADDRESS={address}: {fault}. Correct RAY_ADDRESS, or unset it."
-    return f"Ray does not start on this machine: {fault}. Try again with fewer workers, or judge without Ray."
 
 
 def _make_shards(ray: Any, missing: list[int], arguments: tuple[Any, ...], workers: int) -> Generator[int]:

@@ -99,21 +99,15 @@ def tokenized_answers(
     scorer: "Scorer", prompt: StatePrompt, texts: Sequence[str], words: Sequence[str]
 ) -> list[TokenizedPrompt]:
     """Return texts as tokens, with each of the words as the model's answer."""
-    if prompt.chat:
-        return _chat_prompts(scorer, texts, words)
-    return scorer.tokenize(texts, [words] * len(texts))
-
-
-def _chat_prompts(scorer: "Scorer", prompts: Sequence[str], words: Sequence[str]) -> list[TokenizedPrompt]:
-    """Return prompts of a chat template as tokens, with the words directly after them."""
-    texts = []
-    for prompt in prompts:
-        texts += [prompt, *(prompt + word for word in words)]
-    encoded = iter(chat_tokens(scorer.tokenizer, texts))
+    if not prompt.chat:
+        return scorer.tokenize(texts, [words] * len(texts))
+    # The words directly follow a chat template's text.
+    variants = []
+    for text in texts:
+        variants += [text, *(text + word for word in words)]
+    encoded = map(tuple, chat_tokens(scorer.tokenizer, variants))
     tokenized = []
-    for _ in prompts:
-        alone = tuple(next(encoded))
-        joint = [tuple(next(encoded)) for _ in words]
+    for alone, *joint in zip(*[encoded] * (1 + len(words)), strict=True):
         starts = tuple(common_prefix(alone, ids) for ids in joint)
         tails = tuple(ids[start:] for ids, start in zip(joint, starts, strict=True))
         tokenized.append(TokenizedPrompt(alone, starts, tails))

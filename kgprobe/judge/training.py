@@ -315,7 +315,13 @@ def choose_folds(answers: Integers, subjects: Sequence[str], train: Integers, se
     from sklearn.model_selection import StratifiedGroupKFold
 
     answers, groups = answers[train], np.array(pick(subjects, train), dtype=object)
-    _check(answers)
+    counts = np.bincount(answers, minlength=len(JUDGEMENTS))
+    if np.sort(counts)[-2] < _FEWEST:
+        answer_counts = ", ".join(f"{count:,} {name}" for name, count in zip(JUDGEMENTS, counts.tolist(), strict=True))
+        raise KgprobeError(
+            f"The model's answers to {len(answers):,} training statements are {answer_counts}: at least {_FEWEST} each"
+            " of two answers are needed. Label more statements, or use another instruction."
+        )
     names = len(set(groups.tolist()))
     if names < _FOLDS:
         raise KgprobeError(
@@ -331,13 +337,3 @@ def choose_folds(answers: Integers, subjects: Sequence[str], train: Integers, se
             )
         folds[inside] = number
     return folds
-
-
-def _check(answers: Integers) -> None:
-    counts = np.bincount(answers, minlength=len(JUDGEMENTS))
-    if np.sort(counts)[-2] < _FEWEST:
-        answer_counts = ", ".join(f"{count:,} {name}" for name, count in zip(JUDGEMENTS, counts.tolist(), strict=True))
-        raise KgprobeError(
-            f"The model's answers to {len(answers):,} training statements are {answer_counts}: at least {_FEWEST} each"
-            " of two answers are needed. Label more statements, or use another instruction."
-        )

@@ -1,32 +1,38 @@
-"""Replays of sampling strategies against a reference, which is a set of facts with known probabilities of failing.
+"""Replays of sampling strategies against a reference, a set of facts with known probabilities of failing; their study.
 
 Section 3.2 of the parameterized-graph paper (KGLens); docs/methods/sampling-study.md. A reference comes from a run that
 asked every fact many times, or is the one that kgprobe ships: answers of the demo model about the example graph. A
 replay chooses facts as rounds do, draws each answer from theta of the reference, and updates the beliefs of a learner.
 The n-th answer about a fact is the same for all strategies, so they differ in the choice of facts and not by chance.
+The study compares the error of E[theta], and the hardest facts, at equal numbers of requests. ``benchmarks/replay``
+compares them on synthetic references, too, and by the paper's own readings of the error.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import optimize, special, stats
 
 from kgprobe.beliefs.choosing import choose
-from kgprobe.beliefs.draw import Beliefs
+from kgprobe.beliefs.draw import Beliefs, credible_interval
 from kgprobe.beliefs.effects import effects_of
 from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters
 from kgprobe.beliefs.propagation import Ends, received
 from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES
 from kgprobe.errors import KgprobeError
+from kgprobe.report.plots import Line, Plot
+from kgprobe.running.callbacks import Callbacks
 from kgprobe.running.runs import get_run
+from kgprobe.stats.proportions import CONFIDENCE
+from kgprobe.studies.options import ReplayOptions
+from kgprobe.studies.study import Study, count_work
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from kgprobe.graph.client import Graph
 
 Floats = NDArray[np.float64]
@@ -64,7 +70,7 @@ def highest(values: Floats, count: int) -> Positions:
     return np.argsort(-values, kind="stable")[:count]
 
 
-def make_reference(facts: "pd.DataFrame", theta: Floats) -> Reference:
+def make_reference(facts: pd.DataFrame, theta: Floats) -> Reference:
     """Return a reference of facts with the ids ``subject``, ``relation`` and ``object``."""
     _, ends = np.unique([*facts["subject"], *facts["object"]], return_inverse=True)
     _, relations = np.unique(facts["relation"].tolist(), return_inverse=True)
@@ -97,8 +103,6 @@ def run_truth(graph: "Graph", name: str, repetitions: int) -> Truth:
         UnknownNameError: the run does not exist.
         KgprobeError: the run has answers about fewer than two facts.
     """
-    import pandas as pd
-
     run = get_run(graph, name)
     columns = ("subject", "relation", "object", "right", "wrong")
     facts = pd.DataFrame(graph.read("beliefs/own_answers", run=name), columns=columns)
@@ -138,7 +142,7 @@ def demo_truth(seed: int, repetitions: int) -> Truth:
     return Truth(references, "the example graph, demo", {"reference": "demo"}, [note])
 
 
-def demo_answers() -> "pd.DataFrame":
+def demo_answers() -> pd.DataFrame:
     r"""Return the demo model's answers: every fact of the example graph, with the numbers of right and wrong ones.
 
     ``demo_reference.parquet`` describes the run (model, weights, sentences, seed, date) in its metadata. It took 43
@@ -148,8 +152,6 @@ def demo_answers() -> "pd.DataFrame":
         kgprobe rounds run distractors --model demo --sampling sequential --learner independent \
             --rounds 64 --facts-per-round 320 --as-of 2026-11-23
     """
-    import pandas as pd
-
     with files("kgprobe.studies").joinpath("demo_reference.parquet").open("rb") as file:
         answers: pd.DataFrame = pd.read_parquet(file)
     return answers
@@ -366,3 +368,124 @@ def shown_rounds(facts: int, last: int, batch: int) -> list[int]:
         rounds.append(number)
         requests *= 2
     return [*dict.fromkeys(rounds), last]
+
+
+def replay_metrics(theta: Floats, snapshot: Snapshot, hardest: Positions) -> dict[str, float]:
+    """Return metrics of a replay after some rounds.
+
+    ``requests``: number of questions so far. ``examined``: share of the facts with own answers. ``mse`` and
+    ``mse_all``: mean squared error of E[theta] over the examined facts and over all. ``coverage``: share of all facts
+    with theta in the central 90% of Beta(alpha, beta). ``hardest_found``: share of the hardest facts among as many with
+    the highest E[theta], ties by position.
+    """
+    answers = snapshot.right + snapshot.wrong
+    examined = answers > 0
+    squares = (snapshot.expected - theta) ** 2
+    low, high = credible_interval(snapshot.alpha, snapshot.beta)
+    is_found = np.isin(hardest, highest(snapshot.expected, len(hardest)))
+    return {
+        "requests": int(answers.sum()),
+        "examined": float(examined.mean()),
+        "mse": float(squares[examined].mean()),
+        "mse_all": float(squares.mean()),
+        "coverage": float(((low <= theta) & (theta <= high)).mean()),
+        "hardest_found": float(is_found.mean()),
+    }
+
+
+def sampling_study(truth: Truth, options: ReplayOptions, seed: int, callbacks: Callbacks) -> Study:
+    """Replay all strategies on each reference, and compare them.
+
+    Args:
+        truth: at least two repetitions.
+
+    Raises:
+        KgprobeError: a callback stopped it.
+    """
+    references = truth.references
+    facts = len(references[0].theta)
+    requests = options.requests or 8 * facts
+    batch, hardest = options.facts_per_round, min(options.hardest, facts)
+    checkpoints = checkpoint_rounds(facts, requests, batch)
+    on_replay = count_work(callbacks, facts, len(references) * len(SAMPLING_STRATEGIES), "replays")
+    rows = []
+    for repetition, reference in enumerate(references):
+        hardest_facts = reference.hardest(hardest)
+        for strategy in SAMPLING_STRATEGIES:
+            for snapshot in replay(
+                reference,
+                strategy,
+                [seed, repetition],
+                checkpoints=checkpoints,
+                batch=batch,
+                max_degree=options.max_degree,
+            ):
+                metrics = replay_metrics(reference.theta, snapshot, hardest_facts)
+                rows.append({"strategy": strategy.name, "round": snapshot.number, **metrics})
+            on_replay()
+    means = _means(pd.DataFrame(rows))
+    shown = means[means["round"].isin(shown_rounds(facts, checkpoints[-1], batch))]
+    titles = {
+        "requests": "requests",
+        "strategy": "strategy",
+        "examined": "examined",
+        "mse": "MSE",
+        "mse_all": "MSE, all facts",
+        "coverage": "covered",
+        "hardest_found": "hardest found",
+    }
+    table = shown.sort_values("requests", kind="stable")[list(titles)].rename(columns=titles)
+    return Study(
+        name="sampling",
+        title=f"Sampling strategies at equal requests · {truth.origin} · {facts:,} facts · {len(references)}"
+        " repetitions",
+        verdict=_verdict(means, facts, hardest),
+        data=means.drop(columns="round").to_dict("records"),
+        table=table.to_dict("records"),
+        plots=[
+            _plot(means, "mse_all", "The whole graph: all facts, asked or not", "MSE of E[θ]"),
+            _plot(means, "hardest_found", f"{hardest} hardest facts found", "share that is among the highest E[θ]"),
+        ],
+        notes=[
+            *truth.notes,
+            "MSE: of E[θ] = α/(α + β) over the facts with an answer of their own, and over all facts; covered: share of"
+            f" all facts whose θ is in the central 90% of its belief; found: share of the {hardest} facts with the"
+            f" highest θ (equals by position) among the {hardest} with the highest E[θ]. Bands: 95% t intervals over"
+            " repetitions. In each, the n-th answer about a fact is the same for all strategies.",
+        ],
+        config={**asdict(options), "requests": requests, "seed": seed, **truth.settings},
+    )
+
+
+def _means(replays: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean of each metric over repetitions, with the ends of its t interval."""
+    groups = replays.groupby(["strategy", "round"], sort=False)
+    means = groups.mean()
+    means["requests"] = means["requests"].astype(int)
+    metrics = means.columns.drop("requests")
+    reach = stats.t.ppf((1 + CONFIDENCE) / 2, groups.size() - 1)
+    for metric in metrics:
+        half = reach * groups[metric].sem()
+        means[f"{metric}_low"], means[f"{metric}_high"] = means[metric] - half, means[metric] + half
+    flat: pd.DataFrame = means.reset_index()
+    return flat
+
+
+def _plot(means: pd.DataFrame, metric: str, title: str, y_title: str) -> Plot:
+    lines = []
+    for strategy, rows in means.groupby("strategy", sort=False):
+        low, high = rows[f"{metric}_low"].tolist(), rows[f"{metric}_high"].tolist()
+        lines.append(Line(str(strategy), rows["requests"].tolist(), rows[metric].tolist(), low, high))
+    return Plot(title, "requests", y_title, lines, log_x=True, y_range=None)
+
+
+def _verdict(means: pd.DataFrame, facts: int, hardest: int) -> str:
+    """Return a sentence on the best strategies at the end of the replays."""
+    last = means[means["round"] == means["round"].max()].set_index("strategy")
+    requests = int(last["requests"].iloc[0])
+    best, finder = last["mse_all"].idxmin(), last["hardest_found"].idxmax()
+    return (
+        f"After {requests:,} requests, {requests / facts:.2g} a fact, the error of E[θ] over all facts is least with"
+        f" {best} ({last['mse_all'][best]:.4f}); most of the {hardest} hardest facts are found by {finder}"
+        f" ({last['hardest_found'][finder]:.0%})."
+    )
