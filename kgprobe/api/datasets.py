@@ -9,7 +9,7 @@ from kgprobe.arguments import folder_name, several, whole_number
 from kgprobe.datasets import DatasetOptions
 from kgprobe.datasets.asking import ask_dataset, dataset_demonstrations, draw_places, limited_rows
 from kgprobe.datasets.building import build_files
-from kgprobe.datasets.card import Making, card_of
+from kgprobe.datasets.card import card_of
 from kgprobe.datasets.folder import open_folder
 from kgprobe.datasets.harness import write_task
 from kgprobe.dates import as_of_day
@@ -44,7 +44,7 @@ def build_dataset(
     >>> sorted(str(path) for path in built.folder.rglob("*.*"))
     ['mc/README.md', 'mc/data/test.parquet', 'mc/data/train.parquet']
 
-    Cost: see :func:`kgprobe.datasets.building.draw_relations`.
+    Cost: see :func:`kgprobe.datasets.building.build_files`.
 
     Args:
         folder: new folder; complete, or not created at all.
@@ -68,8 +68,8 @@ def build_dataset(
     with appearing(path.absolute()) as unfinished:
         counts = build_files(graph, unfinished, requested, chosen, seed=seed, as_of=day, on_progress=on_progress)
         sources = sorted({row["source"] for row in graph.read("load/loads")})
-        making = Making(chosen.name or path.absolute().name, chosen, sources, seed, day)
-        (unfinished / "README.md").write_text(card_of(making, counts), encoding="utf-8")
+        card = card_of(chosen, counts, path.absolute().name, sources, seed, day)
+        (unfinished / "README.md").write_text(card, encoding="utf-8")
     return BuiltDataset(path, counts, chosen.train, chosen.test)
 
 

@@ -53,7 +53,10 @@ def _score(encoder: Encoder, texts: Mapping[int, tuple[Sequence[str], Sequence[s
     results: dict[int, float | str] = {}
     for number, pair in texts.items():
         names, lines = ([vectors[text] for text in part if text in vectors] for part in pair)
-        results[number] = _greatest_f1(names, lines) if names else TOKENLESS
+        if not names:
+            results[number] = TOKENLESS
+        else:
+            results[number] = float(_f1(names, lines).max()) if lines else 0.0
     return results
 
 
@@ -69,10 +72,6 @@ def _groups(texts: Mapping[int, tuple[Sequence[str], Sequence[str]]]) -> Iterato
         group.append(number)
     if group:
         yield group
-
-
-def _greatest_f1(names: Sequence[Vectors], lines: Sequence[Vectors]) -> float:
-    return float(_f1(names, lines).max()) if lines else 0.0
 
 
 def _f1(names: Sequence[Vectors], lines: Sequence[Vectors]) -> Floats:

@@ -11,7 +11,7 @@ the other baselines, and the subject is given by its label. :mod:`.karr_authors`
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,7 +29,7 @@ from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import SUBJECT
 
 # Key of the random stream of other relations, different from all other streams of the same seed.
-RELATIONS = 3
+_RELATIONS = 3
 
 # Number of other subjects, and of other relations, that a fact is compared with.
 _CONTRASTS = 20
@@ -67,12 +67,21 @@ def draw_contrasts(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequ
     relations = {row["fact"]: row["relation"] for row in graph.read("sample/facts", rows=[k._asdict() for k in keys])}
     drawn = []
     for key, subjects in zip(keys, other_subjects(graph, keys, count, seed), strict=True):
-        generator = np.random.default_rng([*seed, RELATIONS, zlib.crc32(key.fact.encode())])
         others = [relation for relation in sorted(clozes) if relation != relations[key.fact]]
-        chosen = [others[place] for place in generator.permutation(len(others))[:count]]
-        templates = tuple(clozes[relation][generator.integers(len(clozes[relation]))] for relation in chosen)
-        drawn.append(Contrasts(tuple(subjects), templates))
+        drawn.append(Contrasts(tuple(subjects), draw_templates(key, others, clozes, count, seed)))
     return drawn
+
+
+def draw_templates(
+    key: FactKey, relations: Sequence[str], clozes: Mapping[str, Sequence[str]], count: int, seed: Sequence[int]
+) -> tuple[str, ...]:
+    """Draw one cloze sentence of each of ``count`` relations, or of all if there are fewer, for a fact."""
+    generator = np.random.default_rng([*seed, _RELATIONS, zlib.crc32(key.fact.encode())])
+    templates = []
+    for place in generator.permutation(len(relations))[:count]:
+        sentences = clozes[relations[place]]
+        templates.append(sentences[generator.integers(len(sentences))])
+    return tuple(templates)
 
 
 def karr(scorer: Scorer, items: Sequence[BaselineItem], contrasts: Sequence[Contrasts]) -> Values:

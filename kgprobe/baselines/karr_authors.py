@@ -13,15 +13,12 @@ where t' is a sentence of r', drawn at random. Subjects and relations are drawn 
 """
 
 import math
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-import numpy as np
-
 from kgprobe.baselines.items import Values
-from kgprobe.baselines.karr import FIXED_SUBJECT, NO_RELATION, NO_SUBJECT, RELATIONS
+from kgprobe.baselines.karr import FIXED_SUBJECT, NO_RELATION, NO_SUBJECT, draw_templates
 from kgprobe.baselines.register import BaselineKind, BySentence, Tools
 from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.scorer import Scorer
@@ -98,10 +95,11 @@ def draw_authors_contrasts(graph: Graph, keys: Sequence[FactKey], seed: Sequence
         return by_number(draws, known)
 
     drawn = PoolDraws(graph).draw(keys, pools, TAKEN, [*seed, SUBJECTS], read_names)
-    return [
-        AuthorsContrasts(tuple(subjects), _templates(key, rows[key.fact]["relations"], clozes, seed))
-        for key, subjects in zip(keys, drawn, strict=True)
-    ]
+    contrasts = []
+    for key, subjects in zip(keys, drawn, strict=True):
+        known = [relation for relation in rows[key.fact]["relations"] if relation in clozes]
+        contrasts.append(AuthorsContrasts(tuple(subjects), draw_templates(key, known, clozes, TAKEN, seed)))
+    return contrasts
 
 
 def karr_authors(scorer: Scorer, cases: Sequence[AuthorsCase]) -> list[float | str]:
@@ -209,15 +207,6 @@ def _by_context(scorer: Scorer, parts: Sequence[_Part]) -> dict[_Tokens, list[tu
         if count > 0 and (scorer.max_tokens is None or len(ids) - 1 <= scorer.max_tokens):
             tails.setdefault(ids[:-count], []).append((part, ids[-count:]))
     return tails
-
-
-def _templates(
-    key: FactKey, relations: Sequence[str], clozes: Mapping[str, Sequence[str]], seed: Sequence[int]
-) -> tuple[str, ...]:
-    generator = np.random.default_rng([*seed, RELATIONS, zlib.crc32(key.fact.encode())])
-    known = [relation for relation in relations if relation in clozes]
-    chosen = [known[place] for place in generator.permutation(len(known))[:TAKEN]]
-    return tuple(clozes[relation][int(generator.integers(len(clozes[relation])))] for relation in chosen)
 
 
 def _first(names: Iterable[str]) -> tuple[str, ...]:

@@ -7,10 +7,11 @@ are streamed once; then relations are processed one at a time.
 """
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,7 @@ from kgprobe.datasets.folder import TEST, TRAIN, ChoiceRow, row_of, written_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.probes.examples.items import ChoiceItem, draw_choices
-from kgprobe.progress import OnProgress, no_progress
+from kgprobe.progress import OnProgress
 from kgprobe.sampling.facts import askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey, seeded_number
 from kgprobe.sampling.question_negatives import Negatives
@@ -50,68 +51,6 @@ class RelationCounts(ResultRow):
     reason: Annotated[str | None, Heading("why")] = None
 
 
-@dataclass(frozen=True, slots=True)
-class RelationRows:
-    """The rows of a relation.
-
-    Attributes:
-        rows: by split; empty if the relation is left out.
-    """
-
-    counts: RelationCounts
-    rows: Mapping[str, Sequence[ChoiceRow]] = field(default_factory=dict)
-
-
-def draw_relations(
-    graph: Graph,
-    relations: Sequence[str],
-    options: DatasetOptions,
-    *,
-    seed: int,
-    as_of: int,
-    on_progress: OnProgress = no_progress,
-) -> Iterator[RelationRows]:
-    """Yield each relation with its rows, or with the reason why it is left out.
-
-    Cost: one or a few scans of the graph's facts, streamed; a walk through the relations' objects; the draws of
-    alternatives. Memory: some 200 bytes for each candidate fact, and the rows of one relation.
-
-    Args:
-        relations: ids; empty means all active ones.
-        as_of: facts count as current at this date, ``yyyymmdd``.
-        on_progress: called with the number of finished relations and of all.
-
-    Raises:
-        UnknownNameError: a named relation is not active.
-        KgprobeError: no relation is active.
-    """
-    described = askable_relations(graph, ids=relations)
-    objects = {row["id"]: row["objects"] for row in graph.read("sample/object_counts", ids=list(described))}
-    kept = int((options.train + options.test) * (1 + _SPARE_SHARE)) + _BATCH
-    pending = list(described)
-    done = 0
-    on_progress(done, len(described))
-    while pending:
-        orders = _in_order(graph, pending, kept, seed, as_of)
-        unfinished: list[str] = []
-        for relation in pending:
-            order = orders.pop(relation)
-            row = described[relation]
-            counts = RelationCounts(relation, row["label"] or relation, order.facts, objects[relation])
-            shortage = _shortage(counts, options)
-            if shortage:
-                rows = RelationRows(replace(counts, reason=shortage))
-            else:
-                rows = _draw_rows(graph, counts, order.keys(), options, seed, as_of)
-                if rows.counts.reason and order.facts > kept:
-                    unfinished.append(relation)
-                    continue
-            done += 1
-            yield rows
-            on_progress(done, len(described))
-        pending, kept = unfinished, kept * _MORE
-
-
 def build_files(
     graph: Graph,
     folder: Path,
@@ -124,24 +63,54 @@ def build_files(
 ) -> list[RelationCounts]:
     """Write the files of a data set into an existing folder; return all relations, sorted by id.
 
+    Cost: one or a few scans of the graph's facts, streamed; a walk through the relations' objects; the draws of
+    alternatives. Memory: some 200 bytes for each candidate fact, and the rows of one relation.
+
+    Args:
+        relations: ids; empty means all active ones.
+        as_of: facts count as current at this date, ``yyyymmdd``.
+        on_progress: called with the number of finished relations and of all.
+
     Raises:
         UnknownNameError: a named relation is not active.
-        KgprobeError: no relation qualifies; the message names the nearest.
+        KgprobeError: no relation is active, or none qualifies; the message names the nearest.
     """
-    counts = []
+    described = askable_relations(graph, ids=relations)
+    objects = {row["id"]: row["objects"] for row in graph.read("sample/object_counts", ids=list(described))}
+    kept = int((options.train + options.test) * (1 + _SPARE_SHARE)) + _BATCH
+    pending = list(described)
+    finished: list[RelationCounts] = []
+    on_progress(0, len(described))
     with written_rows(folder, options.format) as write:
-        for drawn in draw_relations(graph, relations, options, seed=seed, as_of=as_of, on_progress=on_progress):
-            counts.append(drawn.counts)
-            for split, rows in drawn.rows.items():
-                write(split, rows)
-    if all(relation.reason for relation in counts):
-        nearest = max(counts, key=partial(_nearness, options))
+        while pending:
+            orders = {relation: _FirstFacts(kept) for relation in pending}
+            row: Row
+            for row in graph.stream("sample/demonstrations", relations=pending, as_of=as_of):
+                orders[row["relation"]].offer(seed, FactKey(row["subject"], row["fact"]))
+            unfinished: list[str] = []
+            for relation in pending:
+                order = orders.pop(relation)
+                label = described[relation]["label"] or relation
+                reason = _shortage(order.facts, objects[relation], options)
+                rows: dict[str, list[ChoiceRow]] = {}
+                if not reason:
+                    rows, reason = _draw_rows(graph, label, order.keys(), options, seed, as_of)
+                    if reason and order.facts > kept:
+                        unfinished.append(relation)
+                        continue
+                for split in rows:
+                    write(split, rows[split])
+                finished.append(RelationCounts(relation, label, order.facts, objects[relation], reason or None))
+                on_progress(len(finished), len(described))
+            pending, kept = unfinished, kept * _MORE
+    if all(counts.reason for counts in finished):
+        nearest = max(finished, key=partial(_nearness, options))
         raise KgprobeError(
-            f"None of {len(counts):,} relations qualifies. The nearest, {nearest.label} ({nearest.relation}), has"
+            f"None of {len(finished):,} relations qualifies. The nearest, {nearest.label} ({nearest.relation}), has"
             f" {nearest.facts:,} facts and {nearest.objects:,} objects: {nearest.reason}. `min_facts` and `min_objects`"
             " are the thresholds; `train`, `test` and `alternatives` the numbers that are drawn."
         )
-    return sorted(counts, key=lambda relation: relation.relation)
+    return sorted(finished, key=attrgetter("relation"))
 
 
 def _nearness(options: DatasetOptions, counts: RelationCounts) -> float:
@@ -171,20 +140,20 @@ def split_by_subject(items: Sequence[ChoiceItem], train: int, test: int) -> tupl
     return shown, list(chain.from_iterable(rest))[:test]
 
 
-def _shortage(counts: RelationCounts, options: DatasetOptions) -> str:
+def _shortage(facts: int, objects: int, options: DatasetOptions) -> str:
     """Return a clause that says if a relation has too few facts or objects; empty if it qualifies."""
     clauses = []
-    if counts.facts < options.min_facts:
-        clauses.append(f"{counts.facts:,} facts of {options.min_facts:,}")
-    if counts.objects < options.min_objects:
-        clauses.append(f"{counts.objects:,} objects of {options.min_objects:,}")
+    if facts < options.min_facts:
+        clauses.append(f"{facts:,} facts of {options.min_facts:,}")
+    if objects < options.min_objects:
+        clauses.append(f"{objects:,} objects of {options.min_objects:,}")
     return " and ".join(clauses)
 
 
 def _draw_rows(
-    graph: Graph, counts: RelationCounts, keys: Sequence[FactKey], options: DatasetOptions, seed: int, as_of: int
-) -> RelationRows:
-    """Draw alternatives until both splits are full."""
+    graph: Graph, label: str, keys: Sequence[FactKey], options: DatasetOptions, seed: int, as_of: int
+) -> tuple[dict[str, list[ChoiceRow]], str]:
+    """Draw alternatives until both splits are full; return the rows by split, or the reason why there are too few."""
     negatives = Negatives(graph, as_of)
     usable: list[ChoiceItem] = []
     # Two terms of the same office are two facts, but the same question.
@@ -202,22 +171,12 @@ def _draw_rows(
             continue
         train, test = split_by_subject(usable, options.train, options.test)
         if len(train) == options.train and len(test) == options.test:
-            train_rows = [row_of(item, counts.label, item.order([seed])) for item in train]
-            test_rows = [row_of(item, counts.label, item.order([seed])) for item in test]
-            return RelationRows(counts, {TRAIN: train_rows, TEST: test_rows})
-    reason = (
+            rows = [row_of(item, label, item.order([seed])) for item in (*train, *test)]
+            return {TRAIN: rows[: len(train)], TEST: rows[len(train) :]}, ""
+    return {}, (
         f"{len(usable):,} facts have {options.alternatives:,} alternatives, too few for {options.train:,} to show and"
         f" {options.test:,} to ask of other subjects"
     )
-    return RelationRows(replace(counts, reason=reason))
-
-
-def _in_order(graph: Graph, relations: Sequence[str], count: int, seed: int, as_of: int) -> "dict[str, _FirstFacts]":
-    orders = {relation: _FirstFacts(count) for relation in relations}
-    row: Row
-    for row in graph.stream("sample/demonstrations", relations=list(relations), as_of=as_of):
-        orders[row["relation"]].offer(seed, FactKey(row["subject"], row["fact"]))
-    return orders
 
 
 class _FirstFacts:
@@ -234,11 +193,9 @@ class _FirstFacts:
         place = -seeded_number(seed, "subject", key.subject)
         if len(self._heap) == self._count and place < self._heap[0][0]:
             return
-        entry = (place, -seeded_number(seed, "fact", key.fact), key)
-        if len(self._heap) < self._count:
-            heapq.heappush(self._heap, entry)
-        else:
-            heapq.heappushpop(self._heap, entry)
+        heapq.heappush(self._heap, (place, -seeded_number(seed, "fact", key.fact), key))
+        if len(self._heap) > self._count:
+            heapq.heappop(self._heap)
 
     def keys(self) -> list[FactKey]:
         return [key for *_, key in sorted(self._heap, reverse=True)]

@@ -3,7 +3,7 @@
 import json
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import msgspec
 
@@ -96,31 +96,24 @@ Left out:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Making:
-    """Settings of a data set.
-
-    Attributes:
-        name: of the data set.
-        sources: of the data in the graph.
-        seed: of all random choices.
-        as_of: reference date of the facts, ``yyyymmdd``.
-    """
-
-    name: str
-    options: DatasetOptions
-    sources: Sequence[str]
-    seed: int
-    as_of: int
-
-
-def card_of(making: Making, relations: Sequence[RelationCounts]) -> str:
+def card_of(
+    options: DatasetOptions,
+    relations: Sequence[RelationCounts],
+    folder: str,
+    sources: Sequence[str],
+    seed: int,
+    as_of: int,
+) -> str:
     """Return the card: Markdown with a YAML header.
 
     Args:
         relations: the included and the left-out ones.
+        folder: name of the folder, for a data set without a name.
+        sources: of the data in the graph.
+        seed: of all random choices.
+        as_of: reference date of the facts, ``yyyymmdd``.
     """
-    options = asdict(making.options)
+    values, name = asdict(options), options.name or folder
     rows, left_out = [], []
     for counts in relations:
         cells = f"| {_plain(counts.relation)} | {_plain(counts.label)} |"
@@ -128,22 +121,22 @@ def card_of(making: Making, relations: Sequence[RelationCounts]) -> str:
             rows.append(f"{cells} {counts.facts:,} | {counts.objects:,} |\n")
         else:
             left_out.append(f"{cells} {counts.reason} |\n")
-    settings = {"kgprobe": __version__, "seed": making.seed, "as_of": making.as_of, **options}
-    licence = options.pop("licence")
-    facts = len(rows) * (making.options.train + making.options.test)
+    settings = {"kgprobe": __version__, "seed": seed, "as_of": as_of, **values}
+    licence = values.pop("licence")
+    facts = len(rows) * (options.train + options.test)
     card = _CARD.format(
-        **options,
-        pretty_name=json.dumps(making.name, ensure_ascii=False),
+        **values,
+        pretty_name=json.dumps(name, ensure_ascii=False),
         licence=f"license: {json.dumps(licence, ensure_ascii=False)}\n" if licence is not None else "",
         size=_SIZES[bisect_right(_BOUNDS, facts)],
-        title=_plain(making.name),
-        choices=making.options.alternatives + 1,
+        title=_plain(name),
+        choices=options.alternatives + 1,
         relations=len(rows),
-        json_note=_JSON_NOTE if making.options.format == "jsonl" else "",
-        sources=", ".join(map(_plain, making.sources)) or "unknown",
+        json_note=_JSON_NOTE if options.format == "jsonl" else "",
+        sources=", ".join(map(_plain, sources)) or "unknown",
         version=__version__,
         settings=msgspec.json.encode(settings).decode(),
-        as_of=making.as_of,
+        as_of=as_of,
         rows="".join(rows),
     )
     return "".join([card, _LEFT_OUT, *left_out]) if left_out else card

@@ -174,37 +174,31 @@ def written_rows(folder: Path, format_: str) -> Iterator[Write]:
         folder: without ``data``.
         format_: one of ``FORMATS``.
     """
-    (folder / "data").mkdir()
-    paths = {split: folder / "data" / f"{split}.{format_}" for split in SPLITS}
-    writer = _parquet_writer if format_ == "parquet" else _json_writer
-    with ExitStack() as stack:
-        yield writer(paths, stack)
-
-
-def _parquet_writer(paths: Mapping[str, Path], stack: ExitStack) -> Write:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    (folder / "data").mkdir()
     kinds = {"choices": pa.list_(pa.string()), "choice_ids": pa.list_(pa.string()), "answer": pa.int64()}
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
-    files = {}
-    for split, path in paths.items():
-        files[split] = stack.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
+    files: dict[str, Any] = {}
 
-    def write(split: str, rows: Sequence[ChoiceRow]) -> None:
+    def write_parquet(split: str, rows: Sequence[ChoiceRow]) -> None:
         files[split].write_table(pa.Table.from_pylist(msgspec.to_builtins(rows), schema=schema))
 
-    return write
-
-
-def _json_writer(paths: Mapping[str, Path], stack: ExitStack) -> Write:
-    files = {split: stack.enter_context(path.open("w", encoding="utf-8")) for split, path in paths.items()}
-
-    def write(split: str, rows: Sequence[ChoiceRow]) -> None:
+    def write_json(split: str, rows: Sequence[ChoiceRow]) -> None:
         for row in rows:
             files[split].write(json.dumps(msgspec.to_builtins(row), ensure_ascii=False) + "\n")
 
-    return write
+    with ExitStack() as stack:
+        for split in SPLITS:
+            path = folder / "data" / f"{split}.{format_}"
+            file = (
+                pq.ParquetWriter(path, schema, compression="zstd")
+                if format_ == "parquet"
+                else path.open("w", encoding="utf-8")
+            )
+            files[split] = stack.enter_context(file)
+        yield write_parquet if format_ == "parquet" else write_json
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, ChoiceRow]]:

@@ -132,7 +132,7 @@ def correct_by_labels(
     for sums in graph.groups:
         group = (sums.by, sums.name)
         if len(members[group]) >= ENOUGH:
-            labelled, judged = (pd.DataFrame(metrics) for metrics in zip(*members[group], strict=True))
+            labelled, judged = (pd.DataFrame(list(metrics)) for metrics in zip(*members[group], strict=True))
             estimates[group] = {}
             for metric in METRICS:
                 pairs = LabelledFacts(labelled[metric].to_numpy(), judged[metric].to_numpy())

@@ -161,7 +161,13 @@ class _WholeGraphSums:
         reasons = pc.coalesce(batch.column("reason"), pc.if_else(judged, NO_NEGATIVE, NO_REASON))
         self._reasons.update(reasons.filter(~measured).to_pylist())
         self._count("facts", _numpy(batch, "judgement"))
-        self._negatives(batch.column("negatives").flatten())
+        negatives = batch.column("negatives").flatten()
+        judgements, replaced = (
+            negatives.field("judgement").to_numpy(zero_copy_only=False),
+            negatives.field("replaced").to_pandas(),
+        )
+        for end in sorted(replaced.unique()):
+            self._count(f"negatives with another {end}", judgements[(replaced == end).to_numpy()])
         everything = np.arange(batch.num_rows)
         self._group(OVERALL, everything, pd.Series([ALL] * batch.num_rows), metrics, measured)
         self._group(RELATION, everything, batch.column("relation").to_pandas(), metrics, measured)
@@ -200,12 +206,6 @@ class _WholeGraphSums:
         counts = np.bincount(judgements.astype(np.int64) % (len(JUDGEMENTS) + 1), minlength=len(JUDGEMENTS) + 1)
         self._judgements[name] = self._judgements.get(name, 0) + counts
 
-    def _negatives(self, negatives: pa.StructArray) -> None:
-        judgements = negatives.field("judgement").to_numpy(zero_copy_only=False)
-        replaced = negatives.field("replaced").to_pandas()
-        for end in sorted(replaced.unique()):
-            self._count(f"negatives with another {end}", judgements[(replaced == end).to_numpy()])
-
     def _group(self, by: str, places: Places, names: "pd.Series[Any]", metrics: pd.DataFrame, measured: Bools) -> None:
         """Add the facts at these positions to the groups of these names; positions can repeat."""
         codes, distinct = pd.factorize(names, use_na_sentinel=False)
@@ -228,18 +228,13 @@ class _WholeGraphSums:
             key = FactKey(row["subject"], row["fact"])
             if key not in self._looked_for:
                 continue
+            groups: list[GroupKey] = [(OVERALL, ALL), (RELATION, row["relation"])]
+            for by, column in _TYPE_COLUMNS.items():
+                groups += product([by], row[column] or [None])
             values = metrics.iloc[place].astype(float).to_dict() if measured[place] else None
             popularity = row["subject_popularity"]
-            self._picked[key] = PickedFact(_groups_of(row), np.nan if popularity is None else popularity, values)
+            self._picked[key] = PickedFact(frozenset(groups), np.nan if popularity is None else popularity, values)
 
 
 def _numpy(batch: pa.RecordBatch, column: str) -> NDArray[Any]:
     return batch.column(column).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
-
-
-def _groups_of(row: Mapping[str, Any]) -> frozenset[GroupKey]:
-    """Return the groups of a judged fact, except its third."""
-    groups: list[GroupKey] = [(OVERALL, ALL), (RELATION, row["relation"])]
-    for by, column in _TYPE_COLUMNS.items():
-        groups += product([by], row[column] or [None])
-    return frozenset(groups)
