@@ -109,6 +109,11 @@ class LabelledStatements:
         )
         return LabelledStatements(texts, self.answers[places], facts, heads, relations, tails, self.unlabelled)
 
+    def divide(self, test_size: float, seed: int) -> "tuple[LabelledStatements, LabelledStatements]":
+        """Return the training set and the test set; see :func:`set_aside`."""
+        is_test = set_aside(self.facts, test_size, seed)
+        return self.part(np.flatnonzero(~is_test)), self.part(np.flatnonzero(is_test))
+
 
 def pick(values: Sequence[str], places: Integers) -> list[str]:
     """Return the values at these places."""
@@ -254,7 +259,6 @@ def divide_labels(labels: Labels, options: JudgeOptions, seed: int) -> TrainingL
         KgprobeError: no statement has a label.
     """
     statements = labels.statements()
-    is_test = set_aside(statements.facts, options.test_size, seed)
-    learned, test = statements.part(np.flatnonzero(~is_test)), statements.part(np.flatnonzero(is_test))
+    learned, test = statements.divide(options.test_size, seed)
     splits = split_statements(learned.heads, learned.relations, learned.tails, share=options.holdout, seed=seed)
     return TrainingLabels(labels, options, seed, statements, learned, test, splits)

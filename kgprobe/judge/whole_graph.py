@@ -97,12 +97,9 @@ class GraphJudge:
         bases = np.array([seeded_number(self._settings.seed, "negatives", id_) for id_ in ids], dtype=np.uint64)
         negatives = self._negatives.draw(facts, bases, count)
         texts, reasons = self._verbalize(facts, bases, negatives)
-        has_text = np.array([text is not None for text in texts])
-        probabilities = np.full((len(facts) * (count + 1), len(JUDGEMENTS)), np.nan, dtype=np.float32)
-        probabilities[has_text], invalid = self._probabilities([text for text in texts if text is not None])
-        numbers = np.flatnonzero(has_text)
+        probabilities, invalid = self._probabilities(texts)
         for place, why in invalid.items():
-            row, column = divmod(int(numbers[place]), count + 1)
+            row, column = divmod(place, count + 1)
             if column == 0:
                 reasons[row] = f"the model cannot take its statement: {why}"
         judgements = np.full(len(probabilities), NONE, dtype=np.int8)
@@ -167,20 +164,19 @@ class GraphJudge:
             return f"the graph has nothing that makes it false in place of {part}"
         return None
 
-    def _probabilities(self, texts: Sequence[str]) -> tuple[Floats, Mapping[int, str]]:
-        """Return the probabilities of the answers to statements, shape (statements, 3); NaN for those with a reason."""
+    def _probabilities(self, texts: Sequence[str | None]) -> tuple[Floats, Mapping[int, str]]:
+        """Return the probabilities of the answers to statements, shape (statements, 3), NaN without any; and reasons."""
         probabilities = np.full((len(texts), len(JUDGEMENTS)), np.nan, dtype=np.float32)
         reasons: dict[int, str] = {}
-        order = sorted(range(len(texts)), key=texts.__getitem__)
-        progress = share_counter(len(texts))
+        statements = {place: text for place, text in enumerate(texts) if text is not None}
+        order = sorted(statements, key=statements.__getitem__)
+        progress, judge = share_counter(len(order)), self._judge
         for first in range(0, len(order), _STATEMENTS):
             part = order[first : first + _STATEMENTS]
-            chosen, judge = [texts[place] for place in part], self._judge
+            chosen = list(map(statements.__getitem__, part))
             read = read_statements(self._states, judge.prompt, chosen, progress, judge.virtual)
-            kept = [number for number in range(len(part)) if number not in read.reasons]
-            probabilities[[part[number] for number in kept]] = self._judge.classifier.probabilities(
-                read.values[kept, 0]
-            )
+            kept = np.setdiff1d(np.arange(len(part)), list(read.reasons))
+            probabilities[np.array(part)[kept]] = judge.classifier.probabilities(read.values[kept, 0])
             reasons.update((part[number], reason) for number, reason in read.reasons.items())
         return probabilities, reasons
 
@@ -215,25 +211,25 @@ class GraphJudge:
         )
         starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(facts)))])
         values: dict[str, Any] = {
-            "fact": pa.array(ids, pa.string()),
+            "fact": ids,
             "subject": self._entity_ids(subjects),
             "relation": self._relation_ids(columns.relations[facts]),
             "object": self._entity_ids(objects),
             "subject_types": self._types(subjects),
             "object_types": self._types(objects),
-            "subject_degree": pa.array(columns.degrees[subjects]),
-            "object_degree": pa.array(columns.degrees[objects]),
+            "subject_degree": columns.degrees[subjects],
+            "object_degree": columns.degrees[objects],
             "subject_popularity": pa.array(columns.popularities[subjects], from_pandas=True),
             "object_popularity": pa.array(columns.popularities[objects], from_pandas=True),
-            "text": pa.array(texts[::wide], pa.string()),
-            "reason": pa.array(reasons, pa.string()),
-            "judgement": pa.array(judgements[:, 0]),
+            "text": texts[::wide],
+            "reason": reasons,
+            "judgement": judgements[:, 0],
             "probabilities": _triples(probabilities[:, 0]),
             "negatives": pa.ListArray.from_arrays(pa.array(starts, pa.int32()), struct),
         }
         for name in ("correct", "truthful", "informative"):
             values[name] = pa.array(getattr(metrics, name), from_pandas=True)
-        return pa.table([values[name] for name in SCHEMA.names], schema=SCHEMA)
+        return pa.table(values, schema=SCHEMA)
 
     def _entity_ids(self, entities: NDArray[Any]) -> pa.Array:
         return self._columns.entity_ids.take(pa.array(entities)).cast(pa.string())
