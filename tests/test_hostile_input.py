@@ -30,7 +30,7 @@ from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sampling.selection import Selection, list_facts
 from kgprobe.sources.contract import Source, open_source
 from kgprobe.sources.lines import open_input
-from kgprobe.studies.calibration import read_human_scores
+from kgprobe.studies.agreement import read_human_scores
 from kgprobe.verbalize.corrections import read_verbalizations
 from kgprobe.verbalize.templates.file import read_relations
 from kgprobe.verbalize.templates.patterns import FILE, read_patterns

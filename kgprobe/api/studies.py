@@ -23,7 +23,13 @@ from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.sampling.facts import askable_relations
 from kgprobe.sampling.selection import choose_facts, list_facts
 from kgprobe.search.strategies import STRATEGIES
-from kgprobe.studies.calibration import calibration_study, find_scored, read_human_scores
+from kgprobe.studies.agreement import (
+    calibration_study,
+    find_scored,
+    read_human_scores,
+    read_pairs,
+    robustness_study,
+)
 from kgprobe.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study
 from kgprobe.studies.examples import example_counts_study, prompt_formats, prompting_study
 from kgprobe.studies.measures import open_measures
@@ -41,7 +47,6 @@ from kgprobe.studies.options import (
     ReplayOptions,
 )
 from kgprobe.studies.replay import demo_truth, run_truth, sampling_study
-from kgprobe.studies.robustness import read_pairs, robustness_study
 from kgprobe.studies.study import Study
 
 if TYPE_CHECKING:

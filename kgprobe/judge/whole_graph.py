@@ -165,7 +165,7 @@ class GraphJudge:
         return None
 
     def _probabilities(self, texts: Sequence[str | None]) -> tuple[Floats, Mapping[int, str]]:
-        """Return the probabilities of the answers to statements, shape (statements, 3), NaN without any; and reasons."""
+        """Return the probabilities of the answers to statements, shape (statements, 3), NaN for those with a reason."""
         probabilities = np.full((len(texts), len(JUDGEMENTS)), np.nan, dtype=np.float32)
         reasons: dict[int, str] = {}
         statements = {place: text for place, text in enumerate(texts) if text is not None}

@@ -11,7 +11,7 @@ import kgprobe
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 from kgprobe.running.callbacks import Callbacks, Start
-from kgprobe.studies.calibration import find_scored, read_human_scores
+from kgprobe.studies.agreement import find_scored, read_human_scores
 from kgprobe.studies.study import Study
 from tests.models.tiny import byte_level, random_model
 

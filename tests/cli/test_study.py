@@ -12,7 +12,7 @@ import kgprobe as library
 from kgprobe.cli.study import study
 from kgprobe.options import options_of
 from kgprobe.probes.distractors import DistractorOptions
-from kgprobe.studies.calibration import read_human_scores
+from kgprobe.studies.agreement import read_human_scores
 from kgprobe.studies.options import (
     DISTRACTOR_COUNT_DEFAULTS,
     SCALING_DEFAULTS,
