@@ -17,9 +17,6 @@ from kgprobe.baselines.register import BaselineKind, BySentence, Tools, lacking
 from kgprobe.models.encoder import Encoder, Vectors
 from kgprobe.probes.clozes import ClozeItem
 
-# The encoder that the method's authors recommend for English.
-DEFAULT_ENCODER = "hf:FacebookAI/roberta-large"
-
 TOKENLESS = "the encoder has no token for any name of its object"
 
 # Number of distinct texts whose vectors are held in memory together.

@@ -112,14 +112,7 @@ def reason_for_none(continuations: Sequence[str], reasons: Mapping[int, str]) ->
     return next(iter(reasons.values()), None) if continuations else NAMELESS
 
 
-def continue_sentences(
-    scorer: Scorer,
-    items: Sequence[BaselineItem],
-    beams: int,
-    *,
-    new_tokens: int = 16,
-    progress: Callable[[int], None] | None = None,
-) -> Continued:
+def continue_sentences(scorer: Scorer, items: Sequence[BaselineItem], beams: int, *, new_tokens: int = 16) -> Continued:
     """Continue each sentence by beam search; repeated sentences are searched once.
 
     Cost: see :func:`~kgprobe.models.generating.decoding.beam_search`. Searches with different numbers of beams share
@@ -128,10 +121,9 @@ def continue_sentences(
     Args:
         beams: number of beams; 1 is greedy search.
         new_tokens: maximum number of tokens of a continuation.
-        progress: called repeatedly with the number of distinct sentences done since the last call.
     """
     prompts = list(dict.fromkeys(item.cloze.prompt for item in items))
-    searches = beam_search(scorer, prompts, beams, new_tokens=new_tokens, progress=progress)
+    searches = beam_search(scorer, prompts, beams, new_tokens=new_tokens)
     by_prompt = dict(zip(prompts, searches, strict=True))
     lines: list[list[str]] = []
     reasons: dict[int, str] = {}

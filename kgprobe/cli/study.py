@@ -170,21 +170,14 @@ def _add(kind: StudyCommand) -> None:
                 result = call(graph, opened, models=models, callbacks=callbacks, **arguments)
         show(result, common.as_json, full)
 
-    decorators: list[Callable[..., Any]] = [
-        model_option(),
-        given_options(*((None, each) for each in kind.options), defaults=kind.defaults, left_out=kind.left_out),
-        full_option,
-        common_options,
-    ]
+    own: Callable[..., Any] = facts_options()
     if kind.file:
-        path = click.Path(exists=True, dir_okay=False, path_type=Path)
-        decorators.insert(0, cloup.argument(kind.file, type=path))
+        own = cloup.argument(kind.file, type=click.Path(exists=True, dir_okay=False, path_type=Path))
     elif kind.unit:
-        decorators.insert(1, relations_option("Make sequences of this relation only, by its id or a name; repeatable."))
-    else:
-        decorators.insert(1, facts_options())
+        own = relations_option("Make sequences of this relation only, by its id or a name; repeatable.")
+    given = given_options(*((None, each) for each in kind.options), defaults=kind.defaults, left_out=kind.left_out)
     decorated: Callable[..., Any] = command
-    for decorator in reversed(decorators):
+    for decorator in (common_options, full_option, given, own, model_option()):
         decorated = decorator(decorated)
     study.command(kind.name, cls=OptionsFirst, help=kind.help)(decorated)
 

@@ -476,16 +476,11 @@ def robustness_study(
         reasons += [f"{name}: {reason}" for reason in {**before.reasons, **after.reasons}.values()]
         largest = largest_configurations(before.configurations)
         for column, options in enumerate(before.configurations):
-            agreement = robustness(before.values[:, column], after.values[:, column], seed=seed)
-            row = {
-                "measure": name,
-                "options": described(options),
-                "τ": json_number(agreement.tau),
-                "low": json_number(agreement.low),
-                "high": json_number(agreement.high),
-                "pairs": agreement.pairs,
-                "left out": agreement.left_out,
-            }
+            result = robustness(before.values[:, column], after.values[:, column], seed=seed)
+            row = {"measure": name, "options": described(options)}
+            for key, value in (("τ", result.tau), ("low", result.low), ("high", result.high)):
+                row[key] = json_number(value)
+            row |= {"pairs": result.pairs, "left out": result.left_out}
             data.append(row)
             if column in largest:
                 shown.append(row)
