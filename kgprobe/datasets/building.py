@@ -83,10 +83,7 @@ def build_files(
     on_progress(0, len(described))
     with written_rows(folder, options.format) as write:
         while pending:
-            orders = {relation: _FirstFacts(kept) for relation in pending}
-            row: Row
-            for row in graph.stream("sample/demonstrations", relations=pending, as_of=as_of):
-                orders[row["relation"]].offer(seed, FactKey(row["subject"], row["fact"]))
+            orders = _in_order(graph, pending, kept, seed, as_of)
             unfinished: list[str] = []
             for relation in pending:
                 order = orders.pop(relation)
@@ -100,7 +97,7 @@ def build_files(
                         continue
                 for split in rows:
                     write(split, rows[split])
-                finished.append(RelationCounts(relation, label, order.facts, objects[relation], reason or None))
+                finished.append(RelationCounts(relation, label, order.facts, objects[relation], reason))
                 on_progress(len(finished), len(described))
             pending, kept = unfinished, kept * _MORE
     if all(counts.reason for counts in finished):
@@ -140,19 +137,19 @@ def split_by_subject(items: Sequence[ChoiceItem], train: int, test: int) -> tupl
     return shown, list(chain.from_iterable(rest))[:test]
 
 
-def _shortage(facts: int, objects: int, options: DatasetOptions) -> str:
-    """Return a clause that says if a relation has too few facts or objects; empty if it qualifies."""
+def _shortage(facts: int, objects: int, options: DatasetOptions) -> str | None:
+    """Return a clause that says if a relation has too few facts or objects; None if it qualifies."""
     clauses = []
     if facts < options.min_facts:
         clauses.append(f"{facts:,} facts of {options.min_facts:,}")
     if objects < options.min_objects:
         clauses.append(f"{objects:,} objects of {options.min_objects:,}")
-    return " and ".join(clauses)
+    return " and ".join(clauses) or None
 
 
 def _draw_rows(
     graph: Graph, label: str, keys: Sequence[FactKey], options: DatasetOptions, seed: int, as_of: int
-) -> tuple[dict[str, list[ChoiceRow]], str]:
+) -> tuple[dict[str, list[ChoiceRow]], str | None]:
     """Draw alternatives until both splits are full; return the rows by split, or the reason why there are too few."""
     negatives = Negatives(graph, as_of)
     usable: list[ChoiceItem] = []
@@ -172,11 +169,19 @@ def _draw_rows(
         train, test = split_by_subject(usable, options.train, options.test)
         if len(train) == options.train and len(test) == options.test:
             rows = [row_of(item, label, item.order([seed])) for item in (*train, *test)]
-            return {TRAIN: rows[: len(train)], TEST: rows[len(train) :]}, ""
+            return {TRAIN: rows[: len(train)], TEST: rows[len(train) :]}, None
     return {}, (
         f"{len(usable):,} facts have {options.alternatives:,} alternatives, too few for {options.train:,} to show and"
         f" {options.test:,} to ask of other subjects"
     )
+
+
+def _in_order(graph: Graph, relations: Sequence[str], count: int, seed: int, as_of: int) -> "dict[str, _FirstFacts]":
+    orders = {relation: _FirstFacts(count) for relation in relations}
+    row: Row
+    for row in graph.stream("sample/demonstrations", relations=list(relations), as_of=as_of):
+        orders[row["relation"]].offer(seed, FactKey(row["subject"], row["fact"]))
+    return orders
 
 
 class _FirstFacts:

@@ -109,8 +109,25 @@ def _predict(workers: int, arguments: tuple[Any, ...], missing: list[int]) -> Ge
     if not missing:
         return
     with _cluster(workers) as ray:
+        import ray.data
+
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.execution_options.verbose_progress = False
         try:
-            yield from _make_shards(ray, missing, arguments, workers)
+            on_gpu = ray.cluster_resources().get("GPU", 0) > 0
+            shards = ray.data.from_items([{"shard": number} for number in missing], override_num_blocks=len(missing))
+            finished = shards.map_batches(
+                ShardWorker,
+                fn_constructor_args=arguments,
+                batch_size=1,
+                compute=ray.data.ActorPoolStrategy(size=min(workers, len(missing))),
+                num_cpus=1,
+                num_gpus=1 if on_gpu else 0,
+            )
+            for row in finished.iter_rows():
+                yield int(row["shard"])
         except ray.exceptions.RayError as error:
             raise KgprobeError(f"A worker failed: {_reason(error)}") from error
 
@@ -147,28 +164,6 @@ def _cluster(workers: int) -> Iterator[Any]:
     finally:
         if mine:
             ray.shutdown()
-
-
-def _make_shards(ray: Any, missing: list[int], arguments: tuple[Any, ...], workers: int) -> Generator[int]:
-    """Yield the numbers of shards as they are finished."""
-    import ray.data
-
-    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
-    context.execution_options.verbose_progress = False
-    on_gpu = ray.cluster_resources().get("GPU", 0) > 0
-    shards = ray.data.from_items([{"shard": number} for number in missing], override_num_blocks=len(missing))
-    finished = shards.map_batches(
-        ShardWorker,
-        fn_constructor_args=arguments,
-        batch_size=1,
-        compute=ray.data.ActorPoolStrategy(size=min(workers, len(missing))),
-        num_cpus=1,
-        num_gpus=1 if on_gpu else 0,
-    )
-    for row in finished.iter_rows():
-        yield int(row["shard"])
 
 
 def _reason(error: BaseException) -> BaseException:
