@@ -40,7 +40,7 @@ def bert_score(encoder: Encoder, items: Sequence[BaselineItem], continued: Conti
             texts[number] = (item.forms, continued.lines[number])
     for group in _groups(texts):
         results |= _score(encoder, {number: texts[number] for number in group})
-    return Values.of(results[number] for number in range(len(items)))
+    return Values.of(map(results.__getitem__, range(len(items))))
 
 
 def _score(encoder: Encoder, texts: Mapping[int, tuple[Sequence[str], Sequence[str]]]) -> dict[int, float | str]:

@@ -65,7 +65,7 @@ def llm_grader(grader: Grader, items: Sequence[BaselineItem], continued: Continu
     for number, item_prompts in prompts.items():
         judged = {verdicts[prompt] for prompt in item_prompts}
         results[number] = UNGRADED if judged == {None} else float(True in judged)
-    return Values.of(results[number] for number in range(len(items)))
+    return Values.of(map(results.__getitem__, range(len(items))))
 
 
 def local_grader(scorer: Scorer) -> Grader:

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from itertools import product
+from types import SimpleNamespace
 
 from kgprobe.baselines.items import NAMELESS, BaselineItem, Continued, Values, over_beams
 from kgprobe.baselines.register import BaselineKind, BySentence, Tools
@@ -28,7 +29,8 @@ def rouge_l(items: Sequence[BaselineItem], continued: Continued) -> Values:
     # A slow import, needed by this baseline only.
     from rouge_score.rouge_scorer import RougeScorer
 
-    scorer = RougeScorer(["rougeL"], tokenizer=_Words())
+    # The package's own tokenizer knows only a to z and digits.
+    scorer = RougeScorer(["rougeL"], tokenizer=SimpleNamespace(tokenize=_words))
     results: list[float | str] = []
     for number, (item, lines) in enumerate(zip(items, continued.lines, strict=True)):
         names = list(filter(_words, item.forms))
@@ -40,13 +42,6 @@ def rouge_l(items: Sequence[BaselineItem], continued: Continued) -> Values:
             pairs = product(names, lines)
             results.append(max(scorer.score(name, line)["rougeL"].fmeasure for name, line in pairs))
     return Values.of(results)
-
-
-class _Words:
-    """A tokenizer for the package, whose own one knows only a to z and digits."""
-
-    def tokenize(self, text: str) -> list[str]:
-        return _words(text)
 
 
 def _words(text: str) -> list[str]:

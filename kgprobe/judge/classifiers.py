@@ -7,7 +7,7 @@ has probability 0.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,7 +51,7 @@ class Classifier(ABC):
 
     def tensors(self) -> dict[str, Floats]:
         """Return its parameters, for saving."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return asdict(self)
 
     def check(self) -> None:
         """Raise a ValueError if a tensor has a wrong shape or type, or a number is not finite."""

@@ -7,12 +7,13 @@ statement.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from kgprobe.errors import ArgumentError, KgprobeError
@@ -170,7 +171,7 @@ class Splits:
 
     def sides(self) -> dict[str, Integers]:
         """Return the places by the name of the split."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return asdict(self)
 
     def kept(self, places: Integers) -> "Splits":
         """Return the splits of a subset of statements, given by ascending places, in places of the subset."""
@@ -198,11 +199,11 @@ def split_statements(
         if counts[place] <= room and len(apart) < len(names) - 1:
             apart.add(str(names[place]))
             room -= counts[place]
-    others = np.array([relation in apart for relation in relations], dtype=bool)
+    others = pd.Series(relations, dtype=object).isin(apart).to_numpy()
     rest = np.flatnonzero(~others)
-    pairs = [(heads[place], tails[place]) for place in rest.tolist()]
+    pairs = list(zip(pick(heads, rest), pick(tails, rest), strict=True))
     held_out = _draw_entities(pairs, share, random)
-    sides = np.array([(head in held_out) + (tail in held_out) for head, tail in pairs], dtype=np.int64)
+    sides = pd.DataFrame(pairs, columns=["head", "tail"]).isin(held_out).sum(axis=1).to_numpy()
     return Splits(rest[sides == 0], rest[sides == 2], np.flatnonzero(others), rest[sides == 1])
 
 

@@ -7,6 +7,7 @@ statements (:mod:`.labels`).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -246,17 +247,14 @@ def choose_classifier(
         judged.append(_evaluate_layer(layer, states[:, number], answers, splits, folds))
         on_progress(number + 1, steps)
     best = min(range(len(judged)), key=lambda number: judged[number].folds.log_loss)
-    chosen, at_layer = judged[best], states[:, best]
-
-    def linear(places: Integers) -> Classifier:
-        return fit_linear_probe(at_layer[places], answers[places], strength=chosen.strength)
-
-    def network(places: Integers) -> Classifier:
-        return fit_network(at_layer[places], answers[places], options, seed=seed)
-
-    folds_quality = quality_of(answers[train], _out_of_fold(network, at_layer, train, folds))
+    chosen, at_layer = judged[best], np.ascontiguousarray(states[:, best])
+    fits: dict[str, Callable[[Floats, Integers], Classifier]] = {
+        "linear": partial(fit_linear_probe, strength=chosen.strength),
+        "network": partial(fit_network, options=options, seed=seed),
+    }
+    folds_quality = quality_of(answers[train], _out_of_fold(fits["network"], at_layer, answers, train, folds))
     on_progress(steps - 1, steps)
-    whole = network(train)
+    whole = fits["network"](at_layer[train], answers[train])
     of_network = _held_out(answers, splits, lambda places: whole.probabilities(at_layer[places]))
     of_linear = {"other_entities": chosen.other_entities, "other_relations": chosen.other_relations}
     kinds = (
@@ -264,8 +262,7 @@ def choose_classifier(
         KindJudged(kind="network", folds=folds_quality, **of_network),
     )
     better = min(kinds, key=lambda kind: kind.folds.log_loss)
-    everything = np.arange(len(answers))
-    classifier = (linear if better.kind == "linear" else network)(everything)
+    classifier = fits[better.kind](at_layer, answers)
     on_progress(steps, steps)
     return Trained(chosen.layer, classifier, tuple(judged), kinds)
 
@@ -274,11 +271,8 @@ def _evaluate_layer(layer: int, states: Floats, answers: Integers, splits: Split
     train = splits.train
     qualities = {}
     for strength in _STRENGTHS:
-
-        def fit(places: Integers, strength: float = strength) -> Classifier:
-            return fit_linear_probe(states[places], answers[places], strength=strength)
-
-        qualities[strength] = quality_of(answers[train], _out_of_fold(fit, states, train, folds))
+        fit = partial(fit_linear_probe, strength=strength)
+        qualities[strength] = quality_of(answers[train], _out_of_fold(fit, states, answers, train, folds))
     best = min(qualities, key=lambda strength: qualities[strength].log_loss)
     whole = fit_linear_probe(states[train], answers[train], strength=best)
     held_out = _held_out(answers, splits, lambda places: whole.probabilities(states[places]))
@@ -291,12 +285,14 @@ def _held_out(answers: Integers, splits: Splits, probabilities: Callable[[Intege
     return {name: quality_of(answers[part], probabilities(part)) for name, part in places.items() if len(part)}
 
 
-def _out_of_fold(fit: Callable[[Integers], Classifier], states: Floats, train: Integers, folds: Integers) -> Doubles:
+def _out_of_fold(
+    fit: Callable[[Floats, Integers], Classifier], states: Floats, answers: Integers, train: Integers, folds: Integers
+) -> Doubles:
     """Return cross-validated probabilities of the training statements."""
     probabilities = np.empty((len(train), len(JUDGEMENTS)))
     for fold in range(_FOLDS):
-        inside = folds == fold
-        probabilities[inside] = fit(train[~inside]).probabilities(states[train[inside]])
+        inside, outside = train[folds == fold], train[folds != fold]
+        probabilities[folds == fold] = fit(states[outside], answers[outside]).probabilities(states[inside])
     return probabilities
 
 

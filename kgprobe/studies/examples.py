@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -218,19 +219,12 @@ def prompting_study(outcomes: Mapping[str, Outcomes], model: str, config: Mappin
 
 def _tests(right: Mapping[str, NDArray[np.bool_]]) -> dict[str, dict[str, Any]]:
     """Compare each way with the first: lost and gained facts, gain with interval, adjusted p."""
-    first, *others = right
-    tests: dict[str, dict[str, Any]] = {
-        first: dict.fromkeys(("lost", "gained", "gain", "low", "high", "p")),
-    }
-    for way in others:
-        lost, gained = int((right[first] & ~right[way]).sum()), int((right[way] & ~right[first]).sum())
-        low, high = loss_interval(lost, gained, len(right[way]))
-        gain = (gained - lost) / len(right[way])
-        tests[way] = {"lost": lost, "gained": gained, "gain": gain, "low": -float(high), "high": -float(low)}
-    p_values = [float(mcnemar(tests[way]["lost"], tests[way]["gained"])) for way in others]
-    for way, p in zip(others, stats.false_discovery_control(p_values), strict=True):
-        tests[way]["p"] = float(p)
-    return tests
+    answers, (first, *others) = np.array(list(right.values())), right
+    lost, gained = (answers[0] & ~answers[1:]).sum(axis=1), (answers[1:] & ~answers[0]).sum(axis=1)
+    low, high = loss_interval(lost, gained, answers.shape[1])
+    columns = {"lost": lost, "gained": gained, "gain": (gained - lost) / answers.shape[1], "low": -high, "high": -low}
+    columns["p"] = stats.false_discovery_control(mcnemar(lost, gained))
+    return {first: dict.fromkeys(columns), **pd.DataFrame(columns, index=others).to_dict("index")}
 
 
 def _prompting_verdict(rows: Sequence[Mapping[str, Any]]) -> str:

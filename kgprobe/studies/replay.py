@@ -10,6 +10,7 @@ compares them on synthetic references, too, and by the paper's own readings of t
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -406,20 +407,14 @@ def sampling_study(truth: Truth, options: ReplayOptions, seed: int, callbacks: C
     facts = len(references[0].theta)
     requests = options.requests or 8 * facts
     batch, hardest = options.facts_per_round, min(options.hardest, facts)
+    run = partial(replay, batch=batch, max_degree=options.max_degree)
     checkpoints = checkpoint_rounds(facts, requests, batch)
     on_replay = count_work(callbacks, facts, len(references) * len(SAMPLING_STRATEGIES), "replays")
     rows = []
     for repetition, reference in enumerate(references):
         hardest_facts = reference.hardest(hardest)
         for strategy in SAMPLING_STRATEGIES:
-            for snapshot in replay(
-                reference,
-                strategy,
-                [seed, repetition],
-                checkpoints=checkpoints,
-                batch=batch,
-                max_degree=options.max_degree,
-            ):
+            for snapshot in run(reference, strategy, [seed, repetition], checkpoints=checkpoints):
                 metrics = replay_metrics(reference.theta, snapshot, hardest_facts)
                 rows.append({"strategy": strategy.name, "round": snapshot.number, **metrics})
             on_replay()
