@@ -520,5 +520,6 @@ def _examples_of(
     limit = None if limit is None else whole_number("limit", limit)
     chosen = choose_facts(graph, askable, as_of=day, listed=listed, limit=limit, seed=seed)
     keys: list[FactKey] = [chosen.keys[place] for place in range(len(chosen.keys))]
-    common = {"facts": keys, "relations": askable, "seed": seed, "as_of": day, "models": models or Models()}
+    common: dict[str, Any] = {"facts": keys, "relations": askable, "seed": seed, "as_of": day}
+    common["models"] = models or Models()
     return partial(_measure, graph, model, "examples", callbacks, **common), chosen.missing

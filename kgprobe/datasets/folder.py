@@ -192,12 +192,10 @@ def written_rows(folder: Path, format_: str) -> Iterator[Write]:
     with ExitStack() as stack:
         for split in SPLITS:
             path = folder / "data" / f"{split}.{format_}"
-            file = (
-                pq.ParquetWriter(path, schema, compression="zstd")
-                if format_ == "parquet"
-                else path.open("w", encoding="utf-8")
-            )
-            files[split] = stack.enter_context(file)
+            if format_ == "parquet":
+                files[split] = stack.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
+            else:
+                files[split] = stack.enter_context(path.open("w", encoding="utf-8"))
         yield write_parquet if format_ == "parquet" else write_json
 
 

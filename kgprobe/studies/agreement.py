@@ -477,7 +477,7 @@ def robustness_study(
         largest = largest_configurations(before.configurations)
         for column, options in enumerate(before.configurations):
             result = robustness(before.values[:, column], after.values[:, column], seed=seed)
-            row = {"measure": name, "options": described(options)}
+            row: dict[str, Any] = {"measure": name, "options": described(options)}
             for key, value in (("τ", result.tau), ("low", result.low), ("high", result.high)):
                 row[key] = json_number(value)
             row |= {"pairs": result.pairs, "left out": result.left_out}
