@@ -118,7 +118,11 @@ def _ratio(case: AuthorsCase, scores: _Scores) -> float | str:
         return FIXED_SUBJECT
     own = _weighted(case, case.subject, scores)
     subjects = [_weighted(case, names, scores) for names in case.contrasts.subjects]
-    relations = [_related(case, template, scores) for template in case.contrasts.templates]
+    relations = []
+    for template in case.contrasts.templates:
+        # The sum over names of P(subject) · Σ P(rest of the sentence | subject).
+        terms = ((_Part(name), _sentences(template, name, case.object)) for name in case.subject)
+        relations.append(_sum_products(terms, scores))
     if own is None:
         return UNTAKEN
     ratios = []
@@ -133,11 +137,6 @@ def _ratio(case: AuthorsCase, scores: _Scores) -> float | str:
 def _weighted(case: AuthorsCase, subject: Sequence[str], scores: _Scores) -> float | None:
     """Return the sum over sentences and names of P(prompt) · Σ P(object | prompt); None where none can be scored."""
     return _sum_products(chain.from_iterable(_prompts(cloze, subject, case.object) for cloze in case.clozes), scores)
-
-
-def _related(case: AuthorsCase, template: str, scores: _Scores) -> float | None:
-    """Return the sum over names of P(subject) · Σ P(rest of the sentence | subject); None where none can be scored."""
-    return _sum_products(((_Part(name), _sentences(template, name, case.object)) for name in case.subject), scores)
 
 
 def _sum_products(groups: Iterable[tuple[_Part, Sequence[_Part]]], scores: _Scores) -> float | None:

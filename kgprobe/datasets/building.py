@@ -9,11 +9,12 @@ are streamed once; then relations are processed one at a time.
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
+
+import numpy as np
 
 from kgprobe.datasets import DatasetOptions
 from kgprobe.datasets.folder import TEST, TRAIN, ChoiceRow, row_of, written_rows
@@ -101,17 +102,16 @@ def build_files(
                 on_progress(len(finished), len(described))
             pending, kept = unfinished, kept * _MORE
     if all(counts.reason for counts in finished):
-        nearest = max(finished, key=partial(_nearness, options))
+        least = (options.min_facts, options.min_objects)
+        nearest = max(
+            finished, key=lambda counts: np.minimum(1, np.divide((counts.facts, counts.objects), least)).prod()
+        )
         raise KgprobeError(
             f"None of {len(finished):,} relations qualifies. The nearest, {nearest.label} ({nearest.relation}), has"
             f" {nearest.facts:,} facts and {nearest.objects:,} objects: {nearest.reason}. `min_facts` and `min_objects`"
             " are the thresholds; `train`, `test` and `alternatives` the numbers that are drawn."
         )
     return sorted(finished, key=attrgetter("relation"))
-
-
-def _nearness(options: DatasetOptions, counts: RelationCounts) -> float:
-    return min(1.0, counts.facts / options.min_facts) * min(1.0, counts.objects / options.min_objects)
 
 
 def split_by_subject(items: Sequence[ChoiceItem], train: int, test: int) -> tuple[list[ChoiceItem], list[ChoiceItem]]:

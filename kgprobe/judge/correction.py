@@ -83,18 +83,19 @@ class Correction:
 
 def labelled_metrics(outcomes: Iterable[Outcome]) -> list[LabelledMetrics]:
     """Return the metrics of facts by a model's own answers, one per outcome."""
-    return list(map(_labelled, outcomes))
-
-
-def _labelled(outcome: Outcome) -> LabelledMetrics:
-    evidence = outcome.evidence
-    if not isinstance(evidence, LabelEvidence) or evidence.fact.judgement == NONE:
-        return LabelledMetrics(outcome.fact, reason=NO_LABEL)
-    negatives = [negative.judgement for negative in evidence.negatives]
-    if set(negatives) <= {NONE}:
-        return LabelledMetrics(outcome.fact, reason=NO_NEGATIVE_LABEL)
-    metrics = metrics_of_fact(evidence.fact.judgement, negatives)
-    return LabelledMetrics(outcome.fact, metrics, partly=NONE in negatives)
+    labelled = []
+    for outcome in outcomes:
+        evidence = outcome.evidence
+        if not isinstance(evidence, LabelEvidence) or evidence.fact.judgement == NONE:
+            labelled.append(LabelledMetrics(outcome.fact, reason=NO_LABEL))
+            continue
+        negatives = [negative.judgement for negative in evidence.negatives]
+        if set(negatives) <= {NONE}:
+            labelled.append(LabelledMetrics(outcome.fact, reason=NO_NEGATIVE_LABEL))
+        else:
+            metrics = metrics_of_fact(evidence.fact.judgement, negatives)
+            labelled.append(LabelledMetrics(outcome.fact, metrics, partly=NONE in negatives))
+    return labelled
 
 
 def correct_by_labels(

@@ -120,18 +120,24 @@ def quality_of(given: Integers, probabilities: Doubles) -> Quality:
     np.add.at(confusion, (given, predicted), 1)
     answers = tuple(_answer_quality(number, given, probabilities, confusion) for number in range(len(JUDGEMENTS)))
     areas = [answer.auroc for answer in answers if answer.auroc is not None]
-    reliability = tuple(_reliability(confidence, predicted == given))
+    right = predicted == given
+    places = np.minimum((confidence * _BINS).astype(np.int64), _BINS - 1)
+    reliability = []
+    for place in np.unique(places).tolist():
+        inside = places == place
+        mean, share_right = float(confidence[inside].mean()), float(right[inside].mean())
+        reliability.append(Reliability(place / _BINS, (place + 1) / _BINS, int(inside.sum()), mean, share_right))
     loss = -np.log(np.maximum(probabilities[np.arange(len(given)), given], _SMALLEST))
     return Quality(
         count=len(given),
-        accuracy=share(int((predicted == given).sum()), len(given)),
+        accuracy=share(int(right.sum()), len(given)),
         macro_f1=float(np.mean([answer.f1 or 0.0 for answer in answers if answer.count])),
         auroc=float(np.mean(areas)) if areas else None,
         log_loss=float(loss.mean()),
         calibration_error=sum(bin_.count * abs(bin_.confidence - bin_.right) for bin_ in reliability) / len(given),
         confusion=tuple(map(tuple, confusion.tolist())),
         answers=answers,
-        reliability=reliability,
+        reliability=tuple(reliability),
     )
 
 
@@ -146,16 +152,6 @@ def _answer_quality(number: int, given: Integers, probabilities: Doubles, confus
     kinds = 0 < count < len(given)
     auroc = float(roc_auc_score(given == number, probabilities[:, number])) if kinds else None
     return AnswerQuality(JUDGEMENTS[number], count, precision, recall, f1, auroc)
-
-
-def _reliability(confidence: Doubles, right: NDArray[np.bool_]) -> list[Reliability]:
-    places = np.minimum((confidence * _BINS).astype(np.int64), _BINS - 1)
-    ranges = []
-    for place in np.unique(places).tolist():
-        inside = places == place
-        mean, share_right = float(confidence[inside].mean()), float(right[inside].mean())
-        ranges.append(Reliability(place / _BINS, (place + 1) / _BINS, int(inside.sum()), mean, share_right))
-    return ranges
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,22 +61,25 @@ def strategies_study(measured: Mapping[str, Measured], model: str, config: Mappi
     common = common_facts(list(measured.values()))
     values = {strategy: values_of(by_fact, common, "min") for strategy, by_fact in measured.items()}
     curves = {strategy: mean_curve(by_fact, seed) for strategy, by_fact in values.items()}
-    data = []
-    table: list[dict[str, Any]] = [{"n": n} for n in shown_numbers(len(next(iter(curves.values())).mean))]
+    data, lines = [], []
+    count = next(iter(values.values())).shape[1]
+    table: list[dict[str, Any]] = [{"n": n} for n in shown_numbers(count)]
     for strategy, curve in curves.items():
+        lines.append(line_of(strategy, curve))
         data += [{"strategy": strategy, **row} for row in curve_rows(curve)]
         for row in table:
             row[strategy] = float(curve.mean[row["n"] - 1])
     notes = [f"{len(common):,} facts were asked with every strategy; lower is harder."]
     pairs = list(combinations(values, 2))
     for first, second in pairs:
-        notes.append(f"{second} less {first}, fact by fact: {_differences(values[second] - values[first], seed)}.")
+        curve = mean_curve(values[second] - values[first], seed, least=-1)
+        means = [f"{signed(mean_at(curve, n))} at n = {n}" for n in dict.fromkeys((1, min(10, count), count))]
+        notes.append(f"{second} less {first}, fact by fact: {', '.join(means)}.")
     for first, second in pairs:
         if np.array_equal(values[first], values[second]):
             notes.append(f"{first} and {second} are the same for every fact and n: their curves coincide.")
     for strategy, by_fact in measured.items():
         notes += _strategy_notes(strategy, by_fact, common)
-    lines = [line_of(name, curve) for name, curve in curves.items()]
     return Study(
         name="strategies",
         verdict=_hardest(values, curves, seed),
@@ -104,13 +107,6 @@ def _hardest(values: Mapping[str, Floats], curves: Mapping[str, Curve], seed: in
     sure = f"not surely harder than {', '.join(unsure)}" if unsure else "surely harder than all others"
     rest = ", ".join(f"{other} {means[other]}" for other in others)
     return f"The hardest distractors are those of {hardest}: mean Min@{count} {means[hardest]}, against {rest}; {sure}."
-
-
-def _differences(differences: Floats, seed: int) -> str:
-    """Return the means of differences at some n, with their bands."""
-    curve = mean_curve(differences, seed, least=-1)
-    count = len(curve.mean)
-    return ", ".join(f"{signed(mean_at(curve, n))} at n = {n}" for n in dict.fromkeys((1, min(10, count), count)))
 
 
 def _strategy_notes(strategy: str, measured: Measured, common: Sequence[str]) -> list[str]:
