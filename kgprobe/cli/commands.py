@@ -52,16 +52,28 @@ def flag_of(option: Option) -> str:
     return f"--{option.about.flag or option.name.replace('_', '-')}"
 
 
+def decorated_by(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return several decorators as one, the first one outermost."""
+
+    def decorate(command: Command) -> Command:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
 def given_options(
     *kinds: tuple[str | None, type],
-    argument: str = "given",
+    argument: str | None = None,
     defaults: Mapping[str, Any] | None = None,
     left_out: Sequence[str] = (),
 ) -> Callable[[Command], Command]:
-    """Return a decorator that adds the options of dataclasses; the command gets the given values as ``argument``.
+    """Return a decorator that adds the options of dataclasses; the command gets the given values only.
 
     Args:
         kinds: dataclasses, each with the title of its help section; None for the common section.
+        argument: name of the argument with the values by name; None passes each value as an argument.
         defaults: defaults shown in the help instead of the dataclass defaults, by name.
         left_out: names of options to omit.
     """
@@ -82,18 +94,14 @@ def given_options(
                 value = values.pop(name)
                 if context.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP):
                     given[name] = value
-            return command(**values, **{argument: given})
+            return command(**values, **(given if argument is None else {argument: given}))
 
-        decorated: Command = gathered
-        for title, decorators in reversed(sections.items()):
-            if title is None:
-                for decorator in reversed(decorators):
-                    decorated = decorator(decorated)
-            else:
-                decorated = cloup.option_group(title, *decorators)(decorated)
-        return decorated
+        return gathered
 
-    return decorate
+    groups = []
+    for title, decorators in sections.items():
+        groups.append(decorated_by(*decorators) if title is None else cloup.option_group(title, *decorators))
+    return decorated_by(*groups, decorate)
 
 
 def _decorator(option: Option, defaults: Mapping[str, Any]) -> Callable[[Command], Command]:

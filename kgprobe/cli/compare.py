@@ -11,15 +11,7 @@ import cloup
 
 from kgprobe.api.measuring import find_measurement, is_path
 from kgprobe.cli.main import until_reader_leaves
-from kgprobe.cli.options import (
-    ask_password,
-    debug_option,
-    full_option,
-    graph_option,
-    in_flags,
-    json_option,
-    seed_option,
-)
+from kgprobe.cli.options import full_option, in_flags, on_graph, open_graph, seed_option
 from kgprobe.cli.rendering import render
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.progress import waiting
@@ -90,9 +82,7 @@ def _failing_with_2() -> Iterator[None]:
 )
 @full_option
 @seed_option
-@graph_option
-@json_option
-@debug_option
+@on_graph
 def compare(
     results: tuple[str, ...],
     margin: float | None,
@@ -148,11 +138,9 @@ def _check_usage(results: tuple[str, ...], margin: float | None, gap: bool) -> N
 
 def _graph_of(results: tuple[str, ...], graph: str | None) -> "AbstractContextManager[Graph | None]":
     """Open the graph if a result is a run, or with ``--graph``."""
-    from kgprobe.servers.opening import open_graph
-
     if graph is None and all(find_measurement(name) is not None or is_path(name) for name in results):
         return nullcontext()
-    return open_graph(graph, ask_password=ask_password)
+    return open_graph(graph)
 
 
 def _compare(

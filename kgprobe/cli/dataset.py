@@ -1,6 +1,5 @@
 """``kgprobe dataset``: multiple-choice data sets of a graph's facts."""
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +8,17 @@ import cloup
 
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
-    Common,
-    ask_password,
     common_options,
     debug_option,
-    explain_option,
     full_option,
     json_option,
-    local_options,
     model_option,
+    open_graph,
     relations_option,
     seed_option,
 )
 from kgprobe.cli.rendering import render, show_tables
-from kgprobe.cli.running import counting_bar, open_asked, open_models
+from kgprobe.cli.running import counting_bar, open_asked, open_loaded, open_models
 from kgprobe.datasets import DatasetOptions
 from kgprobe.probes.examples import ExampleOptions
 
@@ -54,7 +50,7 @@ def dataset() -> None:
 @given_options((None, DatasetOptions))
 @full_option
 @common_options
-def build(folder: Path, relations: tuple[str, ...], given: dict[str, Any], full: bool, common: Common) -> None:
+def build(full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
     """Build a data set from the graph: a folder for `datasets.load_dataset`, with a card.
 
     Wrong choices are other objects of the relation that are not right for the subject; for a year or a day, other years
@@ -68,21 +64,11 @@ def build(folder: Path, relations: tuple[str, ...], given: dict[str, Any], full:
     kgprobe dataset build nobel --relation P569 --format jsonl
     """  # noqa: D301
     from kgprobe.api.datasets import build_dataset
-    from kgprobe.servers.opening import open_graph
 
-    with ExitStack() as stack:
-        graph = stack.enter_context(open_graph(common.graph, ask_password=ask_password))
-        result = build_dataset(
-            graph,
-            folder,
-            relations=relations,
-            seed=common.seed,
-            as_of=common.as_of,
-            on_progress=counting_bar("Building", "relations", stack),
-            **given,
-        )
-    if common.as_json or full or not result.left_out:
-        render(result, common.as_json)
+    with open_graph(graph) as connection, counting_bar("Building", "relations") as on_progress:
+        result = build_dataset(connection, on_progress=on_progress, **options)
+    if as_json or full or not result.left_out:
+        render(result, as_json)
     else:
         show_tables(result.tables(), ("relations",))
         click.echo(f"{result.summary()} --full lists them.")
@@ -126,16 +112,7 @@ def show(folder: Path, as_json: bool) -> None:
 @seed_option
 @json_option
 @debug_option
-def probe(
-    folder: Path,
-    model: str,
-    given: dict[str, Any],
-    per_relation: int | None,
-    limit: int | None,
-    output: Path | None,
-    seed: int,
-    as_json: bool,
-) -> None:
+def probe(model: str, as_json: bool, **options: Any) -> None:
     """Ask a model the facts of a data set, each after few-shot examples of its relation, without a graph.
 
     Reports accuracy and the model's confidence, as `kgprobe probe examples` does. --seed selects the examples from the
@@ -147,20 +124,11 @@ def probe(
     """  # noqa: D301
     from kgprobe.api.datasets import probe_dataset
 
-    with ExitStack() as stack:
-        opened = open_asked(stack.enter_context(open_models({})), model)
+    with open_models() as models, counting_bar(f"Probing {model}", "facts") as on_progress:
+        opened = open_asked(models, model)
         # Load now: loading prints its own progress.
         opened.scorer()
-        result = probe_dataset(
-            folder,
-            opened,
-            per_relation=per_relation,
-            limit=limit,
-            output=output,
-            seed=seed,
-            on_progress=counting_bar(f"Probing {model}", "facts", stack),
-            **given,
-        )
+        result = probe_dataset(model=opened, on_progress=on_progress, **options)
     render(result, as_json, lined=False)
 
 
@@ -168,29 +136,17 @@ def probe(
 @_folder_argument
 @cloup.argument("tasks", type=click.Path(path_type=Path), help="Folder of tasks; a sub-folder is created.")
 @cloup.option("--name", metavar="NAME", help="Name of the task.  [default: the data set's folder]")
-@cloup.option(
-    "--model",
-    metavar="SPEC",
-    help="Fit the prompts to this model's context, and check that the harness truncates alike: demo, hf:NAME, or"
-    " hf:./folder with a model in it.",
+@model_option(
+    "Fit the prompts to this model's context, and check that the harness truncates alike: demo, hf:NAME, or hf:./folder"
+    " with a model in it.",
+    required=False,
 )
-@explain_option
-@local_options
 @_examples_options
 @_per_relation_option
 @seed_option
 @json_option
 @debug_option
-def export(
-    folder: Path,
-    tasks: Path,
-    name: str | None,
-    model: str | None,
-    given: dict[str, Any],
-    per_relation: int | None,
-    seed: int,
-    as_json: bool,
-) -> None:
+def export(model: str | None, as_json: bool, **options: Any) -> None:
     """Export a data set as a task of lm-evaluation-harness, with the prompts of `kgprobe dataset probe`.
 
     The same options give the same accuracy there, for every fact; docs/methods/data-sets.md lists the exceptions.
@@ -203,18 +159,6 @@ def export(
     """  # noqa: D301
     from kgprobe.api.datasets import export_dataset
 
-    with ExitStack() as stack:
-        opened = open_asked(stack.enter_context(open_models({})), model) if model else None
-        if opened is not None:
-            opened.scorer()
-        task = export_dataset(
-            folder,
-            tasks,
-            name=name,
-            model=opened,
-            per_relation=per_relation,
-            seed=seed,
-            on_progress=counting_bar("Exporting", "facts", stack),
-            **given,
-        )
+    with open_models() as models, counting_bar("Exporting", "facts") as on_progress:
+        task = export_dataset(model=open_loaded(models, model), on_progress=on_progress, **options)
     render(task, as_json)

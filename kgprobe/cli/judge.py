@@ -1,6 +1,5 @@
 """``kgprobe judge``: predict a model's answers to all statements of a graph from its hidden states."""
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +9,11 @@ import cloup
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     as_of_or,
-    ask_password,
     debug_option,
-    explain_option,
-    graph_option,
     json_option,
-    local_options,
+    model_option,
+    on_graph,
+    open_graph,
     relations_option,
     seed_option,
 )
@@ -49,13 +47,14 @@ def judge() -> None:
 judge.add_command(probe_command(PROBES.get("labels"), name="label", limit=_LABELLED))
 
 _labels_argument = cloup.argument("labels", help="Result of `kgprobe judge label`: its folder or its name.")
-_reader_option = cloup.option(
-    "--model",
-    metavar="SPEC",
-    help="Model whose hidden states are read: demo, hf:NAME, or hf:./folder with a model in it; for example a smaller"
+_reader_option = model_option(
+    "Model whose hidden states are read: demo, hf:NAME, or hf:./folder with a model in it; for example a smaller"
     " one of the same family.  [default: the labelled model]",
+    required=False,
 )
-
+_judge_argument = cloup.argument(
+    "judge_name", metavar="JUDGE", help="Result of `kgprobe judge train`: its folder or its name."
+)
 _page_option = cloup.option(
     "--out",
     "page",
@@ -71,20 +70,10 @@ _page_option = cloup.option(
 @given_options((None, JudgeOptions))
 @cloup.option("--name", metavar="NAME", help="Folder name of the judge.  [default: made from the settings]")
 @_page_option
-@explain_option
-@local_options
 @seed_option
 @json_option
 @debug_option
-def train(
-    labels: str,
-    model: str | None,
-    given: dict[str, Any],
-    name: str | None,
-    page: Path | None,
-    seed: int,
-    as_json: bool,
-) -> None:
+def train(labels: str, model: str | None, page: Path | None, as_json: bool, **options: Any) -> None:
     """Train a judge on labels: select the best layer and classifier by cross-validation.
 
     Compares linear probes of all layers, and at the best layer also the paper's network. Reports the quality on
@@ -99,28 +88,24 @@ def train(
     from kgprobe.api.judging import train_judge
     from kgprobe.api.measuring import open_measurement
 
-    with ExitStack() as stack:
-        measured = open_measurement(labels)
-        models = stack.enter_context(open_models({}))
-        if model is not None or not is_api(measured.model):
+    measured = open_measurement(labels)
+    spec = measured.model if model is None else model
+    with (
+        open_models() as models,
+        counting_bar("Learning virtual tokens", "statements") as on_encoder,
+        counting_bar("Reading hidden states", "statements") as on_states,
+        counting_bar("Training judges", "steps") as on_training,
+    ):
+        if model is not None or not is_api(spec):
             # With --revision; the model is loaded after all arguments are validated.
-            open_asked(models, measured.model if model is None else model)
-        result = train_judge(
-            measured,
-            model=model,
-            name=name,
-            seed=seed,
-            models=models,
-            on_encoder=counting_bar("Learning virtual tokens", "statements", stack),
-            on_states=counting_bar("Reading hidden states", "statements", stack),
-            on_training=counting_bar("Training judges", "steps", stack),
-            **given,
-        )
+            open_asked(models, spec)
+        shown = {"on_encoder": on_encoder, "on_states": on_states, "on_training": on_training}
+        result = train_judge(measured, model=model, models=models, **shown, **options)
     _show(result, page, as_json)
 
 
 @judge.command(cls=OptionsFirst)
-@cloup.argument("judge_name", metavar="JUDGE", help="Result of `kgprobe judge train`: its folder or its name.")
+@_judge_argument
 @_labels_argument
 @_reader_option
 @cloup.option(
@@ -132,19 +117,9 @@ def train(
 )
 @cloup.option("--everything", is_flag=True, help="Use all facts: LABELS are not the judge's own.")
 @_page_option
-@explain_option
-@local_options
 @json_option
 @debug_option
-def evaluate(
-    judge_name: str,
-    labels: str,
-    model: str | None,
-    words: str,
-    everything: bool,
-    page: Path | None,
-    as_json: bool,
-) -> None:
+def evaluate(judge_name: str, labels: str, model: str | None, page: Path | None, as_json: bool, **options: Any) -> None:
     """Evaluate a judge on labels: by answer, against the words' probabilities, and its calibration.
 
     For the labels that the judge was trained on, only the test facts are used.
@@ -155,37 +130,23 @@ def evaluate(
     from kgprobe.api.judging import evaluate_judge, open_judge
     from kgprobe.api.measuring import open_measurement
 
-    with ExitStack() as stack:
+    with open_models() as models:
         trained, measured = open_judge(judge_name), open_measurement(labels)
-        opened = open_asked(stack.enter_context(open_models({})), trained.reader["name"] if model is None else model)
-        result = evaluate_judge(trained, measured, model=opened, words=words, everything=everything)
+        opened = open_asked(models, trained.reader["name"] if model is None else model)
+        result = evaluate_judge(trained, measured, model=opened, **options)
     _show(result, page, as_json)
 
 
 @judge.command(cls=OptionsFirst)
-@cloup.argument("judge_name", metavar="JUDGE", help="Result of `kgprobe judge train`: its folder or its name.")
+@_judge_argument
 @_reader_option
 @given_options((None, SweepOptions))
 @relations_option("Judge facts of this relation only, by its id or a name; repeatable.")
 @cloup.option("--name", metavar="NAME", help="Folder name of the judged graph.  [default: made from the settings]")
-@explain_option
-@local_options
 @seed_option
 @as_of_or(None, "that of the labels")
-@graph_option
-@json_option
-@debug_option
-def predict(
-    judge_name: str,
-    model: str | None,
-    given: dict[str, Any],
-    relations: tuple[str, ...],
-    name: str | None,
-    seed: int,
-    as_of: int | None,
-    graph: str | None,
-    as_json: bool,
-) -> None:
+@on_graph
+def predict(judge_name: str, model: str | None, graph: str | None, as_json: bool, **options: Any) -> None:
     """Predict the model's answers to every fact of the graph, and to false statements made from it.
 
     Estimates how correct, truthful and informative the model is. Facts are judged in shards, one Parquet file each.
@@ -198,24 +159,12 @@ def predict(
     kgprobe judge predict JUDGE --ray 8
     """  # noqa: D301
     from kgprobe.api.judging import judge_graph, open_judge
-    from kgprobe.servers.opening import open_graph
 
     trained = open_judge(judge_name)
-    with open_models({}) as models, open_graph(graph, ask_password=ask_password) as opened_graph:
+    with open_models() as models, open_graph(graph) as connection:
         opened = open_asked(models, trained.reader["name"] if model is None else model)
         with sweeping(f"Judging with {judge_name}") as callbacks:
-            sweep = judge_graph(
-                opened_graph,
-                trained,
-                model=opened,
-                relations=relations,
-                seed=seed,
-                as_of=as_of,
-                name=name,
-                models=models,
-                callbacks=callbacks,
-                **given,
-            )
+            sweep = judge_graph(connection, trained, model=opened, models=models, callbacks=callbacks, **options)
     if sweep.judged is None:
         report_end(sweep.swept.stopped, None, sweep.progress(), "Repeat the command to continue.")
     render(sweep, as_json)
@@ -239,7 +188,7 @@ def predict(
 )
 @json_option
 @debug_option
-def show(sweep: str, labels: str | None, raw: bool, types: int, as_json: bool) -> None:
+def show(as_json: bool, **options: Any) -> None:
     """Show the figures of a judged graph: correct, truthful and informative, by relation, type and popularity.
 
     The judge's own figures have its bias. The estimates next to them are corrected by labels, with intervals.
@@ -250,7 +199,7 @@ def show(sweep: str, labels: str | None, raw: bool, types: int, as_json: bool) -
     """  # noqa: D301
     from kgprobe.api.judging import judged_graph
 
-    render(judged_graph(sweep, labels, raw=raw, types=types), as_json)
+    render(judged_graph(**options), as_json)
 
 
 def _show(result: "JudgeQuality | TrainedJudge", path: Path | None, as_json: bool) -> None:

@@ -73,8 +73,8 @@ def _command(name: str) -> click.Command:
         bulk: bool,
         bulk_files: Path | None,
         as_json: bool,
-        given: dict[str, Any],
         propose: bool = False,
+        **given: Any,
     ) -> None:
         if propose:
             _propose(name, given, as_json)

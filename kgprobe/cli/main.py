@@ -19,11 +19,11 @@ from kgprobe.servers.signals import ending_in_order
 
 # name -> (module:command, summary). With the summaries here, --help imports no module.
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "beliefs": ("kgprobe.cli.beliefs:beliefs", "Show the beliefs of runs in the graph."),
+    "beliefs": ("kgprobe.cli.rounds:beliefs", "Show the beliefs of runs in the graph."),
     "compare": ("kgprobe.cli.compare:compare", "Compare models on their stored answers."),
     "dataset": ("kgprobe.cli.dataset:dataset", "Build, show, ask and export multiple-choice data sets."),
-    "demo": ("kgprobe.cli.demo:demo", "Show all steps: example graph, small model, rounds, results page."),
-    "estimate": ("kgprobe.cli.estimate:estimate", "Estimate the share of the whole graph that a model knows."),
+    "demo": ("kgprobe.cli.rounds:demo", "Show all steps: example graph, small model, rounds, results page."),
+    "estimate": ("kgprobe.cli.rounds:estimate", "Estimate the share of the whole graph that a model knows."),
     "graph": ("kgprobe.cli.graph:graph", "Start, stop and query the graph server."),
     "judge": ("kgprobe.cli.judge:judge", "Judge a whole graph from a few thousand answers."),
     "load": ("kgprobe.cli.load:load", "Load entities, relations and facts into the graph."),

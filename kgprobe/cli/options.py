@@ -1,10 +1,9 @@
-"""Shared command-line options, each defined once; related options are passed as one value."""
+"""Shared command-line options, each defined once."""
 
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,19 +12,16 @@ import click
 import cloup
 
 from kgprobe.api.options import ReversingOptions
-from kgprobe.cli.commands import given_options
+from kgprobe.cli.commands import Command, decorated_by, given_options
 from kgprobe.dates import as_of_day, today
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.options import make_options
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
     from kgprobe.graph.client import Graph
     from kgprobe.graph.loading import LoadProgress
 
-Command = Callable[..., None]
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Keys of a click context: the current command, --explain, and the options of local models.
@@ -33,44 +29,15 @@ _AT_WORK = "kgprobe.at_work"
 _EXPLAINED = "kgprobe.explained"
 _LOCAL = "kgprobe.local"
 
-_SCORES = "demo, hf:NAME of the Hugging Face hub, or hf:./folder with a model in it"
-_BEHIND_API = f"{_SCORES}; also openai:NAME, or openai:NAME@URL of a server"
-
-
-def together(
-    kind: "type[DataclassInstance]", argument: str, *options: Callable[[Command], Command]
-) -> Callable[[Command], Command]:
-    """Return a decorator that adds options and passes their values as one argument.
-
-    Args:
-        kind: dataclass of the values, one field per option; fields without an option keep their defaults.
-        argument: name of the argument.
-        options: in the order of the help.
-    """
-
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def gathered(**values: Any) -> None:
-            grouped = {field.name: values.pop(field.name) for field in fields(kind) if field.name in values}
-            command(**values, **{argument: kind(**grouped)})
-
-        decorated: Command = gathered
-        for option in reversed(options):
-            decorated = option(decorated)
-        return decorated
-
-    return decorate
+_LOCAL_SPECS = "demo, hf:NAME of the Hugging Face hub, or hf:./folder with a model in it"
+SCORES = f"{_LOCAL_SPECS}."
+BEHIND_API = f"{_LOCAL_SPECS}; also openai:NAME, or openai:NAME@URL of a server."
 
 
 class _AsOf(click.ParamType[int]):
     name = "date"
 
-    def convert(
-        self,
-        value: Any,
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> int:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         try:
             return as_of_day(value)
         except ArgumentError as error:
@@ -159,32 +126,10 @@ def in_flags(message: str, context: click.Context | None = None) -> str:
     return re.sub(r"`(\w+)`", lambda match: flags.get(match[1], match[0]), message)
 
 
-def on_graph(command: F) -> F:
-    """Add ``--graph``, ``--json`` and ``--debug``: the options of a command that reads a graph."""
-    return graph_option(json_option(debug_option(command)))
-
-
-@dataclass(frozen=True, slots=True)
-class Common:
-    """Values of the options that all commands on facts share.
-
-    Attributes:
-        seed: random seed.
-        as_of: reference date for current facts, ``yyyymmdd``.
-        graph: address of a server or folder of an embedded graph; None for the default graph.
-        as_json: True for JSON output.
-    """
-
-    seed: int
-    as_of: int
-    graph: str | None
-    as_json: bool
-
-
-def common_options(command: Command) -> Command:
-    """Add ``--seed``, ``--as-of``, ``--graph``, ``--json`` and ``--debug``, as ``common``."""
-    options = (seed_option, as_of_option, graph_option, json_option, debug_option)
-    return together(Common, "common", *options)(command)
+# The options of a command that reads a graph.
+on_graph = decorated_by(graph_option, json_option, debug_option)
+# The options that all commands on facts share.
+common_options = decorated_by(seed_option, as_of_option, on_graph)
 
 
 def ask_password(prompt: str) -> str:
@@ -205,30 +150,17 @@ def open_graph(graph: str | None) -> "Graph":
     return opening.open_graph(graph, ask_password=ask_password)
 
 
-def model_option(api: bool = False) -> Callable[[Command], Command]:
-    """Return a decorator that adds ``--model``, ``--explain`` and :func:`local_options`.
+def model_option(
+    about: str = SCORES, *names: str, required: bool = True, multiple: bool = False
+) -> Callable[[Command], Command]:
+    """Return a decorator that adds ``--model`` and the options of loading it: ``--explain``, :func:`local_options`.
 
     Args:
-        api: True if the model may be behind an API.
+        about: help text.
+        names: name of the argument, if not ``model``.
     """
-    help_ = f"{_BEHIND_API if api else _SCORES}."
-    return _with_loading(cloup.option("--model", required=True, metavar="SPEC", help=help_))
-
-
-def models_option(about: str, api: bool = False) -> Callable[[Command], Command]:
-    """Return a decorator that adds a repeatable ``--model``, ``--explain`` and :func:`local_options`.
-
-    Args:
-        about: meaning of several models, for the help.
-        api: True if models may be behind an API.
-    """
-    help_ = f"{_BEHIND_API if api else _SCORES}. {about}"
-    return _with_loading(cloup.option("--model", "models", required=True, multiple=True, metavar="SPEC", help=help_))
-
-
-def _with_loading(option: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Return a decorator that adds an option for models, and those of loading them."""
-    return lambda command: option(explain_option(local_options(command)))
+    option = cloup.option("--model", *names, required=required, multiple=multiple, metavar="SPEC", help=about)
+    return decorated_by(option, loading_options)
 
 
 def explain_option(command: F) -> F:
@@ -260,17 +192,18 @@ def local_options(command: Command) -> Command:
     return given_options(("Models on this machine", LocalOptions), argument=_LOCAL)(remembering)
 
 
+loading_options = decorated_by(explain_option, local_options)
+
+
 def local_given() -> LocalOptions:
     """Return the options of the current command for models on this machine."""
-    context = click.get_current_context(silent=True)
-    given = None if context is None else context.meta.get(_LOCAL)
-    return given if isinstance(given, LocalOptions) else LocalOptions()
+    local: LocalOptions = click.get_current_context().meta.get(_LOCAL, LocalOptions())
+    return local
 
 
 def is_explained() -> bool:
     """Return True if the current command has ``--explain``."""
-    context = click.get_current_context(silent=True)
-    return context is not None and bool(context.meta.get(_EXPLAINED))
+    return bool(click.get_current_context().meta.get(_EXPLAINED))
 
 
 def relations_option(help_: str) -> Callable[[F], F]:
@@ -278,28 +211,13 @@ def relations_option(help_: str) -> Callable[[F], F]:
     return cloup.option("--relation", "relations", multiple=True, metavar="NAME", help=help_)
 
 
-@dataclass(frozen=True, slots=True)
-class FactsAsked:
-    """Selection of facts, as arguments of :func:`kgprobe.measure`.
-
-    Attributes:
-        facts: list of facts; None for all askable ones.
-        limit: maximum number, drawn at random; None for all.
-        relations: ids; empty for all.
-    """
-
-    facts: Any
-    limit: int | None
-    relations: tuple[str, ...]
-
-
 def facts_options(limit: int | None = None) -> Callable[[Command], Command]:
-    """Return a decorator that adds ``--facts``, ``--limit`` and ``--relation``, as ``asked``.
+    """Return a decorator that adds ``--facts``, ``--limit`` and ``--relation``.
 
     Args:
         limit: default of ``--limit``; None for all facts.
     """
-    options = (
+    return decorated_by(
         cloup.option(
             "--facts",
             type=click.File("r", encoding="utf-8"),
@@ -318,53 +236,34 @@ def facts_options(limit: int | None = None) -> Callable[[Command], Command]:
         ),
         relations_option("Ask this relation only, by its id or a name; repeatable."),
     )
-    return together(FactsAsked, "asked", *options)
 
 
-@dataclass(frozen=True, slots=True)
-class Direction:
-    """Direction of the questions.
-
-    Attributes:
-        inverse: True if from object to subject.
-        given: options of :class:`~kgprobe.api.options.ReversingOptions`, by name.
-    """
-
-    inverse: bool
-    given: Mapping[str, Any]
-
-
-def direction_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add ``--inverse`` and ``--max-subjects``, as ``direction``."""
-
-    @wraps(command)
-    def gathered(*, inverse: bool, _reversing: Mapping[str, Any], **values: Any) -> None:
-        if _reversing and not inverse:
-            raise click.UsageError("--max-subjects is for --inverse only; add --inverse.")
-        command(**values, direction=Direction(inverse, _reversing))
-
-    decorated: Callable[..., None] = given_options((None, ReversingOptions), argument="_reversing")(gathered)
-    return cloup.option(
+# The direction of questions, as ``inverse`` and ``reversing``.
+direction_options = decorated_by(
+    cloup.option(
         "--inverse",
         is_flag=True,
         help="Ask about inverse relations, from object to subject, if objects have few subjects. Makes the reversed"
         " graph at first use, and again when the graph has changed.",
-    )(decorated)
+    ),
+    given_options((None, ReversingOptions), argument="reversing"),
+)
 
 
-@contextmanager
-def open_directed(graph: str | None, direction: Direction) -> Iterator["Graph"]:
+def open_directed(graph: str | None, inverse: bool, reversing: Mapping[str, Any]) -> "AbstractContextManager[Graph]":
     """Open the graph of ``--graph``, or its inverse graph.
 
     Args:
-        graph: address or folder; None is the user's default graph.
+        reversing: options of :class:`~kgprobe.api.options.ReversingOptions`, by name.
+
+    Raises:
+        UsageError: options of an inverse graph without ``inverse``.
     """
-    if not direction.inverse:
-        with open_graph(graph) as connection:
-            yield connection
-        return
-    with reversed_graph(graph, None, direction.given) as connection:
-        yield connection
+    if inverse:
+        return reversed_graph(graph, None, reversing)
+    if reversing:
+        raise click.UsageError("--max-subjects is for --inverse only; add --inverse.")
+    return open_graph(graph)
 
 
 @contextmanager

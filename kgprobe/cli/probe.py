@@ -10,9 +10,7 @@ import cloup
 from kgprobe.api.options import ApiLimits
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
-    Common,
-    Direction,
-    FactsAsked,
+    BEHIND_API,
     common_options,
     direction_options,
     facts_options,
@@ -78,7 +76,7 @@ def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None
     """
 
     @given_options((f"Options of {kind.name}", kind.options), defaults=kind.measured)
-    @model_option(api=True)
+    @model_option(BEHIND_API)
     @facts_options(limit)
     @direction_options
     @given_options(("Models behind an API", ApiLimits), argument="api")
@@ -94,36 +92,21 @@ def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None
     @common_options
     def ask(
         model: str,
-        asked: FactsAsked,
-        direction: Direction,
-        given: dict[str, Any],
+        inverse: bool,
+        reversing: dict[str, Any],
         api: dict[str, Any],
-        batch_size: int,
-        name: str | None,
         full: bool,
-        common: Common,
+        graph: str | None,
+        as_json: bool,
+        **options: Any,
     ) -> None:
         from kgprobe.api.measuring import measure
 
-        with open_models(api) as models, open_directed(common.graph, direction) as graph:
-            opened = open_asked(models, model)
+        with open_models(api) as models, open_directed(graph, inverse, reversing) as opened:
+            asked = open_asked(models, model)
             with measuring(f"Probing {model}") as callbacks:
-                result = measure(
-                    graph,
-                    opened,
-                    kind.name,
-                    limit=asked.limit,
-                    facts=asked.facts,
-                    relations=asked.relations,
-                    seed=common.seed,
-                    as_of=common.as_of,
-                    batch_size=batch_size,
-                    name=name,
-                    models=models,
-                    callbacks=callbacks,
-                    **given,
-                )
-            show(result, common.as_json, full)
+                result = measure(opened, asked, kind.name, models=models, callbacks=callbacks, **options)
+            show(result, as_json, full)
 
     help_ = f"{kind.summary}\n\n{kind.details}" if kind.details else kind.summary
     return cloup.command(name or kind.name, cls=OptionsFirst, help=help_, short_help=kind.summary)(ask)

@@ -2,7 +2,7 @@
 
 import json
 import webbrowser
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -80,6 +80,15 @@ def render_rows(result: "Result", as_json: bool) -> None:
             click.echo(json.dumps(row, ensure_ascii=False))
     else:
         show_tables(result.tables())
+
+
+def print_rows(rows: "Sequence[Mapping[str, Any]]") -> None:
+    """Print rows with the same keys as a table."""
+    from rich.console import Console
+
+    from kgprobe.report.rows import table
+
+    Console().print(table(list(rows[0]), rows, len(rows))[0])
 
 
 def show_notes(notes: "Sequence[str]") -> None:

@@ -1,7 +1,9 @@
 """``kgprobe report``: a page of stored results, in one file; ``kgprobe view``: an index of all results."""
 
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 import cloup
@@ -10,17 +12,20 @@ import msgspec
 from kgprobe.cli.commands import DefaultGroup
 from kgprobe.cli.options import (
     as_of_or,
-    ask_password,
     debug_option,
-    graph_option,
     in_flags,
     json_option,
+    on_graph,
+    open_graph,
     relations_option,
     seed_option,
 )
 from kgprobe.cli.rendering import open_in_browser, render_rows
 from kgprobe.progress import waiting
 from kgprobe.sanitize import visible
+
+_out_option = partial(cloup.option, "--out", type=click.Path(dir_okay=False, path_type=Path))
+_open_option = cloup.option("--open", "in_browser", is_flag=True, help="Open it in the web browser.")
 
 
 @click.group(cls=DefaultGroup, default="page")
@@ -38,12 +43,10 @@ def report() -> None:
 
 @report.command()
 @cloup.argument("results", nargs=-1, metavar="[RESULT...]")
-@cloup.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File of the page.")
-@cloup.option("--open", "in_browser", is_flag=True, help="Open it in the web browser.")
+@_out_option(help="File of the page.")
+@_open_option
 @seed_option
-@graph_option
-@json_option
-@debug_option
+@on_graph
 def page(
     results: tuple[str, ...], out: Path | None, in_browser: bool, seed: int, graph: str | None, as_json: bool
 ) -> None:
@@ -62,10 +65,9 @@ def page(
     kgprobe report gpt2-capitals llama-capitals --out models.html
     """  # noqa: D301
     from kgprobe.api.reports import judged_folder, latest_result, make_report, open_any
-    from kgprobe.servers.opening import open_graph
 
     needs_graph = not results or any(judged_folder(name) is None for name in results)
-    opening = open_graph(graph, ask_password=ask_password) if needs_graph else nullcontext()
+    opening = open_graph(graph) if needs_graph else nullcontext()
     with opening as connection, waiting("Reading the answers"):
         opened = [open_any(name, connection) for name in results]
         if connection is not None and not results:
@@ -95,23 +97,10 @@ def page(
 @relations_option("Draw facts of this relation only, by its id or a name; repeatable.")
 @as_of_or(None, "facts of any time")
 @cloup.option("--limit", type=click.IntRange(min=1), default=200, show_default=True, help="Maximum number of facts.")
-@cloup.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File of the picture.")
-@cloup.option("--open", "in_browser", is_flag=True, help="Open it in the web browser.")
-@graph_option
-@json_option
-@debug_option
-def graph_picture(
-    entity: str | None,
-    run: str | None,
-    steps: int,
-    relations: tuple[str, ...],
-    as_of: int | None,
-    limit: int,
-    out: Path | None,
-    in_browser: bool,
-    graph: str | None,
-    as_json: bool,
-) -> None:
+@_out_option(help="File of the picture.")
+@_open_option
+@on_graph
+def graph_picture(out: Path | None, in_browser: bool, graph: str | None, as_json: bool, **options: Any) -> None:
     """Draw the facts around an entity, coloured by the probability that the model knows them.
 
     ENTITY is an id or a name; default: the entity with most surely unknown facts. Known facts are blue, unknown ones
@@ -123,10 +112,9 @@ def graph_picture(
     kgprobe report graph France --run base --steps 2 --relation capital
     """  # noqa: D301
     from kgprobe.api.graphs import draw_graph
-    from kgprobe.servers.opening import open_graph
 
-    with open_graph(graph, ask_password=ask_password) as connection, waiting("Drawing"):
-        drawn = draw_graph(connection, entity, run=run, steps=steps, relations=relations, as_of=as_of, limit=limit)
+    with open_graph(graph) as connection, waiting("Drawing"):
+        drawn = draw_graph(connection, **options)
         written = drawn.page(out)
     if as_json:
         facts = drawn.subgraph.to_frame().to_dict("records")
@@ -140,7 +128,7 @@ def graph_picture(
 
 
 @cloup.command()
-@cloup.option("--open", "in_browser", is_flag=True, help="Open it in the web browser.")
+@_open_option
 @json_option
 @debug_option
 def view(in_browser: bool, as_json: bool) -> None:

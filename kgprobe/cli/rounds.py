@@ -1,4 +1,4 @@
-"""``kgprobe rounds``: adaptive rounds with beliefs; ``rounds run`` has a command for each probe."""
+"""``kgprobe rounds``, ``estimate``, ``beliefs`` and ``demo``: runs of adaptive rounds, and what they show."""
 
 import json
 import shlex
@@ -8,10 +8,10 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
+from kgprobe.beliefs.register import ESTIMATE_SAMPLING, SAMPLING_RULES
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
-    Common,
-    Direction,
+    BEHIND_API,
     ask_password,
     common_options,
     debug_option,
@@ -19,14 +19,18 @@ from kgprobe.cli.options import (
     explain_option,
     full_option,
     graph_option,
+    in_flags,
     json_option,
-    models_option,
+    model_option,
+    on_graph,
     open_directed,
+    open_graph,
     relations_option,
+    seed_option,
     year_relation_option,
 )
 from kgprobe.cli.probe import ProbeGroup
-from kgprobe.cli.rendering import open_in_browser, show_finding
+from kgprobe.cli.rendering import open_in_browser, print_rows, render, show_finding
 from kgprobe.cli.running import open_asked, open_models, report_end, running
 from kgprobe.probes.register import ProbeKind
 from kgprobe.progress import waiting
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from kgprobe.results.graph_rates import GraphRates
     from kgprobe.results.run import Run
 
 _RUN_HELP = """Each round asks the facts that are most informative, and updates the beliefs about all facts. Prints a
@@ -46,6 +51,9 @@ with the same settings.
 \b
 kgprobe rounds run {name} --model demo --rounds 4 --facts-per-round 32
 kgprobe rounds run {name} --model hf:gpt2 --aim estimate"""
+
+
+_LOOK = "MATCH path = (:Entity {label: 'France'})-[:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT]-() RETURN path"
 
 
 @click.group(cls=CommandGroup)
@@ -60,9 +68,9 @@ def rounds() -> None:
 def _run_command(kind: ProbeKind) -> click.Command:
     """Return the command that asks facts by this probe in rounds."""
 
-    @given_options(("Rounds", RoundsOptions), argument="how")
+    @given_options(("Rounds", RoundsOptions))
     @given_options((f"Options of {kind.name}", kind.options))
-    @models_option("Repeat it to ask several models.", api=True)
+    @model_option(f"{BEHIND_API} Repeat it to ask several models.", "models", multiple=True)
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
     @direction_options
     @year_relation_option
@@ -72,25 +80,24 @@ def _run_command(kind: ProbeKind) -> click.Command:
     @common_options
     def run(
         models: tuple[str, ...],
-        how: dict[str, Any],
-        relations: tuple[str, ...],
-        direction: Direction,
-        year_relation: str | None,
+        inverse: bool,
+        reversing: dict[str, Any],
         name: str | None,
-        given: dict[str, Any],
         api: dict[str, Any],
         full: bool,
-        common: Common,
+        graph: str | None,
+        as_json: bool,
+        **options: Any,
     ) -> None:
         from kgprobe.api.rounds import run_names, run_rounds
         from kgprobe.graph.reversal import asked_by
         from kgprobe.running.callbacks import Stop
 
         specs = tuple(dict.fromkeys(models))
-        run_ids = run_names(name, specs, asked_by(kind.name, direction.inverse))
+        run_ids = run_names(name, specs, asked_by(kind.name, inverse))
         finished: list[Run] = []
-        with open_models(api) as opened, open_directed(common.graph, direction) as graph:
-            place = str(graph.endpoint.folder) if direction.inverse else common.graph
+        with open_models(api) as opened, open_directed(graph, inverse, reversing) as connection:
+            place = str(connection.endpoint.folder) if inverse else graph
             # A missing API key is reported before the first model is asked.
             for spec in specs:
                 if spec.startswith("openai:") and kind.asks == "answers":
@@ -99,28 +106,17 @@ def _run_command(kind: ProbeKind) -> click.Command:
                 model = open_asked(opened, spec)
                 with running(run_id) as callbacks:
                     result = run_rounds(
-                        graph,
-                        model,
-                        kind.name,
-                        name=run_id,
-                        relations=relations,
-                        seed=common.seed,
-                        as_of=common.as_of,
-                        year_relation=year_relation,
-                        models=opened,
-                        callbacks=callbacks,
-                        **how,
-                        **given,
+                        connection, model, kind.name, name=run_id, models=opened, callbacks=callbacks, **options
                     )
                 finished.append(result)
-                print_run(result, common.as_json, place, full)
+                print_run(result, as_json, place, full)
                 if result.report.stopped is Stop.ASKED_TO:
                     break
             left = specs[len(finished) :]
             if left:
                 click.echo(f"Not begun: {', '.join(left)}.", err=True)
-            if len(finished) > 1 and not common.as_json:
-                compare_runs([result for result in finished if result.report.asked])
+            if not as_json:
+                compare_runs(finished)
 
     help_ = f"{kind.summary}\n\n{_RUN_HELP.format(name=kind.name)}"
     return cloup.command(kind.name, cls=OptionsFirst, help=help_, short_help=kind.summary)(run)
@@ -147,30 +143,17 @@ def run_probe() -> None:
 @explain_option
 @given_options(("Models behind an API", ApiLimits), argument="api")
 @full_option
-@graph_option
-@json_option
-@debug_option
-def resume(
-    run: str,
-    rounds: int | None,
-    year_relation: str | None,
-    api: dict[str, Any],
-    full: bool,
-    graph: str | None,
-    as_json: bool,
-) -> None:
+@on_graph
+def resume(run: str, api: dict[str, Any], full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
     """Continue RUN with the options it was begun with.
 
     A finished run shows its results again; --rounds adds rounds.
     """
     from kgprobe.api.rounds import resume_rounds
-    from kgprobe.servers.opening import open_graph
 
-    with open_models(api) as models, open_graph(graph, ask_password=ask_password) as connection:
+    with open_models(api) as models, open_graph(graph) as connection:
         with running(run) as callbacks:
-            result = resume_rounds(
-                connection, run, rounds=rounds, year_relation=year_relation, models=models, callbacks=callbacks
-            )
+            result = resume_rounds(connection, run, models=models, callbacks=callbacks, **options)
         print_run(result, as_json, graph, full)
 
 
@@ -179,9 +162,7 @@ def resume(
 @cloup.option("--open", "in_browser", is_flag=True, help="Open the page in the web browser.")
 @year_relation_option
 @full_option
-@graph_option
-@json_option
-@debug_option
+@on_graph
 def show_runs(
     runs: tuple[str, ...], in_browser: bool, year_relation: str | None, full: bool, graph: str | None, as_json: bool
 ) -> None:
@@ -195,30 +176,26 @@ def show_runs(
     kgprobe rounds show one-run another-run
     """  # noqa: D301
     from kgprobe.api.rounds import open_run
-    from kgprobe.servers.opening import open_graph
 
-    with open_graph(graph, ask_password=ask_password) as connection:
+    with open_graph(graph) as connection:
         with waiting("Reading results"):
             opened = [open_run(connection, run, year_relation=year_relation) for run in dict.fromkeys(runs or [None])]
         for run in opened:
             page = print_run(run, as_json, graph, full)
             if in_browser and page is not None:
                 open_in_browser(page)
-        if len(opened) > 1 and not as_json:
-            compare_runs([run for run in opened if run.report.asked])
+        if not as_json:
+            compare_runs(opened)
 
 
 @rounds.command(cls=cloup.Command)
 @click.argument("run", required=False)
-@graph_option
-@json_option
-@debug_option
+@on_graph
 def status(run: str | None, graph: str | None, as_json: bool) -> None:
     """List the runs of the graph with their progress, or RUN alone."""
     from kgprobe.api.rounds import runs_of
-    from kgprobe.servers.opening import open_graph
 
-    with open_graph(graph, ask_password=ask_password) as connection:
+    with open_graph(graph) as connection:
         runs = runs_of(connection, run)
     if as_json:
         for properties in runs:
@@ -227,22 +204,12 @@ def status(run: str | None, graph: str | None, as_json: bool) -> None:
     if not runs:
         click.echo("No run in this graph yet; `kgprobe rounds run distractors --model demo` begins one.", err=True)
         return
-    from rich.console import Console
-
-    from kgprobe.report.rows import table
-
-    rows = [
-        {
-            "run": properties["id"],
-            "model": properties["model"],
-            "probe": properties["probe"],
-            "rounds": f"{properties['round']} of {properties['rounds']}",
-            "asked": properties["asked"],
-            "begun": (properties["started"] or "")[:16].replace("T", " "),
-        }
-        for properties in runs
-    ]
-    Console().print(table(list(rows[0]), rows, len(rows))[0])
+    rows = []
+    for properties in runs:
+        row = {"run": properties["id"], "model": properties["model"], "probe": properties["probe"]}
+        row |= {"rounds": f"{properties['round']} of {properties['rounds']}", "asked": properties["asked"]}
+        rows.append(row | {"begun": (properties["started"] or "")[:16].replace("T", " ")})
+    print_rows(rows)
 
 
 @rounds.command(cls=cloup.Command)
@@ -253,9 +220,8 @@ def status(run: str | None, graph: str | None, as_json: bool) -> None:
 def forget(run: str, graph: str | None) -> None:
     """Delete RUN: its beliefs in the graph and its folder of answers."""
     from kgprobe.api.rounds import forget_run
-    from kgprobe.servers.opening import open_graph
 
-    with open_graph(graph, ask_password=ask_password) as connection, waiting(f"Deleting the run {run}"):
+    with open_graph(graph) as connection, waiting(f"Deleting the run {run}"):
         forget_run(connection, run)
 
 
@@ -295,11 +261,164 @@ def print_run(result: "Run", as_json: bool, graph: str | None, full: bool) -> "P
 
 
 def compare_runs(runs: "Sequence[Run]") -> None:
-    """Print one table of several runs, on the facts that all of them asked."""
+    """Print one table of several runs, on the facts that all of them asked; nothing for a single run."""
     from rich.console import Console
 
     from kgprobe.report.tables import rich_table
     from kgprobe.results.answers import answers_of, find_shared_facts
 
-    if runs:
-        Console().print(rich_table(find_shared_facts([answers_of(run) for run in runs]).table()))
+    answers = [answers_of(run) for run in runs if run.report.asked]
+    if len(runs) > 1 and answers:
+        Console().print(rich_table(find_shared_facts(answers).table()))
+
+
+@cloup.command(cls=OptionsFirst)
+@cloup.argument("run", required=False, help="Name of the run.  [default: the latest run]")
+@cloup.option(
+    "--from",
+    "predictors",
+    multiple=True,
+    metavar="RUN",
+    help="Predict hard facts by another run, for example of another model; repeatable.",
+)
+@cloup.option(
+    "--precision",
+    type=click.FloatRange(min=0, max=0.5, min_open=True, max_open=True),
+    metavar="P",
+    help="Ask until the 95% interval is at most ±P, for example 0.02 for 2 points.  [default: ask nothing]",
+)
+@cloup.option(
+    "--rounds", type=click.IntRange(min=1), help="With --precision: maximum number of rounds.  [default: no limit]"
+)
+@year_relation_option
+@explain_option
+@given_options(("Models behind an API", ApiLimits), argument="api")
+@on_graph
+def estimate(
+    run: str | None, precision: float | None, api: dict[str, Any], graph: str | None, as_json: bool, **options: Any
+) -> None:
+    """Estimate how much of the whole graph a model knows from the answers of RUN.
+
+    Estimates the accuracy over all facts, and by relation, type, popularity and year. Its 95% intervals are valid for
+    every choice of questions and every prediction of the other facts. Runs begun with --aim estimate need fewest
+    questions. With --precision, continues the run, whose probe and model are known.
+
+    \b
+    kgprobe rounds run distractors --model demo --aim estimate --name of-all
+    kgprobe estimate of-all
+    kgprobe estimate of-all --precision 0.02
+    """  # noqa: D301
+    from kgprobe.api.graph_rates import estimate_rates
+    from kgprobe.api.rounds import open_run
+    from kgprobe.running.callbacks import Stop
+
+    with open_models(api) as models, open_graph(graph) as connection:
+        run = open_run(connection, run).name
+        if precision is None:
+            with waiting("Estimating"):
+                estimated = estimate_rates(connection, run, **options)
+        else:
+            _forecast(estimate_rates(connection, run, predictors=options["predictors"]), precision)
+            with running(run) as callbacks:
+                estimated = estimate_rates(
+                    connection, run, precision=precision, models=models, callbacks=callbacks, **options
+                )
+    render(estimated, as_json)
+    if estimated.stopped is Stop.DONE:
+        click.echo(str(estimated.reason), err=True)
+    elif estimated.stopped is not None:
+        advice = f"Go on with: kgprobe estimate {run} --precision {precision}"
+        report_end(estimated.stopped, estimated.reason, f"round {estimated.run['round']}", advice)
+
+
+def _forecast(estimated: "GraphRates", precision: float) -> None:
+    """Print on stderr the expected number of questions for a precision, in this run and in a new one."""
+    more, fresh = estimated.questions_for(precision)
+    if not more:
+        return
+    run = estimated.run
+    click.echo(f"±{precision:g} probably takes about {more:,} more questions of this run.", err=True)
+    if fresh < more and run["sampling"] != ESTIMATE_SAMPLING:
+        click.echo(
+            f"A new run with --aim estimate takes about {fresh:,} in all: it asks"
+            f" {SAMPLING_RULES[ESTIMATE_SAMPLING].help}, and this one (sampling {run['sampling']}) draws some of them"
+            " seldom.",
+            err=True,
+        )
+
+
+@click.group(cls=CommandGroup)
+def beliefs() -> None:
+    """Show the beliefs of runs in the graph."""
+
+
+@beliefs.command(cls=OptionsFirst)
+@cloup.option("--run", metavar="NAME", help="Name of the run.  [default: the latest run]")
+@cloup.option("--against", metavar="NAME", help="An earlier run to compare with: shows learned and forgotten facts.")
+@cloup.option("--clear", is_flag=True, help="Delete the painted relationships, and paint nothing.")
+@on_graph
+def paint(run: str | None, against: str | None, clear: bool, graph: str | None, as_json: bool) -> None:
+    """Paint the beliefs of a run about its asked facts as relationships, for Neo4j Browser.
+
+    Types of relationships: KNOWN and UNKNOWN if the belief is sure, else UNSURE. With --against, LEARNED and FORGOT if
+    the earlier run was sure of the opposite. Relationships painted before are deleted first.
+
+    \b
+    kgprobe beliefs paint --run base
+    kgprobe beliefs paint --run tuned --against base
+    kgprobe beliefs paint --clear
+    """  # noqa: D301
+    from kgprobe.api.graphs import paint_beliefs
+    from kgprobe.beliefs.painting import clear_paint
+
+    if clear and (run is not None or against is not None):
+        raise click.UsageError("--clear deletes all painted relationships; leave out --run and --against.")
+    with open_graph(graph) as connection, waiting("Clearing" if clear else "Painting"):
+        if clear:
+            deleted = clear_paint(connection)
+            content: dict[str, Any] = {"deleted": deleted}
+            message = f"Deleted {deleted:,} painted relationships."
+        else:
+            painted = paint_beliefs(connection, run, against=against)
+            content = {"run": painted.run, "against": painted.against, **painted.counts}
+            message = f"{painted}\nTo look at them in Neo4j Browser: {_LOOK}"
+    click.echo(json.dumps(content, ensure_ascii=False) if as_json else message)
+
+
+@cloup.command()
+@cloup.option("--rounds", type=click.IntRange(min=1), default=8, show_default=True, help="Number of rounds.")
+@cloup.option(
+    "--facts-per-round", type=click.IntRange(min=1), default=32, show_default=True, help="Facts asked in each round."
+)
+@cloup.option(
+    "--graph",
+    metavar="ADDRESS|FOLDER",
+    help="Use this graph, empty or with the example alone: a server's address or a folder. Ignores KGPROBE_GRAPH."
+    "  [default: the demo's own folder]",
+)
+@cloup.option("--again", is_flag=True, help="Ask again, even if the demo is finished.")
+@seed_option
+@full_option
+@json_option
+@debug_option
+def demo(graph: str | None, full: bool, as_json: bool, **options: Any) -> None:
+    """Show all steps: example graph, small model, rounds, results page.
+
+    Loads a graph of countries into an embedded graph database, asks Gemma 3 270M about it in adaptive rounds, and shows
+    the known and the unknown facts. The first time, the model is converted, which takes about a minute. A finished demo
+    shows its results again; an interrupted one continues. The graph stays in its folder: query it with `kgprobe graph
+    shell --graph FOLDER`.
+
+    \b
+    kgprobe demo
+    kgprobe demo --graph bolt://host:7687
+    """  # noqa: D301
+    from kgprobe.api.demo import RUN, demo_graph, run_demo
+
+    def say(message: str) -> None:
+        click.echo(in_flags(message), err=True)
+
+    with running(RUN) as callbacks:
+        result = run_demo(graph, callbacks=callbacks, say=say, ask_password=ask_password, **options)
+    with result.graph:
+        print_run(result, as_json, graph or str(demo_graph()), full)

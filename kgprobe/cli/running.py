@@ -8,6 +8,8 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_models(api: Mapping[str, Any] | None = None) -> Iterator["Models"]:
+def open_models(api: Mapping[str, Any] = MappingProxyType({})) -> Iterator["Models"]:
     """Yield the models of a command, each loaded at first use; print the API usage at the end.
 
     Args:
@@ -33,8 +35,9 @@ def open_models(api: Mapping[str, Any] | None = None) -> Iterator["Models"]:
     """
     from kgprobe.api.models import models_within
 
-    limits = make_options(ApiLimits, api or {}, "models behind an API")
-    with models_within(limits, _load, replace(local_given(), revision=None)) as models:
+    limits = make_options(ApiLimits, api, "models behind an API")
+    load = partial(_load, is_explained())
+    with models_within(limits, load, replace(local_given(), revision=None)) as models:
         try:
             yield models
         finally:
@@ -47,16 +50,24 @@ def open_asked(models: "Models", spec: str) -> "Model":
     return models.open(spec, local_given())
 
 
-def _load(spec: str, **options: Any) -> "TextScorer":
+def open_loaded(models: "Models", spec: str | None) -> "Model | None":
+    """Return the model of an optional ``--model``, loaded now, because loading prints its own progress."""
+    if spec is None:
+        return None
+    opened = open_asked(models, spec)
+    opened.scorer()
+    return opened
+
+
+def _load(explained: bool, spec: str, **options: Any) -> "TextScorer":
     with waiting(f"Loading {spec}", remembered=True):
         from kgprobe.models.spec import load_scoring_model
 
         scorer = load_scoring_model(spec, **options)
-    if is_explained():
-        lines = scorer.explain()
-        width = max(len(name) for name, _ in lines)
-        for name, text in lines:
-            click.echo(f"{name:{width}}  {text}", err=True)
+    lines = scorer.explain() if explained else []
+    width = max((len(name) for name, _ in lines), default=0)
+    for name, text in lines:
+        click.echo(f"{name:{width}}  {text}", err=True)
     return scorer
 
 
@@ -110,17 +121,18 @@ def watched(title: str, began: Callable[["Start"], str], unit: str, things: str)
         yield Callbacks(on_start, bars.move_within_batch, on_batch, lambda: interrupted())
 
 
-def counting_bar(title: str, unit: str, stack: ExitStack) -> Callable[[int, int], None]:
-    """Return a function that shows progress on stderr, with a bar from its first call on."""
-    bar: Bar | None = None
+@contextmanager
+def counting_bar(title: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that shows progress on stderr, with a bar from its first call on."""
+    bars: list[Bar] = []
+    with ExitStack() as stack:
 
-    def move(done: int, total: int) -> None:
-        nonlocal bar
-        if bar is None:
-            bar = stack.enter_context(progress_bar(title, total, unit))
-        bar.move_to(done, done)
+        def move(done: int, total: int) -> None:
+            if not bars:
+                bars.append(stack.enter_context(progress_bar(title, total, unit)))
+            bars[0].move_to(done, done)
 
-    return move
+        yield move
 
 
 class _Bars:

@@ -1,23 +1,16 @@
 """``kgprobe sample``: show facts, distractors, negatives and questions before asking them."""
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import click
 import cloup
 
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
-from kgprobe.cli.options import (
-    Common,
-    common_options,
-    explain_option,
-    facts_named,
-    local_options,
-    open_graph,
-    relations_option,
-)
+from kgprobe.cli.options import common_options, facts_named, model_option, open_graph, relations_option
 from kgprobe.cli.rendering import render_rows
-from kgprobe.cli.running import open_asked, open_models
+from kgprobe.cli.running import open_loaded, open_models
 from kgprobe.options import options_of
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.questions import QuestionOptions
@@ -25,16 +18,11 @@ from kgprobe.probes.statements import NegativeOptions
 from kgprobe.progress import waiting
 from kgprobe.sanitize import visible, visible_lines
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
 # Options of making a question; the probe has the options of asking and grading it.
 _OF_QUESTIONS = ("difficulty", "with_alias")
 
 
-def _limit_option(help_: str) -> "Callable[[click.decorators.FC], click.decorators.FC]":
-    return cloup.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help=help_)
+_limit_option = partial(cloup.option, "--limit", type=click.IntRange(min=1), default=10, show_default=True)
 
 
 @click.group(cls=CommandGroup)
@@ -44,16 +32,10 @@ def sample() -> None:
 
 @sample.command(cls=OptionsFirst)
 @facts_named
-@cloup.option(
-    "--model",
-    metavar="SPEC",
-    help="Model for optimal distractors: demo, hf:NAME, or hf:./folder with a model in it.",
-)
-@explain_option
-@local_options
+@model_option("Model for optimal distractors: demo, hf:NAME, or hf:./folder with a model in it.", required=False)
 @given_options((None, DistractorOptions))
 @common_options
-def distractors(facts: tuple[str, ...], model: str | None, given: dict[str, Any], common: Common) -> None:
+def distractors(model: str | None, graph: str | None, as_json: bool, **options: Any) -> None:
     """Show the distractors of a fact, best first, with the reason for each.
 
     Optimal distractors depend on the model and on the sentence.
@@ -66,22 +48,19 @@ def distractors(facts: tuple[str, ...], model: str | None, given: dict[str, Any]
     """  # noqa: D301
     from kgprobe.api.sampling import sample_distractors
 
-    with open_models({}) as models, open_graph(common.graph) as graph:
-        opened = open_asked(models, model) if model else None
-        if opened is not None:
-            # Load now: loading prints its own progress.
-            opened.scorer()
+    with open_models() as models, open_graph(graph) as connection:
+        opened = open_loaded(models, model)
         with waiting("Choosing distractors"):
-            result = sample_distractors(graph, facts, model=opened, seed=common.seed, as_of=common.as_of, **given)
-    render_rows(result, common.as_json)
+            result = sample_distractors(connection, model=opened, **options)
+    render_rows(result, as_json)
 
 
 @sample.command(cls=OptionsFirst)
 @facts_named
-@_limit_option("Number of negatives.")
-@given_options(("Negatives of statements", NegativeOptions))
+@_limit_option(help="Number of negatives.")
+@given_options(("Negatives of statements", NegativeOptions), argument="given")
 @common_options
-def negatives(facts: tuple[str, ...], limit: int, given: dict[str, Any], common: Common) -> None:
+def negatives(given: dict[str, Any], graph: str | None, as_json: bool, **options: Any) -> None:
     """Show false objects for yes/no questions about a fact, drawn at random.
 
     Each is the object of another fact of the relation, so that its type does not give it away. A former object is shown
@@ -97,9 +76,9 @@ def negatives(facts: tuple[str, ...], limit: int, given: dict[str, Any], common:
     from kgprobe.api.sampling import sample_negatives, sample_statements
 
     draw = sample_statements if given else sample_negatives
-    with open_graph(common.graph) as graph, waiting("Choosing negatives"):
-        result = draw(graph, facts, limit, seed=common.seed, as_of=common.as_of, **given)
-    render_rows(result, common.as_json)
+    with open_graph(graph) as connection, waiting("Choosing negatives"):
+        result = draw(connection, **options, **given)
+    render_rows(result, as_json)
 
 
 @sample.command(cls=OptionsFirst)
@@ -109,7 +88,7 @@ def negatives(facts: tuple[str, ...], limit: int, given: dict[str, Any], common:
     left_out=[option.name for option in options_of(QuestionOptions) if option.name not in _OF_QUESTIONS],
 )
 @common_options
-def questions(facts: tuple[str, ...], given: dict[str, Any], common: Common) -> None:
+def questions(graph: str | None, as_json: bool, **options: Any) -> None:
     """Show the question about a fact for this --seed, its prompt and the right answer.
 
     \b
@@ -117,9 +96,9 @@ def questions(facts: tuple[str, ...], given: dict[str, Any], common: Common) -> 
     """  # noqa: D301
     from kgprobe.api.sampling import sample_questions
 
-    with open_graph(common.graph) as graph, waiting("Choosing questions"):
-        result = sample_questions(graph, facts, seed=common.seed, as_of=common.as_of, **given)
-    if common.as_json:
+    with open_graph(graph) as connection, waiting("Choosing questions"):
+        result = sample_questions(connection, **options)
+    if as_json:
         render_rows(result, as_json=True)
         return
     for row in result.rows():
@@ -131,9 +110,9 @@ def questions(facts: tuple[str, ...], given: dict[str, Any], common: Common) -> 
 
 @sample.command(cls=OptionsFirst)
 @relations_option("Facts of this relation only; repeatable.")
-@_limit_option("Number of facts.")
+@_limit_option(help="Number of facts.")
 @common_options
-def facts(relations: tuple[str, ...], limit: int, common: Common) -> None:
+def facts(graph: str | None, as_json: bool, **options: Any) -> None:
     """Show askable facts, drawn at random: current, of active relations, with a name at both ends.
 
     \b
@@ -141,6 +120,6 @@ def facts(relations: tuple[str, ...], limit: int, common: Common) -> None:
     """  # noqa: D301
     from kgprobe.api.sampling import sample_facts
 
-    with open_graph(common.graph) as graph, waiting("Choosing facts"):
-        result = sample_facts(graph, limit, relations=relations, seed=common.seed, as_of=common.as_of)
-    render_rows(result, common.as_json)
+    with open_graph(graph) as connection, waiting("Choosing facts"):
+        result = sample_facts(connection, **options)
+    render_rows(result, as_json)

@@ -12,17 +12,13 @@ import msgspec
 
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
-    Common,
-    FactsAsked,
-    ask_password,
+    SCORES,
     common_options,
-    debug_option,
     facts_options,
     full_option,
-    graph_option,
-    json_option,
     model_option,
-    models_option,
+    on_graph,
+    open_graph,
     relations_option,
     seed_option,
 )
@@ -157,18 +153,16 @@ def study() -> None:
 def _add(kind: StudyCommand) -> None:
     """Add the command of a study."""
 
-    def command(model: str, given: dict[str, Any], common: Common, full: bool, **inputs: Any) -> None:
+    def command(model: str, full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
         import kgprobe
-        from kgprobe.servers.opening import open_graph
 
         call = getattr(kgprobe, f"study_{kind.name.replace('-', '_')}")
         title = f"Measuring {model}"
-        with open_models({}) as models, open_graph(common.graph, ask_password=ask_password) as graph:
+        with open_models() as models, open_graph(graph) as connection:
             opened = open_asked(models, model)
             with counting(title, kind.unit) if kind.unit else measuring(title) as callbacks:
-                arguments = _selection(common, **inputs) | given
-                result = call(graph, opened, models=models, callbacks=callbacks, **arguments)
-        show(result, common.as_json, full)
+                result = call(connection, opened, models=models, callbacks=callbacks, **options)
+        show(result, as_json, full)
 
     own: Callable[..., Any] = facts_options()
     if kind.file:
@@ -187,25 +181,23 @@ for _kind in STUDIES:
 
 
 @study.command(cls=OptionsFirst)
-@models_option("Repeat it for each model.")
+@model_option(f"{SCORES} Repeat it for each model.", "models", multiple=True)
 @facts_options()
 @given_options((None, DistractorOptions), defaults=SCALING_DEFAULTS)
 @full_option
 @common_options
-def scaling(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
+def scaling(models: tuple[str, ...], full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
     """Compare model sizes: Avg@n of several models against their numbers of parameters."""
     from kgprobe.api.studies import study_scaling
-    from kgprobe.servers.opening import open_graph
 
     def open_model(spec: str) -> "Model":
         # One at a time, so that only one model is in memory.
-        with open_models({}) as models_of_one:
+        with open_models() as models_of_one:
             return open_asked(models_of_one, spec)
 
-    with open_graph(common.graph, ask_password=ask_password) as graph, measuring("Measuring") as callbacks:
-        arguments = _selection(common, asked) | given
-        result = study_scaling(graph, models, open_model=open_model, callbacks=callbacks, **arguments)
-    show(result, common.as_json, full)
+    with open_graph(graph) as connection, measuring("Measuring") as callbacks:
+        result = study_scaling(connection, models, open_model=open_model, callbacks=callbacks, **options)
+    show(result, as_json, full)
 
 
 @study.command(cls=OptionsFirst)
@@ -219,29 +211,19 @@ def scaling(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], c
 @given_options((None, ReplayOptions))
 @seed_option
 @full_option
-@graph_option
-@json_option
-@debug_option
-def sampling(run: str | None, given: dict[str, Any], seed: int, full: bool, graph: str | None, as_json: bool) -> None:
+@on_graph
+def sampling(run: str | None, full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
     """Compare sampling rules on the same number of requests, by replays without a model.
 
     Replays Thompson and uniform sampling, each with and without propagation, sequential sampling, and the rules of the
     hierarchical learner. The difficulty of each fact is known: from a run, or from the demo model on the example graph.
     """
     from kgprobe.api.studies import study_sampling
-    from kgprobe.servers.opening import open_graph
 
-    opened = open_graph(graph, ask_password=ask_password) if run is not None else nullcontext()
+    opened = open_graph(graph) if run is not None else nullcontext()
     with opened as connection, counting("Replaying", "replays") as callbacks:
-        result = study_sampling(connection, run, seed=seed, callbacks=callbacks, **given)
+        result = study_sampling(connection, run, callbacks=callbacks, **options)
     show(result, as_json, full)
-
-
-def _selection(common: Common, asked: FactsAsked | None = None, **inputs: Any) -> dict[str, Any]:
-    """Return the arguments for the facts of a study."""
-    if asked is not None:
-        inputs = {"limit": asked.limit, "facts": asked.facts, "relations": asked.relations}
-    return {**inputs, "seed": common.seed, "as_of": common.as_of}
 
 
 def show(result: "Study", as_json: bool, full: bool) -> None:

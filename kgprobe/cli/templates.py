@@ -1,23 +1,21 @@
 """``kgprobe templates``: list, check and write the templates of relations."""
 
 import json
-from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
 from kgprobe.cli.commands import CommandGroup, OptionsFirst
 from kgprobe.cli.options import (
-    Common,
     as_of_option,
     common_options,
     debug_option,
-    explain_option,
     json_option,
-    local_options,
+    model_option,
     on_graph,
     open_graph,
     relations_option,
@@ -27,22 +25,20 @@ from kgprobe.cli.running import counting_bar, open_asked, open_models
 from kgprobe.errors import KgprobeError
 
 if TYPE_CHECKING:
+    from kgprobe.graph.client import Graph
     from kgprobe.verbalize.templates.writing import WrittenRelation
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _relations_option = relations_option("This relation only; repeatable.  [default: all]")
 
 
-def _output_option(help_: str) -> Callable[[F], F]:
-    return cloup.option(
-        "--output",
-        "-o",
-        type=click.Path(dir_okay=False, path_type=Path),
-        default=Path("templates.jsonl"),
-        show_default=True,
-        help=help_,
-    )
+_output_option = partial(
+    cloup.option,
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("templates.jsonl"),
+    show_default=True,
+)
 
 
 @click.group(cls=CommandGroup)
@@ -58,12 +54,12 @@ def templates() -> None:
 @_relations_option
 @as_of_option
 @on_graph
-def list_(relations: tuple[str, ...], as_of: int, graph: str | None, as_json: bool) -> None:
+def list_(graph: str | None, as_json: bool, **options: Any) -> None:
     """List each relation's templates, filled with a fact of the graph."""
     from kgprobe.api.templates import list_templates
 
     with open_graph(graph) as connection:
-        result = list_templates(connection, relations, as_of=as_of)
+        result = list_templates(connection, **options)
     render_rows(result, as_json)
 
 
@@ -80,18 +76,18 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
     """
     from kgprobe.api.templates import check_templates
 
-    with ExitStack() as stack:
-        checked = file or stack.enter_context(open_graph(graph))
-        result = check_templates(checked, relations, on_progress=counting_bar("Checking", "relations", stack))
+    opening: AbstractContextManager[Graph | Path] = nullcontext(file) if file else open_graph(graph)
+    with opening as checked, counting_bar("Checking", "relations") as on_progress:
+        result = check_templates(checked, relations, on_progress=on_progress)
     render(result, as_json)
     if result.errors:
         ctx.exit(1)
 
 
 @templates.command(cls=OptionsFirst)
-@cloup.option("--model", metavar="SPEC", help="Model that writes: demo, hf:NAME, or hf:./folder with a model in it.")
+@model_option("Model that writes: demo, hf:NAME, or hf:./folder with a model in it.", required=False)
 @cloup.option("--from-label", is_flag=True, help="Make a plain sentence from each relation's label, without a model.")
-@_output_option("File for the relations with their templates; existing ones are kept.")
+@_output_option(help="File for the relations with their templates; existing ones are kept.")
 @cloup.option("--force", is_flag=True, help="Overwrite the file.")
 @_relations_option
 @cloup.option(
@@ -101,10 +97,8 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
     "--keep", type=click.IntRange(min=1), default=3, show_default=True, help="Maximum number of clozes per relation."
 )
 @cloup.option("--load", is_flag=True, help="Load the file into the graph without review.")
-@explain_option
-@local_options
 @common_options
-def write(model: str | None, common: Common, **options: Any) -> None:
+def write(model: str | None, graph: str | None, as_json: bool, **options: Any) -> None:
     """Write clozes for the active relations without any, into a file for review.
 
     The model sees relations of the graph with facts and a cloze, and facts of the new relation. Proposals must pass
@@ -120,20 +114,14 @@ def write(model: str | None, common: Common, **options: Any) -> None:
     """  # noqa: D301
     from kgprobe.api.templates import write_templates
 
-    with ExitStack() as stack:
-        models = stack.enter_context(open_models({}))
-        graph = stack.enter_context(open_graph(common.graph))
+    title = f"Writing with {model}" if model else "Writing"
+    with open_models() as models, open_graph(graph) as connection, counting_bar(title, "relations") as on_progress:
+        writer = open_asked(models, model) if model else None
         result = write_templates(
-            graph,
-            model=open_asked(models, model) if model else None,
-            seed=common.seed,
-            as_of=common.as_of,
-            on_progress=counting_bar(f"Writing with {model}" if model else "Writing", "relations", stack),
-            on_written=_report_failure,
-            **options,
+            connection, model=writer, on_progress=on_progress, on_written=_report_failure, **options
         )
-    if common.as_json or result.written or result.loaded:
-        render(result, common.as_json)
+    if as_json or result.written or result.loaded:
+        render(result, as_json)
     else:
         show_notes(result.notes)
     if result.failed and not result.written and not result.kept:
@@ -148,7 +136,7 @@ def _report_failure(written: "WrittenRelation") -> None:
 
 @templates.command(cls=OptionsFirst)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@_output_option("File for the relations with their templates.")
+@_output_option(help="File for the relations with their templates.")
 @cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
 @cloup.option(
     "--mined",
@@ -158,7 +146,7 @@ def _report_failure(written: "WrittenRelation") -> None:
 )
 @json_option
 @debug_option
-def convert(files: tuple[Path, ...], output: Path, force: bool, mined: tuple[Path, ...], as_json: bool) -> None:
+def convert(as_json: bool, **options: Any) -> None:
     """Convert FILES of public patterns into one file of relations with templates.
 
     FILES are BEAR's (its folder, or metadata_relations.json), LAMA's (lines with `relation` and `template`), ParaRel's
@@ -177,6 +165,6 @@ def convert(files: tuple[Path, ...], output: Path, force: bool, mined: tuple[Pat
     """  # noqa: D301
     from kgprobe.api.templates import convert_patterns
 
-    result = convert_patterns(files, output, force=force, mined=mined)
+    result = convert_patterns(**options)
     show_notes(result.notes)
     click.echo(json.dumps(result.to_dict()) if as_json else result.summary())
