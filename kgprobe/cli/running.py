@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -77,48 +77,66 @@ def _usage_line(name: str, usage: "Usage") -> str:
     return f"{name}: {sent}, {usage.cached:,} answers from before, {usage.tokens:,} tokens{cost}."
 
 
-T = TypeVar("T")
-
 _CHANGED = "The graph has changed since the run began; the run continues with the current facts."
 
 
 @contextmanager
-def watched(title: str, began: Callable[["Start"], str], unit: str, things: str) -> Iterator["Callbacks"]:
-    """Show progress on stderr; Ctrl-C stops after the current batch.
+def watched(
+    title: str, things: str, began: Callable[["Start"], str] | None = None, unit: str = ""
+) -> Iterator["Callbacks"]:
+    """Show progress on stderr, and stop on Ctrl-C: after the current unit, or at once without one.
 
     Consecutive measurements get one bar each; before the first and after the last bar, a spinner is shown.
 
     Args:
-        began: returns the message at the start.
-        unit: unit that Ctrl-C finishes first.
         things: unit of the count next to the bar.
+        began: returns the message at the start; None prints none.
+        unit: unit that Ctrl-C finishes first.
     """
     from kgprobe.running.callbacks import Callbacks
 
-    interrupted: Callable[[], bool]
-    right = answered = done = 0
-    with _Bars(title, things) as bars:
+    bar: Bar
+    begun: Start
+    interrupted: Callable[[], bool] = bool
+    right = answered = done = counted = 0
+    with ExitStack() as shown:
+        shown.enter_context(waiting(f"{title}: getting ready"))
 
         def on_start(start: "Start") -> None:
-            nonlocal interrupted, right, answered, done
-            bars.end()
-            right, answered, done = 0, 0, start.done
-            click.echo(began(start), err=True)
+            nonlocal bar, begun, interrupted, right, answered, done, counted
+            shown.close()
+            begun, right, answered, done, counted = start, 0, 0, start.done, 0
+            if began is not None:
+                click.echo(began(start), err=True)
             if start.changed:
                 click.echo(_CHANGED, err=True)
-            bars.begin(start)
-            # Only now: Ctrl-C stops the conversion of a model at once.
-            interrupted = bars.enter(interruptible(unit))
+            total, counts_units = start.total * start.batch, start.batch == 1
+            bar = shown.enter_context(
+                progress_bar(_titled(title, start), total, things, done * start.batch, counted=counts_units)
+            )
+            if unit:
+                # Only now: Ctrl-C stops the conversion of a model at once.
+                interrupted = shown.enter_context(interruptible(unit))
+
+        def on_facts(facts: float) -> None:
+            bar.move_to(done * begun.batch + facts, counted + facts, bar.note)
 
         def on_batch(batch: "Batch") -> None:
-            nonlocal right, answered, done
+            nonlocal right, answered, done, counted
             verdicts = [outcome.verdict for outcome in batch.outcomes]
             right += sum(verdict.value == "right" for verdict in verdicts)
             answered += sum(verdict.counts for verdict in verdicts)
-            things, done = len(verdicts) or batch.done - done, batch.done
-            bars.end_batch(batch.done, things, f"{right / answered:.0%} right" if answered else "")
+            counted += len(verdicts) or batch.done - done
+            done = batch.done
+            notes = [f"{done} of {begun.total} rounds"] if begun.batch > 1 else []
+            if answered:
+                notes.append(f"{right / answered:.0%} right")
+            bar.move_to(done * begun.batch, counted, ", ".join(notes))
+            if done >= begun.total:
+                shown.close()
+                shown.enter_context(waiting(f"{title}: preparing results"))
 
-        yield Callbacks(on_start, bars.move_within_batch, on_batch, lambda: interrupted())
+        yield Callbacks(on_start, on_facts, on_batch, lambda: interrupted())
 
 
 @contextmanager
@@ -135,104 +153,26 @@ def counting_bar(title: str, unit: str) -> Iterator[Callable[[int, int], None]]:
         yield move
 
 
-class _Bars:
-    """Consecutive progress bars with spinners between them."""
-
-    def __init__(self, title: str, things: str) -> None:
-        self._title, self._unit = title, things
-        self._stack = ExitStack()
-        self._bar: Bar | None = None
-        self._start: Start | None = None
-        self._done = self._things = 0
-
-    def __enter__(self) -> "_Bars":
-        self._stack.enter_context(waiting(f"{self._title}: getting ready"))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-
-    def enter(self, context: AbstractContextManager[T]) -> T:
-        """Enter a context that ends with the current bar."""
-        return self._stack.enter_context(context)
-
-    def begin(self, start: "Start") -> None:
-        self.end()
-        self._start, self._done, self._things = start, start.done, 0
-        total, done = start.total * start.batch, start.done * start.batch
-        bar = progress_bar(_titled(self._title, start), total, self._unit, done, counted=start.batch == 1)
-        self._bar = self.enter(bar)
-
-    def move_within_batch(self, facts: float) -> None:
-        if self._bar is not None and self._start is not None:
-            self._bar.move_to(self._done * self._start.batch + facts, self._things + facts, self._bar.note)
-
-    def end_batch(self, done: int, things: int, note: str = "") -> None:
-        """Move the bar after a batch: total done, and things of this batch."""
-        if self._bar is None or self._start is None:
-            return
-        self._done, self._things = done, self._things + things
-        rounds = f"{done} of {self._start.total} rounds" if self._start.batch > 1 else ""
-        self._bar.move_to(done * self._start.batch, self._things, ", ".join(filter(None, (rounds, note))))
-        if done >= self._start.total:
-            self.end()
-            self._stack.enter_context(waiting(f"{self._title}: preparing results"))
-
-    def end(self) -> None:
-        self._stack.close()
-        self._bar = None
-
-
-@contextmanager
-def measuring(title: str) -> Iterator["Callbacks"]:
+def measuring(title: str) -> AbstractContextManager["Callbacks"]:
     """Show the progress of a measurement; see :func:`watched`."""
 
     def began(start: "Start") -> str:
         return f"{_titled(title, start)}: {start.total:,} facts, {start.done:,} of them measured before."
 
-    with watched(title, began, "batch", "facts") as callbacks:
-        yield callbacks
+    return watched(title, "facts", began, "batch")
 
 
-@contextmanager
-def counting(title: str, things: str) -> Iterator["Callbacks"]:
-    """Show progress on stderr for work without intermediate results; Ctrl-C stops at once.
-
-    Args:
-        things: unit of the count.
-    """
-    from kgprobe.running.callbacks import Callbacks
-
-    with _Bars(title, things) as bars:
-        done = 0
-
-        def on_start(start: "Start") -> None:
-            nonlocal done
-            done = start.done
-            bars.begin(start)
-
-        def on_batch(batch: "Batch") -> None:
-            nonlocal done
-            bars.end_batch(batch.done, batch.done - done)
-            done = batch.done
-
-        yield Callbacks(on_start, bars.move_within_batch, on_batch)
-
-
-@contextmanager
-def sweeping(title: str) -> Iterator["Callbacks"]:
+def sweeping(title: str) -> AbstractContextManager["Callbacks"]:
     """Show the progress of judging a graph, shard by shard; see :func:`watched`."""
 
     def began(start: "Start") -> str:
         own = "" if start.total == start.facts else f" {start.total:,} of them in this share,"
         return f"{title}: {start.facts:,} facts,{own} {start.done:,} of them judged before."
 
-    with watched(title, began, "shard", "facts") as callbacks:
-        yield callbacks
+    return watched(title, "facts", began, "shard")
 
 
-@contextmanager
-def running(run: str) -> Iterator["Callbacks"]:
+def running(run: str) -> AbstractContextManager["Callbacks"]:
     """Show the progress of a run's rounds; see :func:`watched`."""
 
     def began(start: "Start") -> str:
@@ -245,8 +185,7 @@ def running(run: str) -> Iterator["Callbacks"]:
             )
         return message
 
-    with watched(f"Run {run}", began, "round", "questions") as callbacks:
-        yield callbacks
+    return watched(f"Run {run}", "questions", began, "round")
 
 
 def _titled(title: str, start: "Start") -> str:

@@ -23,7 +23,7 @@ from kgprobe.cli.options import (
     seed_option,
 )
 from kgprobe.cli.probe import report_missing
-from kgprobe.cli.running import counting, measuring, open_asked, open_models
+from kgprobe.cli.running import measuring, open_asked, open_models, watched
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.progress import waiting
 from kgprobe.sanitize import visible
@@ -160,7 +160,7 @@ def _add(kind: StudyCommand) -> None:
         title = f"Measuring {model}"
         with open_models() as models, open_graph(graph) as connection:
             opened = open_asked(models, model)
-            with counting(title, kind.unit) if kind.unit else measuring(title) as callbacks:
+            with watched(title, kind.unit) if kind.unit else measuring(title) as callbacks:
                 result = call(connection, opened, models=models, callbacks=callbacks, **options)
         show(result, as_json, full)
 
@@ -221,7 +221,7 @@ def sampling(run: str | None, full: bool, graph: str | None, as_json: bool, **op
     from kgprobe.api.studies import study_sampling
 
     opened = open_graph(graph) if run is not None else nullcontext()
-    with opened as connection, counting("Replaying", "replays") as callbacks:
+    with opened as connection, watched("Replaying", "replays") as callbacks:
         result = study_sampling(connection, run, callbacks=callbacks, **options)
     show(result, as_json, full)
 
