@@ -1,12 +1,16 @@
 """``kgprobe graph browser``: Neo4j Browser with kgprobe's style sheet, guide and queries."""
 
+import http.server
+import os
 import re
+import threading
 import webbrowser
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
@@ -92,14 +96,14 @@ def browser(files: Path | None, port: int | None, bind: str, host: str, in_brows
         click.echo("\nCtrl-C stops serving; the graph server keeps running.", err=True)
         if in_browser and not webbrowser.open(page):
             click.echo(f"No browser could be opened; the page is {page}.", err=True)
-        _wait()
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            click.echo("", err=True)
 
 
 def _address(graph: str | None) -> tuple[str, str, bool]:
     """Return Browser's address, its connection settings, and True if kgprobe started this Neo4j."""
-    import os
-    from urllib.parse import urlsplit
-
     from kgprobe.graph.endpoint import is_address, refuse_credentials
     from kgprobe.servers.opening import folder_of
 
@@ -144,14 +148,9 @@ def _write(folder: Path, contents: Mapping[str, bytes]) -> None:
 @contextmanager
 def _served(folder: Path, bind: str, port: int | None) -> Iterator[int]:
     """Serve a folder's files on a local address; yield the port."""
-    import http.server
-    import threading
 
     class Handler(http.server.SimpleHTTPRequestHandler):
-        extensions_map = {  # noqa: RUF012
-            ".html": "text/html; charset=utf-8",
-            ".grass": "text/plain",
-        }
+        extensions_map = {".html": "text/html; charset=utf-8", ".grass": "text/plain"}  # noqa: RUF012
 
         def end_headers(self) -> None:
             # Browser is a page of another origin.
@@ -177,12 +176,3 @@ def _served(folder: Path, bind: str, port: int | None) -> Iterator[int]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server.server_port
         server.shutdown()
-
-
-def _wait() -> None:
-    import threading
-
-    try:
-        threading.Event().wait()
-    except KeyboardInterrupt:
-        click.echo("", err=True)

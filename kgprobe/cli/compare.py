@@ -84,13 +84,7 @@ def _failing_with_2() -> Iterator[None]:
 @seed_option
 @on_graph
 def compare(
-    results: tuple[str, ...],
-    margin: float | None,
-    gap: bool,
-    full: bool,
-    seed: int,
-    graph: str | None,
-    as_json: bool,
+    results: tuple[str, ...], margin: float | None, gap: bool, full: bool, seed: int, graph: str | None, as_json: bool
 ) -> None:
     """Compare models on the facts that all of them have answered.
 

@@ -1,10 +1,10 @@
 """``kgprobe graph``: the graph server, Cypher, copies and inverse graphs."""
 
-import itertools
 import json
 import re
 import sys
-from itertools import islice
+from itertools import chain, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ from kgprobe.cli.browser import browser
 from kgprobe.cli.commands import CommandGroup, given_options
 from kgprobe.cli.load import finish_import
 from kgprobe.cli.options import ask_password, debug_option, graph_option, on_graph, open_graph, reversed_graph
+from kgprobe.cli.rendering import print_rows
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.sanitize import visible
 from kgprobe.servers.engine import LEAST_MEMORY
 from kgprobe.servers.engines import DEFAULT, ENGINES
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from kgprobe.graph.client import Graph, Row
     from kgprobe.graph.copying import Copied
     from kgprobe.graph.queries import Query
-    from kgprobe.graph.reversal import Reversal
     from kgprobe.servers.server import Status
 
 # A name of a query or file: no blanks, brackets or quotation marks, or ending in .cypher. Statements never match.
@@ -188,10 +189,10 @@ def query(
     form = "json" if as_json else form or "table"
     if statement is None:
         queries = [
-            {"query": name, "parameters": parameters_in(get_query(name).text), "question": get_query(name).question}
-            for name in explore_names()
+            {"query": named.name, "parameters": parameters_in(named.text), "question": named.question}
+            for named in map(get_query, explore_names())
         ]
-        _show_rows(["query", "parameters", "question"], queries, form, limit)
+        _show_rows(list(queries[0]), queries, form, limit)
         return
     try:
         named_query = _find_query(statement)
@@ -202,8 +203,8 @@ def query(
         with waiting("Running the query"):
             parameters = resolve_parameters(connection, named_query, parameters)
             columns, rows = connection.run_text(named_query.text, parameters)
-        count = _show_rows(columns, rows, form, limit)
-        if not count and (reason := why_empty(connection, named_query, parameters)):
+        any_rows = _show_rows(columns, rows, form, limit)
+        if not any_rows and (reason := why_empty(connection, named_query, parameters)):
             click.echo(reason, err=True)
 
 
@@ -228,9 +229,6 @@ graph.add_command(finish_import)
 
 
 def _find_query(statement: str) -> "Query":
-    from pathlib import Path
-
-    from kgprobe.errors import KgprobeError, UnknownNameError
     from kgprobe.graph.queries import get_query, query_names, query_of_text, suggestion
 
     if statement in query_names():
@@ -248,8 +246,6 @@ def _find_query(statement: str) -> "Query":
 
 
 def _is_file(path: str) -> bool:
-    from pathlib import Path
-
     try:
         return Path(path).is_file()
     except OSError:
@@ -257,8 +253,8 @@ def _is_file(path: str) -> bool:
         return False
 
 
-def _show_rows(columns: list[str], rows: "Iterable[Row]", form: str, limit: int | None) -> int:
-    """Print rows, and return their number, including those not printed."""
+def _show_rows(columns: list[str], rows: "Iterable[Row]", form: str, limit: int | None) -> bool:
+    """Print rows; return True if there are any."""
     from rich.console import Console
 
     from kgprobe.report import rows as report
@@ -266,15 +262,13 @@ def _show_rows(columns: list[str], rows: "Iterable[Row]", form: str, limit: int 
     out = sys.stdout
     if limit is None and form == "table":
         limit = _TABLE_ROWS
-    # Counts the rows as they are read; the next number is their count.
-    counted = itertools.count()
-    remaining = (row for row, _ in zip(rows, counted, strict=False))
-    printed = islice(remaining, limit)
+    remaining = iter(rows)
+    first = list(islice(remaining, 1))
+    printed = islice(chain(first, remaining), limit)
     if form == "json":
         report.write_json(printed, out)
     elif form == "jsonl":
-        for line in report.json_lines(printed):
-            out.write(f"{line}\n")
+        out.writelines(f"{line}\n" for line in report.json_lines(printed))
     elif form == "csv":
         report.write_csv(columns, printed, out)
     else:
@@ -282,11 +276,10 @@ def _show_rows(columns: list[str], rows: "Iterable[Row]", form: str, limit: int 
         console.print(report.table(columns, printed, limit, console.width)[0])
     # Read to the end: otherwise the statement would be rolled back.
     left_out = sum(1 for _ in remaining)
-    count = next(counted)
     if limit is not None and left_out:
         more = ", --json and --format jsonl or csv print all" if form == "table" else ""
         click.echo(f"{limit} of {limit + left_out} rows; --limit shows more{more}.", err=True)
-    return count
+    return bool(first)
 
 
 def _show_status(status: "Status") -> None:
@@ -336,7 +329,6 @@ def copy(to: str, engine: str | None, graph: str | None, as_json: bool) -> None:
     kgprobe graph copy --to ./neo4j
     kgprobe graph copy --graph ./neo4j --to bolt://host:7687
     """  # noqa: D301
-    from kgprobe.errors import ArgumentError
     from kgprobe.graph.copying import copy_graph
     from kgprobe.progress import progress_bar
 
@@ -346,16 +338,11 @@ def copy(to: str, engine: str | None, graph: str | None, as_json: bool) -> None:
         counts = source.read("copy/counts")[0]
         size = counts["nodes"] + counts["relationships"]
         with progress_bar("Copying", 3 * size, "nodes and relationships", counted=False) as bar:
-
-            def on_progress(stage: str, done: int, total: int) -> None:  # noqa: ARG001
-                bar.move_to(done, done, stage)
-
-            copied = copy_graph(source, target, on_progress)
+            copied = copy_graph(source, target, lambda stage, done, _: bar.move_to(done, done, stage))
     _show_copy(copied, to, as_json)
 
 
 def _target(to: str, engine: str | None, source: "Graph") -> "Graph":
-    from kgprobe.errors import ArgumentError
     from kgprobe.graph.client import Graph
     from kgprobe.graph.endpoint import endpoint_of, is_address
     from kgprobe.servers import opening
@@ -389,7 +376,7 @@ def _show_copy(copied: "Copied", to: str, as_json: bool) -> None:
 
 
 @graph.command(cls=cloup.Command)
-@given_options((None, ReversingOptions))
+@given_options((None, ReversingOptions), argument="given")
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
@@ -411,29 +398,15 @@ def reverse(given: dict[str, Any], folder: Path | None, graph: str | None, as_js
     with reversed_graph(graph, folder, given) as opened:
         reversal = reversal_of(opened)
         place = str(opened.endpoint.folder)
-    if reversal is not None:
-        _show_reversal(reversal, place, as_json)
-
-
-def _show_reversal(reversal: "Reversal", place: str, as_json: bool) -> None:
-    kept = sorted(reversal.kept, key=lambda relation: -relation.facts)
-    rows = [
-        {
-            "relation": relation.id,
-            "label": relation.label,
-            "facts": relation.facts,
-            "subjects_an_object": round(relation.subjects_an_object, 3),
-            "kept": relation.kept,
-        }
-        for relation in (*kept, *reversal.left_out)
-    ]
+    if reversal is None:
+        return
+    rows = []
+    for relation in (*sorted(reversal.kept, key=attrgetter("facts"), reverse=True), *reversal.left_out):
+        row = {"relation": relation.id, "label": relation.label, "facts": relation.facts}
+        rows.append(row | {"subjects_an_object": round(relation.subjects_an_object, 3), "kept": relation.kept})
     if as_json:
         content = {"folder": place, "most_subjects": reversal.most_subjects, "relations": rows}
         click.echo(json.dumps(content, ensure_ascii=False))
-        return
-    from rich.console import Console
-
-    from kgprobe.report.rows import table
-
-    Console().print(table(list(rows[0]), rows, len(rows))[0])
-    click.echo(f"Folder: {place}")
+    else:
+        print_rows(rows)
+        click.echo(f"Folder: {place}")

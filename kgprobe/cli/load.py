@@ -3,13 +3,13 @@
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgprobe.cli.commands import CommandGroup, given_options
+from kgprobe.cli.commands import Command, CommandGroup, decorated_by, given_options
 from kgprobe.cli.options import debug_option, graph_option, in_flags, json_option, open_graph
 from kgprobe.errors import KgprobeError
 from kgprobe.sanitize import visible_lines
@@ -43,7 +43,7 @@ def _command(name: str) -> click.Command:
     loader = LOADERS.get(name)
 
     @given_options((None, loader.options))
-    @_show_options(loader.shows)
+    @decorated_by(*map(_show_option, loader.shows.items()))
     @_propose_option(loader)
     @graph_option
     @click.option("--strict", is_flag=True, help="Stop at the first invalid record.")
@@ -81,7 +81,7 @@ def _command(name: str) -> click.Command:
             return
         source = open_source(name, **given)
         with _problems(rejected) as on_problem:
-            report = _load(source, graph, bulk, bulk_files, {"strict": strict, "on_problem": on_problem})
+            report = _load(source, graph, bulk, bulk_files, strict=strict, on_problem=on_problem)
         click.echo(json.dumps(report.to_dict()) if as_json else visible_lines(str(report)))
         if bulk_files is not None and not bulk:
             _print_import_steps(bulk_files)
@@ -90,27 +90,25 @@ def _command(name: str) -> click.Command:
     return click.command(name, help=loader.summary)(run)
 
 
-def _load(
-    source: Source, graph: str | None, bulk: bool, bulk_files: Path | None, settings: Mapping[str, Any]
-) -> "LoadReport":
+def _load(source: Source, graph: str | None, bulk: bool, bulk_files: Path | None, **settings: Any) -> "LoadReport":
     """Load a source in transactions or by an import, or only write the files of the import."""
     from kgprobe.graph.loading import load_source
     from kgprobe.servers.bulk_loading import load_bulk_source, write_bulk_source
 
-    if bulk:
-        with _bars(source.name) as on_progress:
-            return load_bulk_source(graph, source, bulk_files=bulk_files, on_progress=on_progress, **settings)
-    if bulk_files is not None:
-        with _bars(source.name) as on_progress:
-            return write_bulk_source(bulk_files, source, on_progress=on_progress, **settings)
-    with open_graph(graph) as connection, _bars(source.name, "Loading") as on_progress:
-        return load_source(connection, source, on_progress=on_progress, **settings)
+    with _bars(source.name, "Converting" if bulk or bulk_files else "Loading") as on_progress:
+        settings["on_progress"] = on_progress
+        if bulk:
+            return load_bulk_source(graph, source, bulk_files=bulk_files, **settings)
+        if bulk_files is not None:
+            return write_bulk_source(bulk_files, source, **settings)
+        with open_graph(graph) as connection:
+            return load_source(connection, source, **settings)
 
 
-def _propose_option(loader: Loader[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def _propose_option(loader: Loader[Any]) -> Callable[[Command], Command]:
     """Return a decorator that adds ``--propose``, for loaders that can write a mapping file."""
     if loader.proposes is None:
-        return lambda command: command
+        return decorated_by()
     return click.option("--propose", is_flag=True, help=f"{loader.proposes.help} Nothing is loaded.")
 
 
@@ -118,36 +116,21 @@ def _propose(name: str, given: Mapping[str, Any], as_json: bool) -> None:
     from kgprobe.api.loading import propose_mapping
 
     path = propose_mapping(name, **given)
-    if as_json:
-        click.echo(json.dumps({"proposed": str(path)}))
-    else:
-        click.echo(
-            visible_lines(f"Wrote a proposal to {path}. Review it, then repeat the command without --propose to load.")
-        )
+    advice = f"Wrote a proposal to {path}. Review it, then repeat the command without --propose to load."
+    click.echo(json.dumps({"proposed": str(path)}) if as_json else visible_lines(advice))
 
 
-def _show_options(shows: Mapping[str, ShownText]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that adds ``--show-NAME`` for each text of a loader."""
+def _show_option(named: tuple[str, ShownText]) -> Callable[[Command], Command]:
+    """Return a decorator that adds ``--show-NAME`` for a text of a loader."""
+    name, shown = named
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        for name, shown in shows.items():
+    def show(context: click.Context, _: click.Parameter, flag: bool) -> None:
+        if flag:
+            click.echo(shown.read(), nl=False)
+            context.exit()
 
-            def show(context: click.Context, _: click.Parameter, flag: bool, shown: ShownText = shown) -> None:
-                if flag:
-                    click.echo(shown.read(), nl=False)
-                    context.exit()
-
-            command = click.option(
-                f"--show-{name}",
-                is_flag=True,
-                is_eager=True,
-                expose_value=False,
-                callback=show,
-                help=f"{shown.help} Nothing is loaded.",
-            )(command)
-        return command
-
-    return decorate
+    help_ = f"{shown.help} Nothing is loaded."
+    return click.option(f"--show-{name}", is_flag=True, is_eager=True, expose_value=False, callback=show, help=help_)
 
 
 @contextmanager
@@ -170,11 +153,8 @@ def _problems(rejected: Path | None) -> Iterator[Callable[[str], None]]:
         file = rejected.open("w", encoding="utf-8") if rejected else None
     except OSError as error:
         raise KgprobeError(f"The file of skipped records {rejected} cannot be written: {error.strerror}.") from error
-    try:
+    with file or nullcontext():
         yield take
-    finally:
-        if file is not None:
-            file.close()
 
 
 def _print_import_steps(files: Path) -> None:
@@ -191,7 +171,7 @@ def _print_import_steps(files: Path) -> None:
 
 
 @contextmanager
-def _bars(name: str, reading: str = "Converting") -> Iterator[Callable[["LoadProgress"], None]]:
+def _bars(name: str, reading: str = "") -> Iterator[Callable[["LoadProgress"], None]]:
     """Yield a function that shows progress: one bar each for reading, importing and completing.
 
     Args:
@@ -199,8 +179,8 @@ def _bars(name: str, reading: str = "Converting") -> Iterator[Callable[["LoadPro
     """
     from kgprobe.progress import Bar, progress_bar
 
-    titles = {"importing": ("Importing", "%"), "indexing": ("Completing", "entities")}
-    titles["completing"] = titles["indexing"]
+    completing = ("Completing", "entities")
+    titles = {"importing": ("Importing", "%"), "indexing": completing, "completing": completing}
     current: dict[str, Bar] = {}
     with ExitStack() as opened:
 

@@ -1,12 +1,12 @@
 """``kgprobe``: the root command; sub-commands are imported when needed."""
 
-import importlib
 import io
 import os
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pkgutil import resolve_name
 from typing import Any
 
 import click
@@ -45,15 +45,11 @@ def until_reader_leaves() -> Iterator[None]:
     except (BrokenPipeError, SystemExit) as error:
         if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
             raise
-        _discard_output()
+        # The interpreter flushes its buffers at exit; redirect them from the closed pipe.
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.dup2(null, sys.stderr.fileno())
         raise click.exceptions.Exit(0) from error
-
-
-def _discard_output() -> None:
-    # The interpreter flushes its buffers at exit; redirect them from the closed pipe.
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
-    os.dup2(null, sys.stderr.fileno())
 
 
 class _FailedError(click.ClickException):
@@ -104,8 +100,7 @@ class LazyGroup(click.Group):
         """Import a command; None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
-        module, attribute = COMMANDS[cmd_name][0].split(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
+        command: click.Command = resolve_name(COMMANDS[cmd_name][0])
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

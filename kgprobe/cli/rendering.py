@@ -4,7 +4,7 @@ import json
 import webbrowser
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,25 +21,8 @@ if TYPE_CHECKING:
 SHOWN_NOTES = 20
 
 
-class DictResult(Protocol):
-    """A result with a dictionary for programs."""
-
-    @property
-    def notes(self) -> "Sequence[str]":
-        """Unusual findings, in sentences."""
-
-    def tables(self) -> "Sequence[Table]":
-        """Return tables for people."""
-
-    def summary(self) -> str:
-        """Return one or two sentences."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON-compatible values."""
-
-
 def render(
-    result: DictResult,
+    result: "Result",
     as_json: bool,
     page: Path | None = None,
     *,
@@ -58,7 +41,9 @@ def render(
 
     show_notes(result.notes)
     if as_json:
-        content = result.to_dict() if page is None else {**result.to_dict(), "page": str(page)}
+        content = result.to_dict()
+        if page is not None:
+            content["page"] = str(page)
         if files:
             content["files"] = [str(file) for file in files]
         click.echo(json.dumps(content, ensure_ascii=False))

@@ -46,6 +46,10 @@ class Result:
         """Return the tables for people, with names in place of ids."""
         raise NotImplementedError
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result for programs: JSON-compatible values with stable keys."""
+        raise NotImplementedError
+
     def summary(self) -> str:
         """Return the result in a sentence or two; empty if the rows say everything."""
         return ""
