@@ -9,6 +9,7 @@ import cloup
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     common_options,
+    count_option,
     debug_option,
     full_option,
     json_option,
@@ -27,11 +28,8 @@ _NOT_OF_DATASETS = ("choices", "packed", "prompt")
 
 _folder_argument = cloup.argument("folder", type=click.Path(path_type=Path), help="Folder of the data set.")
 _examples_options = given_options((None, ExampleOptions), left_out=_NOT_OF_DATASETS)
-_per_relation_option = cloup.option(
-    "--per-relation",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Maximum number of facts per relation, from the first on.  [default: all]",
+_per_relation_option = count_option(
+    "--per-relation", metavar="N", help="Maximum number of facts per relation, from the first on.  [default: all]"
 )
 
 
@@ -97,12 +95,7 @@ def show(folder: Path, as_json: bool) -> None:
 @model_option()
 @_examples_options
 @_per_relation_option
-@cloup.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Maximum number of facts, drawn at random by --seed.  [default: all]",
-)
+@count_option("--limit", metavar="N", help="Maximum number of facts, drawn at random by --seed.  [default: all]")
 @cloup.option(
     "--output",
     "-o",

@@ -15,7 +15,15 @@ from kgprobe.api.options import ReversingOptions
 from kgprobe.cli.browser import browser
 from kgprobe.cli.commands import CommandGroup, given_options
 from kgprobe.cli.load import finish_import
-from kgprobe.cli.options import ask_password, debug_option, graph_option, on_graph, open_graph, reversed_graph
+from kgprobe.cli.options import (
+    ask_password,
+    count_option,
+    debug_option,
+    graph_option,
+    on_graph,
+    open_graph,
+    reversed_graph,
+)
 from kgprobe.cli.rendering import print_rows
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.sanitize import visible
@@ -152,11 +160,7 @@ def status(graph: str | None, as_json: bool) -> None:
     type=click.Choice(["table", "jsonl", "csv"]),
     help="Output format: jsonl is one JSON object per row, --json one list.  [default: table]",
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    help="Maximum number of printed rows.  [default: 100 in a table, otherwise all]",
-)
+@count_option("--limit", help="Maximum number of printed rows.  [default: 100 in a table, otherwise all]")
 @on_graph
 def query(
     statement: str | None,

@@ -9,6 +9,7 @@ import cloup
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     as_of_or,
+    count_option,
     debug_option,
     json_option,
     model_option,
@@ -178,13 +179,8 @@ def predict(judge_name: str, model: str | None, graph: str | None, as_json: bool
     help="Labels of `kgprobe judge label` that correct the figures.  [default: the judge's own]",
 )
 @cloup.option("--raw", is_flag=True, help="Show the judge's figures without correction.")
-@cloup.option(
-    "--types",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    metavar="N",
-    help="Maximum number of types of subjects, and of objects; --json has all.",
+@count_option(
+    "--types", default=20, metavar="N", help="Maximum number of types of subjects, and of objects; --json has all."
 )
 @json_option
 @debug_option

@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -44,6 +44,8 @@ class _AsOf(click.ParamType[int]):
             self.fail(str(error).removeprefix(f"`{error.argument}` "), param, ctx)
 
 
+# An option with a whole number from 1 on.
+count_option = partial(cloup.option, type=click.IntRange(min=1), show_default=True)
 # The graph of a command.
 graph_option = cloup.option(
     "--graph",
@@ -226,11 +228,11 @@ def facts_options(limit: int | None = None) -> Callable[[Command], Command]:
             " separated by tabs, or JSON with subject, relation and object, each an id or a name; or JSON with subject"
             " and fact (ids).",
         ),
-        cloup.option(
+        count_option(
             "--limit",
-            type=click.IntRange(min=1),
             metavar="N",
             default=limit,
+            show_default=False,
             help="Maximum number of facts, drawn at random; the same --seed draws the same facts for every probe."
             f"  [default: {'all' if limit is None else f'{limit:,}'}]",
         ),

@@ -12,6 +12,7 @@ from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     BEHIND_API,
     common_options,
+    count_option,
     direction_options,
     facts_options,
     full_option,
@@ -80,13 +81,7 @@ def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None
     @facts_options(limit)
     @direction_options
     @given_options(("Models behind an API", ApiLimits), argument="api")
-    @cloup.option(
-        "--batch-size",
-        type=click.IntRange(min=1),
-        default=kind.batch_size,
-        show_default=True,
-        help="Batch size: facts asked together.",
-    )
+    @count_option("--batch-size", default=kind.batch_size, help="Batch size: facts asked together.")
     @cloup.option("--name", metavar="NAME", help="Folder name of the results.  [default: made from the settings]")
     @full_option
     @common_options

@@ -12,6 +12,7 @@ import msgspec
 from kgprobe.cli.commands import DefaultGroup
 from kgprobe.cli.options import (
     as_of_or,
+    count_option,
     debug_option,
     in_flags,
     json_option,
@@ -87,16 +88,10 @@ def page(
 @report.command("graph")
 @cloup.argument("entity", required=False)
 @cloup.option("--run", metavar="NAME", help="Name of the run.  [default: the latest run]")
-@cloup.option(
-    "--steps",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Maximum distance from the entity, in steps.",
-)
+@count_option("--steps", default=1, help="Maximum distance from the entity, in steps.")
 @relations_option("Draw facts of this relation only, by its id or a name; repeatable.")
 @as_of_or(None, "facts of any time")
-@cloup.option("--limit", type=click.IntRange(min=1), default=200, show_default=True, help="Maximum number of facts.")
+@count_option("--limit", default=200, help="Maximum number of facts.")
 @_out_option(help="File of the picture.")
 @_open_option
 @on_graph

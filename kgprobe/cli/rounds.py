@@ -14,6 +14,7 @@ from kgprobe.cli.options import (
     BEHIND_API,
     ask_password,
     common_options,
+    count_option,
     debug_option,
     direction_options,
     explain_option,
@@ -138,7 +139,7 @@ def run_probe() -> None:
 
 @rounds.command(cls=OptionsFirst)
 @click.argument("run")
-@cloup.option("--rounds", type=click.IntRange(min=1), help="Total number of rounds.  [default: as begun]")
+@count_option("--rounds", help="Total number of rounds.  [default: as begun]")
 @year_relation_option
 @explain_option
 @given_options(("Models behind an API", ApiLimits), argument="api")
@@ -287,9 +288,7 @@ def compare_runs(runs: "Sequence[Run]") -> None:
     metavar="P",
     help="Ask until the 95% interval is at most ±P, for example 0.02 for 2 points.  [default: ask nothing]",
 )
-@cloup.option(
-    "--rounds", type=click.IntRange(min=1), help="With --precision: maximum number of rounds.  [default: no limit]"
-)
+@count_option("--rounds", help="With --precision: maximum number of rounds.  [default: no limit]")
 @year_relation_option
 @explain_option
 @given_options(("Models behind an API", ApiLimits), argument="api")
@@ -386,10 +385,8 @@ def paint(run: str | None, against: str | None, clear: bool, graph: str | None, 
 
 
 @cloup.command()
-@cloup.option("--rounds", type=click.IntRange(min=1), default=8, show_default=True, help="Number of rounds.")
-@cloup.option(
-    "--facts-per-round", type=click.IntRange(min=1), default=32, show_default=True, help="Facts asked in each round."
-)
+@count_option("--rounds", default=8, help="Number of rounds.")
+@count_option("--facts-per-round", default=32, help="Facts asked in each round.")
 @cloup.option(
     "--graph",
     metavar="ADDRESS|FOLDER",

@@ -5,10 +5,9 @@ from functools import partial
 from typing import Any
 
 import click
-import cloup
 
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
-from kgprobe.cli.options import common_options, facts_named, model_option, open_graph, relations_option
+from kgprobe.cli.options import common_options, count_option, facts_named, model_option, open_graph, relations_option
 from kgprobe.cli.rendering import render_rows
 from kgprobe.cli.running import open_loaded, open_models
 from kgprobe.options import options_of
@@ -22,7 +21,7 @@ from kgprobe.sanitize import visible, visible_lines
 _OF_QUESTIONS = ("difficulty", "with_alias")
 
 
-_limit_option = partial(cloup.option, "--limit", type=click.IntRange(min=1), default=10, show_default=True)
+_limit_option = partial(count_option, "--limit", default=10)
 
 
 @click.group(cls=CommandGroup)

@@ -13,6 +13,7 @@ from kgprobe.cli.commands import CommandGroup, OptionsFirst
 from kgprobe.cli.options import (
     as_of_option,
     common_options,
+    count_option,
     debug_option,
     json_option,
     model_option,
@@ -90,12 +91,8 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
 @_output_option(help="File for the relations with their templates; existing ones are kept.")
 @cloup.option("--force", is_flag=True, help="Overwrite the file.")
 @_relations_option
-@cloup.option(
-    "--proposals", type=click.IntRange(min=1), default=8, show_default=True, help="Answers of the model per relation."
-)
-@cloup.option(
-    "--keep", type=click.IntRange(min=1), default=3, show_default=True, help="Maximum number of clozes per relation."
-)
+@count_option("--proposals", default=8, help="Answers of the model per relation.")
+@count_option("--keep", default=3, help="Maximum number of clozes per relation.")
 @cloup.option("--load", is_flag=True, help="Load the file into the graph without review.")
 @common_options
 def write(model: str | None, graph: str | None, as_json: bool, **options: Any) -> None:
