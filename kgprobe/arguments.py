@@ -31,6 +31,11 @@ def whole_number(name: str, value: Any, minimum: int = 1) -> int:
     return number
 
 
+def optional_number(name: str, value: Any) -> int | None:
+    """Return a whole number from 1 on, or None for None; see :func:`whole_number`."""
+    return None if value is None else whole_number(name, value)
+
+
 def several(name: str, values: Iterable[str]) -> tuple[str, ...]:
     """Return texts as a tuple, in their order.
 
@@ -64,6 +69,11 @@ def folder_name(name: str, value: Any) -> str:
             name, f"is {value!r}; letters, digits, dots, dashes and underscores, up to 100, are expected."
         )
     return value
+
+
+def optional_folder_name(value: Any) -> str | None:
+    """Return the argument ``name`` as :func:`folder_name` does, or None for None."""
+    return None if value is None else folder_name("name", value)
 
 
 def refuse_half_characters(spec: str) -> None:

@@ -5,7 +5,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from kgprobe.arguments import folder_name, several, whole_number
+from kgprobe.arguments import folder_name, optional_number, several, whole_number
 from kgprobe.datasets import DatasetOptions
 from kgprobe.datasets.asking import ask_dataset, dataset_demonstrations, draw_places, limited_rows
 from kgprobe.datasets.building import build_files
@@ -48,9 +48,7 @@ def build_dataset(
 
     Args:
         folder: new folder; complete, or not created at all.
-        relations: ids or names of relations; empty means all active ones.
-        seed: random seed.
-        as_of: date at which facts must be current; None is today.
+        relations, seed, as_of: as in :func:`kgprobe.sample_facts`.
         on_progress: called with the numbers of finished and of all relations.
         options: see :class:`~kgprobe.datasets.DatasetOptions`.
 
@@ -133,8 +131,7 @@ def probe_dataset(
     """
     layout, seed = _layout(examples, separator, between, "probe_dataset"), whole_number("seed", seed, 0)
     files = open_folder(Path(folder))
-    first = None if per_relation is None else whole_number("per_relation", per_relation)
-    most = None if limit is None else whole_number("limit", limit)
+    first, most = optional_number("per_relation", per_relation), optional_number("limit", limit)
     demonstrations = dataset_demonstrations(files, seed)
     # Read all rows before loading the model, so that an invalid one is reported first.
     places = draw_places(files, first, most, seed)
@@ -186,7 +183,7 @@ def export_dataset(
     """
     layout, seed = _layout(examples, separator, between, "export_dataset"), whole_number("seed", seed, 0)
     files = open_folder(Path(folder))
-    limit = None if per_relation is None else whole_number("per_relation", per_relation)
+    limit = optional_number("per_relation", per_relation)
     called = folder_name("name", files.path.absolute().name if name is None else name)
     target = Path(tasks) / called
     if target.exists():

@@ -51,9 +51,8 @@ def estimate_rates(
         precision: half the width of the interval of all facts, in (0, 0.5): questions are asked until it is reached,
             with the options of the run. None asks no questions.
         rounds: maximum number of rounds of the run.
-        year_relation: as in :func:`kgprobe.run_rounds`.
+        year_relation, callbacks: as in :func:`kgprobe.run_rounds`.
         model: as in :func:`kgprobe.resume_rounds`.
-        callbacks: progress and interruption.
 
     Raises:
         UnknownNameError: no such run or relation.

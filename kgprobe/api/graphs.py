@@ -127,14 +127,11 @@ def draw_graph(
         raise ArgumentError("limit", f"is {limit}; expected at most {MOST_FACTS:,}.")
     if run is not None or graph.read("beliefs/runs"):
         run = open_run(graph, run).name
-    around = _start(graph, run) if entity is None else entity_ids(graph, [entity])[0]
+    if entity is not None:
+        around = entity_ids(graph, [entity])[0]
+    elif run is not None and (rows := graph.read("explore/least_known_entity", run=run)):
+        around = rows[0]["entity"]
+    else:
+        raise UnknownNameError("No run of this graph has answers yet, and so no default start; name an `entity`.")
     drawn = neighbourhood(graph, around, steps=steps, relations=relations, as_of=as_of, limit=limit, run=run)
     return GraphPicture(around, run, drawn)
-
-
-def _start(graph: Graph, run: str | None) -> str:
-    rows = graph.read("explore/least_known_entity", run=run) if run is not None else []
-    if not rows:
-        raise UnknownNameError("No run of this graph has answers yet, and so no default start; name an `entity`.")
-    entity: str = rows[0]["entity"]
-    return entity

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kgprobe.api.measuring import open_measurement
-from kgprobe.arguments import folder_name, several, whole_number
+from kgprobe.arguments import optional_folder_name, several, whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, make_folder
@@ -55,9 +55,7 @@ def train_judge(
     Args:
         labels: measurement of the probe ``labels``, or its name.
         model: model whose hidden states are read; None for the labels' model. A smaller one of its family may do.
-        name: name of the judge's folder; None derives one from the settings.
-        seed: random seed.
-        models: open models; None opens models when needed.
+        name, seed, models: as in :func:`kgprobe.measure`.
         on_encoder, on_states, on_training: called with the finished and total numbers of statements for the prompt
             encoder, statements read, and training steps.
         options: see :class:`~kgprobe.judge.JudgeOptions`.
@@ -70,7 +68,7 @@ def train_judge(
     """
     chosen = make_options(JudgeOptions, options, "train_judge")
     words = answer_words(chosen.words)
-    seed, name = whole_number("seed", seed, 0), _folder_name(name)
+    seed, name = whole_number("seed", seed, 0), optional_folder_name(name)
     answered = _labels(labels)
     check_reader(model, answered)
     data = divide_labels(answered, chosen, seed)
@@ -120,7 +118,7 @@ def evaluate_judge(
         model: model whose states are read; None opens the judge's own.
         words: answer words of the baseline.
         everything: True to use all facts of other labels; False to use only facts outside the judge's training set.
-        models: open models; None opens models when needed.
+        models: as in :func:`kgprobe.measure`.
 
     Raises:
         KgprobeError: the model is not the judge's, the labels are of another model or other settings, or no label is
@@ -167,10 +165,8 @@ def judge_graph(
         model: model whose states are read; None opens the judge's own.
         relations: ids or names of relations; empty means those of the labels, or all that have statements if the labels
             are of another graph, or with ``all_relations``.
-        seed: random seed.
         as_of: date at which facts must be current; None is that of the labels.
-        name: name of the folder; None derives one from the settings.
-        models: open models; None opens the model when needed.
+        seed, name, models: as in :func:`kgprobe.measure`.
         callbacks: progress and interruption, after each shard.
         options: see :class:`~kgprobe.judge.SweepOptions`.
 
@@ -188,7 +184,7 @@ def judge_graph(
     share = WHOLE if chosen.shard is None else ShardShare.read(chosen.shard)
     if chosen.ray is not None:
         check_ray()
-    name, judge = _folder_name(name), _judge(judge)
+    name, judge = optional_folder_name(name), _judge(judge)
     predictions = prepare_predictions(
         graph,
         judge,
@@ -243,7 +239,3 @@ def _judge(judge: Judge | str | Path) -> Judge:
 def _labels(labels: Measurement | str | Path) -> Labels:
     measured = labels if isinstance(labels, Measurement) else open_measurement(labels)
     return read_labels(measured.folder)
-
-
-def _folder_name(name: str | None) -> str | None:
-    return None if name is None else folder_name("name", name)

@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from kgprobe.arguments import folder_name, several, whole_number
+from kgprobe.arguments import optional_folder_name, optional_number, several, whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import KgprobeError
 from kgprobe.files import home
@@ -24,7 +24,7 @@ from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.measurement import MEASUREMENT, Progress, ask_each, read_measurement
 from kgprobe.running.settings import CONFIG, digest_of, read_config, versions
 from kgprobe.running.store import FILE, Outcomes
-from kgprobe.sampling.selection import Listed, SelectedFacts, choose_facts, list_facts
+from kgprobe.sampling.selection import Listed, choose_facts, list_facts
 
 
 def measure(
@@ -79,8 +79,7 @@ def measure(
     kind = PROBES.get(probe)
     chosen_options = kind.options_from({**kind.measured, **options})
     relations, seed = relation_ids(graph, several("relations", relations)), whole_number("seed", seed, 0)
-    limit = None if limit is None else whole_number("limit", limit)
-    name = None if name is None else folder_name("name", name)
+    limit, name = optional_number("limit", limit), optional_folder_name(name)
     batch_size = kind.batch_size if batch_size is None else whole_number("batch_size", batch_size)
     day = as_of_day(as_of)
     # Validate names before loading the model.
@@ -107,7 +106,7 @@ def measure(
     }
     folder = home() / "probes" / (_folder_name(kind, config) if name is None else name)
     progress = ask_each(made_probe, chosen.keys, seed, folder, config, batch=batch_size, callbacks=callbacks)
-    return _result(graph, folder, kind, progress, chosen)
+    return Measurement(folder, kind, read_config(folder, MEASUREMENT), progress, chosen.missing, graph)
 
 
 def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurement:
@@ -147,10 +146,6 @@ def find_measurement(name: str | Path) -> Path | None:
 def is_path(name: str | Path) -> bool:
     """Return True for the path of a folder (``./tuned``), False for the name of a result (``tuned``)."""
     return Path(name).name != str(name) or str(name) == ".."
-
-
-def _result(graph: Graph, folder: Path, kind: ProbeKind, progress: Progress, chosen: SelectedFacts) -> Measurement:
-    return Measurement(folder, kind, read_config(folder, MEASUREMENT), progress, chosen.missing, graph)
 
 
 def _folder_name(kind: ProbeKind, config: Mapping[str, Any]) -> str:

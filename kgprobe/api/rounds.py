@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kgprobe.arguments import folder_name, several, whole_number
+from kgprobe.arguments import optional_folder_name, several, whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
@@ -57,16 +57,10 @@ def run_rounds(
     Cost of a round: its batch and the batch's neighbours; see :mod:`kgprobe.running.rounds`.
 
     Args:
-        model: model or spec; see :func:`kgprobe.load_model`.
-        probe: name of the probe, as in :func:`kgprobe.measure`.
+        model, probe, relations, seed, as_of, models, callbacks: as in :func:`kgprobe.measure`.
         name: name of the run; None makes one from model, probe and time.
-        relations: ids or names of relations; empty means all that can be asked.
-        seed: random seed.
-        as_of: date at which facts must be current; None is today.
         year_relation: id or name of a relation whose date at the subject is the fact's year in findings; None takes the
             start of the fact. Does not affect the run.
-        models: open models, for options that name a model; None opens them when needed.
-        callbacks: progress and interruption.
         options: fields of :class:`~kgprobe.running.plan.RoundsOptions`, and options of the probe.
 
     Raises:
@@ -76,7 +70,7 @@ def run_rounds(
     """
     kind = PROBES.get(probe)
     relations, seed = relation_ids(graph, several("relations", relations)), whole_number("seed", seed, 0)
-    name = None if name is None else folder_name("name", name)
+    name = optional_folder_name(name)
     year_relation = _relation_id(graph, year_relation)
     own = {field.name: options.pop(field.name) for field in fields(RoundsOptions) if field.name in options}
     rounds_options = make_options(RoundsOptions, own, "rounds")
@@ -90,9 +84,8 @@ def run_rounds(
     plan = Plan(run, day, seed, rounds_options)
     local = None if probed.local is None else asdict(probed.local)
     kept = {"options": asdict(chosen), "relations": list(relations)}
-    begin_run(
-        graph, made_probe, plan, kind.name, msgspec.json.encode(kept).decode(), msgspec.json.encode(local).decode()
-    )
+    kept_json, local_json = (msgspec.json.encode(value).decode() for value in (kept, local))
+    begin_run(graph, made_probe, plan, kind.name, kept_json, local_json)
     result = _continue_run(graph, made_probe, plan, kind, callbacks, year_relation)
     if result.report.facts == 0:
         forget_run(graph, plan.run)
@@ -167,16 +160,8 @@ def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None 
         run = str(known[-1]["id"])
     properties = get_run(graph, run)
     done = properties["round"] >= properties["rounds"]
-    report = RunReport(
-        run,
-        None,
-        properties["round"],
-        properties["asked"],
-        properties["unaskable"],
-        properties["unanswered"],
-        0.0,
-        Stop.DONE if done else Stop.ASKED_TO,
-    )
+    counts = [properties[name] for name in ("round", "asked", "unaskable", "unanswered")]
+    report = RunReport(run, None, *counts, 0.0, Stop.DONE if done else Stop.ASKED_TO)
     kind = PROBES.get(properties["probe"])
     return Run(run, report, run_folder(properties), kind, properties, year_relation, graph)
 
@@ -202,10 +187,8 @@ def runs_of(graph: Graph, run: str | None = None) -> list[Row]:
     Raises:
         UnknownNameError: no such run.
     """
-    return [
-        {name: properties.get(name) for name in RUN_COLUMNS}
-        for properties in ([find_run(graph, run)] if run else list_runs(graph))
-    ]
+    known = [find_run(graph, run)] if run else list_runs(graph)
+    return [{name: properties.get(name) for name in RUN_COLUMNS} for properties in known]
 
 
 def forget_run(graph: Graph, run: str) -> None:
@@ -235,15 +218,14 @@ def run_names(name: str | None, models: Sequence[str], probe: str) -> list[str]:
     Args:
         name: None makes default names.
     """
-    if name is None:
-        names = [new_run_name(model, probe) for model in models]
-    else:
-        names = [name] if len(models) == 1 else [f"{name}.{short_name(model)}" for model in models]
-    # Two models may have the same short name.
-    return [
-        candidate if names.index(candidate) == place else f"{candidate}-{place + 1}"
-        for place, candidate in enumerate(names)
-    ]
+    if name is not None and len(models) == 1:
+        return [name]
+    names: list[str] = []
+    for place, model in enumerate(models, start=1):
+        candidate = new_run_name(model, probe) if name is None else f"{name}.{short_name(model)}"
+        # Two models may have the same short name.
+        names.append(f"{candidate}-{place}" if candidate in names else candidate)
+    return names
 
 
 def _continue_run(

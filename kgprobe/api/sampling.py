@@ -61,8 +61,7 @@ def sample_facts(
     """
     limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
     relations = relation_ids(graph, several("relations", relations))
-    day = as_of_day(as_of)
-    return draw_facts(graph, relations, limit, seed, day)
+    return draw_facts(graph, relations, limit, seed, as_of_day(as_of))
 
 
 def sample_distractors(
@@ -134,14 +133,12 @@ def sample_negatives(
     Cost: see :mod:`kgprobe.sampling.pool_draws`, and a walk from each drawn object.
 
     Args:
-        facts: names, ids or keys of facts: ``"France | capital | Paris"``, ``"Q142 P36 Q90"``.
+        facts, seed, as_of: as in :func:`sample_distractors`.
         limit: maximum number for each fact, at least 1.
-        seed: random seed.
-        as_of: date at which true objects are excluded; None is today.
 
     Raises:
-        UnknownNameError: there is no such fact.
-        ArgumentError: an argument cannot be what it is.
+        UnknownNameError: no such fact.
+        ArgumentError: an argument is out of range.
     """
     limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
     day = as_of_day(as_of)
@@ -166,15 +163,15 @@ def sample_questions(
     Cost: a walk from each subject, and the drawing of negatives.
 
     Args:
-        facts: names, ids or keys of facts: ``"France | capital | Paris"``, ``"Q142 P36 Q90"``.
+        facts: as in :func:`sample_distractors`.
         difficulty: ``easy``: yes/no questions only; ``hard``: also who, which and what.
         with_alias: True to mention the subject's first alias.
         seed: random seed of kind, side and template.
         as_of: date of the right answer; None is today.
 
     Raises:
-        UnknownNameError: there is no such fact.
-        ArgumentError: an argument cannot be what it is.
+        UnknownNameError: no such fact.
+        ArgumentError: an argument is out of range.
         KgprobeError: no relation of the graph has a question.
     """
     day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
@@ -203,12 +200,11 @@ def sample_statements(
     Cost: see :mod:`kgprobe.sampling.statement_negatives`.
 
     Args:
-        facts: names, ids or keys of facts: ``"France | capital | Paris"``, ``"Q142 P36 Q90"``.
+        facts, seed: as in :func:`sample_distractors`.
         limit: maximum number of negatives for each fact, at least 1.
         replace: ``subject``, ``relation``, ``object``, or ``any``, which draws one of these for each negative.
         any_type: False to replace an entity only by one that shares a type, and a relation only by one between such
             entities.
-        seed: random seed.
         as_of: statements about facts that ended by this date are in the past tense; None is today.
 
     Raises:

@@ -185,11 +185,10 @@ def convert_patterns(
     Raises:
         KgprobeError: a file cannot be read or written, the output exists, or no pattern is usable.
     """
-    paths, corpus = _paths(files), _paths(mined)
     path = Path(output)
     if path.exists() and not force:
         raise KgprobeError(f"{path} exists; `force` overwrites it, `output` names another file.")
-    return convert_files(paths, corpus, path)
+    return convert_files(_paths(files), _paths(mined), path)
 
 
 def _paths(files: str | Path | Sequence[str | Path]) -> list[Path]:
