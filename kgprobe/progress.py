@@ -78,20 +78,11 @@ class Wait:
         """Seconds since the beginning."""
         return self.clock() - self.began
 
-    @property
-    def share(self) -> float | None:
-        """None: the completed share is unknown."""
-        return None
-
-    def is_shown(self) -> bool:
-        """Return True once it has lasted long enough to be drawn."""
-        return self.elapsed >= SOON
-
     def text(self, short: bool = False) -> str:  # noqa: ARG002
         """Return the state as text, without the title."""
-        left = None if self.usual is None else self.usual - self.elapsed
         parts = [f"{_duration(self.elapsed)} so far"]
-        if left is not None:
+        if self.usual is not None:
+            left = self.usual - self.elapsed
             parts.append(f"about {_duration(left)} left" if left >= 1 else "longer than last time")
         return ", ".join(filter(None, [*parts, self.note]))
 
@@ -130,10 +121,6 @@ class Bar(Wait):
         """Completed share in [0, 1]."""
         return min(max(self.done / self.total, 0.0), 1.0) if self.total > 0 else 0.0
 
-    def is_shown(self) -> bool:
-        """Return True: a bar is drawn from the beginning."""
-        return True
-
     def text(self, short: bool = False) -> str:
         """Return the state as text, without the title; ``short`` for a row with a drawn bar."""
         things, elapsed = int(self.things), self.elapsed
@@ -145,18 +132,13 @@ class Bar(Wait):
         if elapsed >= SOON and self.things > 0:
             rate = self.things / elapsed
             parts.append(f"{rate:,.{0 if rate >= 100 else 1}f}{'' if short else ' ' + self.unit}/s")
-        left = self.seconds_left()
-        if left is not None:
-            parts.append(f"about {_duration(left)} left")
-        elif (self.over or self.done >= self.total) and elapsed >= SOON:
-            parts.append(f"in {_duration(elapsed)}")
-        return (" " if short else ", ").join(filter(None, [*parts, self.note]))
-
-    def seconds_left(self) -> float | None:
-        """Return the seconds left at the pace so far; None before the pace is known, and at the end."""
         moved, rest = self.done - self.start, self.total - self.done
-        known = moved > 0 and rest > 0 and self.elapsed >= SOON and not self.over
-        return self.elapsed * rest / moved if known else None
+        if elapsed >= SOON and (self.over or rest <= 0):
+            parts.append(f"in {_duration(elapsed)}")
+        elif elapsed >= SOON and moved > 0:
+            # At the pace so far.
+            parts.append(f"about {_duration(elapsed * rest / moved)} left")
+        return (" " if short else ", ").join(filter(None, [*parts, self.note]))
 
 
 def _duration(seconds: float) -> str:
@@ -192,8 +174,10 @@ class OnTerminal:
             redirect_stderr=False,
         )
         self._streams: dict[str, TextIO] = {"stderr": sys.stderr}
-        if _is_terminal(sys.stdout):
-            self._streams["stdout"] = sys.stdout
+        # A closed stream is no terminal.
+        with contextlib.suppress(ValueError):
+            if sys.stdout.isatty():
+                self._streams["stdout"] = sys.stdout
         self._live.start()
         for name, stream in self._streams.items():
             self._above.append(_StreamAbove(console, stream))
@@ -230,7 +214,7 @@ class OnTerminal:
         state = Text(visible(task.text(short=True)), no_wrap=True, overflow="ellipsis")
         title = Text(visible(task.title), no_wrap=True, overflow="ellipsis")
         row = Table.grid(padding=(0, 1, 0, 0))
-        if task.share is None:
+        if not isinstance(task, Bar):
             title.truncate(max(room - state.cell_len - 4, _LEAST_TITLE), overflow="ellipsis")
             state.truncate(room - title.cell_len - 4, overflow="ellipsis")
             row.add_row(self._spinner, title, state)
@@ -241,13 +225,6 @@ class OnTerminal:
         state.truncate(room - title.cell_len - (width + 3 if bar else 2), overflow="ellipsis")
         row.add_row(title, *bar, state)
         return row
-
-
-def _is_terminal(stream: TextIO) -> bool:
-    try:
-        return stream.isatty()
-    except ValueError:
-        return False
 
 
 class _StreamAbove(io.TextIOBase):
@@ -316,21 +293,21 @@ class _StreamAbove(io.TextIOBase):
 class _InLines:
     """A printed line for each task, twice a minute."""
 
-    def __init__(self, waits: list[Wait], seconds: float) -> None:
-        self._waits, self._seconds = waits, seconds
+    def __init__(self, waits: list[Wait]) -> None:
+        self._waits = waits
         self._over = threading.Event()
         self._writing = threading.Lock()
         threading.Thread(target=self._run, name="kgprobe-progress", daemon=True).start()
 
     def _run(self) -> None:
-        while not self._over.wait(min(self._seconds, 1.0)):
+        while not self._over.wait(min(LINE_SECONDS, 1.0)):
             self.print_due()
 
     def print_due(self) -> None:
         with self._writing:
             for wait in _informative(self._waits):
                 now = wait.clock()
-                if not self._over.is_set() and now - wait.printed >= self._seconds:
+                if not self._over.is_set() and now - wait.printed >= LINE_SECONDS:
                     wait.printed = now
                     # Stderr may be closed.
                     with contextlib.suppress(OSError, ValueError):
@@ -343,15 +320,13 @@ class _InLines:
 class Display:
     """The current tasks, innermost last, and the place where they are shown."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, line_seconds: float | None = None) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Start without tasks.
 
         Args:
             clock: returns seconds since any fixed time.
-            line_seconds: seconds between two lines without a terminal; None for ``LINE_SECONDS``.
         """
         self.clock = clock
-        self._line_seconds = line_seconds
         self._lock = threading.RLock()
         self._waits: list[Wait] = []
         self._place: OnTerminal | _InLines | None = None
@@ -362,10 +337,9 @@ class Display:
         with self._lock:
             self._waits.append(wait)
             if self._place is None:
-                seconds = LINE_SECONDS if self._line_seconds is None else self._line_seconds
                 # From Python 3.12 on, no thread can start while the interpreter ends: then nothing is shown.
                 with contextlib.suppress(RuntimeError):
-                    self._place = _open_place(self._waits, seconds)
+                    self._place = _open_place(self._waits)
         try:
             yield
         finally:
@@ -376,11 +350,10 @@ class Display:
                     # A printed line of the inner task counts as one of the outer wait.
                     if not isinstance(outer, Bar) and wait.printed > wait.began:
                         outer.printed = max(outer.printed, wait.printed)
-                place = self._place
-                if isinstance(place, OnTerminal) and isinstance(wait, Bar):
-                    place.keep(wait)
-                if place is not None and not self._waits:
-                    place.close()
+                if isinstance(self._place, OnTerminal) and isinstance(wait, Bar):
+                    self._place.keep(wait)
+                if self._place is not None and not self._waits:
+                    self._place.close()
                     self._place = None
 
     def print_due(self) -> None:
@@ -389,13 +362,16 @@ class Display:
             self._place.print_due()
 
 
-def _open_place(waits: list[Wait], line_seconds: float) -> "OnTerminal | _InLines":
+def _open_place(waits: list[Wait]) -> "OnTerminal | _InLines":
     from rich.console import Console
 
     console = Console(file=sys.stderr)
     if not console.is_terminal:
-        return _InLines(waits, line_seconds)
-    return OnTerminal(lambda: [wait for wait in _informative(waits) if wait.is_shown()], console)
+        return _InLines(waits)
+    # A bar is drawn from the beginning, a wait once it has lasted.
+    return OnTerminal(
+        lambda: [wait for wait in _informative(waits) if isinstance(wait, Bar) or wait.elapsed >= SOON], console
+    )
 
 
 def _informative(waits: list[Wait]) -> list[Wait]:
