@@ -104,26 +104,21 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     """
     unfinished = path.with_name(f"{path.name}.{_NODE}.{os.getpid()}.{next(_numbers)}.part")
     try:
-        _delete_leftovers(path)
+        for leftover in path.parent.glob(f"{glob.escape(path.name)}.{glob.escape(_NODE)}.*.part"):
+            pid = leftover.name.rsplit(".", 3)[1]
+            if pid.isdecimal() and not psutil.pid_exists(int(pid)):
+                leftover.unlink(missing_ok=True)
         yield unfinished
         if durable:
             with open(unfinished, "rb") as file:
                 os.fsync(file.fileno())
         os.replace(unfinished, path)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise KgprobeError(_why(path, error, "written")) from error
     finally:
         # On a read-only disk this fails even without a file, and would hide the message above.
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
-
-
-def _delete_leftovers(path: Path) -> None:
-    """Delete the unfinished files that killed processes of this machine left for a path."""
-    for leftover in path.parent.glob(f"{glob.escape(path.name)}.{glob.escape(_NODE)}.*.part"):
-        pid = leftover.name.rsplit(".", 3)[1]
-        if pid.isdecimal() and not psutil.pid_exists(int(pid)):
-            leftover.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -144,13 +139,9 @@ def appearing(folder: Path) -> Iterator[Path]:
         yield unfinished
         os.rename(unfinished, folder)
     except OSError as error:
-        raise _unwritable(folder, error) from error
+        raise KgprobeError(_why(folder, error, "written")) from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
-
-
-def _unwritable(path: Path, error: OSError) -> KgprobeError:
-    return KgprobeError(_why(path, error, "written"))
 
 
 def place_is_unusable(error: OSError) -> str | None:

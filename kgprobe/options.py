@@ -143,7 +143,13 @@ def options_of(kind: type) -> list[Option]:
     options = []
     for field in dataclasses.fields(kind):
         if _KEY in field.metadata:
-            type_, several, optional = _typed(hints[field.name])
+            hint, optional = hints[field.name], False
+            if get_origin(hint) in (Union, types.UnionType):
+                kinds = [each for each in get_args(hint) if each is not type(None)]
+                optional = len(kinds) < len(get_args(hint))
+                (hint,) = kinds
+            several = get_origin(hint) is tuple
+            type_ = get_args(hint)[0] if several else hint
             options.append(Option(field.name, type_, several, optional, field.default, field.metadata[_KEY]))
     return options
 
@@ -191,15 +197,3 @@ def _convert_single(option: Option, value: Any) -> Any:
         with suppress(OverflowError):
             return option.type(value)
     return value
-
-
-def _typed(hint: Any) -> tuple[type, bool, bool]:
-    """Return the type of a value, True if there are several, and True if it can be None."""
-    optional = False
-    if get_origin(hint) in (Union, types.UnionType):
-        kinds = [each for each in get_args(hint) if each is not type(None)]
-        optional = len(kinds) < len(get_args(hint))
-        (hint,) = kinds
-    if get_origin(hint) is tuple:
-        return get_args(hint)[0], True, optional
-    return hint, False, optional

@@ -7,9 +7,8 @@ or a formula to a spreadsheet.
 import re
 import unicodedata
 
-# Bidirectional control characters: a label could reorder the text of the terminal with them.
-_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_BREAKS = frozenset("\u2028\u2029")
+# Bidirectional control characters, with which a label could reorder the text of the terminal, and line separators.
+_HIDDEN = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029")
 
 # Spreadsheets read a text that begins so as a formula, except dates and numbers.
 _FORMULA = re.compile(r"(?![+-][0-9]+(?:\.[0-9]+)?(?:-[0-9]{2}){0,2}\Z)[=+@\t\r-]")
@@ -23,19 +22,17 @@ def visible(text: str, keep: str = "") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(
-        character.encode("unicode_escape").decode() if _is_hidden(character) and character not in keep else character
-        for character in text
-    )
+    shown = []
+    for character in text:
+        hidden = unicodedata.category(character) in ("Cc", "Cs") or character in _HIDDEN
+        escaped = hidden and character not in keep
+        shown.append(character.encode("unicode_escape").decode() if escaped else character)
+    return "".join(shown)
 
 
 def visible_lines(text: str) -> str:
     """Escape a text as :func:`visible` does, but keep its line breaks."""
     return visible(text, keep="\n")
-
-
-def _is_hidden(character: str) -> bool:
-    return unicodedata.category(character) in ("Cc", "Cs") or character in _DIRECTIONS or character in _BREAKS
 
 
 def spreadsheet_cell(value: object) -> object:

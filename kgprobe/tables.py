@@ -6,6 +6,7 @@ its :class:`Heading` is what people read. Rows, columns, frames and tables follo
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _INTERVALS = (Share, Mean, Points)
-# Annotations of each class of rows: reading them takes longer than making a row.
-_HINTS: dict[type, dict[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def flat_row(row: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in row.items():
         if isinstance(value, Percent):
             flat[name] = value.value
-        elif isinstance(value, (Share, Mean, Points)):
+        elif isinstance(value, _INTERVALS):
             flat |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
         else:
             flat[name] = value
@@ -172,10 +171,8 @@ def headed_cells(record: object, **names: str) -> dict[str, Any]:
 
 def flat_fields(record: "DataclassInstance", without: Collection[str] = ()) -> dict[str, Any]:
     """Return the fields of a dataclass; the ends of an interval follow its value, and rows are dictionaries."""
-    values = {}
-    for name in (own.name for own in fields(record) if own.name not in without):
-        values[name] = _json_value(getattr(record, name))
-    return flat_row(values)
+    names = [own.name for own in fields(record) if own.name not in without]
+    return flat_row({name: _json_value(getattr(record, name)) for name in names})
 
 
 def more_note(total: int, shown: Sequence[object]) -> list[str]:
@@ -194,16 +191,15 @@ def _json_value(value: Any) -> Any:
     return value
 
 
+@cache
 def _hints(row: type) -> dict[str, Any]:
-    if row not in _HINTS:
-        _HINTS[row] = get_type_hints(row, include_extras=True)
-    return _HINTS[row]
+    """Return the annotations of a class of rows: reading them takes longer than making a row."""
+    return get_type_hints(row, include_extras=True)
 
 
 def _heading(hint: Any) -> Heading | None:
-    if get_origin(hint) is not Annotated:
-        return None
-    return next((extra for extra in get_args(hint)[1:] if isinstance(extra, Heading)), None)
+    extras = getattr(hint, "__metadata__", ())
+    return next((extra for extra in extras if isinstance(extra, Heading)), None)
 
 
 def _is_interval(hint: Any) -> bool:

@@ -8,7 +8,7 @@ from kgprobe.api.loading import load
 from kgprobe.api.rounds import forget_run, open_run, resume_rounds, run_rounds
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home
-from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import is_address
 from kgprobe.models.model import Model, load_model
 from kgprobe.progress import waiting
@@ -62,7 +62,10 @@ def run_demo(
     opened = open_graph(place, ask_password=ask_password)
     try:
         _refuse_others(opened)
-        before = _done_before(opened)
+        before = None
+        # There is no run yet, or another version of kgprobe began it.
+        with contextlib.suppress(KgprobeError):
+            before = get_run(opened, RUN)
         requested = {"rounds": rounds, "facts_per_round": facts_per_round, "seed": seed}
         if before is not None and not again and {name: before[name] for name in requested} == requested:
             if before["round"] == rounds:
@@ -91,14 +94,6 @@ def _refuse_others(graph: Graph) -> None:
     if others := sorted(sources - {EXAMPLE}):
         held = visible(", ".join(others))
         raise ArgumentError("graph", f"has {held}; expected an empty graph, or one with only the example.")
-
-
-def _done_before(graph: Graph) -> Row | None:
-    """Return the properties of the demo's run; None if there is none, or another version of kgprobe began it."""
-    try:
-        return get_run(graph, RUN)
-    except KgprobeError:
-        return None
 
 
 def _loaded() -> Model:

@@ -16,7 +16,6 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.progress import print_message
 from kgprobe.results.judged_graph import JudgedGraph
-from kgprobe.results.measurement import Measurement
 from kgprobe.running.measurement import graph_of_measurement
 from kgprobe.running.settings import CONFIG
 from kgprobe.running.store import FILE
@@ -99,19 +98,13 @@ def latest_result(graph: Graph) -> "Stored":
     uid = msgspec.json.decode(graph_state(graph))["uid"]
     results: list[Stored] = [open_run(graph, run["id"]) for run in runs_of(graph)[-1:]]
     for path in sorted((home() / "probes").glob(f"*/{FILE}")):
-        measured = _measurement_of(graph, uid, path.parent)
-        if measured is not None:
-            results.append(measured)
+        folder = path.parent
+        try:
+            if graph_of_measurement(folder) == uid:
+                results.append(open_measurement(folder, graph))
+        except KgprobeError as error:
+            print_message(f"{folder.name} is skipped: {error}")
     answered = [result for result in results if (result.folder / FILE).is_file()]
     if not answered:
         raise UnknownNameError("This graph has no results yet; `kgprobe probe distractors --model demo` makes one.")
     return max(answered, key=lambda result: (result.folder / FILE).stat().st_mtime)
-
-
-def _measurement_of(graph: Graph, uid: str, folder: Path) -> Measurement | None:
-    """Return a folder's measurement; None if it is of another graph, or damaged, which is reported."""
-    try:
-        return open_measurement(folder, graph) if graph_of_measurement(folder) == uid else None
-    except KgprobeError as error:
-        print_message(f"{folder.name} is skipped: {error}")
-        return None

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,15 +76,25 @@ def _command(name: str) -> click.Command:
         propose: bool = False,
         **given: Any,
     ) -> None:
+        from kgprobe.api.loading import import_command, propose_mapping
+
         if propose:
-            _propose(name, given, as_json)
+            path = propose_mapping(name, **given)
+            advice = f"Wrote a proposal to {path}. Review it, then repeat the command without --propose to load."
+            click.echo(json.dumps({"proposed": str(path)}) if as_json else visible_lines(advice))
             return
         source = open_source(name, **given)
         with _problems(rejected) as on_problem:
             report = _load(source, graph, bulk, bulk_files, strict=strict, on_problem=on_problem)
         click.echo(json.dumps(report.to_dict()) if as_json else visible_lines(str(report)))
         if bulk_files is not None and not bulk:
-            _print_import_steps(bulk_files)
+            click.echo(
+                "On the machine of a stopped Neo4j 5, whose database will be replaced, run:\n"
+                f"  {import_command(bulk_files)}\n"
+                "Then start Neo4j, and complete the graph from any machine with the files:\n"
+                f"  kgprobe graph finish-import {shlex.quote(str(bulk_files))} --graph bolt://HOST:7687",
+                err=True,
+            )
         report.check()
 
     return click.command(name, help=loader.summary)(run)
@@ -110,14 +120,6 @@ def _propose_option(loader: Loader[Any]) -> Callable[[Command], Command]:
     if loader.proposes is None:
         return decorated_by()
     return click.option("--propose", is_flag=True, help=f"{loader.proposes.help} Nothing is loaded.")
-
-
-def _propose(name: str, given: Mapping[str, Any], as_json: bool) -> None:
-    from kgprobe.api.loading import propose_mapping
-
-    path = propose_mapping(name, **given)
-    advice = f"Wrote a proposal to {path}. Review it, then repeat the command without --propose to load."
-    click.echo(json.dumps({"proposed": str(path)}) if as_json else visible_lines(advice))
 
 
 def _show_option(named: tuple[str, ShownText]) -> Callable[[Command], Command]:
@@ -155,19 +157,6 @@ def _problems(rejected: Path | None) -> Iterator[Callable[[str], None]]:
         raise KgprobeError(f"The file of skipped records {rejected} cannot be written: {error.strerror}.") from error
     with file or nullcontext():
         yield take
-
-
-def _print_import_steps(files: Path) -> None:
-    from kgprobe.api.loading import import_command
-
-    place = shlex.quote(str(files))
-    click.echo(
-        "On the machine of a stopped Neo4j 5, whose database will be replaced, run:\n"
-        f"  {import_command(files)}\n"
-        "Then start Neo4j, and complete the graph from any machine with the files:\n"
-        f"  kgprobe graph finish-import {place} --graph bolt://HOST:7687",
-        err=True,
-    )
 
 
 @contextmanager

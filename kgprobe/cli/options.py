@@ -107,24 +107,17 @@ def debug_option(command: F) -> F:
     )(command)
 
 
-def flags_at_work(context: click.Context) -> dict[str, str]:
-    """Return the flag of each parameter of the current command: ``{"as_of": "--as-of"}``."""
-    command = context.meta.get(_AT_WORK)
-    flags = {}
-    for parameter in command.params if isinstance(command, click.Command) else ():
-        if parameter.name is not None:
-            argument = isinstance(parameter, click.Argument)
-            flags[parameter.name] = parameter.human_readable_name if argument else max(parameter.opts, key=len)
-    return flags
-
-
 def in_flags(message: str, context: click.Context | None = None) -> str:
     """Replace argument names in a message of the library by the flags of the command.
 
     Args:
         context: of the command; None for the current one.
     """
-    flags = flags_at_work(context or click.get_current_context())
+    command = (context or click.get_current_context()).meta.get(_AT_WORK)
+    flags = {}
+    for parameter in command.params if isinstance(command, click.Command) else ():
+        argument = isinstance(parameter, click.Argument)
+        flags[parameter.name] = parameter.human_readable_name if argument else max(parameter.opts, key=len)
     return re.sub(r"`(\w+)`", lambda match: flags.get(match[1], match[0]), message)
 
 

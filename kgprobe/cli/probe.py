@@ -1,7 +1,7 @@
 """``kgprobe probe``: ask a sample of facts once each; one command per registered probe."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kgprobe.results.measurement import Measurement
-    from kgprobe.running.measurement import Progress
 
 # Maximum number of messages on the terminal; the summary has the count.
 SHOWN_PROBLEMS = 20
@@ -122,6 +121,7 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
         full: True to print all tables.
     """
     from kgprobe.probes.outcome import Verdict
+    from kgprobe.report.tables import reasons_note
 
     report_missing(result.missing)
     with waiting("Preparing results"):
@@ -141,25 +141,14 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
         click.echo(json.dumps(content, ensure_ascii=False))
     else:
         if finding is None:
-            _print_reasons(unaskable, unanswered)
+            for reasons, title in ((unaskable, "Not askable"), (unanswered, "No answer came")):
+                if reasons:
+                    click.echo(reasons_note(reasons, title))
         if result.missing:
             click.echo(f"{counted(len(result.missing), 'line')} of the list could not be used.")
         if finding is not None and page is not None:
             show_finding(finding, page, full)
-    _report_end(result.progress)
-
-
-def _print_reasons(unaskable: Mapping[str, int], unanswered: Mapping[str, int]) -> None:
-    """Print why no fact has an answer."""
-    from kgprobe.report.tables import reasons_note
-
-    for reasons, title in ((unaskable, "Not askable"), (unanswered, "No answer came")):
-        if reasons:
-            click.echo(reasons_note(reasons, title))
-
-
-def _report_end(progress: "Progress") -> None:
-    """Print on stderr why asking ended, and how to continue."""
+    progress = result.progress
     where = f"{progress.done - progress.unanswered:,} of {progress.facts:,} facts"
     report_end(progress.stopped, progress.reason, where, "Repeat the command to continue.")
     if progress.unanswered and not progress.stopped.can_go_on:

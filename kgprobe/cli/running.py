@@ -20,7 +20,6 @@ from kgprobe.options import make_options
 from kgprobe.progress import Bar, print_message, progress_bar, waiting
 
 if TYPE_CHECKING:
-    from kgprobe.models.api.spending import Usage
     from kgprobe.models.model import Model, Models
     from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.running.callbacks import Batch, Callbacks, Start, Stop
@@ -42,7 +41,10 @@ def open_models(api: Mapping[str, Any] = MappingProxyType({})) -> Iterator["Mode
             yield models
         finally:
             for name, usage in models.spending.usage.items():
-                click.echo(_usage_line(name, usage), err=True)
+                cost = "" if usage.cost is None else f", {usage.cost:.4f} in money"
+                sent = f"{usage.requests:,} requests ({usage.retries:,} of them repeated)"
+                answers = f"{usage.cached:,} answers from before, {usage.tokens:,} tokens{cost}"
+                click.echo(f"{name}: {sent}, {answers}.", err=True)
 
 
 def open_asked(models: "Models", spec: str) -> "Model":
@@ -69,12 +71,6 @@ def _load(explained: bool, spec: str, **options: Any) -> "TextScorer":
     for name, text in lines:
         click.echo(f"{name:{width}}  {text}", err=True)
     return scorer
-
-
-def _usage_line(name: str, usage: "Usage") -> str:
-    cost = "" if usage.cost is None else f", {usage.cost:.4f} in money"
-    sent = f"{usage.requests:,} requests ({usage.retries:,} of them repeated)"
-    return f"{name}: {sent}, {usage.cached:,} answers from before, {usage.tokens:,} tokens{cost}."
 
 
 _CHANGED = "The graph has changed since the run began; the run continues with the current facts."
@@ -202,16 +198,16 @@ def report_end(stopped: "Stop", reason: str | None, position: str, advice: str) 
     """
     from kgprobe.running.callbacks import Stop
 
-    ends = {
-        Stop.ASKED_TO: f"Stopped after {position}.",
-        Stop.BUDGET_SPENT: f"Stopped after {position}: the budget is spent.",
-        Stop.NO_ANSWERS: f"Stopped after {position}: the server returns no answers.",
-        Stop.SURE_ENOUGH: f"Stopped after {position}: the intervals are narrow enough.",
-        Stop.NOTHING_LEFT: f"Stopped after {position}: no facts are left to ask.",
+    causes = {
+        Stop.ASKED_TO: "",
+        Stop.BUDGET_SPENT: ": the budget is spent",
+        Stop.NO_ANSWERS: ": the server returns no answers",
+        Stop.SURE_ENOUGH: ": the intervals are narrow enough",
+        Stop.NOTHING_LEFT: ": no facts are left to ask",
     }
-    if stopped in ends:
-        parts = [ends[stopped], *([reason] if reason else []), *([advice] if stopped.can_go_on else [])]
-        click.echo(" ".join(parts), err=True)
+    if stopped in causes:
+        parts = [f"Stopped after {position}{causes[stopped]}.", reason, advice if stopped.can_go_on else None]
+        click.echo(" ".join(filter(None, parts)), err=True)
 
 
 @contextmanager

@@ -111,11 +111,16 @@ def write(model: str | None, graph: str | None, as_json: bool, **options: Any) -
     """  # noqa: D301
     from kgprobe.api.templates import write_templates
 
+    def report_failure(written: "WrittenRelation") -> None:
+        if written.reason is not None:
+            relation = written.relation
+            click.echo(f"{relation.label or relation.id} ({relation.id}): {written.reason}.", err=True)
+
     title = f"Writing with {model}" if model else "Writing"
     with open_models() as models, open_graph(graph) as connection, counting_bar(title, "relations") as on_progress:
         writer = open_asked(models, model) if model else None
         result = write_templates(
-            connection, model=writer, on_progress=on_progress, on_written=_report_failure, **options
+            connection, model=writer, on_progress=on_progress, on_written=report_failure, **options
         )
     if as_json or result.written or result.loaded:
         render(result, as_json)
@@ -123,12 +128,6 @@ def write(model: str | None, graph: str | None, as_json: bool, **options: Any) -
         show_notes(result.notes)
     if result.failed and not result.written and not result.kept:
         raise KgprobeError("No template could be written.")
-
-
-def _report_failure(written: "WrittenRelation") -> None:
-    if written.reason is not None:
-        relation = written.relation
-        click.echo(f"{relation.label or relation.id} ({relation.id}): {written.reason}.", err=True)
 
 
 @templates.command(cls=OptionsFirst)
