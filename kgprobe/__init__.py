@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from kgprobe.api.datasets import open_dataset as open_dataset
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo
-    from kgprobe.api.graph_rates import estimate_rates as estimate_rates
     from kgprobe.api.graphs import draw_graph as draw_graph
     from kgprobe.api.graphs import paint_beliefs as paint_beliefs
     from kgprobe.api.graphs import reverse_graph as reverse_graph
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from kgprobe.api.measuring import measure as measure
     from kgprobe.api.measuring import open_measurement as open_measurement
     from kgprobe.api.reports import make_report as make_report
+    from kgprobe.api.rounds import estimate_rates as estimate_rates
     from kgprobe.api.rounds import forget_run as forget_run
     from kgprobe.api.rounds import open_run as open_run
     from kgprobe.api.rounds import resume_rounds as resume_rounds

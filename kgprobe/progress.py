@@ -129,15 +129,16 @@ class Bar(Wait):
             between = "/" if short else " of "
             count = f"{int(self.done):,}{between}{int(self.total):,} {self.unit}"
         parts = [count, f"{math.floor(self.share * 100)}%"]
-        if elapsed >= SOON and self.things > 0:
-            rate = self.things / elapsed
-            parts.append(f"{rate:,.{0 if rate >= 100 else 1}f}{'' if short else ' ' + self.unit}/s")
-        moved, rest = self.done - self.start, self.total - self.done
-        if elapsed >= SOON and (self.over or rest <= 0):
-            parts.append(f"in {_duration(elapsed)}")
-        elif elapsed >= SOON and moved > 0:
-            # At the pace so far.
-            parts.append(f"about {_duration(elapsed * rest / moved)} left")
+        if elapsed >= SOON:
+            if self.things > 0:
+                rate = self.things / elapsed
+                parts.append(f"{rate:,.{0 if rate >= 100 else 1}f}{'' if short else ' ' + self.unit}/s")
+            moved, rest = self.done - self.start, self.total - self.done
+            if self.over or rest <= 0:
+                parts.append(f"in {_duration(elapsed)}")
+            elif moved > 0:
+                # At the pace so far.
+                parts.append(f"about {_duration(elapsed * rest / moved)} left")
         return (" " if short else ", ").join(filter(None, [*parts, self.note]))
 
 

@@ -30,7 +30,6 @@ MODULES = (
     "kgprobe.dates",
     "kgprobe.api.comparing",
     "kgprobe.api.datasets",
-    "kgprobe.api.graph_rates",
     "kgprobe.api.measuring",
     "kgprobe.api.models",
     "kgprobe.api.graphs",
@@ -45,7 +44,7 @@ MODULES = (
 )
 
 # Their examples go through runs and studies, as examples of other modules do.
-SLOW = {"kgprobe.api.comparing", "kgprobe.api.graph_rates", "kgprobe.api.studies"}
+SLOW = {"kgprobe.api.comparing", "kgprobe.api.rounds", "kgprobe.api.studies"}
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from kgprobe.cli.options import (
     model_option,
     open_directed,
 )
-from kgprobe.cli.rendering import show_finding
+from kgprobe.cli.rendering import reason_notes, show_finding
 from kgprobe.cli.running import measuring, open_asked, open_models, report_end
 from kgprobe.errors import UnknownNameError
 from kgprobe.probes.register import PROBES, ProbeKind
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kgprobe.results.measurement import Measurement
+    from kgprobe.running.measurement import Progress
 
 # Maximum number of messages on the terminal; the summary has the count.
 SHOWN_PROBLEMS = 20
@@ -121,7 +122,6 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
         full: True to print all tables.
     """
     from kgprobe.probes.outcome import Verdict
-    from kgprobe.report.tables import reasons_note
 
     report_missing(result.missing)
     with waiting("Preparing results"):
@@ -129,8 +129,10 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
         files = result.export() if result.complete else []
         unaskable, unanswered = (result.reasons(verdict) for verdict in (Verdict.UNASKABLE, Verdict.UNANSWERED))
         has_answers = result.progress.done > sum(unaskable.values()) + sum(unanswered.values())
-        finding = result.finding() if has_answers else None
-        page = result.page(finding) if finding else None
+        finding = page = None
+        if has_answers:
+            finding = result.finding()
+            page = result.page(finding)
     if as_json:
         content = {
             **result.to_dict(finding),
@@ -141,14 +143,17 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
         click.echo(json.dumps(content, ensure_ascii=False))
     else:
         if finding is None:
-            for reasons, title in ((unaskable, "Not askable"), (unanswered, "No answer came")):
-                if reasons:
-                    click.echo(reasons_note(reasons, title))
+            for note in reason_notes(unaskable, unanswered):
+                click.echo(note)
         if result.missing:
             click.echo(f"{counted(len(result.missing), 'line')} of the list could not be used.")
         if finding is not None and page is not None:
             show_finding(finding, page, full)
-    progress = result.progress
+    _report_end(result.progress)
+
+
+def _report_end(progress: "Progress") -> None:
+    """Print on stderr why asking ended, and how to continue."""
     where = f"{progress.done - progress.unanswered:,} of {progress.facts:,} facts"
     report_end(progress.stopped, progress.reason, where, "Repeat the command to continue.")
     if progress.unanswered and not progress.stopped.can_go_on:

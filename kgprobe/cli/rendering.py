@@ -102,7 +102,6 @@ def show_finding(finding: "Finding", page: Path, full: bool) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from kgprobe.report.tables import reasons_note
     from kgprobe.sanitize import visible
 
     console = Console()
@@ -111,12 +110,19 @@ def show_finding(finding: "Finding", page: Path, full: bool) -> None:
         head = f"{about.called} · {about.asked_by} · {about.name}: "
         console.print(Text(visible(head), style="bold"), Text(f"{finding.scope}{about.in_rounds}"), sep="")
         show_tables(finding.tables(), lined=False)
-        for reasons, title in ((finding.unaskable, "Not askable"), (finding.unanswered, "No answer came")):
-            if reasons:
-                console.print(Text(visible(reasons_note(reasons, title))))
+        for note in reason_notes(finding.unaskable, finding.unanswered):
+            console.print(Text(visible(note)))
     for line in finding.summary(console.width).splitlines():
         console.print(Text(visible(line)), no_wrap=True, overflow="ellipsis", crop=True)
     click.echo(f"Page: {page.as_uri()}")
+
+
+def reason_notes(unaskable: Mapping[str, int], unanswered: Mapping[str, int]) -> list[str]:
+    """Return why facts were not asked, and why questions got no answers; counts by reason."""
+    from kgprobe.report.tables import reasons_note
+
+    titled = ((unaskable, "Not askable"), (unanswered, "No answer came"))
+    return [reasons_note(reasons, title) for reasons, title in titled if reasons]
 
 
 def open_in_browser(page: Path) -> None:

@@ -1,5 +1,6 @@
 """``kgprobe report``: a page of stored results, in one file; ``kgprobe view``: an index of all results."""
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -75,14 +76,7 @@ def page(
             opened = [latest_result(connection)]
         result = make_report(opened, seed=seed)
         written = result.page(out)
-    if as_json:
-        click.echo(msgspec.json.encode({**result.to_dict(), "page": str(written)}))
-    else:
-        for line in result.lead:
-            click.echo(visible(line))
-        click.echo(f"Page: {written.absolute().as_uri()}")
-    if in_browser:
-        open_in_browser(written.absolute())
+    _show(result.to_dict(), "\n".join(map(visible, result.lead)), written, in_browser, as_json)
 
 
 @report.command("graph")
@@ -111,15 +105,19 @@ def graph_picture(out: Path | None, in_browser: bool, graph: str | None, as_json
     with open_graph(graph) as connection, waiting("Drawing"):
         drawn = draw_graph(connection, **options)
         written = drawn.page(out)
+    facts = drawn.subgraph.to_frame().to_dict("records")
+    content = {"around": drawn.around, "run": drawn.run, "complete": drawn.subgraph.complete, "facts": facts}
+    _show(content, in_flags(drawn.summary()), written, in_browser, as_json)
+
+
+def _show(content: Mapping[str, Any], summary: str, page: Path, in_browser: bool, as_json: bool) -> None:
+    """Print a result, and open its page in the web browser."""
     if as_json:
-        facts = drawn.subgraph.to_frame().to_dict("records")
-        content = {"around": drawn.around, "run": drawn.run, "complete": drawn.subgraph.complete, "facts": facts}
-        click.echo(msgspec.json.encode({**content, "page": str(written)}))
+        click.echo(msgspec.json.encode({**content, "page": str(page)}))
     else:
-        click.echo(in_flags(drawn.summary()))
-        click.echo(f"Page: {written.absolute().as_uri()}")
+        click.echo(f"{summary}\nPage: {page.absolute().as_uri()}")
     if in_browser:
-        open_in_browser(written.absolute())
+        open_in_browser(page.absolute())
 
 
 @cloup.command()

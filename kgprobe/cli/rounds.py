@@ -307,8 +307,7 @@ def estimate(
     kgprobe estimate of-all
     kgprobe estimate of-all --precision 0.02
     """  # noqa: D301
-    from kgprobe.api.graph_rates import estimate_rates
-    from kgprobe.api.rounds import open_run
+    from kgprobe.api.rounds import estimate_rates, open_run
     from kgprobe.running.callbacks import Stop
 
     with open_models(api) as models, open_graph(graph) as connection:
