@@ -167,8 +167,9 @@ def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None 
         run = str(known[-1]["id"])
     properties = get_run(graph, run)
     done = properties["round"] >= properties["rounds"]
-    counts = [properties[name] for name in ("round", "asked", "unaskable", "unanswered")]
-    report = RunReport(run, None, *counts, 0.0, Stop.DONE if done else Stop.ASKED_TO)
+    counts = {name: properties[name] for name in ("asked", "unaskable", "unanswered")}
+    stopped = Stop.DONE if done else Stop.ASKED_TO
+    report = RunReport(run, None, properties["round"], seconds=0.0, stopped=stopped, **counts)
     kind = PROBES.get(properties["probe"])
     return Run(run, report, run_folder(properties), kind, properties, year_relation, graph)
 

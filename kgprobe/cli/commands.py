@@ -98,7 +98,7 @@ def given_options(
 
         return gathered
 
-    groups = []
+    groups: list[Callable[[Command], Command]] = []
     for title, decorators in sections.items():
         groups.append(decorated_by(*decorators) if title is None else cloup.option_group(title, *decorators))
     return decorated_by(*groups, decorate)

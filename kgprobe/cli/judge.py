@@ -100,8 +100,15 @@ def train(labels: str, model: str | None, page: Path | None, as_json: bool, **op
         if model is not None or not is_api(spec):
             # With --revision; the model is loaded after all arguments are validated.
             open_asked(models, spec)
-        shown = {"on_encoder": on_encoder, "on_states": on_states, "on_training": on_training}
-        result = train_judge(measured, model=model, models=models, **shown, **options)
+        result = train_judge(
+            measured,
+            model=model,
+            models=models,
+            on_encoder=on_encoder,
+            on_states=on_states,
+            on_training=on_training,
+            **options,
+        )
     _show(result, page, as_json)
 
 

@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -44,8 +44,18 @@ class _AsOf(click.ParamType[int]):
             self.fail(str(error).removeprefix(f"`{error.argument}` "), param, ctx)
 
 
-# An option with a whole number from 1 on.
-count_option = partial(cloup.option, type=click.IntRange(min=1), show_default=True)
+def count_option(
+    *names: str,
+    help: str,  # noqa: A002 (as click calls it)
+    default: int | None = None,
+    metavar: str | None = None,
+    show_default: bool = True,
+) -> Callable[[F], F]:
+    """Return a decorator that adds an option with a whole number from 1 on."""
+    number = click.IntRange(min=1)
+    return cloup.option(*names, type=number, default=default, metavar=metavar, show_default=show_default, help=help)
+
+
 # The graph of a command.
 graph_option = cloup.option(
     "--graph",

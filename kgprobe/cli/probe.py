@@ -28,7 +28,9 @@ from kgprobe.sanitize import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
+    from kgprobe.results.finding import Finding
     from kgprobe.results.measurement import Measurement
     from kgprobe.running.measurement import Progress
 
@@ -129,7 +131,8 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
         files = result.export() if result.complete else []
         unaskable, unanswered = (result.reasons(verdict) for verdict in (Verdict.UNASKABLE, Verdict.UNANSWERED))
         has_answers = result.progress.done > sum(unaskable.values()) + sum(unanswered.values())
-        finding = page = None
+        finding: Finding | None = None
+        page: Path | None = None
         if has_answers:
             finding = result.finding()
             page = result.page(finding)

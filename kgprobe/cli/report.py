@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from kgprobe.cli.rendering import open_in_browser, render_rows
 from kgprobe.progress import waiting
 from kgprobe.sanitize import visible
 
-_out_option = partial(cloup.option, "--out", type=click.Path(dir_okay=False, path_type=Path))
+_FILE = click.Path(dir_okay=False, path_type=Path)
 _open_option = cloup.option("--open", "in_browser", is_flag=True, help="Open it in the web browser.")
 
 
@@ -45,7 +44,7 @@ def report() -> None:
 
 @report.command()
 @cloup.argument("results", nargs=-1, metavar="[RESULT...]")
-@_out_option(help="File of the page.")
+@cloup.option("--out", type=_FILE, help="File of the page.")
 @_open_option
 @seed_option
 @on_graph
@@ -86,7 +85,7 @@ def page(
 @relations_option("Draw facts of this relation only, by its id or a name; repeatable.")
 @as_of_or(None, "facts of any time")
 @count_option("--limit", default=200, help="Maximum number of facts.")
-@_out_option(help="File of the picture.")
+@cloup.option("--out", type=_FILE, help="File of the picture.")
 @_open_option
 @on_graph
 def graph_picture(out: Path | None, in_browser: bool, graph: str | None, as_json: bool, **options: Any) -> None:

@@ -1,12 +1,12 @@
 """``kgprobe sample``: show facts, distractors, negatives and questions before asking them."""
 
 import textwrap
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import click
 
-from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import Command, CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import common_options, count_option, facts_named, model_option, open_graph, relations_option
 from kgprobe.cli.rendering import render_rows
 from kgprobe.cli.running import open_loaded, open_models
@@ -21,7 +21,8 @@ from kgprobe.sanitize import visible, visible_lines
 _OF_QUESTIONS = ("difficulty", "with_alias")
 
 
-_limit_option = partial(count_option, "--limit", default=10)
+def _limit_option(help_: str) -> Callable[[Command], Command]:
+    return count_option("--limit", default=10, help=help_)
 
 
 @click.group(cls=CommandGroup)
@@ -56,7 +57,7 @@ def distractors(model: str | None, graph: str | None, as_json: bool, **options: 
 
 @sample.command(cls=OptionsFirst)
 @facts_named
-@_limit_option(help="Number of negatives.")
+@_limit_option("Number of negatives.")
 @given_options(("Negatives of statements", NegativeOptions), argument="given")
 @common_options
 def negatives(given: dict[str, Any], graph: str | None, as_json: bool, **options: Any) -> None:
@@ -109,7 +110,7 @@ def questions(graph: str | None, as_json: bool, **options: Any) -> None:
 
 @sample.command(cls=OptionsFirst)
 @relations_option("Facts of this relation only; repeatable.")
-@_limit_option(help="Number of facts.")
+@_limit_option("Number of facts.")
 @common_options
 def facts(graph: str | None, as_json: bool, **options: Any) -> None:
     """Show askable facts, drawn at random: current, of active relations, with a name at both ends.

@@ -1,15 +1,15 @@
 """``kgprobe templates``: list, check and write the templates of relations."""
 
 import json
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
-from kgprobe.cli.commands import CommandGroup, OptionsFirst
+from kgprobe.cli.commands import Command, CommandGroup, OptionsFirst
 from kgprobe.cli.options import (
     as_of_option,
     common_options,
@@ -32,14 +32,9 @@ if TYPE_CHECKING:
 _relations_option = relations_option("This relation only; repeatable.  [default: all]")
 
 
-_output_option = partial(
-    cloup.option,
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("templates.jsonl"),
-    show_default=True,
-)
+def _output_option(help_: str) -> Callable[[Command], Command]:
+    file = click.Path(dir_okay=False, path_type=Path)
+    return cloup.option("--output", "-o", type=file, default=Path("templates.jsonl"), show_default=True, help=help_)
 
 
 @click.group(cls=CommandGroup)
@@ -88,7 +83,7 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
 @templates.command(cls=OptionsFirst)
 @model_option("Model that writes: demo, hf:NAME, or hf:./folder with a model in it.", required=False)
 @cloup.option("--from-label", is_flag=True, help="Make a plain sentence from each relation's label, without a model.")
-@_output_option(help="File for the relations with their templates; existing ones are kept.")
+@_output_option("File for the relations with their templates; existing ones are kept.")
 @cloup.option("--force", is_flag=True, help="Overwrite the file.")
 @_relations_option
 @count_option("--proposals", default=8, help="Answers of the model per relation.")
@@ -132,7 +127,7 @@ def write(model: str | None, graph: str | None, as_json: bool, **options: Any) -
 
 @templates.command(cls=OptionsFirst)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@_output_option(help="File for the relations with their templates.")
+@_output_option("File for the relations with their templates.")
 @cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
 @cloup.option(
     "--mined",
