@@ -31,7 +31,7 @@ from kgprobe.models.api.next_tokens import (
 from kgprobe.models.api.requests import Asker
 from kgprobe.models.api.tokenizer import ServerTokenizer, longest_text_of
 from kgprobe.models.generating.generator import Answer, Unanswered
-from kgprobe.models.scoring.contract import Floats, ScoredContinuations, UncachedTrees, tokenized_for
+from kgprobe.models.scoring.contract import Floats, ScoredContinuations, TextScorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, leading_tokens
 from kgprobe.models.scoring.trie import Tree, build_trees
 
@@ -46,8 +46,8 @@ _MIN_SPLIT = 4
 _Step: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...], list[int]]"
 
 
-class ApiScorer:
-    """Scorer for a model behind an API, see :class:`kgprobe.models.scoring.contract.TextScorer`.
+class ApiScorer(TextScorer):
+    """Scorer for a model behind an API.
 
     Cost: one request of one token for each inner node of the token trie of a prompt's continuations; one for each
     continuation if the server only echoes. If the server returns only its most probable tokens (llama.cpp), one more
@@ -77,7 +77,8 @@ class ApiScorer:
         if way is not None and way not in WAYS:
             raise ArgumentError("scoring_way", f"is {way!r}; one of {', '.join(WAYS)} is expected.")
         self._asker = asker
-        self.tokenizer: Any = tokenizer
+        self.name = asker.address.name
+        self.tokenizer = tokenizer
         if tokenizer is None:
             self.tokenizer = ServerTokenizer(asker)
         self._tokenizer_name = tokenizer_name or "the server's"
@@ -89,11 +90,6 @@ class ApiScorer:
         self._text = text
         ways = tuple(WAYS) if way is None else (way,)
         self.handshake = shake_hands(self.name, self._score_options, self._can_be_sent, Prompts(text, other), ways)
-
-    @property
-    def name(self) -> str:
-        """Spec of the model."""
-        return self._asker.address.name
 
     def describe(self) -> dict[str, object]:
         """Return everything needed to reproduce the numbers, as JSON values."""
@@ -139,38 +135,19 @@ class ApiScorer:
             )
         return int(self.tokenizer.eos_token_id)
 
-    def tokenize(
-        self, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool = False, separator: str = " "
-    ) -> list[TokenizedPrompt]:
-        """Tokenize as :meth:`kgprobe.models.scoring.scorer.Scorer.tokenize`."""
-        return tokenized_for(self, prompts, continuations, eos=eos, separator=separator)
-
-    def score(
-        self,
-        prompts: Sequence[str],
-        continuations: Sequence[Sequence[str]],
-        *,
-        eos: bool = False,
-        separator: str = " ",
-        beginnings: Sequence[str] | None = None,  # noqa: ARG002  (the server has its own prefix cache)
-        progress: Callable[[int], None] | None = None,
-    ) -> list[ScoredContinuations]:
-        """Score as :meth:`kgprobe.models.scoring.scorer.Scorer.score`; failed requests give reasons, too.
-
-        Raises:
-            BudgetSpentError: The budget does not cover the next request.
-            UntrustworthyError: The server returns invalid log-probabilities, or too few.
-            KgprobeError: The server declines all requests, or cannot be reached.
-        """
-        return self.score_tokenized(self.tokenize(prompts, continuations, eos=eos, separator=separator), progress)
-
     def score_tokenized(
         self,
         tokenized: Sequence[TokenizedPrompt],
         progress: Callable[[int], None] | None = None,
         beginnings: Mapping[int, int] | None = None,  # noqa: ARG002
     ) -> list[ScoredContinuations]:
-        """Score as :meth:`score`, with token ids."""
+        """Score token ids; failed requests give reasons, too.
+
+        Raises:
+            BudgetSpentError: The budget does not cover the next request.
+            UntrustworthyError: The server returns invalid log-probabilities, or too few.
+            KgprobeError: The server declines all requests, or cannot be reached.
+        """
         scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
         reasons: list[dict[int, str]] = [dict(prompt.reasons) for prompt in tokenized]
         trees: list[Tree] = []
@@ -189,10 +166,6 @@ class ApiScorer:
         if progress is not None:
             progress(sum(map(len, scores)))
         return list(map(ScoredContinuations, scores, reasons))
-
-    def growing(self) -> UncachedTrees:
-        """Score trees as :meth:`kgprobe.models.scoring.contract.TextScorer.growing`, without a cache."""
-        return UncachedTrees(self)
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
         """Score edges as :meth:`kgprobe.models.scoring.scorer.Scorer.edge_log_probabilities`.

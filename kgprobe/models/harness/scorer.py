@@ -15,14 +15,7 @@ import numpy as np
 
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError, how_to_install
 from kgprobe.models.identity import weights_digest
-from kgprobe.models.scoring.contract import (
-    Floats,
-    ScoredContinuations,
-    UncachedTrees,
-    end_token_of,
-    report,
-    tokenized_for,
-)
+from kgprobe.models.scoring.contract import Floats, ScoredContinuations, TextScorer, report
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens
 from kgprobe.models.scoring.trie import Tree
 
@@ -73,8 +66,8 @@ def load_harness_scorer(
     return HarnessScorer(model, name=spec, bos=bos)
 
 
-class HarnessScorer:
-    """A model of lm-evaluation-harness that scores; see :class:`~kgprobe.models.scoring.contract.TextScorer`.
+class HarnessScorer(TextScorer):
+    """A model of lm-evaluation-harness that scores.
 
     Attributes:
         name: its spec.
@@ -144,36 +137,6 @@ class HarnessScorer:
         net = getattr(self.model, "model", None)
         return weights_digest(net) if isinstance(net, torch.nn.Module) else None
 
-    def end_token(self) -> int:
-        """Return the id of the EOS token; raise a KgprobeError if the model has none."""
-        return end_token_of(self)
-
-    def score(
-        self,
-        prompts: Sequence[str],
-        continuations: Sequence[Sequence[str]],
-        *,
-        eos: bool = False,
-        separator: str = " ",
-        beginnings: Sequence[str] | None = None,  # noqa: ARG002 nothing is kept
-        progress: Callable[[int], None] | None = None,
-    ) -> list[ScoredContinuations]:
-        """Return the log-probability of each continuation after its prompt; see :meth:`.Scorer.score`.
-
-        Cost: one request to the harness for each distinct continuation of each distinct prompt.
-        """
-        return self.score_tokenized(self.tokenize(prompts, continuations, eos=eos, separator=separator), progress)
-
-    def tokenize(
-        self, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool = False, separator: str = " "
-    ) -> list[TokenizedPrompt]:
-        """Tokenize as :meth:`.Scorer.tokenize` does."""
-        return tokenized_for(self, prompts, continuations, eos=eos, separator=separator)
-
-    def growing(self) -> UncachedTrees:
-        """Return growing trees without a cache, see :meth:`kgprobe.models.scoring.contract.TextScorer.growing`."""
-        return UncachedTrees(self)
-
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats]]:  # noqa: ARG002
         """Raise a KgprobeError: a request per edge would take days."""
         raise KgprobeError(
@@ -188,11 +151,7 @@ class HarnessScorer:
         progress: Callable[[int], None] | None = None,
         beginnings: Mapping[int, int] | None = None,  # noqa: ARG002 nothing is kept
     ) -> list[ScoredContinuations]:
-        """Score token ids as :meth:`score` does texts; see :meth:`.Scorer.score_tokenized`.
-
-        Raises:
-            KgprobeError: the model's probabilities are not numbers.
-        """
+        """Score token ids by one request for each distinct continuation of each distinct prompt."""
         scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
         places: dict[tuple[tuple[int, ...], tuple[int, ...]], list[tuple[int, int]]] = {}
         for number, prompt in enumerate(tokenized):

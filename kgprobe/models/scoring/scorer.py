@@ -19,14 +19,7 @@ from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.identity import tensor_places, weights_digest
 from kgprobe.models.scoring.batching import BatchLimits, Memory, compute_if_it_fits
 from kgprobe.models.scoring.check import WAY_MEANINGS, WAYS, choose_way, longest_text
-from kgprobe.models.scoring.contract import (
-    Floats,
-    ScoredContinuations,
-    UncachedTrees,
-    end_token_of,
-    report,
-    tokenized_for,
-)
+from kgprobe.models.scoring.contract import EdgeScorer, Floats, ScoredContinuations, TextScorer, report
 from kgprobe.models.scoring.forward import (
     Prefix,
     Way,
@@ -40,7 +33,7 @@ from kgprobe.models.scoring.incremental_trees import GrowingTrees
 from kgprobe.models.scoring.node_cache import Prefixes
 from kgprobe.models.scoring.plan import PrefixGroup, batches, plan
 from kgprobe.models.scoring.projection import VocabularyProjection, find_likely_part
-from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens, shared_lengths
+from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens
 from kgprobe.models.scoring.trie import Forest, Integers, Tree, build_all_trees
 from kgprobe.models.states.reader import StateReader
 
@@ -51,7 +44,7 @@ if TYPE_CHECKING:
 _MAX_BRANCH_NODES = 256
 
 
-class Scorer:
+class Scorer(TextScorer):
     """A causal language model with its tokenizer, for scoring.
 
     >>> scorer = Scorer(model, tokenizer, name="tiny")
@@ -71,6 +64,8 @@ class Scorer:
         max_tokens: maximum tokens that the model accepts; None if unknown.
         leading: ids of the special tokens before every prompt.
     """
+
+    caches_beginnings = True
 
     def __init__(
         self,
@@ -191,55 +186,13 @@ class Scorer:
             ("leading tokens", " ".join(leading) or "none"),
         ]
 
-    def score(
-        self,
-        prompts: Sequence[str],
-        continuations: Sequence[Sequence[str]],
-        *,
-        eos: bool = False,
-        separator: str = " ",
-        beginnings: Sequence[str] | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> list[ScoredContinuations]:
-        """Return the log-probability of each continuation after its prompt: the sum over its tokens, natural logarithm.
-
-        Args:
-            prompts: any text; see :mod:`kgprobe.models.scoring.tokens` for how it is joined with a continuation.
-            continuations: for each prompt any number of texts, repetitions allowed.
-            eos: True to count the end token after the continuation, too.
-            separator: text between prompt and continuation.
-            beginnings: for each prompt a beginning that prompts of later calls share, such as examples; computed once,
-                and cached while there is room. Empty for none.
-            progress: called now and then with the number of continuations done since the last call.
-
-        Returns:
-            for each prompt one value per continuation, in their order, or the reason against it: empty, no token before
-            it, too long for the model, …, see :func:`.tokens.tokenize`.
-
-        Raises:
-            KgprobeError: the model has no EOS token and ``eos`` is set, its probabilities are not numbers, or one
-                continuation alone does not fit in memory.
-        """
-        tokenized = self.tokenize(prompts, continuations, eos=eos, separator=separator)
-        shared = {} if beginnings is None else shared_lengths(self.tokenizer, tokenized, beginnings, self.leading)
-        return self.score_tokenized(tokenized, progress, shared)
-
     def score_tokenized(
         self,
         tokenized: Sequence[TokenizedPrompt],
         progress: Callable[[int], None] | None = None,
         beginnings: Mapping[int, int] | None = None,
     ) -> list[ScoredContinuations]:
-        """Score token ids as :meth:`score` does texts; the leading special tokens are among them, if any.
-
-        Args:
-            tokenized: prompts with continuations of at most ``max_tokens`` + 1, see :meth:`tokenize`.
-            progress: as of :meth:`score`.
-            beginnings: number of leading tokens that prompts of later calls share, by the prompt's position.
-
-        Raises:
-            KgprobeError: the model's probabilities are not numbers, or one continuation does not fit in memory.
-        """
+        """Score token ids, see :meth:`.TextScorer.score_tokenized`."""
         scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
         uncached = [self._find_uncached(prompt, values) for prompt, values in zip(tokenized, scores, strict=True)]
         unknown = [prompt.part(members) for prompt, members in zip(tokenized, uncached, strict=True)]
@@ -263,12 +216,6 @@ class Scorer:
         values[takable] = self._memory.recall(prompt.part(takable) if prompt.reasons else prompt)
         return takable[np.isnan(values[takable])]
 
-    def tokenize(
-        self, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool = False, separator: str = " "
-    ) -> list[TokenizedPrompt]:
-        """Return prompts and continuations as this model's token ids, or why it cannot take them; see :meth:`score`."""
-        return tokenized_for(self, prompts, continuations, eos=eos, separator=separator)
-
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
         """Return the log-probability of every edge of token trees, batched, in smaller batches where memory is short.
 
@@ -287,13 +234,13 @@ class Scorer:
         with in_eval_mode(self.model):
             return list(self._edges(trees))
 
-    def growing(self) -> GrowingTrees | UncachedTrees:
+    def growing(self) -> EdgeScorer:
         """Return a scorer for trees that grow turn by turn, as in a search; it keeps computed nodes.
 
         Cost: keys, values and states of all nodes, in up to an eighth of the device's memory.
         """
         if self._choice.way != "packed" or self._choice.projection is None:
-            return UncachedTrees(self)
+            return self
         return GrowingTrees(
             self.model, self._choice.projection, self._likely, self._limits, self.edge_log_probabilities
         )
@@ -325,10 +272,6 @@ class Scorer:
             for forest, values in zip(batch, self._values(projection, batch, prefix), strict=True):
                 ends = np.cumsum([len(tree.sources) for tree in forest.trees])
                 yield from zip(forest.trees, np.split(values, ends[:-1]), strict=True)
-
-    def end_token(self) -> int:
-        """Return the id of the EOS token; raise a KgprobeError if the model has none."""
-        return end_token_of(self)
 
     def _batches(self, outermost: PrefixGroup) -> Iterator[tuple[list[Forest], Prefix | None]]:
         """Yield batches of forests, each with the prefix before them."""
