@@ -3,9 +3,9 @@
 Not every API offers completions.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -15,8 +15,14 @@ from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.scoring.tokens import not_unicode
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
+ChoiceT = TypeVar("ChoiceT")
+
 # Maximum tokens in addition to one per byte of the prompt: those of the chat template, or one special token in front.
 _CHAT_TOKENS, _TEXT_TOKENS = 64, 1
+_NEEDS = (
+    "Continuations use completions (/completions), which this server has to offer for the model; chat alone is not"
+    " enough."
+)
 # Larger counts are errors.
 _MOST_TOKENS = 2_000_000
 
@@ -58,10 +64,7 @@ class ApiGenerator:
             KgprobeError: The server declines all requests (key, name, address) or cannot be reached, or the cache
                 cannot be used.
         """
-        copies: dict[Request, int] = {}
-        for request in requests:
-            key = request.normalized()
-            copies[key] = copies.get(key, 0) + 1
+        copies = Counter(request.normalized() for request in requests)
 
         def report(request: Request) -> None:
             if progress is not None:
@@ -73,11 +76,11 @@ class ApiGenerator:
         for place in odd:
             answers[distinct[place]] = Unanswered("its prompt is not Unicode: it contains half of a surrogate pair")
             report(distinct[place])
-        for form in (_ChatForm(self._asker.address, self.parameters), _TextForm(self._asker.address, self.parameters)):
-            of_form = [
-                request for request in distinct if request not in answers and request.continuation == form.continuation
-            ]
-            answers |= self._asker.ask(form, of_form, _cache_key, report)
+        for continuation in (False, True):
+            form = _CompletionForm(self._asker.address, self.parameters, continuation=continuation)
+            of_form = [request for request in distinct if request.continuation == continuation]
+            valid = [request for request in of_form if request not in answers]
+            answers |= self._asker.ask(form, valid, _cache_key, report)
         return [answers[request.normalized()] for request in requests]
 
 
@@ -148,107 +151,64 @@ class _TextChoice(msgspec.Struct):
     finish_reason: str | None = None
 
 
-class _ChatCompletion(msgspec.Struct):
-    """Required parts of a chat completion; the client itself does not validate answers."""
+class _Completion(msgspec.Struct, Generic[ChoiceT]):
+    """Required parts of a completion; the client itself does not validate answers."""
 
-    choices: list[_ChatChoice]
+    choices: list[ChoiceT]
     # Decoded separately: an answer with invalid counts is still an answer.
     usage: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class _TextCompletion(msgspec.Struct):
-    choices: list[_TextChoice]
-    usage: msgspec.Raw = msgspec.Raw(b"{}")
+class _CompletionForm(Form[Request]):
+    """Chat completions of one user message; with ``continuation``, completions of a text, which may be empty."""
 
-
-@dataclass(frozen=True, slots=True)
-class _ChatForm(Form[Request]):
-    """Form of chat completions, see :class:`.requests.Form`: one user message, answered by one of the model."""
-
-    address: Address
-    parameters: Parameters
-    continuation: bool = False
-
-    def path(self) -> str:
-        """Return the path of the endpoint."""
-        return "/chat/completions"
+    def __init__(self, address: Address, parameters: Parameters, *, continuation: bool) -> None:
+        self._address = address
+        self._parameters = parameters
+        self.continuation = self.may_be_empty = continuation
+        self.path = "/completions" if continuation else "/chat/completions"
+        self.needs = _NEEDS if continuation else ""
 
     def body(self, request: Request) -> dict[str, Any]:
-        messages = [{"role": "user", "content": request.prompt}]
-        return {"model": self.address.model, "messages": messages, **self.parameters.of(request)}
+        prompt: dict[str, Any] = {"messages": [{"role": "user", "content": request.prompt}]}
+        if self.continuation:
+            prompt = {"prompt": request.prompt}
+        return {"model": self._address.model, **prompt, **self._parameters.of(request)}
 
     def size(self, request: Request) -> tuple[int, int]:
-        return len(request.prompt.encode()) + _CHAT_TOKENS, request.max_tokens
+        return len(request.prompt.encode()) + (_TEXT_TOKENS if self.continuation else _CHAT_TOKENS), request.max_tokens
 
     def adapt(self, parameter: str) -> bool:
-        return self.parameters.adapt(parameter)
+        return self._parameters.adapt(parameter)
 
     def read(self, content: bytes, request: Request) -> Answer | Fault:
         """Return the model's answer without its thoughts, and without the key."""
-        completion = _decode(content, _ChatCompletion, "chat completion")
-        if isinstance(completion, Fault):
-            return completion
+        kind: Any = _Completion[_TextChoice] if self.continuation else _Completion[_ChatChoice]
+        try:
+            completion = msgspec.json.decode(content, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            name = "completion" if self.continuation else "chat completion"
+            return Fault(f"the server's answer is not a {name}: {error}")
+        if not completion.choices:
+            return Fault("the server's answer has no choices")
         choice = completion.choices[0]
-        whole, refusal = choice.message.content or "", choice.message.refusal or ""
-        counts = _counts(completion.usage)
+        if self.continuation:
+            whole, refusal = choice.text, ""
+            text = whole.strip()
+        else:
+            whole, refusal = choice.message.content or "", choice.message.refusal or ""
+            text = _without_thoughts(whole) or refusal.strip()
+        try:
+            counts = msgspec.json.decode(completion.usage, type=_Counts | None) or _Counts()
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            counts = _Counts()
         return Answer(
-            text=self.address.without_key(_without_thoughts(whole) or refusal.strip()),
+            text=self._address.without_key(text),
             refused=bool(refusal) or choice.finish_reason == "content_filter",
             ended=choice.finish_reason != "length",
             prompt_tokens=_checked(counts.prompt_tokens, request.prompt),
             completion_tokens=_checked(counts.completion_tokens, whole),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _TextForm(Form[Request]):
-    """Form of completions, see :class:`.requests.Form`; a continuation may be empty."""
-
-    address: Address
-    parameters: Parameters
-    continuation: bool = True
-    may_be_empty = True
-    needs = (
-        "Continuations use completions (/completions), which this server has to offer for the model; chat alone is not"
-        " enough."
-    )
-
-    def path(self) -> str:
-        """Return the path of the endpoint."""
-        return "/completions"
-
-    def body(self, request: Request) -> dict[str, Any]:
-        return {"model": self.address.model, "prompt": request.prompt, **self.parameters.of(request)}
-
-    def size(self, request: Request) -> tuple[int, int]:
-        return len(request.prompt.encode()) + _TEXT_TOKENS, request.max_tokens
-
-    def adapt(self, parameter: str) -> bool:
-        return self.parameters.adapt(parameter)
-
-    def read(self, content: bytes, request: Request) -> Answer | Fault:
-        """Return the model's continuation without the key."""
-        completion = _decode(content, _TextCompletion, "completion")
-        if isinstance(completion, Fault):
-            return completion
-        choice = completion.choices[0]
-        counts = _counts(completion.usage)
-        return Answer(
-            text=self.address.without_key(choice.text.strip()),
-            refused=choice.finish_reason == "content_filter",
-            ended=choice.finish_reason != "length",
-            prompt_tokens=_checked(counts.prompt_tokens, request.prompt),
-            completion_tokens=_checked(counts.completion_tokens, choice.text),
-        )
-
-
-def _decode(content: bytes, kind: Any, name: str) -> Any:
-    """Return a server's answer as a struct with at least one choice, or a fault."""
-    try:
-        completion = msgspec.json.decode(content, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return Fault(f"the server's answer is not a {name}: {error}")
-    return completion if completion.choices else Fault("the server's answer has no choices")
 
 
 def _without_thoughts(text: str) -> str:
@@ -257,14 +217,6 @@ def _without_thoughts(text: str) -> str:
     if not mark and answer.lstrip().startswith("<think>"):
         return ""
     return answer.strip()
-
-
-def _counts(usage: msgspec.Raw) -> _Counts:
-    """Return the token counts of a server, empty if they cannot be decoded."""
-    try:
-        return msgspec.json.decode(usage, type=_Counts | None) or _Counts()
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return _Counts()
 
 
 def _checked(counted: int | None, text: str) -> int:

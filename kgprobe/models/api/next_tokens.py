@@ -109,11 +109,7 @@ class NextTokensForm(Form[Question]):
         self._name = address.name
         self._model = address.model
         self._way = way
-        self._path = f"{root_of(address)}{way.path}" if way.at_root else way.path
-
-    def path(self) -> str:
-        """Return the path or URL of the method."""
-        return self._path
+        self.path = f"{root_of(address)}{way.path}" if way.at_root else way.path
 
     def body(self, question: Question) -> dict[str, Any]:
         """Return the body of the method with the model's name."""

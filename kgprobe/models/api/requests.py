@@ -33,8 +33,6 @@ from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off, retry_after, wait_for_
 # Maximum bytes of an answer, error messages included.
 LARGEST = 4 * 2**20
 
-NO_COMPRESSION = {"Accept-Encoding": "identity"}
-
 
 class UnreadableAnswerError(httpx2.TransportError):
     """An answer that is not accepted; the message is a clause."""
@@ -42,15 +40,6 @@ class UnreadableAnswerError(httpx2.TransportError):
 
 class RedirectedError(httpx2.TransportError):
     """A redirection to another server; the message is a clause."""
-
-
-def careful_client() -> openai.DefaultAsyncHttpxClient:
-    """Return an HTTP client for the official client that checks responses.
-
-    Its requests raise UnreadableAnswerError for an answer that is too large or compressed, and RedirectedError for a
-    redirection to another server.
-    """
-    return openai.DefaultAsyncHttpxClient(event_hooks={"response": [_check_response]})
 
 
 async def _check_response(response: httpx2.Response) -> None:
@@ -219,19 +208,16 @@ class Form(Generic[FormRequestT]):
     """Encoder of requests of one kind, and decoder of their answers.
 
     Attributes:
+        path: path relative to the server's address, or a URL on the same server.
         dispensable: True if servers can lack the path; then the requests stay unanswered, without an error.
         may_be_empty: True if an answer without text is valid.
         needs: a sentence on the requirements for the server, or empty.
     """
 
-    __slots__ = ()
+    path: str
     dispensable = False
     may_be_empty = False
     needs = ""
-
-    def path(self) -> str:
-        """Return the path, relative to the server's address, or a URL on the same server."""
-        raise NotImplementedError
 
     def body(self, request: FormRequestT) -> dict[str, Any] | None:
         """Return the JSON body of a POST request; None for GET."""
@@ -259,11 +245,8 @@ class Session(Generic[RequestT]):
 
     def __init__(
         self,
-        address: Address,
-        options: ApiOptions,
+        asker: "Asker",
         form: Form[RequestT],
-        spending: Spending,
-        *,
         waiting: deque[RequestT],
         done: Callable[[RequestT, Answer | Unanswered], None],
         total: int,
@@ -271,17 +254,17 @@ class Session(Generic[RequestT]):
         """Create a session; nothing is sent yet.
 
         Args:
+            asker: the client, with address, options and spending.
             form: form of the requests; adapted when the server declines a parameter.
-            spending: usage and budget, with an account of this model.
             waiting: requests to be sent; removed one by one.
             done: called with each request and its final result.
             total: number of all requests, cached ones included.
         """
-        self._address = address
-        self._options = options
+        self._address = asker.address
+        self._options = asker.options
         self._form = form
-        self._spending = spending
-        self._usage = spending.usage[address.name]
+        self._spending = asker.spending
+        self._usage = asker.spending.usage[asker.address.name]
         self._waiting = waiting
         self._done = done
         self._total = total
@@ -303,7 +286,17 @@ class Session(Generic[RequestT]):
         Raises:
             KgprobeError: As in :meth:`Asker.ask`.
         """
-        async with self._client() as client:
+        with _openai_environment(self._address.is_openai):
+            openai_client = openai.AsyncOpenAI(
+                # The client requires a key.
+                api_key=self._address.key or "none",
+                base_url=self._address.url,
+                timeout=self._options.timeout,
+                max_retries=0,
+                default_headers={"Accept-Encoding": "identity"},
+                http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [_check_response]}),
+            )
+        async with openai_client as client:
             size = min(self._options.concurrency, len(self._waiting))
             workers = [asyncio.create_task(self._work(client)) for _ in range(size)]
             try:
@@ -314,18 +307,6 @@ class Session(Generic[RequestT]):
                 await asyncio.gather(*workers, return_exceptions=True)
         if self._reason is not None:
             raise self._reason
-
-    def _client(self) -> openai.AsyncOpenAI:
-        with _openai_environment(self._address.is_openai):
-            return openai.AsyncOpenAI(
-                # The client requires a key.
-                api_key=self._address.key or "none",
-                base_url=self._address.url,
-                timeout=self._options.timeout,
-                max_retries=0,
-                default_headers=NO_COMPRESSION,
-                http_client=careful_client(),
-            )
 
     async def _work(self, client: openai.AsyncOpenAI) -> None:
         while self._waiting and self._reason is None:
@@ -353,7 +334,7 @@ class Session(Generic[RequestT]):
             body = self._form.body(request)
             result = await self._attempt(client, request, body, reservation)
             if isinstance(result, Declined):
-                if self._adapt(result, body):
+                if body and result.parameter in body and self._form.adapt(result.parameter):
                     continue
                 return self._decline(result)
             fault = self._checked(result)
@@ -378,10 +359,6 @@ class Session(Generic[RequestT]):
         self._limited_in_a_row = 0
         is_complete = result.text or result.refused or not result.ended or self._form.may_be_empty
         return result if is_complete else Fault("the answer was empty")
-
-    def _adapt(self, declined: Declined, body: dict[str, Any] | None) -> bool:
-        """Drop the declined parameter; return False if the request was declined for another reason."""
-        return bool(body and declined.parameter in body and self._form.adapt(declined.parameter))
 
     def _decline(self, declined: Declined) -> Unanswered | None:
         """Return the result of a declined request; stop the session if the server declines all requests."""
@@ -426,10 +403,9 @@ class Session(Generic[RequestT]):
         return result
 
     async def _send(self, client: openai.AsyncOpenAI, body: dict[str, Any] | None) -> httpx2.Response:
-        path = self._form.path()
         if body is None:
-            return await client.get(path, cast_to=httpx2.Response)
-        return await client.post(path, cast_to=httpx2.Response, body=body)
+            return await client.get(self._form.path, cast_to=httpx2.Response)
+        return await client.post(self._form.path, cast_to=httpx2.Response, body=body)
 
     async def _take_turn(self) -> None:
         """Wait until the end of a common wait."""
@@ -510,6 +486,8 @@ class Asker:
     """Client of one model for requests of any form.
 
     Attributes:
+        address: address of the model.
+        options: options of the requests.
         spending: usage and budget.
     """
 
@@ -532,13 +510,13 @@ class Asker:
             KgprobeError: An option is invalid, or the budget is in money and there are no prices.
         """
         self.address = address
-        self._options = options or ApiOptions()
-        if self._options.concurrency < 1 or self._options.attempts < 1 or not self._options.timeout > 0:
+        self.options = options or ApiOptions()
+        if self.options.concurrency < 1 or self.options.attempts < 1 or not self.options.timeout > 0:
             raise KgprobeError(
                 "Invalid options of an API: concurrency and attempts must be at least 1, timeout more than 0 seconds."
             )
         self.spending = spending or Spending()
-        self._usage = self.spending.open_account(address.name, self._options.prices)
+        self._usage = self.spending.open_account(address.name, self.options.prices)
         # Requests already refreshed; used only if refresh is set.
         self._refreshed: set[Hashable] = set()
         self._cache = cache
@@ -577,13 +555,13 @@ class Asker:
                 self._usage.answers += 1
                 if cache is not None:
                     cache.put(full_key(request), answer)
-                    if self._options.refresh:
+                    if self.options.refresh:
                         self._refreshed.add(request)
             done(request)
 
         missing: deque[RequestT] = deque()
         for request in dict.fromkeys(requests):
-            fresh = self._options.refresh and request not in self._refreshed
+            fresh = self.options.refresh and request not in self._refreshed
             cached = cache.get(full_key(request)) if cache is not None and not fresh else None
             if cached is not None:
                 settle(request, cached)
@@ -591,8 +569,5 @@ class Asker:
                 missing.append(request)
         if missing:
             total = len(missing) + len(answers)
-            session = Session(
-                self.address, self._options, form, self.spending, waiting=missing, done=settle, total=total
-            )
-            wait_for_coroutine(session.ask())
+            wait_for_coroutine(Session(self, form, missing, settle, total).ask())
         return answers

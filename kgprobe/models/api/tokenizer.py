@@ -61,13 +61,10 @@ class _List(msgspec.Struct):
 class _Form(Form[Text | str]):
     """Form of requests to one URL; answers are not decoded."""
 
-    url: str
+    path: str
     model: str
     kind: Any
     dispensable = True
-
-    def path(self) -> str:
-        return self.url
 
     def body(self, request: Text | str) -> dict[str, Any] | None:
         if isinstance(request, str):
@@ -89,7 +86,7 @@ class _Form(Form[Text | str]):
         try:
             msgspec.json.decode(content, type=self.kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise KgprobeError(f"{self.url} gives no tokens: {error}.") from error
+            raise KgprobeError(f"{self.path} gives no tokens: {error}.") from error
         return Answer(content.decode())
 
 
@@ -156,7 +153,7 @@ def _properties(asker: Asker) -> _Properties:
 def _read_metadata(asker: Asker, form: _Form) -> Any:
     """Return the server's metadata at a path; None if there are none."""
     try:
-        (answer,) = asker.ask(form, [form.url]).values()
+        (answer,) = asker.ask(form, [form.path]).values()
     except KgprobeError:
         # Required requests report if the server cannot be reached.
         return None
