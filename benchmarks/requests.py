@@ -21,10 +21,12 @@ from aiohttp import web
 
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
+from kgprobe.models.api.address import find_address
 from kgprobe.models.api.cache import AnswerCache
+from kgprobe.models.api.generator import ApiGenerator
+from kgprobe.models.api.requests import Asker
 from kgprobe.models.api.spending import ApiOptions, Spending
 from kgprobe.models.generating.generator import Answer, Request
-from kgprobe.models.spec import load_generator
 
 MAX_TOKENS = 32
 
@@ -73,8 +75,9 @@ def ask(url: str, requests: list[Request], concurrency: int, path: Path | None) 
         wall-clock seconds and processor seconds of this process.
     """
     cache = AnswerCache(path) if path else None
-    generator = load_generator(
-        f"openai:model@{url}", api=ApiOptions(concurrency), spending=Spending(max_tokens=10**9), cache=cache
+    spending = Spending(max_tokens=10**9)
+    generator = ApiGenerator(
+        Asker(find_address(f"openai:model@{url}"), ApiOptions(concurrency), spending=spending, cache=cache)
     )
     clock, processor = time.perf_counter(), time.process_time()
     answers = generator.answer(requests)

@@ -24,7 +24,8 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.parameters import parse_parameters
 from kgprobe.graph.queries import find_query
 from kgprobe.models.api.address import find_address
-from kgprobe.models.spec import load_generator, load_scorer
+from kgprobe.models.api.requests import Asker
+from kgprobe.models.spec import load_scorer
 from kgprobe.options import make_options, option
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sampling.selection import Selection, list_facts
@@ -380,7 +381,7 @@ def test_a_spec_is_a_model_or_a_message(monkeypatch: pytest.MonkeyPatch, spec: s
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     refused(lambda: find_address(spec))
     if spec.startswith("openai:"):
-        refused(lambda: load_generator(spec))
+        refused(lambda: Asker(find_address(spec)))
     elif spec != "demo" and (spec.startswith(("hf:.", "hf:/", "hf:~")) or not spec.startswith("hf:")):
         assert refused(lambda: load_scorer(spec))
 

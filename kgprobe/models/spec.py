@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.demo import demo_model_folder, demo_revision
-from kgprobe.models.spec_forms import DTYPES, check_local, is_api, is_harness
+from kgprobe.models.spec_forms import DTYPES, check_local, is_harness
 
 if TYPE_CHECKING:
     import torch
     from peft import PeftModel
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from kgprobe.models.api.cache import AnswerCache
-    from kgprobe.models.api.spending import ApiOptions, Spending
-    from kgprobe.models.generating.generator import Generator
     from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.models.scoring.scorer import Scorer
 
@@ -152,42 +149,6 @@ def wrap_scorer(
         )
     chosen = name or getattr(inner.config, "name_or_path", None) or type(inner).__name__
     return Scorer(inner, tokenizer, name=chosen, bos=bos, remembered=remembered)
-
-
-def load_generator(
-    spec: str,
-    *,
-    device: str | None = None,
-    dtype: str | None = None,
-    revision: str | None = None,
-    bos: bool | None = None,
-    api: "ApiOptions | None" = None,
-    spending: "Spending | None" = None,
-    cache: "AnswerCache | None" = None,
-) -> "Generator":
-    """Return the generator of that name.
-
-    Args:
-        spec: as in :func:`load_scorer`, or a model behind an API: ``openai:NAME`` or ``openai:NAME@URL``, see
-            :mod:`kgprobe.models.api.address`.
-        device, dtype, revision, bos: as in :func:`load_scorer`; not used for an API.
-        api: options for the API; None for the defaults.
-        spending: budget for models behind an API; None for none.
-        cache: cache of API answers; None for none.
-
-    Raises:
-        UnknownNameError: the form of the spec is unknown.
-        KgprobeError: the model cannot be loaded; a key or prices are missing; an address is invalid.
-    """
-    if is_api(spec):
-        from kgprobe.models.api.address import find_address
-        from kgprobe.models.api.generator import ApiGenerator
-        from kgprobe.models.api.requests import Asker
-
-        return ApiGenerator(Asker(find_address(spec), api, spending=spending, cache=cache))
-    from kgprobe.models.generating.local import LocalGenerator
-
-    return LocalGenerator(load_scorer(spec, device=device, dtype=dtype, revision=revision, bos=bos))
 
 
 def read_model(

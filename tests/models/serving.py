@@ -14,6 +14,11 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
+from kgprobe.models.api.address import find_address
+from kgprobe.models.api.generator import ApiGenerator
+from kgprobe.models.api.requests import Asker
+from kgprobe.models.api.spending import ApiOptions
+
 # The demo model has learned no chat: what a user says becomes a question behind two others.
 TEMPLATE = (
     "{{ bos_token }}Question: What is the capital of Spain?\nAnswer: Madrid\n"
@@ -34,6 +39,11 @@ def with_chat_template(model: Path, folder: Path) -> Path:
         (folder / name).unlink(missing_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     return folder
+
+
+def api_generator(spec: str, api: ApiOptions | None = None, **shared: object) -> ApiGenerator:
+    """The generator of a server, by default without a cache."""
+    return ApiGenerator(Asker(find_address(spec), api, **shared))
 
 
 @contextmanager

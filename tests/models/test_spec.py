@@ -14,8 +14,10 @@ from kgprobe.models.api.generator import ApiGenerator
 from kgprobe.models.api.spending import ApiOptions, Prices, Spending
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator
-from kgprobe.models.spec import load_generator, load_scorer
+from kgprobe.models.model import load_model
+from kgprobe.models.spec import load_scorer
 from tests.models.exactness import assert_exact, double_copy, reference_scores
+from tests.models.serving import api_generator
 from tests.models.tiny import byte_level, random_model
 
 
@@ -90,7 +92,7 @@ def test_an_interface_without_probabilities_cannot_score():
 
 
 def test_a_folder_is_a_model_that_answers(folder):
-    made = load_generator(f"hf:{folder}", device="cpu", bos=False)
+    made = LocalGenerator(load_scorer(f"hf:{folder}", device="cpu", bos=False))
     assert isinstance(made, LocalGenerator)
     assert made.name == f"hf:{folder}"
     described = json.loads(json.dumps(made.describe()))
@@ -103,19 +105,19 @@ def test_a_folder_is_a_model_that_answers(folder):
 
 def test_an_interface_answers_within_a_budget():
     options = ApiOptions(concurrency=2, prices=Prices(1.0, 2.0))
-    made = load_generator("openai:a/b@http://localhost:1/v1/", api=options, spending=Spending(max_cost=1))
+    made = api_generator("openai:a/b@http://localhost:1/v1/", api=options, spending=Spending(max_cost=1))
     assert isinstance(made, ApiGenerator)
     described = json.loads(json.dumps(made.describe()))
     assert (described["name"], described["model"]) == ("openai:a/b@http://localhost:1/v1/", "a/b")
     assert described["url"] == "http://localhost:1/v1"
     with pytest.raises(KgprobeError, match="concurrency and attempts must be at least 1"):
-        load_generator("openai:m@http://localhost:1/v1", api=ApiOptions(concurrency=0))
+        api_generator("openai:m@http://localhost:1/v1", api=ApiOptions(concurrency=0))
 
 
 @pytest.mark.parametrize("spec", ["gemma", "openai:", ""])
 def test_an_unknown_form_of_what_answers(spec):
     with pytest.raises(UnknownNameError, match="openai:NAME@"):
-        load_generator(spec)
+        load_model(spec)
 
 
 def test_a_folder_that_is_none(tmp_path):

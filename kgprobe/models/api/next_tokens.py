@@ -20,7 +20,7 @@ Not detected: a server that divides all logits by a constant and ignores a bias.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -381,10 +381,7 @@ class Handshake:
     findings: tuple[tuple[str, str], ...]
 
 
-# Scores a question with a method; raises UntrustworthyError.
-Ask = Callable[[Way, Question], OptionScores]
-
-# Scores several questions in parallel.
+# Scores several questions in parallel; raises UntrustworthyError.
 AskTogether = Callable[[Way, Sequence[Question]], list[OptionScores]]
 
 # Returns True if a method can express a question.
@@ -415,9 +412,9 @@ def shake_hands(
         KgprobeError: No method can be trusted; the message lists the reasons.
     """
     findings: list[tuple[str, str]] = []
-    for way in (WAYS[way_name] for way_name in ways):
+    for way in map(WAYS.__getitem__, ways):
         try:
-            difference = _examine(way, ask_together, can, prompts)
+            difference = _Examination(way, ask_together, can).run(prompts)
         except UntrustworthyError as error:
             findings.append((way.name, str(error)))
             continue
@@ -427,118 +424,104 @@ def shake_hands(
     raise KgprobeError(f"{name} cannot score: no log-probabilities of its server can be used. {reasons}")
 
 
-class _Agrees(Protocol):
-    def __call__(self, values: Floats, expected: Floats, problem: str, allowed: float = TOLERANCE) -> None:
+class _Examination:
+    """A test of one method, which keeps the largest difference between answers that should be equal."""
+
+    def __init__(self, way: Way, ask_together: AskTogether, can: Can) -> None:
+        self._way = way
+        self._ask_together = ask_together
+        self._can = can
+        self._greatest = 0.0
+
+    def run(self, prompts: Prompts) -> float:
+        """Return the largest difference; raise UntrustworthyError if it is too large, or answers are wrongly equal."""
+        prompt = prompts.text
+        known = [option for option in dict.fromkeys(prompt[::-1]) if self._can_ask(option, prompt, prompts.other)]
+        options = tuple(known[:_OPTIONS])
+        if len(options) < _MIN_OPTIONS:
+            raise UntrustworthyError("It accepts only text, and the test cannot be sent as text.")
+        plain = Question(prompt, options)
+        first = self._ask(plain).values
+        self._compare(self._ask(plain).values, first, "The same request gives other log-probabilities")
+        turned = self._ask(Question(prompt, options[::-1])).values[::-1]
+        self._compare(turned, first, "Log-probabilities depend on the order in which options are asked")
+        alone = [self._ask(Question(prompt, (option,))).values[0] for option in options[:2]]
+        self._compare(np.array(alone), first[:2], "Log-probabilities depend on which other options are asked")
+        if np.ptp(first) < _SAME:
+            raise UntrustworthyError("All options are equally probable.")
+        other = self._ask(Question(prompts.other, options)).values
+        if np.abs(other - first).max() < _SAME:
+            raise UntrustworthyError("Log-probabilities do not depend on the prompt.")
+        # With echo, the last token of the text is the option.
+        whole = Question(prompt[:-1], prompt[-1:]) if self._way.follow else plain
+        self._check_tokens(whole, len(prompt))
+        self._check_drawing(plain, first)
+        self._check_drawn(whole, plain, first)
+        self._check_parallel(prompt, options[:2])
+        return self._greatest
+
+    def _can_ask(self, option: int, *prompts: tuple[int, ...]) -> bool:
+        return all(self._can(self._way, Question(prompt, (option,))) for prompt in prompts)
+
+    def _ask(self, question: Question) -> OptionScores:
+        return self._ask_together(self._way, [question])[0]
+
+    def _compare(self, values: Floats, expected: Floats, problem: str, allowed: float = TOLERANCE) -> None:
         """Raise UntrustworthyError if values differ by more than allowed."""
-
-
-def _examine(way: Way, ask_together: AskTogether, can: Can, prompts: Prompts) -> float:
-    """Return the largest difference between answers that should be equal.
-
-    Raises:
-        UntrustworthyError: It is larger than allowed, or answers are equal that should differ.
-    """
-
-    def ask(way: Way, question: Question) -> OptionScores:
-        return ask_together(way, [question])[0]
-
-    prompt = prompts.text
-    expressible = [
-        option
-        for option in dict.fromkeys(prompt[::-1])
-        if can(way, Question(prompt, (option,))) and can(way, Question(prompts.other, (option,)))
-    ]
-    options = tuple(expressible[:_OPTIONS])
-    if len(options) < _MIN_OPTIONS:
-        raise UntrustworthyError("It accepts only text, and the test cannot be sent as text.")
-    plain = Question(prompt, options)
-    first = ask(way, plain)
-    greatest = 0.0
-
-    def agrees(values: Floats, expected: Floats, problem: str, allowed: float = TOLERANCE) -> None:
-        nonlocal greatest
         difference = float(np.abs(values - expected).max())
         if not difference <= allowed:
             raise UntrustworthyError(f"{problem} (by up to {difference:.2g} nats; {allowed:g} are allowed).")
-        greatest = max(greatest, difference)
+        self._greatest = max(self._greatest, difference)
 
-    agrees(ask(way, plain).values, first.values, "The same request gives other log-probabilities")
-    turned = ask(way, Question(prompt, options[::-1]))
-    agrees(turned.values[::-1], first.values, "Log-probabilities depend on the order in which options are asked")
-    alone = [ask(way, Question(prompt, (option,))).values[0] for option in options[:2]]
-    agrees(np.array(alone), first.values[:2], "Log-probabilities depend on which other options are asked")
-    if np.ptp(first.values) < _SAME:
-        raise UntrustworthyError("All options are equally probable.")
-    other = ask(way, Question(prompts.other, options))
-    if np.abs(other.values - first.values).max() < _SAME:
-        raise UntrustworthyError("Log-probabilities do not depend on the prompt.")
-    # With echo, the last token of the text is the option.
-    whole = Question(prompt[:-1], prompt[-1:]) if way.follow else plain
-    _check_tokens(ask(way, replace(whole, text=TEXT)), ask(way, whole), len(prompt), agrees)
-    _check_drawing(ask, way, plain, first.values)
-    _check_drawn(ask, way, whole, plain, first.values)
-    _check_parallel(ask_together, way, can, prompt, options[:2], agrees)
-    return greatest
+    def _check_tokens(self, whole: Question, count: int) -> None:
+        """Check that the server tokenizes a text in the same way."""
+        text, ids = self._ask(replace(whole, text=TEXT)), self._ask(whole)
+        for scores in (text, ids):
+            if scores.prompt_tokens not in (None, count):
+                raise UntrustworthyError(
+                    f"The tokenizer is not the server's: it gives {count} tokens for a text, the server"
+                    f" {scores.prompt_tokens}. Name another `tokenizer`."
+                )
+        problem = "The tokenizer is not the server's: a text and its tokens have other log-probabilities"
+        self._compare(text.values, ids.values, problem)
 
-
-def _check_tokens(text: OptionScores, ids: OptionScores, count: int, agrees: _Agrees) -> None:
-    """Check that the server tokenizes a text in the same way."""
-    for scores in (text, ids):
-        if scores.prompt_tokens not in (None, count):
-            raise UntrustworthyError(
-                f"The tokenizer is not the server's: it gives {count} tokens for a text, the server"
-                f" {scores.prompt_tokens}. Name another `tokenizer`."
-            )
-    problem = "The tokenizer is not the server's: a text and its tokens have other log-probabilities"
-    agrees(text.values, ids.values, problem)
-
-
-def _check_parallel(
-    ask_together: AskTogether,
-    way: Way,
-    can: Can,
-    prompt: tuple[int, ...],
-    options: tuple[int, ...],
-    agrees: _Agrees,
-) -> None:
-    """Check that parallel requests give the same results as single ones."""
-    questions: list[Question] = []
-    for end in range(len(prompt), 1, -1):
-        question = Question(prompt[:end], options)
-        if len(questions) < _PARALLEL and all(can(way, replace(question, targets=(option,))) for option in options):
-            questions.append(question)
-    single = [ask_together(way, [question])[0] for question in questions]
-    for scores, expected in zip(ask_together(way, questions), single, strict=True):
+    def _check_parallel(self, prompt: tuple[int, ...], options: tuple[int, ...]) -> None:
+        """Check that parallel requests give the same results as single ones."""
+        questions: list[Question] = []
+        for end in range(len(prompt), 1, -1):
+            before = prompt[:end]
+            if len(questions) < _PARALLEL and self._can_ask(options[0], before) and self._can_ask(options[1], before):
+                questions.append(Question(before, options))
+        single = list(map(self._ask, questions))
         problem = "Parallel requests give other log-probabilities than single ones; try `concurrency` 1"
-        agrees(scores.values, expected.values, problem, ROUNDING)
+        for scores, expected in zip(self._ask_together(self._way, questions), single, strict=True):
+            self._compare(scores.values, expected.values, problem, ROUNDING)
 
+    def _check_drawing(self, plain: Question, values: Floats) -> None:
+        """Check that temperature and bias have either no effect or exactly the expected one."""
+        other = replace(plain, temperature=_TEMPERATURE, bias=((plain.targets[0], _BIAS),))
+        sampled = self._ask(other).values
+        if np.abs(sampled - values).max() <= TOLERANCE:
+            return
+        biased = values.copy()
+        biased[0] += _BIAS
+        # Compare up to the normalization.
+        expected = biased / _TEMPERATURE
+        difference = np.abs((sampled - sampled[1]) - (expected - expected[1])).max()
+        if not difference <= 2 * TOLERANCE / _TEMPERATURE:
+            raise UntrustworthyError(
+                "Log-probabilities are those after the server's own sampling (temperature, top-k, penalties): another"
+                f" temperature and a bias change them by other amounts than expected (by {difference:.2g} nats)."
+            )
 
-def _check_drawing(ask: Ask, way: Way, plain: Question, values: Floats) -> None:
-    """Check that temperature and bias have either no effect or exactly the expected one."""
-    other = replace(plain, temperature=_TEMPERATURE, bias=((plain.targets[0], _BIAS),))
-    sampled = ask(way, other).values
-    if np.abs(sampled - values).max() <= TOLERANCE:
-        return
-    biased = values.copy()
-    biased[0] += _BIAS
-    # Compare up to the normalization.
-    expected = biased / _TEMPERATURE
-    difference = np.abs((sampled - sampled[1]) - (expected - expected[1])).max()
-    if not difference <= 2 * TOLERANCE / _TEMPERATURE:
-        raise UntrustworthyError(
-            "Log-probabilities are those after the server's own sampling (temperature, top-k, penalties): another"
-            f" temperature and a bias change them by other amounts than expected (by {difference:.2g} nats)."
-        )
-
-
-def _check_drawn(ask: Ask, way: Way, whole: Question, plain: Question, values: Floats) -> None:
-    """Check that the token generated at temperature 0 is the most probable one."""
-    drawn = ask(way, replace(whole, temperature=0.0)).drawn
-    if drawn is None or drawn < 0:
-        raise UntrustworthyError("It does not report the generated token, so its distribution cannot be checked.")
-    best = ask(way, Question(plain.prefix, tuple(dict.fromkeys((drawn, *plain.targets))))).values[0]
-    if not best >= values.max() - TOLERANCE:
-        raise UntrustworthyError(
-            f"The token generated at temperature 0 has a log-probability of {best:.3g}, and another token"
-            f" {values.max():.3g}: these are not the probabilities that it draws from."
-        )
+    def _check_drawn(self, whole: Question, plain: Question, values: Floats) -> None:
+        """Check that the token generated at temperature 0 is the most probable one."""
+        drawn = self._ask(replace(whole, temperature=0.0)).drawn
+        if drawn is None or drawn < 0:
+            raise UntrustworthyError("It does not report the generated token, so its distribution cannot be checked.")
+        best = self._ask(Question(plain.prefix, tuple(dict.fromkeys((drawn, *plain.targets))))).values[0]
+        if not best >= values.max() - TOLERANCE:
+            raise UntrustworthyError(
+                f"The token generated at temperature 0 has a log-probability of {best:.3g}, and another token"
+                f" {values.max():.3g}: these are not the probabilities that it draws from."
+            )

@@ -5,6 +5,7 @@ all of its children. Continuations, prompts and calls share the requests of comm
 the requests, and tests if the server can be trusted.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -42,8 +43,8 @@ _MAX_TOTAL = 1.01
 # A request with fewer targets is not split when declined.
 _MIN_SPLIT = 4
 
-# A request of a tree: preceding tokens, targets, and their edges.
-_Step: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...], list[int]]"
+# An edge of a tree: the tokens before it, and its target.
+_Edge: TypeAlias = "tuple[tuple[int, ...], int]"
 
 
 class ApiScorer(TextScorer):
@@ -182,25 +183,23 @@ class ApiScorer(TextScorer):
 
     def _edges(self, trees: Sequence[Tree]) -> Iterator[tuple[Tree, Floats, dict[int, str]]]:
         """Yield each tree with the values of its edges, and the reasons for missing values by edge."""
-        follow = self.handshake.way.follow
-        walks = [_walk(tree, follow=follow) for tree in trees]
-        scores = self._scores_after(_questions(list(chain.from_iterable(walks)), follow=follow))
-        for tree, walk in zip(trees, walks, strict=True):
-            values = np.full(len(tree.sources), np.nan)
+        keys = [_edge_keys(tree) for tree in trees]
+        scores = self._scores_after(_chains(trees, keys) if self.handshake.way.follow else _branches(keys))
+        for tree, tree_keys in zip(trees, keys, strict=True):
+            values = np.full(len(tree_keys), np.nan)
             missing: dict[int, str] = {}
-            for prefix, targets, edges in walk:
-                for place, (target, edge) in enumerate(zip(targets, edges, strict=True)):
-                    score = scores[prefix + (targets[:place] if follow else ()), target]
-                    if isinstance(score, str):
-                        missing[edge] = score
-                    else:
-                        values[edge] = min(score, 0.0)
+            for edge, key in enumerate(tree_keys):
+                score = scores[key]
+                if isinstance(score, str):
+                    missing[edge] = score
+                else:
+                    values[edge] = min(score, 0.0)
             yield tree, values, missing
 
-    def _scores_after(self, questions: Sequence[Question]) -> dict[tuple[tuple[int, ...], int], float | str]:
+    def _scores_after(self, questions: Sequence[Question]) -> dict[_Edge, float | str]:
         """Return the log-probability of each target after its preceding tokens, or the reason for its lack."""
         way = self.handshake.way
-        scores: dict[tuple[tuple[int, ...], int], float | str] = {}
+        scores: dict[_Edge, float | str] = {}
         for question, reply in self._replies(way, questions, use_cache=True).items():
             for place, target in enumerate(question.targets):
                 before = question.prefix + (question.targets[:place] if way.follow else ())
@@ -298,14 +297,33 @@ def _alternatives(way: Way, question: Question) -> list[Question]:
     return [question]
 
 
-def _questions(steps: Sequence[_Step], *, follow: bool) -> list[Question]:
-    """Return the questions for steps; steps with the same preceding tokens share a question, unless targets follow."""
-    if follow:
-        return list(dict.fromkeys(Question(prefix, targets) for prefix, targets, _ in steps))
-    targets_after: dict[tuple[int, ...], set[int]] = {}
-    for prefix, targets, _ in steps:
-        targets_after.setdefault(prefix, set()).update(targets)
+def _edge_keys(tree: Tree) -> list[_Edge]:
+    """Return the tokens before each edge of a tree, with its target."""
+    sources = tree.sources.tolist()
+    before = {node: tuple(tree.tokens[tree.path(node)].tolist()) for node in set(sources)}
+    return list(zip(map(before.__getitem__, sources), tree.targets.tolist(), strict=True))
+
+
+def _branches(keys: Sequence[Sequence[_Edge]]) -> list[Question]:
+    """Return one question for all alternatives after the same tokens."""
+    targets_after: defaultdict[tuple[int, ...], set[int]] = defaultdict(set)
+    for prefix, target in chain.from_iterable(keys):
+        targets_after[prefix].add(target)
     return [Question(prefix, tuple(sorted(targets))) for prefix, targets in targets_after.items()]
+
+
+def _chains(trees: Sequence[Tree], keys: Sequence[Sequence[_Edge]]) -> list[Question]:
+    """Return one question for each continuation, or for each part of it whose targets follow each other."""
+    questions: list[Question] = []
+    for tree, tree_keys in zip(trees, keys, strict=True):
+        sources = tree.sources[tree.steps]
+        follows = tree.parents[sources[1:]] == sources[:-1]
+        follows &= tree.tokens[sources[1:]] == tree.targets[tree.steps][:-1]
+        breaks = np.union1d(tree.offsets[1:], np.flatnonzero(~follows) + 1)
+        for run in np.split(tree.steps, breaks):
+            targets = tuple(tree.targets[run].tolist())
+            questions.append(Question(tree_keys[run[0]][0], targets))
+    return list(dict.fromkeys(questions))
 
 
 def _cache_key(way: Way, question: Question) -> dict[str, object]:
@@ -337,26 +355,3 @@ def _joined(question: Question, reply: Reply | str, parts: Sequence[tuple[Questi
         last = reply if isinstance(reply, Reply) else part_reply
     assert isinstance(last, Reply)  # noqa: S101  (parts are never empty)
     return msgspec.structs.replace(last, values=[values[token] for token in question.targets])
-
-
-def _walk(tree: Tree, *, follow: bool) -> list[_Step]:
-    """Return the steps of a tree.
-
-    Args:
-        follow: True if the targets of a step follow each other, False if they are alternatives.
-    """
-    if follow and len(tree.offsets):
-        runs = np.split(tree.steps, tree.offsets[1:])
-    else:
-        order = np.argsort(tree.sources, kind="stable")
-        runs = np.split(order, np.flatnonzero(np.diff(tree.sources[order])) + 1)
-        runs = list(np.concatenate(runs)[:, None]) if follow else runs
-    return [
-        (
-            tuple(tree.tokens[tree.path(int(tree.sources[run[0]]))].tolist()),
-            tuple(tree.targets[run].tolist()),
-            run.tolist(),
-        )
-        for run in runs
-        if len(run)
-    ]

@@ -1,7 +1,7 @@
 """A server that stands before an OpenAI-compatible one and lets go wrong what goes wrong in real networks.
 
     with FaultProxy(upstream="http://127.0.0.1:8000/v1", faults=at_random(0.1, seed=0)) as proxy:
-        generator = load_generator(f"openai:demo@{proxy.url}")
+        generator = api_generator(f"openai:demo@{proxy.url}")
 
 Without an upstream it answers by itself, and at once: ``echo`` says the prompt again. What goes wrong is decided for
 each prompt and the number of times it was sent before, so it does not depend on the order in which requests come.

@@ -21,9 +21,8 @@ from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Prices, Sp
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.models.spec import load_generator
 from tests.models.api.fault_proxy import KINDS, FaultProxy, at_random, echo, first
-from tests.models.serving import TEMPLATE
+from tests.models.serving import TEMPLATE, api_generator
 
 QUESTIONS = [
     *(f"What is the capital of {country}?" for country in ("Japan", "France", "Italy", "Poland", "Cuba", "Peru")),
@@ -41,7 +40,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def generator(proxy: FaultProxy, spending: Spending | None = None, cache: AnswerCache | None = None, **options: object):
-    made = load_generator(f"openai:m@{proxy.url}", api=ApiOptions(**options), spending=spending, cache=cache)
+    made = api_generator(f"openai:m@{proxy.url}", api=ApiOptions(**options), spending=spending, cache=cache)
     assert isinstance(made, ApiGenerator)
     return made
 
@@ -60,7 +59,7 @@ def test_a_real_server_answers_each_question_once_through_all_faults(
 ) -> None:
     model, url = api_model
     asked = [Request(question, 8) for question in QUESTIONS]
-    plain = load_generator(f"openai:{model}@{url}").answer(asked)
+    plain = api_generator(f"openai:{model}@{url}").answer(asked)
     assert all(isinstance(answer, Answer) and answer.text and answer.prompt_tokens for answer in plain)
     assert [answer.text for answer in plain[:3] if isinstance(answer, Answer)] == ["Tokyo", "Paris", "Rome"]
 
@@ -71,7 +70,7 @@ def test_a_real_server_answers_each_question_once_through_all_faults(
     with FaultProxy(upstream=url, faults=faults) as proxy:
         options = ApiOptions(concurrency=4, timeout=10)
         cache = AnswerCache(tmp_path / "answers.sqlite")
-        made = load_generator(f"openai:{model}@{proxy.url}", api=options, cache=cache)
+        made = api_generator(f"openai:{model}@{proxy.url}", api=options, cache=cache)
         found = made.answer(asked)
         assert set(proxy.kinds()) == {*KINDS, None}
         for question, answer, other in zip(QUESTIONS, found, plain, strict=True):
@@ -96,7 +95,7 @@ def test_a_server_and_the_same_model_here_say_the_same(
     monkeypatch.setattr(demo_scorer.tokenizer, "chat_template", TEMPLATE)
     monkeypatch.setattr(demo_scorer.model, "generation_config", GenerationConfig.from_pretrained(model))
     asked = [Request(question, 6) for question in QUESTIONS[3:]]
-    here, there = LocalGenerator(demo_scorer), load_generator(f"openai:{model}@{url}")
+    here, there = LocalGenerator(demo_scorer), api_generator(f"openai:{model}@{url}")
     for one, other in zip(here.answer(asked), there.answer(asked), strict=True):
         assert isinstance(one, Answer)
         assert isinstance(other, Answer)
@@ -217,9 +216,9 @@ from pathlib import Path
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.spending import ApiOptions
 from kgprobe.models.generating.generator import Request
-from kgprobe.models.spec import load_generator
+from tests.models.serving import api_generator
 url, path, count = sys.argv[1:]
-made = load_generator(f"openai:m@{url}", api=ApiOptions(concurrency=8, timeout=6), cache=AnswerCache(Path(path)))
+made = api_generator(f"openai:m@{url}", api=ApiOptions(concurrency=8, timeout=6), cache=AnswerCache(Path(path)))
 made.answer([Request(f"Question number {number}", 8) for number in range(int(count))])
 """
 
@@ -446,7 +445,7 @@ def test_keys_go_where_they_are_meant_to_and_are_told_to_nobody_else(
 
         # OpenAI's own is sent where the environment says that OpenAI is.
         monkeypatch.setenv("OPENAI_BASE_URL", proxy.url)
-        load_generator("openai:m").answer([Request("Why?", 8)])
+        api_generator("openai:m").answer([Request("Why?", 8)])
         assert proxy.seen[-1].headers["authorization"] == "Bearer secret-OPENAI_API_KEY"
 
 

@@ -17,8 +17,8 @@ from kgprobe.models.api.generator import ApiGenerator
 from kgprobe.models.api.requests import LARGEST
 from kgprobe.models.api.spending import ApiOptions
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
-from kgprobe.models.spec import load_generator
 from tests.models.api.fault_proxy import FaultProxy
+from tests.models.serving import api_generator
 
 REQUEST = Request("Why is that so?", 8)
 
@@ -32,7 +32,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(proxy: FaultProxy, cache: AnswerCache | None = None) -> tuple[Answer | Unanswered, ApiGenerator]:
-    generator = load_generator(f"openai:m@{proxy.url}", api=ApiOptions(attempts=2), cache=cache)
+    generator = api_generator(f"openai:m@{proxy.url}", api=ApiOptions(attempts=2), cache=cache)
     assert isinstance(generator, ApiGenerator)
     (answer,) = generator.answer([REQUEST])
     return answer, generator
