@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn.utils.rnn import pad_sequence
 
 from kgprobe.errors import KgprobeError
+from kgprobe.models.scoring.batching import amount_for
 from kgprobe.models.spec import read_model
 
 if TYPE_CHECKING:
@@ -86,14 +88,9 @@ class Encoder:
         )
         sizes = list(map(len, ids["input_ids"]))
         for batch in self._batches(sizes):
-            longest = max(sizes[number] for number in batch)
-            tokens = torch.zeros((len(batch), longest), dtype=torch.int64)
-            mask = torch.zeros((len(batch), longest), dtype=torch.int64)
-            if self._tokenizer.pad_token_id is not None:
-                tokens += self._tokenizer.pad_token_id
-            for row, number in enumerate(batch):
-                tokens[row, : sizes[number]] = torch.tensor(ids["input_ids"][number])
-                mask[row, : sizes[number]] = 1
+            rows = [torch.tensor(ids["input_ids"][number], dtype=torch.int64) for number in batch]
+            tokens = pad_sequence(rows, batch_first=True, padding_value=self._tokenizer.pad_token_id or 0)
+            mask = pad_sequence(list(map(torch.ones_like, rows)), batch_first=True)
             device = self._model.device
             output = self._model(tokens.to(device), attention_mask=mask.to(device), output_hidden_states=True)
             states = torch.nn.functional.normalize(output.hidden_states[self.layer].float(), dim=-1).cpu().numpy()
@@ -103,7 +100,7 @@ class Encoder:
         return vectors
 
     def _batches(self, sizes: Sequence[int]) -> Iterator[list[int]]:
-        most = _TOKENS_AT_ONCE.get(self._model.device.type, _TOKENS_AT_ONCE["cpu"])
+        most = amount_for(_TOKENS_AT_ONCE, self._model.device)
         batch: list[int] = []
         for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
             if batch and (len(batch) + 1) * sizes[batch[0]] > most:

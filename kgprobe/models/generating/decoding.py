@@ -17,10 +17,10 @@ import numpy as np
 import torch
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.generating.generator import Unanswered
-from kgprobe.models.scoring.batching import compute_in_batches
+from kgprobe.models.scoring.batching import amount_for, compute_in_batches
 from kgprobe.models.scoring.contract import report
+from kgprobe.models.scoring.forward import in_eval_mode
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import build_all_trees
@@ -291,10 +291,6 @@ def left_padded(scorer: Scorer, contexts: Sequence[Sequence[int]], padding: int)
 def prompts_at_once(scorer: Scorer, beams: int, longest: int) -> int:
     """Return the batch size, at least 1: each prompt has ``beams`` rows of up to ``longest`` tokens."""
     vocabulary = int(scorer.model.config.get_text_config().vocab_size)
-    tokens = scorer.batch_tokens or _limit(_TOKENS_AT_ONCE, scorer)
-    rows = min(_limit(_LOGITS_AT_ONCE, scorer) // vocabulary, tokens // longest)
+    tokens = scorer.batch_tokens or amount_for(_TOKENS_AT_ONCE, scorer.model.device)
+    rows = min(amount_for(_LOGITS_AT_ONCE, scorer.model.device) // vocabulary, tokens // longest)
     return max(1, rows // beams)
-
-
-def _limit(limits: dict[str, int], scorer: Scorer) -> int:
-    return limits.get(scorer.model.device.type, limits["cpu"])

@@ -47,9 +47,9 @@ class BatchLimits:
             most: the user's maximum of tokens; None for the device's.
         """
         self._device = device
-        self._most = _amount_for(_MOST_TOKENS, device) if most is None else most
-        self.tokens = min(_amount_for(_TOKENS, device), self._most)
-        self.logits = _amount_for(_LOGITS, device)
+        self._most = amount_for(_MOST_TOKENS, device) if most is None else most
+        self.tokens = min(amount_for(_TOKENS, device), self._most)
+        self.logits = amount_for(_LOGITS, device)
         self._before = 0
 
     def begin(self) -> None:
@@ -85,7 +85,7 @@ def compute_if_it_fits(compute: Callable[[], Result], device: torch.device) -> R
     try:
         return compute()
     except RuntimeError as error:
-        if not _is_short_memory(error):
+        if not isinstance(error, torch.OutOfMemoryError) and not any(words in str(error) for words in _SHORT):
             raise
     # Only here are the error and the memory that it references gone.
     if device.type == "cuda":
@@ -121,11 +121,8 @@ def compute_in_batches(
         items = items[len(batch) :]
 
 
-def _is_short_memory(error: RuntimeError) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or any(words in str(error) for words in _SHORT)
-
-
-def _amount_for(amounts: dict[str, int], device: torch.device) -> int:
+def amount_for(amounts: dict[str, int], device: torch.device) -> int:
+    """Return the amount for a kind of device; unknown kinds are like a CPU."""
     return amounts.get(device.type, amounts["cpu"])
 
 

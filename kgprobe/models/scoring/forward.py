@@ -11,7 +11,8 @@ determines the exact ways of a model, and :mod:`.plan` the batches.
 """
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
@@ -50,6 +51,20 @@ class Prefix(DynamicCache):
         rows = key_states.shape[0]
         keys, values = (kept.expand(rows, *kept.shape[1:]) for kept in (layer.keys, layer.values))
         return torch.cat([keys, key_states], dim=-2), torch.cat([values, value_states], dim=-2)
+
+
+@contextmanager
+def in_eval_mode(model: torch.nn.Module) -> Iterator[None]:
+    """Switch a model to eval mode; at the end, restore the mode of every module."""
+    training = [module for module in model.modules() if module.training]
+    for module in training:
+        # Module.train would change all inner modules, too.
+        module.training = False
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True
 
 
 @dataclass(frozen=True, slots=True)

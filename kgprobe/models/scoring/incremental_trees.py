@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
 from kgprobe.models.scoring.contract import Floats
-from kgprobe.models.scoring.forward import LONGEST_ROW, PLACES_A_TOKEN
+from kgprobe.models.scoring.forward import LONGEST_ROW, PLACES_A_TOKEN, in_eval_mode
 from kgprobe.models.scoring.node_cache import KeptNodes, NewNodes, share_of, size_of_row, take_in
 from kgprobe.models.scoring.plan import batches, fill_rows
 from kgprobe.models.scoring.projection import LikelyPart, VocabularyProjection

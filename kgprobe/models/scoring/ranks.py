@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.eval_mode import in_eval_mode
-from kgprobe.models.scoring.batching import compute_in_batches
+from kgprobe.models.scoring.batching import amount_for, compute_in_batches
+from kgprobe.models.scoring.forward import in_eval_mode
 from kgprobe.models.scoring.trie import Integers
 
 if TYPE_CHECKING:
@@ -53,9 +53,8 @@ def next_token_ranks(
         positions[context].append(number)
     ranks = [np.zeros(len(ids), dtype=np.int64) for ids in tokens]
     vocabulary = model.config.get_text_config().vocab_size
-    device = model.device.type
-    most_rows = max(1, _LOGITS_AT_ONCE.get(device, _LOGITS_AT_ONCE["cpu"]) // vocabulary)
-    most_tokens = batch_tokens or _TOKENS_AT_ONCE.get(device, _TOKENS_AT_ONCE["cpu"])
+    most_rows = max(1, amount_for(_LOGITS_AT_ONCE, model.device) // vocabulary)
+    most_tokens = batch_tokens or amount_for(_TOKENS_AT_ONCE, model.device)
 
     def alike(rest: Sequence[tuple[int, ...]]) -> int:
         """Return the number of leading contexts of equal length that fit into a batch."""

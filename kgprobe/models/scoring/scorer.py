@@ -15,7 +15,6 @@ import torch
 import transformers
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.identity import tensor_places, weights_digest
 from kgprobe.models.scoring.batching import BatchLimits, Memory, compute_if_it_fits
 from kgprobe.models.scoring.check import WAY_MEANINGS, WAYS, choose_way, longest_text
@@ -24,6 +23,7 @@ from kgprobe.models.scoring.forward import (
     Prefix,
     Way,
     extend,
+    in_eval_mode,
     length_of,
     padded_tokens,
     plain_log_probabilities,
@@ -63,6 +63,8 @@ class Scorer(TextScorer):
         batch_tokens: maximum tokens per forward pass; None for the limit of memory.
         max_tokens: maximum tokens that the model accepts; None if unknown.
         leading: ids of the special tokens before every prompt.
+        choice: the way of computing, and how it was chosen.
+        limits, prefixes: batch limits of the device, and the cache of prefixes.
     """
 
     caches_beginnings = True
@@ -127,19 +129,19 @@ class Scorer(TextScorer):
     def forget(self) -> None:
         """Forget the results of these weights, for callers that know that they change."""
         self._memory = Memory(self._remembered)
-        self._prefixes.forget()
-        self._likely = find_likely_part(self.model, self._choice.projection)
+        self.prefixes.forget()
+        self._likely = find_likely_part(self.model, self.choice.projection)
 
     def _examine(self) -> None:
         """Determine all that depends on the model's code, precision and device."""
         self._examined = tensor_places(self.model)
         self.max_tokens = longest_text(self.model)
-        self._limits = BatchLimits(self.model.device, self.batch_tokens)
+        self.limits = BatchLimits(self.model.device, self.batch_tokens)
         self._memory = Memory(self._remembered)
-        self._prefixes = Prefixes(self.model.device)
+        self.prefixes = Prefixes(self.model.device)
         with torch.inference_mode(), in_eval_mode(self.model):
-            self._choice = choose_way(self.model, self._ways)
-        self._likely = find_likely_part(self.model, self._choice.projection)
+            self.choice = choose_way(self.model, self._ways)
+        self._likely = find_likely_part(self.model, self.choice.projection)
 
     def describe(self) -> dict[str, object]:
         """Return all that is needed to reproduce the numbers, as JSON values."""
@@ -151,7 +153,7 @@ class Scorer(TextScorer):
             "parameters": self.model.num_parameters(),
             "device": str(self.model.device),
             "dtype": str(self.model.dtype).removeprefix("torch."),
-            "way": self._choice.way,
+            "way": self.choice.way,
             "leading_tokens": list(self.leading),
             "eos_token": self.tokenizer.eos_token_id,
             "max_tokens": self.max_tokens,
@@ -164,7 +166,7 @@ class Scorer(TextScorer):
 
     def explain(self) -> list[tuple[str, str]]:
         """Return headings with texts: the chosen way of computing, the reasons against faster ones, and sizes."""
-        projection, limits = self._choice.projection, self._limits
+        projection, limits = self.choice.projection, self.limits
         logits, tokens_at_once = "the model's own logits", "one continuation"
         if projection is not None:
             cap = "" if projection.soft_cap is None else f", soft cap {projection.soft_cap:g}"
@@ -177,8 +179,8 @@ class Scorer(TextScorer):
         leading = self.tokenizer.convert_ids_to_tokens(list(self.leading))
         return [
             ("model", f"{type(self.model).__name__}, {self.model.num_parameters():,} parameters"),
-            ("way", f"{self._choice.way}: {WAY_MEANINGS[self._choice.way]}"),
-            *((f"way: {way}", finding) for way, finding in self._choice.findings),
+            ("way", f"{self.choice.way}: {WAY_MEANINGS[self.choice.way]}"),
+            *((f"way: {way}", finding) for way, finding in self.choice.findings),
             ("vocabulary", logits),
             ("precision", f"{self.model.dtype} on {self.model.device}, log-softmax in float32".removeprefix("torch.")),
             ("tokens at once", tokens_at_once),
@@ -239,35 +241,24 @@ class Scorer(TextScorer):
 
         Cost: keys, values and states of all nodes, in up to an eighth of the device's memory.
         """
-        if self._choice.way != "packed" or self._choice.projection is None:
+        if self.choice.way != "packed" or self.choice.projection is None:
             return self
-        return GrowingTrees(
-            self.model, self._choice.projection, self._likely, self._limits, self.edge_log_probabilities
-        )
+        return GrowingTrees(self.model, self.choice.projection, self._likely, self.limits, self.edge_log_probabilities)
 
     def states(self, layers: Sequence[int]) -> StateReader:
         """Return a reader of the hidden states of texts at these layers, see :mod:`kgprobe.models.states`."""
-        return StateReader(
-            self.model,
-            self.tokenizer,
-            layers,
-            self._limits,
-            self._prefixes,
-            way=self._choice.way,
-            leading=self.leading,
-            max_tokens=self.max_tokens,
-        )
+        return StateReader(self, layers)
 
     @torch.inference_mode()
     def _edges(
         self, trees: Sequence[Tree], beginnings: Mapping[int, int] | None = None
     ) -> Iterator[tuple[Tree, Floats]]:
-        projection = self._choice.projection
+        projection = self.choice.projection
         if projection is None:
             for tree in trees:
                 yield tree, plain_log_probabilities(self.model, tree).double().numpy()
             return
-        planned = plan(trees, self._choice.way, projection.weight.shape[1], self._limits.tokens, beginnings)
+        planned = plan(trees, self.choice.way, projection.weight.shape[1], self.limits.tokens, beginnings)
         for batch, prefix in self._batches(planned):
             for forest, values in zip(batch, self._values(projection, batch, prefix), strict=True):
                 ends = np.cumsum([len(tree.sources) for tree in forest.trees])
@@ -279,23 +270,23 @@ class Scorer(TextScorer):
         while waiting:
             group, prefix = waiting.pop()
             if group.kept:
-                prefix = self._prefixes.get(group.tokens, partial(self._extend, group, prefix))
+                prefix = self.prefixes.get(group.tokens, partial(self._extend, group, prefix))
             elif len(group.tokens):
                 prefix = self._extend(group, prefix)
-            sizes = [padded_tokens(forest, self._choice.way, group.length) for forest in group.forests]
-            for batch in batches(group.forests, sizes, lambda: self._limits.tokens):
+            sizes = [padded_tokens(forest, self.choice.way, group.length) for forest in group.forests]
+            for batch in batches(group.forests, sizes, lambda: self.limits.tokens):
                 yield batch, prefix
             waiting += ((inner, prefix) for inner in reversed(group.groups))
 
     def _extend(self, group: PrefixGroup, prefix: Prefix | None) -> Prefix:
         while True:
-            at_once = min(self._limits.tokens, len(group.tokens))
+            at_once = min(self.limits.tokens, len(group.tokens))
             longer = compute_if_it_fits(partial(extend, self.model, prefix, group.tokens, at_once), self.model.device)
             if longer is not None:
                 return longer
-            if self._prefixes.forget():
+            if self.prefixes.forget():
                 continue
-            self._limits.back_off(at_once)
+            self.limits.back_off(at_once)
             if at_once == 1:
                 raise KgprobeError(
                     f"A prompt's first {group.length} tokens do not fit into the memory of {self.model.device}; shorten"
@@ -304,19 +295,19 @@ class Scorer(TextScorer):
 
     def _values(self, projection: VocabularyProjection, batch: Sequence[Forest], prefix: Prefix | None) -> list[Floats]:
         """Return the log-probabilities of each forest's edges; in smaller batches where memory is short."""
-        sizes = [padded_tokens(forest, self._choice.way, length_of(prefix)) for forest in batch]
+        sizes = [padded_tokens(forest, self.choice.way, length_of(prefix)) for forest in batch]
         tokens = sum(rows for rows, _ in sizes) * max(longest for _, longest in sizes)
         computed = compute_if_it_fits(partial(self._compute, projection, batch, prefix, tokens), self.model.device)
         if computed is not None:
             return computed
-        if self._prefixes.forget():
+        if self.prefixes.forget():
             return self._values(projection, batch, prefix)
-        self._limits.back_off(tokens)
+        self.limits.back_off(tokens)
         if len(batch) > 1:
             middle = len(batch) // 2
             return self._values(projection, batch[:middle], prefix) + self._values(projection, batch[middle:], prefix)
         halves = batch[0].halves()
-        if not halves and not self._limits.exhausted:
+        if not halves and not self.limits.exhausted:
             return self._values(projection, batch, prefix)
         if not halves:
             raise KgprobeError(
@@ -331,14 +322,14 @@ class Scorer(TextScorer):
     def _compute(
         self, projection: VocabularyProjection, batch: Sequence[Forest], prefix: Prefix | None, tokens: int
     ) -> list[Floats]:
-        self._limits.begin()
-        states, sources = run_way(self.model, self._choice.way, batch, prefix)
+        self.limits.begin()
+        states, sources = run_way(self.model, self.choice.way, batch, prefix)
         needed, rows = np.unique(sources, return_inverse=True)
         hidden = states[torch.from_numpy(needed).to(states.device)]
         # It may be as large as the logits.
         del states
         targets = np.concatenate([forest.targets for forest in batch])
-        values = projection.log_probabilities(hidden, rows, targets, self._limits.logits)
-        self._limits.went_well(tokens)
+        values = projection.log_probabilities(hidden, rows, targets, self.limits.logits)
+        self.limits.went_well(tokens)
         ends = np.cumsum([len(forest.sources) for forest in batch])
         return np.split(values.double().numpy(), ends[:-1])

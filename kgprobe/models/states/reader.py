@@ -16,9 +16,8 @@ import torch
 from numpy.typing import NDArray
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.generating.chat import chat_tokens
-from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
+from kgprobe.models.scoring.batching import compute_if_it_fits
 from kgprobe.models.scoring.check import WAY_MEANINGS
 from kgprobe.models.scoring.contract import report
 from kgprobe.models.scoring.forward import (
@@ -26,12 +25,12 @@ from kgprobe.models.scoring.forward import (
     Prefix,
     Way,
     extend,
+    in_eval_mode,
     length_of,
     packed_states,
     run_way,
     virtual_prefix,
 )
-from kgprobe.models.scoring.node_cache import Prefixes
 from kgprobe.models.scoring.plan import batches
 from kgprobe.models.scoring.tokens import TokenizedPrompt, common_prefix, encode, no_unicode, not_unicode
 from kgprobe.models.scoring.trie import Tree, build_tree, merge
@@ -39,7 +38,7 @@ from kgprobe.models.states.layers import find_layers, layer_count, state_size, s
 from kgprobe.models.states.packing import Integers, block_of, pack
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from kgprobe.models.scoring.scorer import Scorer
 
 Floats = NDArray[np.float32]
 
@@ -76,34 +75,22 @@ class StateReader:
         layers: their numbers, ascending; see :mod:`.layers`.
     """
 
-    def __init__(
-        self,
-        model: "PreTrainedModel",
-        tokenizer: "PreTrainedTokenizerBase",
-        layers: Sequence[int],
-        limits: BatchLimits,
-        prefixes: Prefixes,
-        *,
-        way: Way,
-        leading: tuple[int, ...],
-        max_tokens: int | None,
-    ) -> None:
+    def __init__(self, scorer: "Scorer", layers: Sequence[int]) -> None:
         """Use the parts of a scorer; see :meth:`kgprobe.models.scoring.scorer.Scorer.states`.
 
         Raises:
             ArgumentError: no layer is given, or the model has no layer of a number.
             KgprobeError: the model's layers cannot be found.
         """
-        count = layer_count(model)
+        count = layer_count(scorer.model)
         self.layers = tuple(sorted(set(layers)))
         if not self.layers or self.layers[0] < 0 or self.layers[-1] > count:
             raise ArgumentError("layers", f"is {list(layers)}; expected numbers from 0 to {count}.")
-        find_layers(model)
-        self._model, self._tokenizer = model, tokenizer
-        self._way: Way = way
-        self._leading = leading
-        self._limits, self._prefixes = limits, prefixes
-        self._max_tokens = max_tokens
+        find_layers(scorer.model)
+        self._scorer = scorer
+        self._model = scorer.model
+        self._way: Way = scorer.choice.way
+        self._limits, self._prefixes = scorer.limits, scorer.prefixes
 
     def read(
         self,
@@ -151,8 +138,8 @@ class StateReader:
 
     def _ids(self, texts: Sequence[str], chat: bool) -> list[tuple[int, ...]]:
         if chat:
-            return [tuple(ids) for ids in chat_tokens(self._tokenizer, texts)]
-        return [(*self._leading, *ids) for ids in encode(self._tokenizer, texts)]
+            return [tuple(ids) for ids in chat_tokens(self._scorer.tokenizer, texts)]
+        return [(*self._scorer.leading, *ids) for ids in encode(self._scorer.tokenizer, texts)]
 
     @torch.inference_mode()
     def _virtual_prefix(self, virtual: Floats) -> Prefix:
@@ -162,7 +149,7 @@ class StateReader:
                 f" {WAY_MEANINGS[self._way]}). Use an instruction instead."
             )
         with in_eval_mode(self._model):
-            return virtual_prefix(self._model, self._leading, torch.from_numpy(virtual))
+            return virtual_prefix(self._model, self._scorer.leading, torch.from_numpy(virtual))
 
     def _tokenize(
         self, texts: Sequence[str], beginning: str, chat: bool, before: int
@@ -173,7 +160,7 @@ class StateReader:
         tokens = self._ids(["" if place in reasons else text for place, text in enumerate(full_texts)], chat)
         if before:
             # The virtual tokens come first; any id keeps their places.
-            leading = 0 if chat else len(self._leading)
+            leading = 0 if chat else len(self._scorer.leading)
             tokens = [(0,) * before + ids[leading:] for ids in tokens]
         for place, ids in enumerate(tokens):
             if place not in reasons and (problem := self._problem(len(ids), before)):
@@ -183,8 +170,8 @@ class StateReader:
     def _problem(self, length: int, before: int) -> str | None:
         if length <= before:
             return "the text is empty, and no token precedes it"
-        if self._max_tokens is not None and length > self._max_tokens:
-            return f"the text has {length} tokens, more than the {self._max_tokens} that the model accepts"
+        if self._scorer.max_tokens is not None and length > self._scorer.max_tokens:
+            return f"the text has {length} tokens, more than the {self._scorer.max_tokens} that the model accepts"
         return None
 
     @torch.inference_mode()
