@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,9 +24,6 @@ from kgprobe.models.scoring.forward import in_eval_mode
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import build_all_trees
-
-if TYPE_CHECKING:
-    from transformers import GenerationConfig
 
 # Maximum size of one search: logits (beams x vocabulary), and tokens (beams x their longest text).
 _LOGITS_AT_ONCE = {"cpu": 1 << 26, "cuda": 1 << 29}
@@ -143,7 +140,8 @@ def beam_search(
         else:
             results.append([])
             contexts[number] = context
-    ends = _Ends(scorer)
+    end = scorer.tokenizer.eos_token_id
+    ends = Ends(scorer, [] if end is None else [end], _SUSPICIOUS.search, lambda text: end_of_answer(text) is not None)
 
     def search(batch: Sequence[int]) -> list[list[tuple[int, ...]]]:
         return _search(scorer, ends, [contexts[number] for number in batch], beams, new_tokens)
@@ -166,64 +164,111 @@ def beam_search(
     return results
 
 
-class _Ends:
-    """Test for the end of token sequences."""
+class Ends:
+    """Test for the end of generated tokens: an end token, or an end in their text.
 
-    def __init__(self, scorer: Scorer) -> None:
+    Attributes:
+        end_tokens: ids of the end tokens.
+    """
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        end_tokens: Sequence[int],
+        may_end: Callable[[str], object],
+        has_end: Callable[[str], bool],
+    ) -> None:
+        """Use two tests of texts: whether a token's own may be part of an end, and whether a whole text has an end."""
         self._tokenizer = scorer.tokenizer
-        self._eos = scorer.tokenizer.eos_token_id
+        self.end_tokens = end_tokens
+        self._may_end, self._has_end = may_end, has_end
         self._suspicious: dict[int, bool] = {}
 
-    def is_over(self, tokens: list[int]) -> bool:
+    def is_over(self, tokens: Sequence[int]) -> bool:
         """Return True if the last token ends the sequence, provided that no earlier one did."""
         last = tokens[-1]
-        if last == self._eos:
+        if last in self.end_tokens:
             return True
         if last not in self._suspicious:
-            self._suspicious[last] = bool(_SUSPICIOUS.search(self.text([last])))
-        return self._suspicious[last] and end_of_answer(self.text(tokens)) is not None
+            self._suspicious[last] = bool(self._may_end(self.text([last])))
+        return self._suspicious[last] and self._has_end(self.text(tokens))
 
-    def cut(self, tokens: list[int]) -> list[int]:
-        """Return the tokens up to the one that ends them, which is kept."""
-        return next((tokens[:size] for size in range(1, len(tokens) + 1) if self.is_over(tokens[:size])), tokens)
-
-    def text(self, tokens: list[int]) -> str:
-        return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
-
-    def criterion(self, before: int) -> "Callable[..., torch.Tensor]":
-        """Return a stopping criterion for transformers; the first ``before`` tokens are the prompt's."""
-
-        def are_over(tokens: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-            over = [self.is_over(row) for row in tokens[:, before:].tolist()]
-            return torch.tensor(over, dtype=torch.bool, device=tokens.device)
-
-        return are_over
+    def text(self, tokens: Sequence[int]) -> str:
+        """Return the text of tokens, without special ones."""
+        return str(self._tokenizer.decode(list(tokens), skip_special_tokens=True))
 
 
 def _search(
-    scorer: Scorer, ends: _Ends, contexts: Sequence[tuple[int, ...]], beams: int, new_tokens: int
+    scorer: Scorer, ends: Ends, contexts: Sequence[tuple[int, ...]], beams: int, new_tokens: int
 ) -> list[list[tuple[int, ...]]]:
     """Return the token ids of the best continuations of each context, with the one that ends them."""
-    from transformers import StoppingCriteriaList
+    longest = max(map(len, contexts))
 
-    model: Any = scorer.model
-    end = scorer.tokenizer.eos_token_id
-    # Padding is always masked, or after the end of a continuation.
-    padding = 0 if end is None else end
-    tokens, mask = left_padded(scorer, contexts, padding)
-    longest = tokens.shape[1]
-    generated = model.generate(
-        input_ids=tokens,
-        attention_mask=mask,
-        generation_config=_settings(beams, new_tokens, end, padding),
-        stopping_criteria=StoppingCriteriaList([ends.criterion(longest)]),
+    def are_over(tokens: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
+        over = list(map(ends.is_over, tokens[:, longest:].tolist()))
+        return torch.tensor(over, dtype=torch.bool, device=tokens.device)
+
+    rows = generate_tokens(
+        scorer,
+        contexts,
+        ends.end_tokens,
+        stopping_criteria=[are_over],
+        max_new_tokens=new_tokens,
+        num_beams=beams,
+        num_return_sequences=beams,
+        # transformers warns about a length penalty for one beam.
+        length_penalty=0.0 if beams > 1 else None,
+        early_stopping=False,
     )
-    tails = [tuple(ends.cut(row)) for row in generated[:, longest:].tolist()]
+    tails = []
+    for row in rows.tolist():
+        size = next((size for size in range(1, len(row)) if ends.is_over(row[:size])), len(row))
+        tails.append(tuple(row[:size]))
     return [tails[first : first + beams] for first in range(0, len(tails), beams)]
 
 
+def generate_tokens(
+    scorer: Scorer,
+    contexts: Sequence[Sequence[int]],
+    end_tokens: Sequence[int],
+    *,
+    stopping_criteria: Sequence[Callable[..., torch.Tensor]],
+    logits_processor: Sequence[Callable[..., torch.Tensor]] = (),
+    **settings: Any,
+) -> torch.Tensor:
+    """Return the tokens that transformers generates after contexts, which are padded on the left; shape (rows, new).
+
+    Args:
+        end_tokens: ids of the tokens that end a row; the first one pads.
+        stopping_criteria, logits_processor: as of transformers.
+        settings: other settings of its ``GenerationConfig``.
+    """
+    from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
+
+    model: Any = scorer.model
+    longest = max(map(len, contexts))
+    # Padding is always masked, or after the end of a row.
+    padding = end_tokens[0] if end_tokens else 0
+    tokens = torch.full((len(contexts), longest), padding)
+    mask = torch.zeros((len(contexts), longest), dtype=torch.int64)
+    for row, context in enumerate(contexts):
+        tokens[row, longest - len(context) :] = torch.tensor(context)
+        mask[row, longest - len(context) :] = 1
+    config: Any = GenerationConfig
+    rows: torch.Tensor = model.generate(
+        input_ids=tokens.to(model.device),
+        attention_mask=mask.to(model.device),
+        generation_config=config(
+            do_sample=False, eos_token_id=list(end_tokens) or None, pad_token_id=padding, use_cache=True, **settings
+        ),
+        logits_processor=LogitsProcessorList(logits_processor),
+        stopping_criteria=StoppingCriteriaList(stopping_criteria),
+    )
+    return rows[:, longest:]
+
+
 def _continuations(
-    scorer: Scorer, ends: _Ends, contexts: Sequence[tuple[int, ...]], tails: Sequence[Sequence[tuple[int, ...]]]
+    scorer: Scorer, ends: Ends, contexts: Sequence[tuple[int, ...]], tails: Sequence[Sequence[tuple[int, ...]]]
 ) -> list[list[Continuation]]:
     prompts = [
         TokenizedPrompt(context, (len(context),) * len(own), tuple(own))
@@ -238,28 +283,11 @@ def _continuations(
     results = []
     for own, values in zip(tails, scores, strict=True):
         continuations = [
-            Continuation(ends.text(list(tail)), float(score), ends.is_over(list(tail)))
+            Continuation(ends.text(tail), float(score), ends.is_over(tail))
             for tail, score in zip(own, values, strict=True)
         ]
         results.append(sorted(continuations, key=lambda continuation: -continuation.log_probability))
     return results
-
-
-def _settings(beams: int, new_tokens: int, end: int | None, padding: int) -> "GenerationConfig":
-    from transformers import GenerationConfig
-
-    return GenerationConfig(  # type: ignore[no-untyped-call]
-        num_beams=beams,
-        num_return_sequences=beams,
-        do_sample=False,
-        max_new_tokens=new_tokens,
-        # transformers warns about a length penalty for one beam.
-        length_penalty=0.0 if beams > 1 else None,
-        early_stopping=False,
-        eos_token_id=end,
-        pad_token_id=padding,
-        use_cache=True,
-    )
 
 
 @contextmanager
@@ -275,17 +303,6 @@ def own_settings(scorer: Scorer) -> Iterator[None]:
             yield
     finally:
         model.generation_config = theirs
-
-
-def left_padded(scorer: Scorer, contexts: Sequence[Sequence[int]], padding: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return token ids in rows that end together, and their mask, both of shape (contexts, longest)."""
-    longest = max(map(len, contexts))
-    tokens = torch.full((len(contexts), longest), padding)
-    mask = torch.zeros((len(contexts), longest), dtype=torch.int64)
-    for row, context in enumerate(contexts):
-        tokens[row, longest - len(context) :] = torch.tensor(context)
-        mask[row, longest - len(context) :] = 1
-    return tokens.to(scorer.model.device), mask.to(scorer.model.device)
 
 
 def prompts_at_once(scorer: Scorer, beams: int, longest: int) -> int:

@@ -9,7 +9,9 @@ seed and its prompt. A token is drawn from the most probable ones that reach ``T
 cumulative probability exceeds the number.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import blake2b
 from itertools import groupby
 from typing import Any
@@ -20,8 +22,9 @@ import torch
 from kgprobe.errors import KgprobeError
 from kgprobe.models.generating.chat import CHAT, chat_text, chat_tokens
 from kgprobe.models.generating.decoding import (
+    Ends,
     context_tokens,
-    left_padded,
+    generate_tokens,
     no_room,
     own_settings,
     prompts_at_once,
@@ -49,8 +52,14 @@ class LocalGenerator:
         """Use a loaded scoring model; scoring and generating can alternate."""
         self._scorer = scorer
         self._chats = bool(scorer.tokenizer.chat_template)
-        self._ends = _end_tokens(scorer)
-        self._breaking: dict[int, bool] = {}
+        self._end_tokens = _end_tokens(scorer)
+        # Any text after a final line break begins a line.
+        self._line_ends = Ends(
+            scorer,
+            self._end_tokens,
+            may_end=lambda text: not _BREAKS.isdisjoint(text),
+            has_end=lambda text: len(f"{text}.".lstrip().splitlines()) > 1,
+        )
 
     @property
     def name(self) -> str:
@@ -60,7 +69,7 @@ class LocalGenerator:
     def describe(self) -> dict[str, object]:
         """Return the scorer's description, and the form of prompts and answers."""
         kind = CHAT if self._chats else "text to go on with, to the end of its line"
-        return self._scorer.describe() | {"prompt": kind, "top_p": TOP_P, "end_tokens": self._ends}
+        return self._scorer.describe() | {"prompt": kind, "top_p": TOP_P, "end_tokens": self._end_tokens}
 
     @torch.inference_mode()
     def answer(
@@ -78,22 +87,18 @@ class LocalGenerator:
             KgprobeError: ``max_tokens`` of a request is not positive.
         """
         results: dict[Request, Answer | Unanswered] = {}
-        copies: dict[Request, list[int]] = {}
         contexts: dict[Request, Sequence[int]] = {}
-        for number, request in enumerate(requests):
+        copies = Counter(request.normalized() for request in requests)
+        for request in copies:
             if request.max_tokens < 1:
                 raise KgprobeError(f"`max_tokens` is {request.max_tokens}; it must be at least 1.")
-            copies.setdefault(request.normalized(), []).append(number)
         for request in copies:
             context = self._context(request)
             if isinstance(context, Unanswered):
                 results[request] = context
-                report(progress, len(copies[request]))
+                report(progress, copies[request])
             else:
                 contexts[request] = context
-
-        def answers(batch: Sequence[Request]) -> list[Answer]:
-            return self._generate(batch, [contexts[request] for request in batch])
 
         def at_once(rest: Sequence[Request]) -> int:
             return prompts_at_once(self._scorer, 1, len(contexts[rest[0]]) + rest[0].max_tokens)
@@ -105,42 +110,32 @@ class LocalGenerator:
         device = self._scorer.model.device
         with own_settings(self._scorer):
             for (max_tokens, _), alike in groupby(order, key=kind):
-                for batch, given in compute_in_batches(list(alike), at_once, answers, device):
+                for batch, given in compute_in_batches(list(alike), at_once, partial(self._generate, contexts), device):
                     if given is None:
                         length = len(contexts[batch[0]]) + max_tokens
                         results[batch[0]] = Unanswered(f"its {length:,} tokens do not fit into the memory of {device}")
                     else:
                         results.update(zip(batch, given, strict=True))
-                    report(progress, sum(len(copies[request]) for request in batch))
+                    report(progress, sum(map(copies.__getitem__, batch)))
         return [results[request.normalized()] for request in requests]
 
-    def _generate(self, batch: Sequence[Request], contexts: Sequence[Sequence[int]]) -> list[Answer]:
-        from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
-
-        model: Any = self._scorer.model
-        # Padding is always masked, or after the end of an answer.
-        padding = self._ends[0] if self._ends else 0
-        tokens, mask = left_padded(self._scorer, contexts, padding)
+    def _generate(self, context_of: dict[Request, Sequence[int]], batch: Sequence[Request]) -> list[Answer]:
+        contexts = [context_of[request] for request in batch]
         by_line = not self._chats and not batch[0].continuation
-        over = _Over(self, tokens.shape[1], by_line=by_line)
-        settings: Any = GenerationConfig
-        rows = model.generate(
-            input_ids=tokens,
-            attention_mask=mask,
-            generation_config=settings(
-                do_sample=False,
-                max_new_tokens=batch[0].max_tokens,
-                eos_token_id=self._ends or None,
-                pad_token_id=padding,
-                use_cache=True,
-            ),
-            logits_processor=LogitsProcessorList([_Draws(batch, over)]),
-            stopping_criteria=StoppingCriteriaList([over]),
+        is_over = self._line_ends.is_over if by_line else lambda new: new[-1] in self._end_tokens
+        over = _Over(is_over, max(map(len, contexts)))
+        rows = generate_tokens(
+            self._scorer,
+            contexts,
+            self._end_tokens,
+            stopping_criteria=[over],
+            logits_processor=[_Draws(batch, over)],
+            max_new_tokens=batch[0].max_tokens,
         )
         answers = []
-        for row, (request, context, new) in enumerate(zip(batch, contexts, rows[:, tokens.shape[1] :], strict=True)):
+        for row, (request, context, new) in enumerate(zip(batch, contexts, rows.tolist(), strict=True)):
             length = over.lengths.get(row, request.max_tokens)
-            text = self.text(new[:length].tolist())
+            text = self._line_ends.text(new[:length])
             answers.append(
                 Answer(
                     text=(text.lstrip().splitlines() or [""])[0].strip() if by_line else text.strip(),
@@ -150,22 +145,6 @@ class LocalGenerator:
                 )
             )
         return answers
-
-    def is_over(self, tokens: Sequence[int], *, by_line: bool) -> bool:
-        """Return True if the last token ends an answer and no earlier one did; ``by_line``, at a line break, too."""
-        last = tokens[-1]
-        if last in self._ends:
-            return True
-        if not by_line:
-            return False
-        if last not in self._breaking:
-            self._breaking[last] = not _BREAKS.isdisjoint(self.text([last]))
-        # Any text after a final line break begins a line.
-        return self._breaking[last] and len(f"{self.text(tokens)}.".lstrip().splitlines()) > 1
-
-    def text(self, tokens: Sequence[int]) -> str:
-        """Return the text of tokens, without special ones."""
-        return str(self._scorer.tokenizer.decode(list(tokens), skip_special_tokens=True))
 
     def _context(self, request: Request) -> Sequence[int] | Unanswered:
         """Return the prompt's tokens, up to the beginning of the answer; or why the model cannot take it."""
@@ -182,16 +161,15 @@ class LocalGenerator:
 class _Over:
     """Stopping criterion that records the lengths of finished rows."""
 
-    def __init__(self, generator: LocalGenerator, before: int, *, by_line: bool) -> None:
-        self._generator = generator
-        self._by_line = by_line
+    def __init__(self, is_over: Callable[[list[int]], bool], before: int) -> None:
+        self._is_over = is_over
         self.before = before
         # Length of each finished row, with the token that ended it.
         self.lengths: dict[int, int] = {}
 
     def __call__(self, tokens: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
         for row, new in enumerate(tokens[:, self.before :].tolist()):
-            if row not in self.lengths and self._generator.is_over(new, by_line=self._by_line):
+            if row not in self.lengths and self._is_over(new):
                 self.lengths[row] = len(new)
         return torch.tensor([row in self.lengths for row in range(len(tokens))], device=tokens.device)
 

@@ -5,8 +5,8 @@ is taken after the model's final norm. Numbers and values agree with `output_hid
 models.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -58,45 +58,34 @@ def states_at(
     Returns:
         fp32, on the model's device, shape (places, layers, size).
     """
-    count = layer_count(model)
+    count, modules = layer_count(model), find_layers(model)
     read: dict[int, torch.Tensor] = {}
-    with _hooks(find_layers(model), [layer for layer in layers if layer < count], layers[-1], places, read):
-        try:
-            last = run()
-            read[count] = _rows(last, places)
-        except _EnoughError:
-            pass
-    return torch.stack([read[layer] for layer in layers], dim=1)
-
-
-@contextmanager
-def _hooks(
-    modules: "Sequence[torch.nn.Module]", layers: Sequence[int], last: int, places: torch.Tensor, read: dict[int, Any]
-) -> Iterator[None]:
-    """Add hooks that store the states of layers below the top, and end the pass after the last layer."""
 
     def keep(layer: int, states: torch.Tensor) -> None:
         read[layer] = _rows(states, places)
-        if layer == last:
+        if layer == layers[-1]:
             raise _EnoughError
 
     def before(_: Any, positional: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         keep(0, positional[0] if positional else keywords["hidden_states"])
 
-    def after(layer: int) -> Callable[..., None]:
-        return lambda _, __, output: keep(layer, output[0] if isinstance(output, tuple) else output)
+    def after(layer: int, _: Any, __: Any, output: Any) -> None:
+        keep(layer, output[0] if isinstance(output, tuple) else output)
 
     handles = []
     for layer in layers:
         if layer == 0:
             handles.append(modules[0].register_forward_pre_hook(before, with_kwargs=True))
-        else:
-            handles.append(modules[layer - 1].register_forward_hook(after(layer)))
+        elif layer < count:
+            handles.append(modules[layer - 1].register_forward_hook(partial(after, layer)))
     try:
-        yield
+        read[count] = _rows(run(), places)
+    except _EnoughError:
+        pass
     finally:
         for handle in handles:
             handle.remove()
+    return torch.stack([read[layer] for layer in layers], dim=1)
 
 
 def _rows(states: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
