@@ -74,19 +74,15 @@ def demo_model_folder(*, progress: bool = True) -> Path:
         waits = waiting("Waiting for another process to convert the demo model") if progress else nullcontext()
         with waits, FileLock(models / f"{folder.name}.lock"):
             if not folder.is_dir():
-                _convert_into(folder, progress)
+                print_message(TERMS)
+                with files.appearing(folder) as unfinished, _steps(progress) as step:
+                    _convert(unfinished, step)
     except OSError as error:
         raise KgprobeError(
             f"The demo model could not be converted in {models}: {error}. Converting needs a writable folder and 1.4"
             " GB of space; choose another place with KGPROBE_HOME."
         ) from error
     return folder
-
-
-def _convert_into(folder: Path, progress: bool) -> None:
-    print_message(TERMS)
-    with files.appearing(folder) as unfinished, _steps(progress) as step:
-        _convert(unfinished, step)
 
 
 @contextmanager

@@ -7,9 +7,9 @@ label tries, one per type, which are searched together: approximately, by a beam
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from kgprobe.search.label_tries import Integers, LabelTrie, LabelTries, NameSet
 from kgprobe.search.most_plausible import TOLERANCE, MostPlausible, beam, best_first, find
 from kgprobe.search.name_tokens import agrees
 from kgprobe.search.plausibility import Candidates, log_plausibilities
+from kgprobe.search.strategies import Rivals, Sentences
 from kgprobe.verbalize.sentences import Cloze
 
 # Sentences searched at once; the explored prefixes of each are in memory.
@@ -33,27 +34,16 @@ _AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
-    """The optimal distractors of one sentence.
+class Retrieved(Rivals):
+    """The optimal distractors of one sentence, proved within ``kgprobe.search.most_plausible.TOLERANCE``.
 
     Attributes:
-        distractors: the most plausible first.
-        log_plausibilities: log Pl of each after the sentence, over all its names.
-        certified: number of the first distractors that are proved to be the most plausible in Ω(f), in order, within
-            ``kgprobe.search.most_plausible.TOLERANCE``; None without proof, see ``reason``.
         bound: upper bound of log Pl of all others; -inf if there are none, None without proof.
         expanded: number of evaluated prefixes.
-        reason: reason for missing distractors or a missing proof, or the number of excluded candidates; None otherwise.
-        pool: number of searched entities, right objects included.
     """
 
-    distractors: list[Distractor] = field(default_factory=list)
-    log_plausibilities: list[float] = field(default_factory=list)
-    certified: int | None = None
     bound: float | None = None
     expanded: int = 0
-    reason: str | None = None
-    pool: int | None = None
 
 
 @dataclass(slots=True)
@@ -131,11 +121,25 @@ class OptimalDistractors:
             searched = [question for question in prepared if isinstance(question, _Question)]
             counter(len(prepared) - len(searched))
             retrieved = iter(self._search(searched, count, counter))
-            results += [
-                next(retrieved) if isinstance(question, _Question) else Retrieved(reason=question)
-                for question in prepared
-            ]
+            for question in prepared:
+                if isinstance(question, _Question):
+                    results.append(next(retrieved))
+                else:
+                    results.append(Retrieved([], log_plausibilities=[], reason=question))
         return results
+
+    def rivals(
+        self,
+        asked: Sequence[Sentences],
+        count: int,
+        seed: Sequence[int],  # noqa: ARG002 nothing here is random
+    ) -> list[list[Rivals]]:
+        """Return at most ``count`` distractors for each sentence of each fact, see :class:`.strategies.Strategy`."""
+        questions = []
+        for fact, clozes in asked:
+            questions += [(fact, cloze) for cloze in clozes]
+        retrieved = iter(self.retrieve(questions, count))
+        return [list(islice(retrieved, len(clozes))) for _, clozes in asked]
 
     def _pools(self, keys: Sequence[FactKey]) -> dict[str, list[NameSet]]:
         """Return the name sets that contain the candidates of each fact."""
@@ -200,9 +204,8 @@ class OptimalDistractors:
         rivals = [distractor for distractor in distractors if distractor is not None]
         notes = list(_left_out(question.tries, too_long))
         if not rivals:
-            return Retrieved(
-                expanded=found.evaluated, reason="; ".join(["there is no distractor in the graph", *notes])
-            )
+            reason = "; ".join(["there is no distractor in the graph", *notes])
+            return Retrieved([], log_plausibilities=[], reason=reason, expanded=found.evaluated)
         values = found.log_plausibilities
         certified: int | None = found.certified
         bound: float | None = found.bound
@@ -213,10 +216,12 @@ class OptimalDistractors:
             rivals, values = self._rescored(question.cloze, rivals, notes)
         explained = []
         for place, (rival, value) in enumerate(zip(rivals, values.tolist(), strict=True), start=1):
-            explained.append(replace(rival, reason=f"{rival.reason}; {self._rank(place, value, certified or 0)}"))
+            proof = ", proved" if place <= (certified or 0) else ""
+            rank = f"number {place} of its {'search' if self._exact else 'beam'}{proof}"
+            explained.append(replace(rival, reason=f"{rival.reason}; plausibility {np.exp(value):.2g}, {rank}"))
         note = "; ".join(notes) or None
         pool = len(reduce(np.union1d, (trie.entities for trie in question.tries)))
-        return Retrieved(explained, values.tolist(), certified, bound, found.evaluated, note, pool)
+        return Retrieved(explained, certified, values.tolist(), note, pool, bound, found.evaluated)
 
     def _rescored(
         self, cloze: Cloze, rivals: Sequence[Distractor], notes: list[str]
@@ -230,10 +235,6 @@ class OptimalDistractors:
         # Distractors without a value come last.
         order = np.argsort(-scored.values, kind="stable")[: len(rivals) - len(scored.reasons)]
         return [rivals[place] for place in order], scored.values[order]
-
-    def _rank(self, place: int, value: float, certified: int) -> str:
-        proof = ", proved" if place <= certified else ""
-        return f"plausibility {np.exp(value):.2g}, number {place} of its {'search' if self._exact else 'beam'}{proof}"
 
     def _other_tokens(self, question: _Question, rivals: Sequence[Distractor]) -> str | None:
         """Return a name that has other tokens after the sentence than in the trie; None if there is none.

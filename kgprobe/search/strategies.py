@@ -10,7 +10,6 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast, get_type_hints
 
 from kgprobe.errors import ArgumentError
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from kgprobe.sampling.facts import AskedFact
     from kgprobe.sampling.keys import FactKey
     from kgprobe.sampling.semantic import TemporalDistractors
-    from kgprobe.search.optimal_distractors import OptimalDistractors
     from kgprobe.verbalize.sentences import Cloze
 
 T = TypeVar("T")
@@ -206,31 +204,6 @@ class _TenseStrategy:
         return rivals
 
 
-class _ModelStrategy:
-    """A strategy that searches with the model after each sentence."""
-
-    def __init__(self, retriever: "OptimalDistractors") -> None:
-        self._retriever = retriever
-
-    def describe(self) -> dict[str, Any]:
-        return self._retriever.describe()
-
-    def rivals(
-        self,
-        asked: "Sequence[Sentences]",
-        count: int,
-        seed: Sequence[int],  # noqa: ARG002 nothing here is random
-    ) -> list[list[Rivals]]:
-        flat = list(chain.from_iterable(zip(repeat(fact), clozes, strict=False) for fact, clozes in asked))
-        rivals = iter(
-            [
-                Rivals(each.distractors, each.certified, each.log_plausibilities, each.reason, each.pool)
-                for each in self._retriever.retrieve(flat, count)
-            ]
-        )
-        return [list(islice(rivals, len(clozes))) for _, clozes in asked]
-
-
 def _random(context: StrategyContext, _: NoOptions) -> Strategy:
     from kgprobe.sampling.distractors import RandomDistractors
 
@@ -252,14 +225,14 @@ def _temporal_semantic(context: StrategyContext, options: SemanticOptions) -> St
 def _approximate_optimal(context: StrategyContext, _: NoOptions) -> Strategy:
     from kgprobe.search.optimal_distractors import OptimalDistractors
 
-    return _ModelStrategy(OptimalDistractors(context.graph, cast("TextScorer", context.scorer), exact=False))
+    return OptimalDistractors(context.graph, cast("TextScorer", context.scorer), exact=False)
 
 
 def _exact_optimal(context: StrategyContext, options: ExactOptions) -> Strategy:
     from kgprobe.search.optimal_distractors import OptimalDistractors
 
     scorer = cast("TextScorer", context.scorer)
-    return _ModelStrategy(OptimalDistractors(context.graph, scorer, exact=True, max_prefixes=options.max_prefixes))
+    return OptimalDistractors(context.graph, scorer, exact=True, max_prefixes=options.max_prefixes)
 
 
 RANDOM = StrategyKind("random", "any entities of the object's type", False, _random)

@@ -110,21 +110,14 @@ class AnswerCache:
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
     """Set the journal mode, and wait for other programs that do so: SQLite's timeout does not apply here."""
     given_up = time.monotonic() + _PATIENCE
-    while not _has_write_ahead_log(connection):
-        if time.monotonic() > given_up:
-            raise sqlite3.OperationalError("database is locked")
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            break
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > given_up:
+                raise
         time.sleep(_PAUSE)
-
-
-def _has_write_ahead_log(connection: sqlite3.Connection) -> bool:
-    """Set the journal mode; return False if another program locks the file."""
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-    except sqlite3.OperationalError as error:
-        if "locked" not in str(error):
-            raise
-        return False
-    return True
 
 
 def _text(request: Mapping[str, object]) -> str:

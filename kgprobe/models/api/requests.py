@@ -323,7 +323,9 @@ class Session(Generic[RequestT]):
         failed = sent = 0
         answers = self._answers
         while True:
-            await self._take_turn()
+            # Wait until the end of a common wait.
+            while self._reason is None and (wait := self._free_at - asyncio.get_running_loop().time()) > 0:
+                await self._sleep(wait + random.uniform(0, _SPREAD * wait))  # noqa: S311
             reservation = await self._reserve(request)
             if reservation is None:
                 return None
@@ -406,12 +408,6 @@ class Session(Generic[RequestT]):
         if body is None:
             return await client.get(self._form.path, cast_to=httpx2.Response)
         return await client.post(self._form.path, cast_to=httpx2.Response, body=body)
-
-    async def _take_turn(self) -> None:
-        """Wait until the end of a common wait."""
-        loop = asyncio.get_running_loop()
-        while self._reason is None and (wait := self._free_at - loop.time()) > 0:
-            await self._sleep(wait + random.uniform(0, _SPREAD * wait))  # noqa: S311
 
     async def _reserve(self, request: RequestT) -> Reservation | None:
         """Reserve the maximum cost of a request when the budget covers it; return None if it never will."""

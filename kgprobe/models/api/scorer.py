@@ -233,7 +233,9 @@ class ApiScorer(TextScorer):
                 f"Probabilities of {len(values)} options sum to {total:.3g}; at most 1 is expected."
             )
         if isinstance(drawn, str):
-            drawn = self._token_after_text(drawn)
+            # The token that was drawn after the text; None if it is not one token there.
+            ids = (*self.leading, *encode(self.tokenizer, [TEXT + drawn])[0])
+            drawn = ids[-1] if ids[:-1] == self._text else None
         return OptionScores(np.array(values), drawn, prompt_tokens)
 
     def _replies(
@@ -283,11 +285,6 @@ class ApiScorer(TextScorer):
 
     def _can_be_sent(self, way: Way, question: Question) -> bool:
         return isinstance(self._encoded(way, question), Question)
-
-    def _token_after_text(self, drawn: str) -> int | None:
-        """Return the id of a token that was drawn after the handshake's text; None if it is not one token there."""
-        ids = (*self.leading, *encode(self.tokenizer, [TEXT + drawn])[0])
-        return ids[-1] if ids[:-1] == self._text else None
 
 
 def _alternatives(way: Way, question: Question) -> list[Question]:

@@ -72,20 +72,16 @@ def context_tokens(scorer: Scorer, prompts: Sequence[str], new_tokens: int) -> l
 
     A prompt is invalid if it is not Unicode, has no token, or leaves no room for ``new_tokens``.
     """
-    return [
-        _context(scorer, prompt, tokenized, new_tokens)
-        for prompt, tokenized in zip(prompts, scorer.tokenize(prompts, [[]] * len(prompts)), strict=True)
-    ]
-
-
-def _context(scorer: Scorer, prompt: str, tokenized: TokenizedPrompt, new_tokens: int) -> tuple[int, ...] | Unanswered:
-    if tokenized.reason is not None:
-        return Unanswered(tokenized.reason)
-    if not tokenized.context:
-        return Unanswered(
-            f"the prompt {prompt!r} has no token to continue from; an empty one needs a BOS token (`bos`)"
-        )
-    return no_room(scorer, prompt, len(tokenized.context), new_tokens) or tokenized.context
+    contexts: list[tuple[int, ...] | Unanswered] = []
+    for prompt, tokenized in zip(prompts, scorer.tokenize(prompts, [[]] * len(prompts)), strict=True):
+        if tokenized.reason is not None:
+            contexts.append(Unanswered(tokenized.reason))
+        elif tokenized.context:
+            contexts.append(no_room(scorer, prompt, len(tokenized.context), new_tokens) or tokenized.context)
+        else:
+            problem = f"the prompt {prompt!r} has no token to continue from; an empty one needs a BOS token (`bos`)"
+            contexts.append(Unanswered(problem))
+    return contexts
 
 
 def no_room(scorer: Scorer, prompt: str, tokens: int, new_tokens: int) -> Unanswered | None:

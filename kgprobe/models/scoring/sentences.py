@@ -7,6 +7,7 @@ sentence. Without BOS, the first token has no probability and does not count. EO
 One difference: an apparent special token (``</s>`` in a label) is tokenized as plain text.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -77,7 +78,11 @@ def score_passages(
         reasons = {number: sentence.reason for number, sentence in enumerate(own) if sentence.reason}
         result = ScoredPassages(np.full(len(own), np.nan), np.zeros(len(own), dtype=np.int64), reasons)
         results.append(result)
-        for context, members in _by_context(own).items():
+        by_context: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
+        for place, sentence in enumerate(own):
+            if sentence.reason is None:
+                by_context[sentence.ids[: sentence.unscored]].append(place)
+        for context, members in by_context.items():
             tails = tuple(own[member].ids[len(context) :] for member in members)
             prompts.append(TokenizedPrompt(context, (len(context),) * len(members), tails))
             owners.append((result, members))
@@ -170,12 +175,3 @@ def _problem(text: str, token: int | None, unscored: int, length: int, limit: in
     if limit is not None and length - 1 > limit:
         return f"a sentence has {length} tokens, more than the {limit} that the model accepts (and one predicted)"
     return None
-
-
-def _by_context(placed: Sequence[_Placed]) -> dict[tuple[int, ...], list[int]]:
-    """Return the places of valid sentences, by their ids before the first scored token."""
-    members: dict[tuple[int, ...], list[int]] = {}
-    for place, sentence in enumerate(placed):
-        if sentence.reason is None:
-            members.setdefault(sentence.ids[: sentence.unscored], []).append(place)
-    return members

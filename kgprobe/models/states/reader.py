@@ -193,9 +193,8 @@ class StateReader:
         return self._prefixes.get(first, partial(self._compute_prefix, first))
 
     def _compute_prefix(self, tokens: Integers) -> Prefix:
-        longer = compute_if_it_fits(
-            partial(extend, self._model, None, tokens, min(self._limits.tokens, len(tokens))), self._model.device
-        )
+        at_once = min(self._limits.tokens, len(tokens))
+        longer = compute_if_it_fits(partial(extend, self._model, None, tokens, at_once), self._model.device)
         if longer is None:
             raise KgprobeError(
                 f"The texts' common prefix of {len(tokens)} tokens does not fit into the memory of"

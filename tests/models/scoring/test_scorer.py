@@ -404,7 +404,7 @@ def test_beginnings_make_room_where_memory_is_short(tokenizer, monkeypatch):
     scorer = Scorer(model, tokenizer, name="llama", ways=("packed",))
     one = Prefixes(model.device)
     one.get(np.arange(3), partial(extend, model, None, np.array(tokenizer(examples[0]).input_ids), 1000))
-    monkeypatch.setattr(scorer, "_prefixes", Prefixes(model.device, most=int(one.taken * 2.5)))
+    monkeypatch.setattr(scorer, "prefixes", Prefixes(model.device, most=int(one.taken * 2.5)))
     asked = limited(model, 10_000)
     for round_ in range(2):
         for beginning in examples:
