@@ -20,7 +20,7 @@ from benchmarks.scoring.limit import Products, time_products, work_of
 from benchmarks.scoring.shapes import SHAPES, random_scorer
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode
-from kgprobe.models.states.layers import layer_count
+from kgprobe.models.states.reader import layer_count
 from kgprobe.probes.labels import INSTRUCTION, STATEMENT
 
 if TYPE_CHECKING:

@@ -163,7 +163,7 @@ def load_judge(path: Path) -> Judge:
 
 def check_judge(judge: Judge, scorer: "Scorer") -> None:
     """Raise a KgprobeError for a model with other weights or precision, other hidden states, or fewer layers."""
-    from kgprobe.models.states.layers import layer_count, state_size
+    from kgprobe.models.states.reader import layer_count, state_size
 
     judge.check(scorer.describe())
     size, layers = state_size(scorer.model), layer_count(scorer.model)

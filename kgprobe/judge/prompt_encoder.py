@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from kgprobe.errors import KgprobeError, how_to_install
 from kgprobe.judge import JudgeOptions
 from kgprobe.judge.prompts import StatePrompt, tokenized_answers
-from kgprobe.models.generating.chat import chat_tokens
 from kgprobe.models.scoring.batching import compute_if_it_fits
 from kgprobe.models.scoring.forward import embedded, in_eval_mode
 from kgprobe.models.scoring.projection import VocabularyProjection, find_projection
-from kgprobe.models.scoring.tokens import TokenizedPrompt, common_prefix, encode
+from kgprobe.models.scoring.tokens import TokenizedPrompt, chat_tokens, common_prefix, encode
 from kgprobe.progress import OnProgress, no_progress
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.generating.chat import CHAT, chat_text, chat_tokens
-from kgprobe.models.scoring.tokens import TokenizedPrompt, common_prefix
+from kgprobe.models.scoring.tokens import CHAT, TokenizedPrompt, chat_text, chat_tokens, common_prefix
 from kgprobe.probes.confidence import normalized
 from kgprobe.probes.labels import STATEMENT
 

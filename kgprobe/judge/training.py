@@ -20,7 +20,7 @@ from kgprobe.judge.labels import LabelledStatements, Splits, TrainingLabels, pic
 from kgprobe.judge.prompt_encoder import check_peft, learn_virtual_prompt
 from kgprobe.judge.prompts import StatePrompt, prompt_for, read_statements, word_probabilities
 from kgprobe.judge.quality import Quality, QualityComparison, compare_quality, quality_of
-from kgprobe.models.states.layers import layer_count
+from kgprobe.models.states.reader import layer_count
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.progress import OnProgress, no_progress
 from kgprobe.running.settings import versions

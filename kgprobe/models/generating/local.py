@@ -20,7 +20,6 @@ import numpy as np
 import torch
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.generating.chat import CHAT, chat_text, chat_tokens
 from kgprobe.models.generating.decoding import (
     Ends,
     context_tokens,
@@ -33,6 +32,7 @@ from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.scoring.batching import compute_in_batches
 from kgprobe.models.scoring.contract import report
 from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.tokens import CHAT, chat_text, chat_tokens
 
 # Probability mass of sampled tokens above temperature 0.
 TOP_P = 0.95

@@ -1,6 +1,9 @@
 """Batch sizes that keep the processor busy and fit into memory.
 
 Cache of scored continuations: strategies share distractors, and rounds ask a fact again.
+
+Cache of prompt prefixes: keys and values of a shared prefix are kept from one call to the next. For example, fifty
+examples precede every fact of a relation. Computed once, they cost little compared with the facts.
 """
 
 from array import array
@@ -8,13 +11,19 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import psutil
 import torch
 
 from kgprobe.models.scoring.contract import Floats
+from kgprobe.models.scoring.forward import Prefix
 from kgprobe.models.scoring.tokens import TokenizedPrompt
+from kgprobe.models.scoring.trie import Integers
+
+# Share of the device's memory for a cache; the least recently used prefix makes room.
+_SHARE = 1 / 8
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -157,3 +166,46 @@ def _keys(prompt: TokenizedPrompt) -> Iterator[bytes]:
         key = before[start].copy()
         key.update(array("q", tail))
         yield key.digest()
+
+
+class Prefixes:
+    """The most recently used prefixes.
+
+    Attributes:
+        taken: bytes of their keys and values.
+    """
+
+    def __init__(self, device: torch.device, most: int | None = None) -> None:
+        """Start with an empty cache of at most this many bytes; None for a share of the device's memory."""
+        self._most = share_of(device) if most is None else most
+        self.taken = 0
+        self._kept: dict[bytes, tuple[Prefix, int]] = {}
+
+    def get(self, tokens: Integers, compute: Callable[[], Prefix]) -> Prefix:
+        """Return the prefix of these token ids, computed if it is not cached."""
+        key = tokens.tobytes()
+        entry = self._kept.pop(key, None)
+        if entry is None:
+            prefix = compute()
+            layers: list[Any] = prefix.layers
+            entry = (prefix, sum(layer.keys.nbytes + layer.values.nbytes for layer in layers))
+            self.taken += entry[1]
+        self._kept[key] = entry
+        while self.taken > self._most:
+            oldest = next(iter(self._kept))
+            self.taken -= self._kept.pop(oldest)[1]
+        return entry[0]
+
+    def forget(self) -> bool:
+        """Empty the cache; return True if it contained anything."""
+        had = bool(self._kept)
+        self._kept.clear()
+        self.taken = 0
+        return had
+
+
+def share_of(device: torch.device) -> int:
+    """Return the bytes of a device's memory that a cache may take."""
+    if device.type == "cuda":
+        return int(torch.cuda.get_device_properties(device).total_memory * _SHARE)
+    return int(psutil.virtual_memory().total * _SHARE)

@@ -19,7 +19,7 @@ import torch
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.scoring.forward import LONGEST_ROW, Way, extend, plain_log_probabilities, run_way
-from kgprobe.models.scoring.node_cache import KeptNodes, NewNodes, take_in
+from kgprobe.models.scoring.incremental_trees import KeptNodes, NewNodes, take_in
 from kgprobe.models.scoring.projection import VocabularyProjection, find_projection
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import Integers, TokenNodes, Tree, build_tree, merge

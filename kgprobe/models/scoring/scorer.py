@@ -16,7 +16,7 @@ import transformers
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.identity import tensor_places, weights_digest
-from kgprobe.models.scoring.batching import BatchLimits, Memory, compute_if_it_fits
+from kgprobe.models.scoring.batching import BatchLimits, Memory, Prefixes, compute_if_it_fits
 from kgprobe.models.scoring.check import WAY_MEANINGS, WAYS, choose_way, longest_text
 from kgprobe.models.scoring.contract import EdgeScorer, Floats, ScoredContinuations, TextScorer, report
 from kgprobe.models.scoring.forward import (
@@ -30,7 +30,6 @@ from kgprobe.models.scoring.forward import (
     run_way,
 )
 from kgprobe.models.scoring.incremental_trees import GrowingTrees
-from kgprobe.models.scoring.node_cache import Prefixes
 from kgprobe.models.scoring.plan import PrefixGroup, batches, plan
 from kgprobe.models.scoring.projection import VocabularyProjection, find_likely_part
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens

@@ -3,20 +3,23 @@
 Common beginnings of texts go through a model once, as in scoring (:mod:`kgprobe.models.scoring`). Only the states of
 last tokens leave the device, and the pass stops at the last layer that is read. Used by the judge
 (docs/methods/judge.md).
+
+Layer 0 is the input of the first layer, the embeddings; layer l is the output of the l-th; the output of the last layer
+is taken after the model's final norm. Numbers and values agree with `output_hidden_states` of `transformers` for most
+models.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.models.generating.chat import chat_tokens
 from kgprobe.models.scoring.batching import compute_if_it_fits
 from kgprobe.models.scoring.check import WAY_MEANINGS
 from kgprobe.models.scoring.contract import report
@@ -32,12 +35,13 @@ from kgprobe.models.scoring.forward import (
     virtual_prefix,
 )
 from kgprobe.models.scoring.plan import batches
-from kgprobe.models.scoring.tokens import TokenizedPrompt, common_prefix, encode, no_unicode, not_unicode
+from kgprobe.models.scoring.tokens import TokenizedPrompt, chat_tokens, common_prefix, encode, no_unicode, not_unicode
 from kgprobe.models.scoring.trie import Tree, build_tree, merge
-from kgprobe.models.states.layers import find_layers, layer_count, state_size, states_at
 from kgprobe.models.states.packing import Integers, block_of, pack
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
     from kgprobe.models.scoring.scorer import Scorer
 
 Floats = NDArray[np.float32]
@@ -72,7 +76,7 @@ class StateReader:
     (2, 2, 640)
 
     Attributes:
-        layers: their numbers, ascending; see :mod:`.layers`.
+        layers: their numbers, ascending.
     """
 
     def __init__(self, scorer: "Scorer", layers: Sequence[int]) -> None:
@@ -300,3 +304,78 @@ class StateReader:
 def _chain(tokens: Sequence[int]) -> Tree:
     """Return a text as a tree without branches."""
     return build_tree(0, TokenizedPrompt(tuple(tokens), (len(tokens),), ((0,),)), [0])
+
+
+class _EnoughError(Exception):
+    """Signal that the last requested layer has been read, to leave the model's code."""
+
+
+def layer_count(model: "PreTrainedModel") -> int:
+    """Return the number of a model's layers; hidden states are numbered from 0 to this."""
+    return int(model.config.get_text_config().num_hidden_layers)
+
+
+def state_size(model: "PreTrainedModel") -> int:
+    """Return the size of a model's hidden states."""
+    return int(model.config.get_text_config().hidden_size)
+
+
+def find_layers(model: "PreTrainedModel") -> "Sequence[torch.nn.Module]":
+    """Return the modules of a model's layers, in order; raise a KgprobeError unless it has exactly one such list."""
+    count = layer_count(model)
+    lists = [module for module in model.base_model.modules() if isinstance(module, torch.nn.ModuleList)]
+    lists = [modules for modules in lists if len(modules) == count]
+    if len(lists) != 1:
+        raise KgprobeError(
+            f"{type(model).__name__} has {len(lists)} lists of {count} modules; to read hidden states, it needs"
+            " exactly one, the list of its layers."
+        )
+    return list(lists[0])
+
+
+def states_at(
+    model: "PreTrainedModel", layers: Sequence[int], places: torch.Tensor, run: Callable[[], torch.Tensor]
+) -> torch.Tensor:
+    """Return the hidden states of some layers, at some places of a forward pass.
+
+    Args:
+        model: a causal language model.
+        layers: numbers in [0, layer count], ascending; the pass ends at the last of them.
+        places: places in the flattened (rows × tokens), shape (places,), on the model's device.
+        run: one pass through the model's layers; returns its last hidden states, shape (rows, tokens, size).
+
+    Returns:
+        fp32, on the model's device, shape (places, layers, size).
+    """
+    count, modules = layer_count(model), find_layers(model)
+    read: dict[int, torch.Tensor] = {}
+
+    def keep(layer: int, states: torch.Tensor) -> None:
+        read[layer] = _rows(states, places)
+        if layer == layers[-1]:
+            raise _EnoughError
+
+    def before(_: Any, positional: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        keep(0, positional[0] if positional else keywords["hidden_states"])
+
+    def after(layer: int, _: Any, __: Any, output: Any) -> None:
+        keep(layer, output[0] if isinstance(output, tuple) else output)
+
+    handles = []
+    for layer in layers:
+        if layer == 0:
+            handles.append(modules[0].register_forward_pre_hook(before, with_kwargs=True))
+        elif layer < count:
+            handles.append(modules[layer - 1].register_forward_hook(partial(after, layer)))
+    try:
+        read[count] = _rows(run(), places)
+    except _EnoughError:
+        pass
+    finally:
+        for handle in handles:
+            handle.remove()
+    return torch.stack([read[layer] for layer in layers], dim=1)
+
+
+def _rows(states: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    return states.flatten(0, 1)[places].float()

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.scoring import scorer as scorer_module
+from kgprobe.models.scoring.batching import Prefixes
 from kgprobe.models.scoring.forward import extend
-from kgprobe.models.scoring.node_cache import Prefixes
 from kgprobe.models.scoring.scorer import Scorer
 from tests.cases import rotate, slow_except
 from tests.models.exactness import (
