@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -90,13 +91,12 @@ def _steps(shown: bool) -> Iterator[Callable[[str], None]]:
     if not shown:
         yield lambda description: None
         return
-    begun = 0
+    numbers = count()
     with progress_bar("Converting the demo model (once)", _STEPS, "steps") as bar:
 
         def step(description: str) -> None:
-            nonlocal begun
+            begun = next(numbers)
             bar.move_to(begun, begun, description)
-            begun += 1
 
         yield step
         bar.move_to(_STEPS, _STEPS)

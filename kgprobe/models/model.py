@@ -1,7 +1,7 @@
 """Models for users: opened by name, loaded when first needed, each only once."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 REMEMBERED = 1_000_000
 
 
-class Model:
+class Model(AbstractContextManager["Model"]):
     """A language model that scores or answers.
 
     >>> model = load_model("demo")
@@ -130,9 +130,6 @@ class Model:
         """Close the answer cache, if it was opened for this model."""
         self._close()
 
-    def __enter__(self) -> "Model":
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
 
@@ -213,7 +210,7 @@ def wrap_model(
     return Model(scorer.name, scorer=scorer)
 
 
-class Models:
+class Models(AbstractContextManager["Models"]):
     """Models by spec, each opened once.
 
     >>> with Models(spending=Spending(max_tokens=100_000)) as models:
@@ -290,9 +287,6 @@ class Models:
     def close(self) -> None:
         """Close the answer cache, if it was opened for these models."""
         self._closing.close()
-
-    def __enter__(self) -> "Models":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -388,16 +388,8 @@ AskTogether = Callable[[Way, Sequence[Question]], list[OptionScores]]
 Can = Callable[[Way, Question], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Prompts:
-    """Token ids of ``TEXT`` and ``OTHER_TEXT``, with the special tokens that the tokenizer adds."""
-
-    text: tuple[int, ...]
-    other: tuple[int, ...]
-
-
 def shake_hands(
-    name: str, ask_together: AskTogether, can: Can, prompts: Prompts, ways: Sequence[str] = tuple(WAYS)
+    name: str, ask_together: AskTogether, can: Can, texts: Sequence[tuple[int, ...]], ways: Sequence[str] = tuple(WAYS)
 ) -> Handshake:
     """Return the first of these methods whose log-probabilities can be trusted.
 
@@ -407,6 +399,7 @@ def shake_hands(
         name: name of the model, for messages.
         ask_together: sends requests to the server, also repeated ones.
         can: returns True if a method can express a question; some options cannot be sent as text.
+        texts: token ids of ``TEXT`` and ``OTHER_TEXT``, with the special tokens that the tokenizer adds.
 
     Raises:
         KgprobeError: No method can be trusted; the message lists the reasons.
@@ -414,7 +407,7 @@ def shake_hands(
     findings: list[tuple[str, str]] = []
     for way in map(WAYS.__getitem__, ways):
         try:
-            difference = _Examination(way, ask_together, can).run(prompts)
+            difference = _Examination(way, ask_together, can).run(*texts)
         except UntrustworthyError as error:
             findings.append((way.name, str(error)))
             continue
@@ -433,10 +426,9 @@ class _Examination:
         self._can = can
         self._greatest = 0.0
 
-    def run(self, prompts: Prompts) -> float:
+    def run(self, prompt: tuple[int, ...], other: tuple[int, ...]) -> float:
         """Return the largest difference; raise UntrustworthyError if it is too large, or answers are wrongly equal."""
-        prompt = prompts.text
-        known = [option for option in dict.fromkeys(prompt[::-1]) if self._can_ask(option, prompt, prompts.other)]
+        known = [option for option in dict.fromkeys(prompt[::-1]) if self._can_ask(option, prompt, other)]
         options = tuple(known[:_OPTIONS])
         if len(options) < _MIN_OPTIONS:
             raise UntrustworthyError("It accepts only text, and the test cannot be sent as text.")
@@ -449,8 +441,7 @@ class _Examination:
         self._compare(np.array(alone), first[:2], "Log-probabilities depend on which other options are asked")
         if np.ptp(first) < _SAME:
             raise UntrustworthyError("All options are equally probable.")
-        other = self._ask(Question(prompts.other, options)).values
-        if np.abs(other - first).max() < _SAME:
+        if np.abs(self._ask(Question(other, options)).values - first).max() < _SAME:
             raise UntrustworthyError("Log-probabilities do not depend on the prompt.")
         # With echo, the last token of the text is the option.
         whole = Question(prompt[:-1], prompt[-1:]) if self._way.follow else plain

@@ -22,7 +22,6 @@ from kgprobe.models.api.next_tokens import (
     WAYS,
     NextTokensForm,
     OptionScores,
-    Prompts,
     Question,
     Reply,
     UntrustworthyError,
@@ -87,10 +86,10 @@ class ApiScorer(TextScorer):
         longest = longest_text_of(asker)
         # The server generates one token.
         self.max_tokens = None if longest is None else longest - 1
-        text, other = ((*self.leading, *ids) for ids in encode(self.tokenizer, [TEXT, OTHER_TEXT]))
-        self._text = text
+        texts = [(*self.leading, *ids) for ids in encode(self.tokenizer, [TEXT, OTHER_TEXT])]
+        self._text = texts[0]
         ways = tuple(WAYS) if way is None else (way,)
-        self.handshake = shake_hands(self.name, self._score_options, self._can_be_sent, Prompts(text, other), ways)
+        self.handshake = shake_hands(self.name, self._score_options, self._can_be_sent, texts, ways)
 
     def describe(self) -> dict[str, object]:
         """Return everything needed to reproduce the numbers, as JSON values."""

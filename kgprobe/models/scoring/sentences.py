@@ -15,7 +15,7 @@ from itertools import chain, islice
 import numpy as np
 
 from kgprobe.models.scoring.contract import Floats, TextScorer, report
-from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, encode_from, encode_spans, no_unicode, not_unicode
+from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, encode_spans, no_unicode, not_unicode
 from kgprobe.models.scoring.trie import Integers
 
 
@@ -109,7 +109,7 @@ def score_spans(scorer: TextScorer, text: str, spans: Sequence[tuple[int, int]])
         KgprobeError: the model's probabilities are not numbers, the text does not fit in memory, or the tokenizer has
             no character offsets.
     """
-    ids, ranges = encode_spans(scorer.tokenizer, text, spans)
+    ((ids, ranges),) = encode_spans(scorer.tokenizer, [text], [spans])
     context = (*scorer.leading, *ids)
     places = [(len(scorer.leading) + first, len(scorer.leading) + end) for first, end in ranges]
     reasons: dict[int, str] = {}
@@ -151,11 +151,13 @@ def _place(scorer: TextScorer, passages: Sequence[Passage], leading: tuple[int, 
     odd = not_unicode([passage.text for passage in passages])
     sound = [Passage("", 0, 0) if number in odd else passage for number, passage in enumerate(passages)]
     texts = [passage.text for passage in sound]
-    encoded: Sequence[tuple[Sequence[int], int | None]]
+    encoded: list[tuple[Sequence[int], int | None]] = []
     if from_span:
-        encoded = encode_from(scorer.tokenizer, texts, [(passage.start, passage.end) for passage in sound])
+        spans = [[(passage.start, passage.end)] for passage in sound]
+        for ids, ((first, end),) in encode_spans(scorer.tokenizer, texts, spans):
+            encoded.append((ids, first if first < end else None))
     else:
-        encoded = [(ids, 0) for ids in encode(scorer.tokenizer, texts)]
+        encoded += [(ids, 0) for ids in encode(scorer.tokenizer, texts)]
     placed = []
     for passage, (ids, token) in zip(passages, encoded, strict=True):
         # Nothing predicts the very first token.

@@ -141,56 +141,22 @@ def encode(tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str]) -> Sequen
     return _encode(tokenizer, texts)
 
 
-def encode_from(
-    tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str], spans: Sequence[tuple[int, int]]
-) -> list[tuple[Sequence[int], int | None]]:
-    """Return the token ids of texts, and the token at which a span of each begins.
+def encode_spans(
+    tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
+) -> list[tuple[list[int], list[tuple[int, int]]]]:
+    """Return the token ids of texts, and the range of tokens for each of some spans of each text.
 
     Args:
         texts: valid Unicode texts.
-        spans: for each text a half-open range of characters.
+        spans: for each text half-open ranges of its characters.
 
     Returns:
-        for each text its ids, and the place of the token that contains the first character of its span, even if that
-        token begins earlier. White space that no token contains is skipped. None if no token contains any of the span.
+        for each text its ids; and for each span a half-open range of the tokens that contain its characters, also
+        partly. White space that no token contains is skipped. The range is empty if no token contains any of them.
 
     Raises:
         KgprobeError: the tokenizer has no character offsets.
     """
-    backend = _offset_backend(tokenizer)
-    encoded = []
-    for encoding, span in zip(backend.encode_batch(texts, add_special_tokens=False), spans, strict=True):
-        tokens = (encoding.char_to_token(place) for place in range(*span))
-        encoded.append((encoding.ids, next((token for token in tokens if token is not None), None)))
-    return encoded
-
-
-def encode_spans(
-    tokenizer: "PreTrainedTokenizerBase", text: str, spans: Sequence[tuple[int, int]]
-) -> tuple[list[int], list[tuple[int, int]]]:
-    """Return the token ids of a text, and the range of tokens for each of some spans.
-
-    Args:
-        text: valid Unicode text.
-        spans: half-open ranges of its characters; none is white space alone.
-
-    Returns:
-        its ids; and for each span a half-open range of the tokens that contain its characters, also partly. The range
-        is empty if no token contains any of them.
-
-    Raises:
-        KgprobeError: the tokenizer has no character offsets.
-    """
-    encoding = _offset_backend(tokenizer).encode(text, add_special_tokens=False)
-    ranges = []
-    for span in spans:
-        tokens = {encoding.char_to_token(place) for place in range(*span)} - {None}
-        ranges.append((min(tokens), max(tokens) + 1) if tokens else (0, 0))
-    return list(encoding.ids), ranges
-
-
-def _offset_backend(tokenizer: "PreTrainedTokenizerBase") -> Any:
-    """Return the backend of a fast tokenizer, which maps characters to tokens."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise KgprobeError(
@@ -198,7 +164,14 @@ def _offset_backend(tokenizer: "PreTrainedTokenizerBase") -> Any:
             " Score whole sentences instead, or use a model with a fast tokenizer."
         )
     _take_as_is(backend)
-    return backend
+    encoded = []
+    for encoding, own in zip(backend.encode_batch(texts, add_special_tokens=False), spans, strict=True):
+        ranges = []
+        for span in own:
+            tokens = set(map(encoding.char_to_token, range(*span))) - {None}
+            ranges.append((min(tokens), max(tokens) + 1) if tokens else (0, 0))
+        encoded.append((list(encoding.ids), ranges))
+    return encoded
 
 
 def not_unicode(texts: Sequence[str]) -> set[int]:
