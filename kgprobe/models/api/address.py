@@ -68,13 +68,17 @@ def find_address(spec: str) -> Address:
     url = (match["url"] or openai).rstrip("/")
     parts = _parts(url, f"The address of {model}" if match["url"] else "The address in OPENAI_BASE_URL")
     is_openai = _origin(parts) == _origin(_parts(openai, "The address in OPENAI_BASE_URL"))
-    variable = "OPENAI_API_KEY" if is_openai else _key_variable(parts.hostname or "")
-    if variable not in os.environ and not is_openai and _is_here(parts.hostname or ""):
-        variable = "KGPROBE_API_KEY"
+    variable = "OPENAI_API_KEY" if is_openai else _variable_of(parts.hostname or "")
     key = _read_key(variable)
     if key is None and url == OPENAI:
         raise KgprobeError(f"{spec} needs a key: set the environment variable OPENAI_API_KEY.")
     return Address(spec, model, url, key, variable, is_openai)
+
+
+def _variable_of(host: str) -> str:
+    """Return the environment variable of a host's key."""
+    variable = _key_variable(host)
+    return "KGPROBE_API_KEY" if variable not in os.environ and _is_here(host) else variable
 
 
 def _read_key(variable: str) -> str | None:

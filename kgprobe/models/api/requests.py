@@ -105,13 +105,13 @@ class Fault:
 
     Attributes:
         reason: a clause.
-        wait: seconds that the server asks to wait; None if it does not.
+        wait: seconds that the server asks to wait, or 0.
         limited: True if the server limits the rate of requests.
         reached: True if the request may have reached the server, and be charged.
     """
 
     reason: str
-    wait: float | None = None
+    wait: float = 0.0
     limited: bool = False
     reached: bool = True
 
@@ -164,7 +164,7 @@ def _classify_status(error: openai.APIStatusError, now: float) -> Fault | Declin
     if status == 429 and error.code == "insufficient_quota":
         return Declined(reason, fatal=True)
     if status in _PASSING or (status >= 500 and status not in _MISSING):
-        wait = retry_after(error.response.headers, now)
+        wait = retry_after(error.response.headers, now) or 0.0
         return Fault(reason, wait=wait, limited=status == 429, reached=status in _LOST)
     if status in _FATAL or status in _MISSING:
         return Declined(reason, fatal=True, about_key=status in (401, 403), missing=status in _MISSING)
@@ -323,9 +323,7 @@ class Session(Generic[RequestT]):
         failed = sent = 0
         answers = self._answers
         while True:
-            # Wait until the end of a common wait.
-            while self._reason is None and (wait := self._free_at - asyncio.get_running_loop().time()) > 0:
-                await self._sleep(wait + random.uniform(0, _SPREAD * wait))  # noqa: S311
+            await self._take_turn()
             reservation = await self._reserve(request)
             if reservation is None:
                 return None
@@ -342,7 +340,7 @@ class Session(Generic[RequestT]):
             fault = self._checked(result)
             if isinstance(fault, Answer):
                 return fault
-            if fault.wait is not None and fault.wait > LONGEST_ASKED_WAIT:
+            if fault.wait > LONGEST_ASKED_WAIT:
                 self._stop(KgprobeError(f"{self._address.name} asks to wait for {fault.wait:,.0f} seconds."))
                 return None
             # A rate limit is not a failure while other requests are answered.
@@ -409,6 +407,12 @@ class Session(Generic[RequestT]):
             return await client.get(self._form.path, cast_to=httpx2.Response)
         return await client.post(self._form.path, cast_to=httpx2.Response, body=body)
 
+    async def _take_turn(self) -> None:
+        """Wait until the end of a common wait."""
+        loop = asyncio.get_running_loop()
+        while self._reason is None and (wait := self._free_at - loop.time()) > 0:
+            await self._sleep(wait + random.uniform(0, _SPREAD * wait))  # noqa: S311
+
     async def _reserve(self, request: RequestT) -> Reservation | None:
         """Reserve the maximum cost of a request when the budget covers it; return None if it never will."""
         reservation = Reservation(self._address.name, self._options.prices, *self._form.size(request))
@@ -433,16 +437,15 @@ class Session(Generic[RequestT]):
         """Wait after a fault; after a rate limit, make all requests wait."""
         loop = asyncio.get_running_loop()
         if not fault.limited:
-            await self._sleep(max(fault.wait or 0.0, back_off(failed - 1, _FIRST_WAIT)))
+            await self._sleep(max(fault.wait, back_off(failed - 1, _FIRST_WAIT)))
             return
         # Rate limits of requests that were sent before the common wait began do not extend it.
-        fresh = sent_at >= self._limited_at
-        if fresh:
+        wait = fault.wait
+        if sent_at >= self._limited_at:
             self._limited_in_a_row += 1
             self._limited_at = loop.time()
-        if fresh or fault.wait is not None:
-            wait = max(fault.wait or 0.0, back_off(self._limited_in_a_row - 1, _FIRST_WAIT) if fresh else 0.0)
-            self._free_at = max(self._free_at, loop.time() + wait)
+            wait = max(wait, back_off(self._limited_in_a_row - 1, _FIRST_WAIT))
+        self._free_at = max(self._free_at, loop.time() + wait)
 
     async def _sleep(self, seconds: float) -> None:
         """Wait, unless the session is stopped."""

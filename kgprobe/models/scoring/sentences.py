@@ -151,26 +151,24 @@ def _place(scorer: TextScorer, passages: Sequence[Passage], leading: tuple[int, 
     odd = not_unicode([passage.text for passage in passages])
     sound = [Passage("", 0, 0) if number in odd else passage for number, passage in enumerate(passages)]
     texts = [passage.text for passage in sound]
-    encoded: list[tuple[Sequence[int], int | None]] = []
+    encoded: Sequence[tuple[Sequence[int], list[tuple[int, int]]]]
     if from_span:
-        spans = [[(passage.start, passage.end)] for passage in sound]
-        for ids, ((first, end),) in encode_spans(scorer.tokenizer, texts, spans):
-            encoded.append((ids, first if first < end else None))
+        encoded = encode_spans(scorer.tokenizer, texts, [[(passage.start, passage.end)] for passage in sound])
     else:
-        encoded += [(ids, 0) for ids in encode(scorer.tokenizer, texts)]
+        encoded = [(ids, [(0, len(ids) + 1)]) for ids in encode(scorer.tokenizer, texts)]
     placed = []
-    for passage, (ids, token) in zip(passages, encoded, strict=True):
+    for passage, (ids, ((first, end),)) in zip(passages, encoded, strict=True):
         # Nothing predicts the very first token.
-        unscored = 0 if token is None else max(len(leading) + token, 1)
-        reason = _problem(passage.text, token, unscored, len(leading) + len(ids), scorer.max_tokens)
+        unscored = max(len(leading) + first, 1)
+        reason = _problem(passage.text, first < end, unscored, len(leading) + len(ids), scorer.max_tokens)
         placed.append(_Placed((*leading, *ids), unscored, reason))
     for number in odd:
         placed[number] = _Placed((), 0, no_unicode(passages[number].text))
     return placed
 
 
-def _problem(text: str, token: int | None, unscored: int, length: int, limit: int | None) -> str | None:
-    if token is None:
+def _problem(text: str, has_tokens: bool, unscored: int, length: int, limit: int | None) -> str | None:
+    if not has_tokens:
         return f"the answer in the sentence {text!r} tokenizes to nothing"
     if length <= unscored:
         return f"the sentence {text!r} has no token with another before it"
