@@ -191,16 +191,10 @@ def load_tokenizer(spec: str) -> "PreTrainedTokenizerBase":
     import transformers
 
     origin = _origin(spec, None)
-    try:
-        with _hide_progress():
-            tokenizer: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
-                origin.place, trust_remote_code=False, **origin.options
-            )
-    # Broken files raise many kinds of errors.
-    except Exception as error:
-        raise KgprobeError(
-            f"The tokenizer of {spec} could not be loaded: {_first_line(error)}{_remedy(error)}"
-        ) from error
+    with _loading(f"The tokenizer of {spec}"):
+        tokenizer: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
+            origin.place, trust_remote_code=False, **origin.options
+        )
     return tokenizer
 
 
@@ -275,15 +269,11 @@ def _read(
     import transformers
 
     common = {"trust_remote_code": False} | origin.options
-    try:
-        with _hide_progress():
-            tokenizer = transformers.AutoTokenizer.from_pretrained(origin.place, **common)
-            loaded: Any = getattr(transformers, kind).from_pretrained(
-                origin.place, dtype=dtype, use_safetensors=True, output_loading_info=True, **common
-            )
-    # Broken model files raise many kinds of errors.
-    except Exception as error:
-        raise KgprobeError(f"{spec} could not be loaded: {_first_line(error)}{_remedy(error)}") from error
+    with _loading(spec):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(origin.place, **common)
+        loaded: Any = getattr(transformers, kind).from_pretrained(
+            origin.place, dtype=dtype, use_safetensors=True, output_loading_info=True, **common
+        )
     model, report = loaded
     missing = [key for key in report["missing_keys"] if not str(key).startswith(dispensable)]
     if missing or report["mismatched_keys"]:
@@ -311,8 +301,8 @@ def _first_line(error: BaseException) -> str:
 
 
 @contextmanager
-def _hide_progress() -> Iterator[None]:
-    """Hide the progress bars of transformers; those of downloads stay."""
+def _loading(name: str) -> Iterator[None]:
+    """Explain errors, and hide the progress bars of transformers; those of downloads stay."""
     from huggingface_hub.utils.tqdm import are_progress_bars_disabled, enable_progress_bars
     from transformers.utils import logging
 
@@ -324,6 +314,9 @@ def _hide_progress() -> Iterator[None]:
         enable_progress_bars()
     try:
         yield
+    # Broken files raise many kinds of errors.
+    except Exception as error:
+        raise KgprobeError(f"{name} could not be loaded: {_first_line(error)}{_remedy(error)}") from error
     finally:
         if shown:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]

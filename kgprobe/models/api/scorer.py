@@ -214,7 +214,12 @@ class ApiScorer(TextScorer):
         Raises:
             UntrustworthyError: The server does not answer, or not with log-probabilities.
         """
-        alternatives = [_alternatives(way, question) for question in dict.fromkeys(questions)]
+        alternatives: list[list[Question]] = []
+        for question in dict.fromkeys(questions):
+            alternatives.append([question])
+            if way.follow and question.text is None:
+                # One request per option, because targets follow each other.
+                alternatives[-1] = [replace(question, targets=(token,)) for token in question.targets]
         replies = self._replies(way, list(chain.from_iterable(alternatives)))
         return [self._combine([replies[part] for part in parts]) for parts in alternatives]
 
@@ -241,31 +246,22 @@ class ApiScorer(TextScorer):
         self, way: Way, questions: Sequence[Question], *, use_cache: bool = False
     ) -> dict[Question, Reply | str]:
         """Return for each question a reply with a value for every target, or the reason for its lack, a clause."""
-        replies = self._first_replies(way, questions, use_cache=use_cache)
-        parts_of = {question: _parts(question, reply) for question, reply in replies.items()}
-        remaining = list(chain.from_iterable(parts_of.values()))
-        if remaining:
-            part_replies = self._replies(way, remaining, use_cache=use_cache)
-            for question, parts in parts_of.items():
-                if parts:
-                    replies_to_parts = [(part, part_replies[part]) for part in parts]
-                    replies[question] = _joined(question, replies[question], replies_to_parts)
-        return replies
-
-    def _first_replies(
-        self, way: Way, questions: Sequence[Question], *, use_cache: bool
-    ) -> dict[Question, Reply | str]:
-        """Return the reply to each question, possibly without values of some targets."""
-        form = NextTokensForm(self._asker.address, way)
         encoded = {question: self._encoded(way, question) for question in questions}
         valid = [question for question in encoded.values() if isinstance(question, Question)]
+        form = NextTokensForm(self._asker.address, way)
         answers = self._asker.ask(form, valid, partial(_cache_key, way) if use_cache else None)
         replies: dict[Question, Reply | str] = {}
+        parts_of: dict[Question, list[Question]] = {}
         for question, request in encoded.items():
             answer = answers[request] if isinstance(request, Question) else Unanswered(request)
-            replies[question] = (
-                msgspec.json.decode(answer.text, type=Reply) if isinstance(answer, Answer) else answer.reason
-            )
+            reply = msgspec.json.decode(answer.text, type=Reply) if isinstance(answer, Answer) else answer.reason
+            replies[question] = reply
+            if parts := _parts(question, reply):
+                parts_of[question] = parts
+        if parts_of:
+            part_replies = self._replies(way, list(chain.from_iterable(parts_of.values())), use_cache=use_cache)
+            for question, parts in parts_of.items():
+                replies[question] = _joined(question, replies[question], [(part, part_replies[part]) for part in parts])
         return replies
 
     def _encoded(self, way: Way, question: Question) -> Question | str:
@@ -284,13 +280,6 @@ class ApiScorer(TextScorer):
 
     def _can_be_sent(self, way: Way, question: Question) -> bool:
         return isinstance(self._encoded(way, question), Question)
-
-
-def _alternatives(way: Way, question: Question) -> list[Question]:
-    """Return the requests for a question of the handshake: one per option if targets follow each other."""
-    if way.follow and question.text is None:
-        return [replace(question, targets=(token,)) for token in question.targets]
-    return [question]
 
 
 def _edge_keys(tree: Tree) -> list[_Edge]:
