@@ -42,6 +42,7 @@ class Retrieved(Rivals):
         expanded: number of evaluated prefixes.
     """
 
+    log_plausibilities: Sequence[float] = ()
     bound: float | None = None
     expanded: int = 0
 
@@ -125,7 +126,7 @@ class OptimalDistractors:
                 if isinstance(question, _Question):
                     results.append(next(retrieved))
                 else:
-                    results.append(Retrieved([], log_plausibilities=[], reason=question))
+                    results.append(Retrieved([], reason=question))
         return results
 
     def rivals(
@@ -205,7 +206,7 @@ class OptimalDistractors:
         notes = list(_left_out(question.tries, too_long))
         if not rivals:
             reason = "; ".join(["there is no distractor in the graph", *notes])
-            return Retrieved([], log_plausibilities=[], reason=reason, expanded=found.evaluated)
+            return Retrieved([], reason=reason, expanded=found.evaluated)
         values = found.log_plausibilities
         certified: int | None = found.certified
         bound: float | None = found.bound

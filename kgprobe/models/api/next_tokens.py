@@ -204,7 +204,7 @@ def _token_ids_body(question: Question) -> dict[str, Any]:
         "logprobs": 1,
         "logprob_token_ids": list(question.targets),
         "return_tokens_as_token_ids": True,
-        "logit_bias": {str(token): bias for token, bias in question.bias},
+        "logit_bias": dict(question.bias),
     }
 
 
@@ -227,7 +227,7 @@ def _n_probs_body(question: Question) -> dict[str, Any]:
         "n_probs": _TOP_TOKENS,
         "temperature": question.temperature,
         "samplers": ["temperature"],
-        "logit_bias": [[token, bias] for token, bias in question.bias],
+        "logit_bias": question.bias,
         "post_sampling_probs": False,
         "cache_prompt": True,
     }
@@ -252,7 +252,7 @@ def _generate_body(question: Question) -> dict[str, Any]:
             "top_p": 1.0,
             "top_k": -1,
             "min_p": 0.0,
-            "logit_bias": {str(token): bias for token, bias in question.bias} or None,
+            "logit_bias": dict(question.bias) or None,
         },
         "return_logprob": True,
         "logprob_start_len": len(question.prefix) - 1 if question.text is None else -1,
@@ -275,7 +275,7 @@ def _echo_body(question: Question) -> dict[str, Any]:
         "top_p": 1.0,
         "echo": True,
         "logprobs": 1,
-        "logit_bias": {str(token): bias for token, bias in question.bias} or None,
+        "logit_bias": dict(question.bias) or None,
     }
 
 
