@@ -235,10 +235,9 @@ def _origin(spec: str, revision: str | None) -> _Origin:
 
 
 def _hub_commit(spec: str, name: str, revision: str | None) -> str | None:
-    """Return the current commit of a hub repository; None if the hub is unreachable.
+    """Return the current commit of a hub repository; None if the hub is unreachable and only downloads can be used.
 
-    Then earlier downloads can still be used. Asked once and first, since loading would retry for each of a model's
-    files.
+    Asked once and first, since loading would retry for each of a model's files.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError, RevisionNotFoundError

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.models.scoring.trie import TokenNodes, Tree, growing_tree
-from kgprobe.search.label_tries import Integers, LabelTrie, ranges
+from kgprobe.search.label_tries import Integers, LabelTrie, positions, ranges
 
 Floats = NDArray[np.float64]
 
@@ -85,7 +85,8 @@ class Exploration:
         self._ended: Integers = np.empty(0, dtype=np.int64)
         self._owner: Integers = np.empty(0, dtype=np.int64)
         self._numbers: Integers = np.empty(0, dtype=np.int64)
-        self._masses: Floats = np.empty(0)
+        # One more for position -1: other entities have no mass.
+        self._masses: Floats = np.full(1, -np.inf)
         self._queries: dict[bool, list[_Query]] = {True: [], False: []}
         for trie in tries:
             if self._deepest is not None and trie.longest > self._deepest:
@@ -104,10 +105,7 @@ class Exploration:
 
     def mass(self, numbers: Integers) -> Floats:
         """Return upper bounds of the mass of these entities' ended names, -inf for none; shape (numbers,)."""
-        if not len(self._numbers):
-            return np.full(len(numbers), -np.inf)
-        place = np.minimum(np.searchsorted(self._numbers, numbers), len(self._numbers) - 1)
-        return np.where(self._numbers[place] == numbers, self._masses[place], -np.inf)
+        return self._masses[positions(self._numbers, numbers)]
 
     def unsure(self, numbers: Integers, heaviest: bool = False) -> Integers:
         """Return the nodes whose exact values make the masses of these entities exact, increasing.
@@ -328,7 +326,7 @@ class Exploration:
             self._sure[nodes] = self._sure[parents] & self._exact[parents]
         self._numbers, place = np.unique(self._owner, return_inverse=True)
         masses = self.log_probability[self._ended] + self._ending[self._ended]
-        self._masses = np.full(len(self._numbers), -np.inf)
+        self._masses = np.full(len(self._numbers) + 1, -np.inf)
         np.logaddexp.at(self._masses, place, masses)
 
     def _open_nodes(self) -> Integers:

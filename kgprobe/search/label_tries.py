@@ -119,7 +119,8 @@ class LabelTrie:
         self._firsts: NDArray[np.uint32] = arrays["firsts"]
         self._labels: NDArray[np.uint32] = arrays["labels"]
         self._repeaters: NDArray[np.uint32] = arrays["repeaters"]
-        self._repeats: NDArray[np.uint32] = arrays["repeats"]
+        # One more for position -1: other entities have no repeated name.
+        self._repeats: Integers = np.append(arrays["repeats"].astype(np.int64), 1)
         self.longest = int(np.diff(self._starts).max(initial=0))
         self.most_names = int(np.diff(self._firsts).max(initial=0))
         self._cache: dict[tuple[int, int, int], Continuations] = {}
@@ -138,9 +139,7 @@ class LabelTrie:
 
     def labels_of(self, places: Integers) -> tuple[Integers, Integers]:
         """Return the labels of the entities at these places: indices into ``places``, non-decreasing, and labels."""
-        begins = self._firsts[places].astype(np.int64)
-        counts = self._firsts[places + 1].astype(np.int64) - begins
-        owner, within = ranges(begins, counts)
+        owner, within = ranges(self._firsts[places].astype(np.int64), self.names(places))
         return owner, self._labels[within].astype(np.int64)
 
     def owner_numbers(self, labels: Integers) -> Integers:
@@ -153,19 +152,11 @@ class LabelTrie:
 
     def repeats(self, places: Integers) -> Integers:
         """Return the largest number of names of the same tokens of each entity, nearly always 1; shape (entities,)."""
-        result = np.ones(len(places), dtype=np.int64)
-        if len(self._repeaters):
-            nearest = np.minimum(np.searchsorted(self._repeaters, places), len(self._repeaters) - 1)
-            same = self._repeaters[nearest] == places
-            result[same] = self._repeats[nearest[same]]
-        return result
+        return self._repeats[positions(self._repeaters, places)]
 
     def find(self, numbers: Integers) -> Integers:
         """Return the places of the entities with these numbers, -1 if not in the trie; shape (numbers,)."""
-        if not len(self.entities):
-            return np.full(len(numbers), -1, dtype=np.int64)
-        nearest = np.minimum(np.searchsorted(self.entities, numbers), len(self.entities) - 1)
-        return np.where(self.entities[nearest] == numbers, nearest, -1)
+        return positions(self.entities, numbers)
 
     def follow(self, low: Integers, high: Integers, depth: Integers) -> Continuations:
         """Return the continuations of prefixes.
@@ -179,10 +170,8 @@ class LabelTrie:
         large = high - low >= _LARGE
         if not large.any():
             return self._follow(low, high, depth)
-        parts = []
         small = np.flatnonzero(~large)
-        if len(small):
-            parts.append((small, self._follow(low[small], high[small], depth[small])))
+        parts = [(small, self._follow(low[small], high[small], depth[small]))]
         for place in np.flatnonzero(large):
             key = (int(low[place]), int(high[place]), int(depth[place]))
             cached = self._cache.get(key)
@@ -191,17 +180,11 @@ class LabelTrie:
                     self._cache.clear()
                 cached = self._cache[key] = self._follow(low[[place]], high[[place]], depth[[place]])
             parts.append((np.array([place]), cached))
-        source = np.concatenate([places[part.source] for places, part in parts])
-        ended = np.concatenate([places[part.ended] for places, part in parts])
-        by_source, by_ended = np.argsort(source, kind="stable"), np.argsort(ended, kind="stable")
-        return Continuations(
-            source[by_source],
-            np.concatenate([part.token for _, part in parts])[by_source],
-            np.concatenate([part.low for _, part in parts])[by_source],
-            np.concatenate([part.high for _, part in parts])[by_source],
-            ended[by_ended],
-            np.concatenate([part.label for _, part in parts])[by_ended],
-        )
+        mapped = [part._replace(source=places[part.source], ended=places[part.ended]) for places, part in parts]
+        joined = Continuations(*[np.concatenate(columns) for columns in zip(*mapped, strict=True)])
+        by_source, by_ended = np.argsort(joined.source, kind="stable"), np.argsort(joined.ended, kind="stable")
+        children = [column[by_source] for column in joined[:4]]
+        return Continuations(*children, joined.ended[by_ended], joined.label[by_ended])
 
     def _follow(self, low: Integers, high: Integers, depth: Integers) -> Continuations:
         owner, labels = ranges(low, high - low)
@@ -228,6 +211,14 @@ def _read_header(path: Path) -> _Header:
         if not start.startswith(_MAGIC) or len(numbers) != 2 or numbers[0] != FORMAT:
             raise ValueError(f"{path} is not a trie of version {FORMAT}.")
         return msgspec.json.decode(file.read(int(numbers[1])), type=_Header)
+
+
+def positions(increasing: NDArray[Any], values: Integers) -> Integers:
+    """Return the positions of values in an increasing array, -1 for those that it lacks; shape (values,)."""
+    if not len(increasing):
+        return np.full(len(values), -1, dtype=np.int64)
+    nearest = np.minimum(np.searchsorted(increasing, values), len(increasing) - 1)
+    return np.where(increasing[nearest] == values, nearest, -1)
 
 
 def ranges(begins: Integers, counts: Integers) -> tuple[Integers, Integers]:
@@ -359,13 +350,10 @@ def _chunks(names: Iterable[tuple[int, Sequence[str]]]) -> Iterator[tuple[Intege
 def _arrays(
     tokens: NDArray[np.int32], lengths: Integers, numbers: Integers, left_out: Integers
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a trie from labels in any order.
+    """Return the arrays of a trie from labels in any order, without the entities that are left out.
 
-    Args:
-        tokens: concatenated tokens of all labels.
-        lengths: number of tokens of each label, shape (labels,).
-        numbers: entity number of each label, shape (labels,).
-        left_out: numbers of the entities to be excluded with all their labels.
+    ``tokens`` are those of all labels, one after the other; ``lengths`` and ``numbers`` (of entities) have the shape
+    (labels,).
     """
     starts = np.cumsum(lengths) - lengths
     if len(left_out):
@@ -438,9 +426,7 @@ def sort_sequences(tokens: NDArray[np.int32], starts: Integers, lengths: Integer
 def _repeats(owners: Integers, same: NDArray[np.bool_]) -> tuple[Integers, Integers]:
     """Return the entities with several names of the same tokens, increasing, and the largest number of such names.
 
-    Args:
-        owners: entity of each label.
-        same: True for a label with the tokens and the entity of the previous one.
+    ``same`` is True for a label with the tokens and the owner of the previous one.
     """
     run = np.cumsum(~same)
     lengths = np.bincount(run)[run]

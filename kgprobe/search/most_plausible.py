@@ -253,10 +253,9 @@ def _slots(exploration: Exploration, nodes: Integers, leading: Integers, beams: 
 def _rivals(
     exploration: Exploration, leading: Integers, floor: float
 ) -> Generator[Integers | None, None, tuple[Integers, Integers]]:
-    """Return nodes whose evaluation lowers the bounds of rivals: entities that can exceed ``floor`` and do not lead.
+    """Return nodes to expand, and nodes to evaluate exactly: they lower the bounds of rivals.
 
-    Returns:
-        Nodes to expand, and nodes to evaluate exactly.
+    Rivals are entities that can exceed ``floor`` and do not lead.
     """
     everywhere = np.flatnonzero(exploration.open)
     while True:

@@ -7,7 +7,7 @@ label tries, one per type, which are searched together: approximately, by a beam
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain, islice
 from typing import Any
@@ -42,7 +42,7 @@ class Retrieved(Rivals):
         expanded: number of evaluated prefixes.
     """
 
-    log_plausibilities: Sequence[float] = ()
+    log_plausibilities: Sequence[float] = field(default_factory=list)
     bound: float | None = None
     expanded: int = 0
 

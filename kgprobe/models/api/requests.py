@@ -251,15 +251,7 @@ class Session(Generic[RequestT]):
         done: Callable[[RequestT, Answer | Unanswered], None],
         total: int,
     ) -> None:
-        """Create a session; nothing is sent yet.
-
-        Args:
-            asker: the client, with address, options and spending.
-            form: form of the requests; adapted when the server declines a parameter.
-            waiting: requests to be sent; removed one by one.
-            done: called with each request and its final result.
-            total: number of all requests, cached ones included.
-        """
+        """Create a session of waiting requests, which are removed one by one; ``total`` includes cached ones."""
         self._address = asker.address
         self._options = asker.options
         self._form = form

@@ -357,11 +357,7 @@ class ApiScorer(TextScorer):
         return scores
 
     def _score_options(self, way: Way, questions: Sequence[Question]) -> list[OptionScores]:
-        """Return the server's scores of alternatives in the handshake, without the cache.
-
-        Raises:
-            UntrustworthyError: The server does not answer, or not with log-probabilities.
-        """
+        """Return the server's scores of alternatives in the handshake, without the cache; raise UntrustworthyError."""
         alternatives: list[list[Question]] = []
         for question in dict.fromkeys(questions):
             alternatives.append([question])

@@ -171,8 +171,7 @@ def _grow_in_turns(model: "PreTrainedModel", trees: Sequence[Tree]) -> tuple[tor
 def _wide_arrangement(model: "PreTrainedModel", way: Way, trees: Sequence[Tree]) -> Iterator[_Arrangement]:
     """Yield the trees at the end of a row of full length, after unrelated trees.
 
-    A model may read places in a row as places in a text, in spite of all masks and positions. Small trees do not show
-    this if its window is wide.
+    A model may take places in a row for places in a text. Small trees do not show this if its window is wide.
     """
     if way != "packed":
         return

@@ -258,15 +258,8 @@ def _masks(
 ) -> Any:
     """Return additive masks from visibility, one per kind of layer if the model has several.
 
-    Args:
-        model: a causal language model.
-        visible: shape (rows, queries, queries).
-        depths: shape (rows, queries).
-        before: number of earlier tokens.
-        earlier: the earlier tokens; None if all rows see all of them.
-
-    Raises:
-        ValueError: the model has layers of another kind, with unknown masks.
+    Arguments as of :func:`packed_states`; ``before`` is the number of earlier tokens. Raises ValueError for layers of
+    another kind, whose masks are unknown.
     """
     config = model.config.get_text_config()
     window = getattr(config, "sliding_window", None)

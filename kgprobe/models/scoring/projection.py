@@ -127,11 +127,9 @@ class VocabularyProjection:
     def _normalizer(
         self, hidden: torch.Tensor, at_once: int, take: Callable[[int, torch.Tensor], None]
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the logarithm of the sum of all exponentials, and the highest logit; each of shape (positions,).
+        """Return the log of the sum of all exponentials and the highest logit, each of shape (positions,).
 
-        Args:
-            hidden, at_once: as in :meth:`log_probabilities`.
-            take: called with the first token of each chunk and its logits.
+        ``take`` is called with the first token of each chunk and its logits.
         """
         positions = hidden.shape[0]
         highest = torch.full((positions, 1), -torch.inf, device=hidden.device)
