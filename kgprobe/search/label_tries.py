@@ -69,18 +69,18 @@ class _Header(msgspec.Struct):
     """Header before the arrays; ``places`` contains dtype, length and offset of each."""
 
     key: str
-    size: int
-    places: dict[str, tuple[str, int, int]]
     samples: list[str]
     left_out: list[tuple[int, str]]
     crossing: int
+    size: int = 0
+    places: dict[str, tuple[str, int, int]] = msgspec.field(default_factory=dict)
 
 
 class LabelTrie:
     """A trie in a file. Labels and entities have places, 0 to N - 1; entities also have the numbers of the graph.
 
     Attributes:
-        key: identification given to :func:`write_label_trie`.
+        key: identification given to :func:`build_label_trie`.
         entities: numbers of the entities in the graph, increasing, shape (entities,).
         owners: place of each label's entity, shape (labels,).
         longest: number of tokens of the longest label; 0 without labels.
@@ -228,35 +228,21 @@ def ranges(begins: Integers, counts: Integers) -> tuple[Integers, Integers]:
     return owner, np.arange(len(owner)) + (begins - before)[owner]
 
 
-def write_label_trie(
-    path: Path,
-    key: str,
-    arrays: dict[str, NDArray[Any]],
-    samples: list[str],
-    left_out: list[tuple[int, str]],
-    crossing: int,
-) -> None:
-    """Write a trie to a file atomically.
-
-    Args:
-        path: file in an existing folder.
-        key, samples, left_out, crossing: see :class:`LabelTrie`.
-        arrays: see :mod:`kgprobe.search.label_tries`.
-    """
+def _write_label_trie(path: Path, header: _Header, arrays: dict[str, NDArray[Any]]) -> None:
+    """Write a trie to a file atomically; the size and the places of the header are filled in."""
     # The header contains the offsets of the arrays, which depend on its length: reserve space for it.
-    sized = {name: (array.dtype.str, len(array), 0) for name, array in arrays.items()}
-    room = 4096 + len(msgspec.json.encode(_Header(key, 0, sized, samples, left_out, crossing)))
-    offset = len(_MAGIC) + 8 + room
-    places = {}
+    header.places = {name: (array.dtype.str, len(array), 0) for name, array in arrays.items()}
+    offset = len(_MAGIC) + 8 + 4096 + len(msgspec.json.encode(header))
     for name, array in arrays.items():
         offset += -offset % 64
-        places[name] = (array.dtype.str, len(array), offset)
+        header.places[name] = (array.dtype.str, len(array), offset)
         offset += array.nbytes
-    header = msgspec.json.encode(_Header(key, offset, places, samples, left_out, crossing))
+    header.size = offset
+    encoded = msgspec.json.encode(header)
     with replacing(path) as unfinished, open(unfinished, "wb") as file:
-        file.write(_MAGIC + np.array([FORMAT, len(header)], dtype=np.uint32).tobytes() + header)
+        file.write(_MAGIC + np.array([FORMAT, len(encoded)], dtype=np.uint32).tobytes() + encoded)
         for name, array in arrays.items():
-            file.seek(places[name][2])
+            file.seek(header.places[name][2])
             file.write(array.tobytes())
         file.truncate(offset)
 
@@ -314,7 +300,7 @@ def build_label_trie(
         np.array(sorted(left_out), dtype=np.int64),
     )
     kept = [samples[first] for first in sorted(samples)][:: 1 + len(samples) // _SAMPLES]
-    write_label_trie(path, key, arrays, kept, sorted(left_out.items()), crossing)
+    _write_label_trie(path, _Header(key, kept, sorted(left_out.items()), crossing), arrays)
 
 
 def _tokenized(

@@ -9,7 +9,6 @@ from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.progress import share_counter
@@ -72,8 +71,7 @@ def _sum_by_owner(scored: ScoredContinuations, owners: Integers, count: int) -> 
     sums = np.full(count, -np.inf)
     if len(owners):
         firsts = np.flatnonzero(np.diff(owners, prepend=-1))
-        for first, last in zip(firsts, [*firsts[1:], len(owners)], strict=True):
-            sums[owners[first]] = logsumexp(scored.values[first:last])
+        sums[owners[firsts]] = np.logaddexp.reduceat(scored.values, firsts)
     reasons: dict[int, str] = {}
     for name, reason in scored.reasons.items():
         reasons.setdefault(int(owners[name]), reason)

@@ -201,10 +201,9 @@ class ApiScorer(TextScorer):
     continuation if the server only echoes. If the server returns only its most probable tokens (llama.cpp), one more
     for each child that is not among them. Answers are cached on disk.
 
+    It has the attributes of :class:`~kgprobe.models.scoring.contract.TextScorer`, and others.
+
     Attributes:
-        tokenizer: tokenizer of the server, or the given one.
-        max_tokens: maximum tokens of a text; None if the server does not report it.
-        leading: ids of the special tokens before every prompt.
         handshake: method of scoring, and the consistency of the server's answers.
     """
 

@@ -69,12 +69,10 @@ def load_harness_scorer(
 class HarnessScorer(TextScorer):
     """A model of lm-evaluation-harness that scores.
 
+    It has the attributes of :class:`~kgprobe.models.scoring.contract.TextScorer`, and others.
+
     Attributes:
-        name: its spec.
-        model: the harness's object.
-        tokenizer: a copy of its own.
-        max_tokens: maximum tokens that it accepts; None if unknown.
-        leading: ids of the special tokens before every prompt.
+        model: the harness's object; the tokenizer is a copy of its own.
     """
 
     def __init__(self, model: Any, *, name: str, bos: bool | None = None) -> None:

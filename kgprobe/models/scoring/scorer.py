@@ -54,14 +54,13 @@ class Scorer(TextScorer):
     The model may be in training: it is not changed, modules are in eval mode only during computation, and
     :meth:`refresh` forgets the results of earlier weights.
 
+    It has the attributes of :class:`.contract.TextScorer`, and others.
+
     Attributes:
-        name: the model's spec.
         revision: origin according to its files: a commit, a digest, a package's version; None if unknown.
         weights: digest of its weights, see :func:`~kgprobe.models.identity.weights_digest`.
         model, tokenizer: for other uses.
         batch_tokens: maximum tokens per forward pass; None for the limit of memory.
-        max_tokens: maximum tokens that the model accepts; None if unknown.
-        leading: ids of the special tokens before every prompt.
         choice: the way of computing, and how it was chosen.
         limits, prefixes: batch limits of the device, and the cache of prefixes.
     """
