@@ -7,14 +7,20 @@ the user's folder, and rebuilt when stale. Templates that use the same form shar
 The sequences (labels) are stored sorted, each with the number of tokens shared with the previous one. So a prefix is a
 range of labels, and its continuations begin where the shared length equals that of the prefix. No nodes are stored, and
 a label takes about 40 bytes. Labels and entities are linked in both directions, because plausibility is a sum over an
-entity's names. :mod:`.name_tokens` defines the tokens of a label.
+entity's names.
+
+As in :mod:`kgprobe.models.scoring.tokens`, prompt and name are joined as running text, and the tokens added to the
+prompt's own belong to the name. Nearly every tokenizer splits at spaces, so a name has the same tokens after every
+prompt. They are computed after an anchor prompt; :func:`agrees` checks another prompt.
 """
 
 import hashlib
+import inspect
 import shutil
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -28,9 +34,8 @@ from kgprobe.files import home, make_folder, replacing
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.models.scoring import tokens as token_module
+from kgprobe.models.scoring.tokens import encode, join, tokenize
 from kgprobe.progress import waiting
-from kgprobe.search import name_tokens as name_token_module
-from kgprobe.search.name_tokens import name_tokens
 from kgprobe.verbalize import articles, sentences
 from kgprobe.verbalize.sentences import object_continuations
 
@@ -38,6 +43,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 Integers = NDArray[np.int64]
+
+SEPARATOR = " "
+_ANCHOR = "a"
 
 FORMAT = 1
 _MAGIC = b"kgprobe trie\n\0\0\0"
@@ -245,6 +253,46 @@ def _write_label_trie(path: Path, header: _Header, arrays: dict[str, NDArray[Any
             file.seek(header.places[name][2])
             file.write(array.tobytes())
         file.truncate(offset)
+
+
+def name_tokens(tokenizer: "PreTrainedTokenizerBase", names: Sequence[str]) -> tuple[NDArray[np.int32], Integers, int]:
+    """Return the tokens of names after the anchor prompt.
+
+    Args:
+        tokenizer: the model's tokenizer; its special tokens, truncation and padding are switched off.
+        names: non-empty texts.
+
+    Returns:
+        The concatenated tokens of all names; the number of tokens of each name, shape (names,); and the number of names
+        whose first token reaches into the prompt, so that it depends on the prompt.
+    """
+    anchor = encode(tokenizer, [_ANCHOR])[0]
+    encoded = encode(tokenizer, [join(_ANCHOR, SEPARATOR, text) for text in names])
+    counts = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
+    flat = np.fromiter(chain.from_iterable(encoded), dtype=np.int32, count=int(counts.sum()))
+    starts = np.cumsum(counts) - counts
+    shared = np.zeros(len(counts), dtype=np.int64)
+    for place, token in enumerate(anchor):
+        # Texts that are shorter than the anchor are masked by counts.
+        same = (shared == place) & (counts > place)
+        same[same] = flat[starts[same] + place] == token
+        shared += same
+    within = np.arange(len(flat)) - np.repeat(starts, counts)
+    return flat[within >= np.repeat(shared, counts)], counts - shared, int((shared < len(anchor)).sum())
+
+
+def agrees(tokenizer: "PreTrainedTokenizerBase", prompt: str, names: Sequence[str]) -> bool:
+    """Return True if names have the same tokens after this prompt as after the anchor prompt."""
+    # The leading token represents BOS, so that the prompt may be empty.
+    (behind,) = tokenize(tokenizer, [prompt], [names], separator=SEPARATOR, leading=(0,))
+    flat, lengths, crossing = name_tokens(tokenizer, names)
+    expected = np.split(flat, np.cumsum(lengths)[:-1])
+    return (
+        crossing == 0
+        and not behind.reasons
+        and all(start == len(behind.context) for start in behind.starts)
+        and all(tail == tuple(own.tolist()) for tail, own in zip(behind.tails, expected, strict=True))
+    )
 
 
 # Names tokenized at once: enough to keep all cores busy.
@@ -511,6 +559,7 @@ def _digest(tokenizer: "PreTrainedTokenizerBase") -> str:
     else:
         text = backend.to_str()
     digest = hashlib.sha256(f"{FORMAT} {text}".encode())
-    for module in (token_module, name_token_module, articles, sentences):
+    for module in (token_module, articles, sentences):
         digest.update(Path(str(module.__file__)).read_bytes())
+    digest.update(inspect.getsource(name_tokens).encode())
     return digest.hexdigest()

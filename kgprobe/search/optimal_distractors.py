@@ -22,9 +22,8 @@ from kgprobe.sampling.distractors import Distractor, admissible
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from kgprobe.search.exploration import Exploration, Floats
-from kgprobe.search.label_tries import Integers, LabelTrie, LabelTries, NameSet
+from kgprobe.search.label_tries import Integers, LabelTrie, LabelTries, NameSet, agrees
 from kgprobe.search.most_plausible import TOLERANCE, MostPlausible, beam, best_first, find
-from kgprobe.search.name_tokens import agrees
 from kgprobe.search.plausibility import Candidates, log_plausibilities
 from kgprobe.search.strategies import Rivals, Sentences
 from kgprobe.verbalize.sentences import Cloze

@@ -12,8 +12,7 @@ from tokenizers import Tokenizer, models, normalizers
 from transformers import PreTrainedTokenizerFast
 
 from kgprobe.models.scoring.tokens import tokenize
-from kgprobe.search.label_tries import LabelTrie, build_label_trie, sort_sequences
-from kgprobe.search.name_tokens import agrees
+from kgprobe.search.label_tries import LabelTrie, agrees, build_label_trie, sort_sequences
 from tests.models.tiny import byte_level, unigram
 
 TOKENIZERS = {"byte level": byte_level(), "unigram": unigram()}

@@ -223,9 +223,9 @@ class Form(Generic[FormRequestT]):
         """Return the JSON body of a POST request; None for GET."""
         raise NotImplementedError
 
-    def size(self, request: FormRequestT) -> tuple[int, int]:
-        """Return the maximum tokens of a request and of its answer."""
-        raise NotImplementedError
+    def size(self, request: FormRequestT) -> tuple[int, int]:  # noqa: ARG002
+        """Return the maximum tokens of a request and of its answer; by default, it is free."""
+        return 0, 0
 
     def adapt(self, parameter: str) -> bool:  # noqa: ARG002
         """Drop a parameter that the server declines; return False if that is not possible."""

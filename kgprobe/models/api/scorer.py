@@ -112,9 +112,6 @@ class _TokenForm(Form[Text | str]):
             "parse_special": request.special,
         }
 
-    def size(self, request: Text | str) -> tuple[int, int]:  # noqa: ARG002
-        return 0, 0
-
     def read(self, content: bytes, request: Text | str) -> Answer | Fault:  # noqa: ARG002
         try:
             msgspec.json.decode(content, type=self.kind)
@@ -288,13 +285,7 @@ class ApiScorer(TextScorer):
         progress: Callable[[int], None] | None = None,
         beginnings: Mapping[int, int] | None = None,  # noqa: ARG002
     ) -> list[ScoredContinuations]:
-        """Score token ids; failed requests give reasons, too.
-
-        Raises:
-            BudgetSpentError: The budget does not cover the next request.
-            UntrustworthyError: The server returns invalid log-probabilities, or too few.
-            KgprobeError: The server declines all requests, or cannot be reached.
-        """
+        """Score token ids; failed requests give reasons, too. Errors: of :meth:`.Asker.ask`, UntrustworthyError."""
         scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
         reasons: list[dict[int, str]] = [dict(prompt.reasons) for prompt in tokenized]
         trees: list[Tree] = []

@@ -193,8 +193,14 @@ class Scorer(TextScorer):
         beginnings: Mapping[int, int] | None = None,
     ) -> list[ScoredContinuations]:
         """Score token ids, see :meth:`.TextScorer.score_tokenized`."""
-        scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
-        uncached = [self._find_uncached(prompt, values) for prompt, values in zip(tokenized, scores, strict=True)]
+        scores: list[Floats] = []
+        uncached: list[Integers] = []
+        for prompt in tokenized:
+            values = np.full(len(prompt.tails), np.nan)
+            takable = np.array([place for place in range(len(values)) if place not in prompt.reasons], dtype=np.int64)
+            values[takable] = self._memory.recall(prompt.part(takable) if prompt.reasons else prompt)
+            scores.append(values)
+            uncached.append(takable[np.isnan(values[takable])])
         unknown = [prompt.part(members) for prompt, members in zip(tokenized, uncached, strict=True)]
         report(progress, sum(map(len, scores)) - sum(map(len, uncached)))
         with in_eval_mode(self.model):
@@ -209,12 +215,6 @@ class Scorer(TextScorer):
                 )
             self._memory.keep(prompt, values[members])
         return [ScoredContinuations(values, prompt.reasons) for values, prompt in zip(scores, tokenized, strict=True)]
-
-    def _find_uncached(self, prompt: TokenizedPrompt, values: Floats) -> Integers:
-        """Fill in cached values, and return the positions of the continuations to compute."""
-        takable = np.array([place for place in range(len(values)) if place not in prompt.reasons], dtype=np.int64)
-        values[takable] = self._memory.recall(prompt.part(takable) if prompt.reasons else prompt)
-        return takable[np.isnan(values[takable])]
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
         """Return the log-probability of every edge of token trees, batched, in smaller batches where memory is short.

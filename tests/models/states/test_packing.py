@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.models.states.packing import block_of, pack
+from kgprobe.models.states.reader import block_of, pack
 
 # Few tokens, so that texts have much in common; those of three bytes show whether more than the lowest one is compared.
 TOKENS = st.sampled_from([0, 1, 2, 255, 256, 65_536, 262_143])
