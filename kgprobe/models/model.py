@@ -92,9 +92,7 @@ class Model(AbstractContextManager["Model"]):
         """
         from kgprobe.models.scoring.scorer import Scorer
 
-        if is_api(self.name):
-            raise no_weights(self.name)
-        scorer = self.scorer()
+        scorer = None if is_api(self.name) else self.scorer()
         if not isinstance(scorer, Scorer):
             raise no_weights(self.name)
         return scorer

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -172,66 +171,70 @@ def read_model(
 
     if dtype is not None and dtype not in DTYPES:
         raise ArgumentError("dtype", f"is {dtype!r}; expected one of {', '.join(DTYPES)}.")
-    origin = _origin(spec, revision)
+    place, identity, options = _origin(spec, revision)
     chosen = _device(device)
     if dtype is None:
         dtype = "float32" if chosen.type == "cpu" else "bfloat16"
-    model, tokenizer = _read(origin, spec, kind, getattr(torch, dtype), dispensable)
+    import transformers
+
+    options["trust_remote_code"] = False
+    with _loading(spec):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(place, **options)
+        loaded: Any = getattr(transformers, kind).from_pretrained(
+            place, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True, **options
+        )
+    model, report = loaded
+    missing = [key for key in report["missing_keys"] if not str(key).startswith(dispensable)]
+    if missing or report["mismatched_keys"]:
+        # transformers would fill them with random numbers.
+        wrong = sorted(map(str, (*missing, *report["mismatched_keys"])))
+        raise KgprobeError(
+            f"{spec} could not be loaded: {len(wrong)} of its weights are missing or of another shape: {wrong[0]}, …"
+        )
     try:
-        model.to(chosen)  # type: ignore[arg-type]
+        model.to(chosen)
     except torch.OutOfMemoryError as error:
         raise KgprobeError(
             f"{spec} in {dtype} does not fit into the memory of {chosen}; use another `device`, for example cpu."
         ) from error
-    return model, tokenizer, origin.identity or getattr(model.config, "_commit_hash", None)
+    return model, tokenizer, identity or getattr(model.config, "_commit_hash", None)
 
 
 def load_tokenizer(spec: str) -> "PreTrainedTokenizerBase":
     """Return the tokenizer of the model of that name; errors as of :func:`load_scorer`."""
     import transformers
 
-    origin = _origin(spec, None)
+    place, _, options = _origin(spec, None)
     with _loading(f"The tokenizer of {spec}"):
         tokenizer: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
-            origin.place, trust_remote_code=False, **origin.options
+            place, trust_remote_code=False, **options
         )
     return tokenizer
 
 
-@dataclass(frozen=True, slots=True)
-class _Origin:
-    """Place of a model's files: a folder's path, or a repository's name with options for its client.
+def _origin(spec: str, revision: str | None) -> tuple[str | Path, str | None, dict[str, Any]]:
+    """Return the place of a model's files (a folder or a repository), the weights' identity, and the client's options.
 
-    Attributes:
-        identity: commit or digest of the weights; None if only known after loading.
+    The identity is a commit or a digest; None if it is only known after loading.
     """
-
-    place: str | Path
-    identity: str | None
-    options: dict[str, Any] = field(default_factory=dict)
-
-
-def _origin(spec: str, revision: str | None) -> _Origin:
     check_local(spec, revision)
     if is_harness(spec):
         raise KgprobeError(
             f"{spec} is computed by lm-evaluation-harness; this needs a model that kgprobe computes itself."
         )
     if spec == "demo":
-        return _Origin(demo_model_folder(), demo_revision())
+        return demo_model_folder(), demo_revision(), {}
     name = spec.removeprefix("hf:")
     try:
         folder = Path(name).expanduser()
         if (folder / "config.json").is_file():
-            return _Origin(folder, _digest(folder))
+            return folder, _digest(folder), {}
     except (OSError, RuntimeError, ValueError) as error:
         raise KgprobeError(f"{spec}: cannot read a model there: {_first_line(error)}.") from error
     if name[0] in "./~":
         raise KgprobeError(f"{spec}: {folder.absolute()} is not a model's folder: it has no config.json.")
     commit = _hub_commit(spec, name, revision)
-    if commit is None:
-        return _Origin(name, None, {"revision": revision, "local_files_only": True})
-    return _Origin(name, commit, {"revision": commit})
+    return name, commit, {"revision": revision, "local_files_only": True} if commit is None else {"revision": commit}
 
 
 def _hub_commit(spec: str, name: str, revision: str | None) -> str | None:
@@ -260,28 +263,6 @@ def _device(name: str | None) -> "torch.device":
     except (RuntimeError, AssertionError) as error:
         raise ArgumentError("device", f"{name!r} cannot be used: {_first_line(error)}. cpu always works.") from error
     return device
-
-
-def _read(
-    origin: _Origin, spec: str, kind: Kind, dtype: "torch.dtype", dispensable: tuple[str, ...]
-) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
-    import transformers
-
-    common = {"trust_remote_code": False} | origin.options
-    with _loading(spec):
-        tokenizer = transformers.AutoTokenizer.from_pretrained(origin.place, **common)
-        loaded: Any = getattr(transformers, kind).from_pretrained(
-            origin.place, dtype=dtype, use_safetensors=True, output_loading_info=True, **common
-        )
-    model, report = loaded
-    missing = [key for key in report["missing_keys"] if not str(key).startswith(dispensable)]
-    if missing or report["mismatched_keys"]:
-        # transformers would fill them with random numbers.
-        wrong = sorted(str(key) for key in (*missing, *report["mismatched_keys"]))
-        raise KgprobeError(
-            f"{spec} could not be loaded: {len(wrong)} of its weights are missing or of another shape: {wrong[0]}, …"
-        )
-    return model, tokenizer
 
 
 def _remedy(error: Exception) -> str:

@@ -155,17 +155,14 @@ class Spending:
 
     def settle(self, reservation: Reservation, prompt_tokens: int, completion_tokens: int) -> None:
         """Replace a reservation by the actual tokens."""
-        self._open.remove(reservation)
-        usage = self.usage[reservation.model]
+        usage = self._charge(reservation, prompt_tokens, completion_tokens)
         usage.prompt_tokens += prompt_tokens
         usage.completion_tokens += completion_tokens
-        self._charge(reservation, prompt_tokens, completion_tokens)
 
     def leave_unsettled(self, reservation: Reservation) -> None:
         """Charge the reserved maximum for a request that broke off."""
-        self._open.remove(reservation)
-        self.usage[reservation.model].unsettled_tokens += reservation.tokens
-        self._charge(reservation, reservation.prompt_tokens, reservation.completion_tokens)
+        usage = self._charge(reservation, reservation.prompt_tokens, reservation.completion_tokens)
+        usage.unsettled_tokens += reservation.tokens
 
     def describe(self) -> str:
         """Return a phrase with usage and budget."""
@@ -175,10 +172,12 @@ class Spending:
             text += f", {self.cost:.4f}{'' if self.max_cost is None else f' of {self.max_cost:g}'} in money"
         return text
 
-    def _charge(self, reservation: Reservation, prompt_tokens: int, completion_tokens: int) -> None:
+    def _charge(self, reservation: Reservation, prompt_tokens: int, completion_tokens: int) -> Usage:
+        self._open.remove(reservation)
         usage = self.usage[reservation.model]
         if reservation.prices is not None:
             usage.cost = (usage.cost or 0.0) + reservation.prices.cost(prompt_tokens, completion_tokens)
+        return usage
 
 
 @dataclass(frozen=True, slots=True)

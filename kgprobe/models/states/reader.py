@@ -443,8 +443,8 @@ def state_size(model: "PreTrainedModel") -> int:
 def find_layers(model: "PreTrainedModel") -> "Sequence[torch.nn.Module]":
     """Return the modules of a model's layers, in order; raise a KgprobeError unless it has exactly one such list."""
     count = layer_count(model)
-    lists = [module for module in model.base_model.modules() if isinstance(module, torch.nn.ModuleList)]
-    lists = [modules for modules in lists if len(modules) == count]
+    modules = model.base_model.modules()
+    lists = [module for module in modules if isinstance(module, torch.nn.ModuleList) and len(module) == count]
     if len(lists) != 1:
         raise KgprobeError(
             f"{type(model).__name__} has {len(lists)} lists of {count} modules; to read hidden states, it needs"
