@@ -192,7 +192,7 @@ class LabelTrie:
         joined = Continuations(*[np.concatenate(columns) for columns in zip(*mapped, strict=True)])
         by_source, by_ended = np.argsort(joined.source, kind="stable"), np.argsort(joined.ended, kind="stable")
         children = [column[by_source] for column in joined[:4]]
-        return Continuations(*children, joined.ended[by_ended], joined.label[by_ended])
+        return Continuations(*children, *[column[by_ended] for column in joined[4:]])
 
     def _follow(self, low: Integers, high: Integers, depth: Integers) -> Continuations:
         owner, labels = ranges(low, high - low)

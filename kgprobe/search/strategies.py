@@ -56,11 +56,9 @@ class Strategy(Protocol):
 
     def describe(self) -> dict[str, Any]:
         """Return the name (``strategy``) and the options, for results."""
-        ...
 
     def rivals(self, asked: "Sequence[Sentences]", count: int, seed: Sequence[int]) -> list[list[Rivals]]:
         """Return at most ``count`` distractors for each sentence of each fact."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,19 +31,16 @@ class ApiGenerator:
     """Generator for a model behind an API.
 
     Attributes:
+        name: spec of the model.
         spending: usage and budget.
         parameters: parameters that the model accepts.
     """
 
     def __init__(self, asker: Asker) -> None:
         self._asker = asker
+        self.name = asker.address.name
         self.spending = asker.spending
         self.parameters = Parameters(asker.address)
-
-    @property
-    def name(self) -> str:
-        """Spec of the model."""
-        return self._asker.address.name
 
     def describe(self) -> dict[str, object]:
         """Return model, address and form of the prompts."""

@@ -278,11 +278,11 @@ def _continuations(
         raise KgprobeError("The model's probabilities are not numbers; its weights are broken.")
     results = []
     for own, values in zip(tails, scores, strict=True):
-        continuations = [
-            Continuation(ends.text(tail), float(score), ends.is_over(tail))
-            for tail, score in zip(own, values, strict=True)
-        ]
-        results.append(sorted(continuations, key=lambda continuation: -continuation.log_probability))
+        continuations: list[Continuation] = []
+        for place in np.argsort(-values, kind="stable").tolist():
+            text = ends.text(own[place])
+            continuations.append(Continuation(text, float(values[place]), ends.is_over(own[place])))
+        results.append(continuations)
     return results
 
 

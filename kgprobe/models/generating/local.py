@@ -46,10 +46,11 @@ _TRIAL = "Yes, 7"
 
 
 class LocalGenerator:
-    """A causal language model that answers."""
+    """A causal language model that answers; its name is that of its scorer."""
 
     def __init__(self, scorer: Scorer) -> None:
         """Use a loaded scoring model; scoring and generating can alternate."""
+        self.name = scorer.name
         self._scorer = scorer
         self._chats = bool(scorer.tokenizer.chat_template)
         self._end_tokens = _end_tokens(scorer)
@@ -61,11 +62,6 @@ class LocalGenerator:
             has_end=lambda text: len(f"{text}.".lstrip().splitlines()) > 1,
         )
 
-    @property
-    def name(self) -> str:
-        """Spec of the model."""
-        return self._scorer.name
-
     def describe(self) -> dict[str, object]:
         """Return the scorer's description, and the form of prompts and answers."""
         kind = CHAT if self._chats else "text to go on with, to the end of its line"
@@ -75,7 +71,7 @@ class LocalGenerator:
     def answer(
         self, requests: Sequence[Request], progress: Callable[[int], None] | None = None
     ) -> list[Answer | Unanswered]:
-        """Return an answer to each request, or the reason for having none, in their order.
+        """Return an answer to each request, or the reason for having none, see :meth:`.Generator.answer`.
 
         A prompt that the model cannot take, or that does not fit into memory alone, is unanswered. Equal requests are
         answered once.

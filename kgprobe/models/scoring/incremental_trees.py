@@ -43,7 +43,11 @@ _FIRST_ROOM = 1024
 
 
 class KeptNodes:
-    """Token nodes at numbered places, each after its parent."""
+    """Token nodes at numbered places, each after its parent.
+
+    Attributes:
+        places: number of places in use; more than nodes, if equal nodes came in one batch.
+    """
 
     def __init__(self) -> None:
         """Start with an empty cache."""
@@ -55,12 +59,7 @@ class KeptNodes:
         self._followers: dict[tuple[int, int], int] = {}
         self._layers: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         self._states: torch.Tensor | None = None
-        self._places = 0
-
-    @property
-    def places(self) -> int:
-        """Number of places in use; more than nodes, if equal nodes came in one batch."""
-        return self._places
+        self.places = 0
 
     def bytes_of_one(self) -> int:
         """Return the bytes per node; 0 in an empty cache."""
@@ -118,20 +117,20 @@ class KeptNodes:
             for node in new.fresh.tolist():
                 parent = int(new.tree.parents[node])
                 before = places[parent] if parent >= 0 else _ROOT
-                places[node] = self._followers.setdefault((before, int(new.tree.tokens[node])), self._places)
-                self._places += 1
+                places[node] = self._followers.setdefault((before, int(new.tree.tokens[node])), self.places)
+                self.places += 1
             all_places.append(np.array(places, dtype=np.int64))
         return all_places
 
     def _append(self, kept: torch.Tensor | None, new: torch.Tensor) -> torch.Tensor:
-        end = self._places + len(new)
+        end = self.places + len(new)
         if kept is None or end > len(kept):
             room = max(_FIRST_ROOM, end, 2 * (0 if kept is None else len(kept)))
             larger = new.new_empty((room, *new.shape[1:]))
             if kept is not None:
-                larger[: self._places] = kept[: self._places]
+                larger[: self.places] = kept[: self.places]
             kept = larger
-        kept[self._places : end] = new
+        kept[self.places : end] = new
         return kept
 
 
