@@ -6,6 +6,7 @@ label tries, one per type, which are searched together: approximately, by a beam
 (:mod:`kgprobe.search.most_plausible`).
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -190,14 +191,13 @@ class OptimalDistractors:
 
     def _decide(self, rows: Sequence[tuple[_Question, Integers]]) -> None:
         """Read from the graph if these entities are distractors of their fact."""
-        unknown: dict[FactKey, tuple[dict[int, Distractor | None], set[int]]] = {}
+        candidates_of = {question.key: question.candidates for question, _ in rows}
+        unknown: defaultdict[FactKey, set[int]] = defaultdict(set)
         for question, numbers in rows:
-            _, missing = unknown.setdefault(question.key, (question.candidates, set()))
-            missing.update(number for number in numbers.tolist() if number not in question.candidates)
-        missing_of = [(key, sorted(missing)) for key, (_, missing) in unknown.items() if missing]
-        for (key, entities), distractors in zip(missing_of, admissible(self._graph, missing_of), strict=True):
-            candidates, _ = unknown[key]
-            candidates.update({entity: distractors.get(entity) for entity in entities})
+            unknown[question.key] |= set(numbers.tolist()) - question.candidates.keys()
+        unknown_of = [(key, sorted(entities)) for key, entities in unknown.items() if entities]
+        for (key, entities), distractors in zip(unknown_of, admissible(self._graph, unknown_of), strict=True):
+            candidates_of[key].update(zip(entities, map(distractors.get, entities), strict=True))
 
     def _retrieved(self, question: _Question, found: MostPlausible, too_long: int) -> Retrieved:
         distractors = [question.candidates[number] for number in found.numbers.tolist()]

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens
 from kgprobe.models.scoring.trie import Tree
 
 PREFIX = "lm-eval:"
+# Tokens of a context, and of its continuation.
+_Request: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...]]"
+
 # Requests per call of the harness, between progress reports.
 _AT_ONCE = 1024
 
@@ -151,7 +154,7 @@ class HarnessScorer(TextScorer):
     ) -> list[ScoredContinuations]:
         """Score token ids by one request for each distinct continuation of each distinct prompt."""
         scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
-        places: dict[tuple[tuple[int, ...], tuple[int, ...]], list[tuple[int, int]]] = {}
+        places: dict[_Request, list[tuple[int, int]]] = {}
         for number, prompt in enumerate(tokenized):
             for member, (start, tail) in enumerate(zip(prompt.starts, prompt.tails, strict=True)):
                 if member not in prompt.reasons:
@@ -165,9 +168,7 @@ class HarnessScorer(TextScorer):
             report(progress, len(places[request]))
         return [ScoredContinuations(values, prompt.reasons) for values, prompt in zip(scores, tokenized, strict=True)]
 
-    def _request(
-        self, requests: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]
-    ) -> "Iterator[tuple[tuple[tuple[int, ...], tuple[int, ...]], float]]":
+    def _request(self, requests: Sequence[_Request]) -> "Iterator[tuple[_Request, float]]":
         ask = self.model._loglikelihood_tokens
         silent = {"disable_tqdm": True} if "disable_tqdm" in inspect.signature(ask).parameters else {}
         for first in range(0, len(requests), _AT_ONCE):

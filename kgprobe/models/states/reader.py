@@ -221,10 +221,10 @@ class StateReader:
         bounds = np.searchsorted(packed.rows[texts_by_row], np.arange(len(sizes) + 1))
 
         def read(rows: Sequence[int]) -> torch.Tensor:
-            block = block_of(packed, np.array(rows))
-            longest = block.tokens.shape[1]
+            block, depths, visible = block_of(packed, np.array(rows))
+            longest = block.shape[1]
             places = np.concatenate([place * longest + packed.columns[texts_of(row)] for place, row in enumerate(rows)])
-            run = partial(packed_states, self._model, block.tokens, block.depths, block.visible, prefix)
+            run = partial(packed_states, self._model, block, depths, visible, prefix)
             return self._states_at(places, run)
 
         def texts_of(row: int) -> Integers:
@@ -327,20 +327,6 @@ class PackedTexts:
     columns: Integers
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Some rows, padded to the longest.
-
-    Attributes:
-        tokens, depths: shape (rows, longest).
-        visible: True where a token sees another, shape (rows, longest, longest).
-    """
-
-    tokens: Integers
-    depths: Integers
-    visible: NDArray[np.bool_]
-
-
 def pack(ids: Integers, offsets: Integers, prefix: int, most: int) -> PackedTexts:
     """Pack texts in rows of at most so many nodes, or of one text.
 
@@ -396,8 +382,13 @@ def pack(ids: Integers, offsets: Integers, prefix: int, most: int) -> PackedText
     return PackedTexts(tokens, within + prefix, ends, np.append(0, np.cumsum(sizes)), rows, columns)
 
 
-def block_of(packed: PackedTexts, rows: Integers) -> Block:
-    """Return these rows, padded; padding sees itself alone, because a softmax over nothing is NaN."""
+def block_of(packed: PackedTexts, rows: Integers) -> tuple[Integers, Integers, NDArray[np.bool_]]:
+    """Return these rows, padded to the longest; padding sees itself alone, because a softmax over nothing is NaN.
+
+    Returns:
+        tokens and depths, both of shape (rows, longest); and True where a token sees another, shape (rows, longest,
+        longest).
+    """
     sizes = packed.offsets[rows + 1] - packed.offsets[rows]
     longest = int(sizes.max())
     places = np.arange(longest)
@@ -406,7 +397,7 @@ def block_of(packed: PackedTexts, rows: Integers) -> Block:
     ends = np.where(inside, packed.ends[nodes], places + 1)
     # Padding repeats a node of the row.
     visible = (places[None, None] <= places[None, :, None]) & (places[None, :, None] < ends[:, None])
-    return Block(packed.tokens[nodes], packed.depths[nodes], visible)
+    return packed.tokens[nodes], packed.depths[nodes], visible
 
 
 def _fill(lengths: list[int], shared: list[int], most: int) -> tuple[Integers, Integers, Integers]:

@@ -23,16 +23,16 @@ def arrays(texts: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
 def test_what_a_text_sees_is_the_text(case: tuple[list[int], list[list[int]], int]) -> None:
     prefix, tails, most = case
     packed = pack(*arrays([prefix + tail for tail in tails]), len(prefix), most)
-    block = block_of(packed, np.arange(len(packed.offsets) - 1))
+    tokens, depths, visible = block_of(packed, np.arange(len(packed.offsets) - 1))
     for number, tail in enumerate(tails):
         row, column = packed.rows[number], packed.columns[number]
-        seen = np.flatnonzero(block.visible[row, column])
-        order = seen[np.argsort(block.depths[row, seen])]
-        assert block.tokens[row, order].tolist() == tail
-        assert block.depths[row, order].tolist() == list(range(len(prefix), len(prefix) + len(tail)))
+        seen = np.flatnonzero(visible[row, column])
+        order = seen[np.argsort(depths[row, seen])]
+        assert tokens[row, order].tolist() == tail
+        assert depths[row, order].tolist() == list(range(len(prefix), len(prefix) + len(tail)))
         # What any of them sees is the text up to it.
         for place, node in enumerate(order):
-            assert set(np.flatnonzero(block.visible[row, node])) == set(order[: place + 1])
+            assert set(np.flatnonzero(visible[row, node])) == set(order[: place + 1])
 
 
 @given(CASES)
