@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -219,8 +218,8 @@ def _trees(model: "PreTrainedModel") -> list[Tree]:
     """Return two trees of different sizes that share their first tokens, with branches at several depths."""
     tokens = np.random.default_rng(0).integers(0, _vocabulary(model), 24).tolist()
     context = tuple(tokens[:6])
-    first = tuple(pick(tokens) for pick in (itemgetter(6, 7, 8, 9), itemgetter(6, 7, 10), itemgetter(*range(11, 16))))
-    second = tuple(pick(tokens) for pick in (itemgetter(16, 17), itemgetter(18, 19, 20)))
+    first = (tuple(tokens[6:10]), (*tokens[6:8], tokens[10]), tuple(tokens[11:16]))
+    second = (tuple(tokens[16:18]), tuple(tokens[18:21]))
     return [_tree(0, context, first), _tree(1, (*context, tokens[21], tokens[22]), second)]
 
 
