@@ -105,12 +105,7 @@ def shared_lengths(
 ) -> dict[int, int]:
     """Return how many tokens of each prompt belong to the text it begins with, by the prompt's position.
 
-    Args:
-        beginnings: one per prompt; empty for none.
-
-    Raises:
-        KgprobeError: the numbers of beginnings and prompts differ.
-        TextError: a beginning is not valid Unicode.
+    Raises a KgprobeError if there is not one (possibly empty) beginning per prompt, or one is not valid Unicode.
     """
     if len(beginnings) != len(prompts):
         raise KgprobeError(f"{len(prompts)} prompts with {len(beginnings)} beginnings; pass one per prompt, or none.")
