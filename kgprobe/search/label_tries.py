@@ -191,8 +191,9 @@ class LabelTrie:
         mapped = [part._replace(source=places[part.source], ended=places[part.ended]) for places, part in parts]
         joined = Continuations(*[np.concatenate(columns) for columns in zip(*mapped, strict=True)])
         by_source, by_ended = np.argsort(joined.source, kind="stable"), np.argsort(joined.ended, kind="stable")
-        children = [column[by_source] for column in joined[:4]]
-        return Continuations(*children, *[column[by_ended] for column in joined[4:]])
+        columns = [column[by_source] for column in joined[:4]]
+        columns += [column[by_ended] for column in joined[4:]]
+        return Continuations(*columns)
 
     def _follow(self, low: Integers, high: Integers, depth: Integers) -> Continuations:
         owner, labels = ranges(low, high - low)
