@@ -71,7 +71,9 @@ def _sum_by_owner(scored: ScoredContinuations, owners: Integers, count: int) -> 
     sums = np.full(count, -np.inf)
     if len(owners):
         firsts = np.flatnonzero(np.diff(owners, prepend=-1))
-        sums[owners[firsts]] = np.logaddexp.reduceat(scored.values, firsts)
+        # NaN for an entity with a name that the model cannot take.
+        with np.errstate(invalid="ignore"):
+            sums[owners[firsts]] = np.logaddexp.reduceat(scored.values, firsts)
     reasons: dict[int, str] = {}
     for name, reason in scored.reasons.items():
         reasons.setdefault(int(owners[name]), reason)
