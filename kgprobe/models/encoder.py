@@ -1,6 +1,6 @@
 """Contextual token vectors of an encoder of the BERT family, for comparison as in BERTScore."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from torch.nn.utils.rnn import pad_sequence
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.scoring.batching import amount_for
-from kgprobe.models.scoring.plan import batches
 from kgprobe.models.spec import read_model
 
 if TYPE_CHECKING:
@@ -88,9 +87,7 @@ class Encoder:
             return_special_tokens_mask=True,
         )
         sizes = list(map(len, ids["input_ids"]))
-        order = sorted(range(len(texts)), key=lambda number: -sizes[number])
-        most = amount_for(_TOKENS_AT_ONCE, self._model.device)
-        for batch in batches(order, [(1, max(sizes[number], 1)) for number in order], lambda: most):
+        for batch in self._batches(sizes):
             rows = [torch.tensor(ids["input_ids"][number], dtype=torch.int64) for number in batch]
             tokens = pad_sequence(rows, batch_first=True, padding_value=self._tokenizer.pad_token_id or 0)
             mask = pad_sequence(list(map(torch.ones_like, rows)), batch_first=True)
@@ -101,6 +98,17 @@ class Encoder:
                 special = np.array(ids["special_tokens_mask"][number], dtype=bool)
                 vectors[number] = states[row, : sizes[number]][~special]
         return vectors
+
+    def _batches(self, sizes: Sequence[int]) -> Iterator[list[int]]:
+        most = amount_for(_TOKENS_AT_ONCE, self._model.device)
+        batch: list[int] = []
+        for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
+            if batch and (len(batch) + 1) * sizes[batch[0]] > most:
+                yield batch
+                batch = []
+            batch.append(number)
+        if batch:
+            yield batch
 
 
 def load_encoder(

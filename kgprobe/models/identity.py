@@ -54,10 +54,7 @@ def weights_digest(model: "nn.Module") -> str:
         KgprobeError: weights are not in memory.
     """
     digest = blake2b(digest_size=16)
-    saved = model.state_dict(keep_vars=True).keys()
-    # Parameters and saved buffers, each once, by name.
-    tensors: list[tuple[str, Tensor]] = sorted(model.named_parameters())
-    tensors += sorted((name, buffer) for name, buffer in model.named_buffers() if name in saved)
+    tensors = list(_tensors(model))
     size = sum(tensor.nbytes for _, tensor in tensors)
     for name, tensor in tensors:
         digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
@@ -76,6 +73,13 @@ def tensor_places(model: "nn.Module") -> list[tuple[object, ...]]:
         (name, id(parameter), parameter.shape, parameter.dtype, parameter.device)
         for name, parameter in model.named_parameters()
     ]
+
+
+def _tensors(model: "nn.Module") -> Iterator[tuple[str, "Tensor"]]:
+    """Yield parameters and saved buffers, each once, by name."""
+    saved = model.state_dict(keep_vars=True).keys()
+    yield from sorted(model.named_parameters())
+    yield from sorted((name, buffer) for name, buffer in model.named_buffers() if name in saved)
 
 
 def _sums(tensor: "Tensor", share: float | None) -> Iterator[int]:
