@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Protocol
 
-from kgprobe.graph.client import Graph, Row
-from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.pool_draws import PoolDraws, by_number, object_pool, subject_pool
+from kgprobe.graph.client import Graph
+from kgprobe.sampling.keys import FactKey, key_rows
+from kgprobe.sampling.pool_draws import PoolDraws, Tried, by_number, object_pool, subject_pool, tried_rows
 
 # Separates the draws of subjects from others with the same seed.
 SUBJECTS = 2
@@ -68,9 +68,7 @@ class Retriever(Protocol):
         ...
 
 
-def admissible(
-    graph: Graph, rows: Sequence[tuple[FactKey, Sequence[int]]], before: int | None = None
-) -> list[dict[int, Distractor]]:
+def admissible(graph: Graph, rows: Tried, before: int | None = None) -> list[dict[int, Distractor]]:
     """Return the distractors among entities: the ones in Ω(f).
 
     Args:
@@ -83,17 +81,16 @@ def admissible(
 
     Cost: a look-up for each number, and one for each shared type.
     """
-    candidates = [{**key._asdict(), "numbers": list(numbers)} for key, numbers in rows]
-    accepted = graph.read("sample/distractors", rows=candidates, before=before, refused=False)
+    accepted = graph.read("sample/distractors", rows=tried_rows(rows), before=before, refused=False)
     types = sorted(set(chain.from_iterable(row["shared"] for row in accepted)))
     labels = {row["id"]: row["label"] for row in graph.read("sample/labels", ids=types)} if types else {}
-
-    def distractor_of(row: Row) -> Distractor:
+    distractors = []
+    for row in accepted:
         shared = ", ".join(labels.get(type_, type_) for type_ in row["shared"])
         reason = f"{shared}, like {row['object']}" if shared else f"object of {row['relation']}"
-        return Distractor(row["id"], row["label"], tuple(row["aliases"]), row["number"], reason)
-
-    return by_number(rows, ((row["fact"], row["number"], distractor_of(row)) for row in accepted))
+        distractor = Distractor(row["id"], row["label"], tuple(row["aliases"]), row["number"], reason)
+        distractors.append((row["fact"], row["number"], distractor))
+    return by_number(rows, distractors)
 
 
 class RandomDistractors:
@@ -112,7 +109,7 @@ class RandomDistractors:
 
     def retrieve(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
         """Draw distinct distractors of each fact uniformly from Ω(f), in random order; see :class:`Retriever`."""
-        rows = self._graph.read("sample/pools", rows=[key._asdict() for key in keys])
+        rows = self._graph.read("sample/pools", rows=key_rows(keys))
         pools = {row["fact"]: object_pool(row) for row in rows}
         return self._draws.draw(keys, pools, count, seed, lambda rows: admissible(self._graph, rows))
 
@@ -126,20 +123,13 @@ def other_subjects(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequ
     Cost: the members of each small type, and the subjects of each relation of typeless subjects; for a subject of a
     large type some look-ups for each entity.
 
-    Args:
-        keys: facts of the graph.
-        count: number of labels per fact.
-        seed: of the draws, which do not depend on the other facts.
-
-    Returns:
-        One list per fact, in the order of the keys; shorter than ``count`` if the graph has fewer entities with names.
+    Arguments and result as of :meth:`Retriever.retrieve`; only entities with names are drawn.
     """
-    rows = graph.read("sample/subject_pools", rows=[key._asdict() for key in keys])
+    rows = graph.read("sample/subject_pools", rows=key_rows(keys))
     pools = {row["fact"]: subject_pool(row) for row in rows}
 
-    def with_label(rows: Sequence[tuple[FactKey, Sequence[int]]]) -> list[dict[int, str]]:
-        candidates = [{**key._asdict(), "numbers": list(numbers)} for key, numbers in rows]
-        matches = graph.read("sample/other_subjects", rows=candidates)
+    def with_label(rows: Tried) -> list[dict[int, str]]:
+        matches = graph.read("sample/other_subjects", rows=tried_rows(rows))
         return by_number(rows, ((row["fact"], row["number"], row["label"]) for row in matches if row["label"].strip()))
 
     return PoolDraws(graph).draw(keys, pools, count, [*seed, SUBJECTS], with_label)

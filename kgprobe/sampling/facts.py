@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
-from kgprobe.sampling.keys import FactKey, FactKeys
+from kgprobe.sampling.keys import FactKey, FactKeys, key_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,10 @@ def askable_relations(graph: Graph, templates: Sequence[str] = (), ids: Sequence
             rows[row["id"]] = row
     unusable = [relation for relation in ids if relation not in rows]
     if unusable:
-        raise UnknownNameError(_unusable(unusable, templates))
+        lack = f", not active, or have no {_kinds(templates)}" if templates else " or not active"
+        raise UnknownNameError(f"These relations are not in the graph{lack}: {', '.join(unusable)}.")
+    if not rows and not templates:
+        raise KgprobeError("No relation in the graph is active. Load relations, or try `kgprobe load example`.")
     if not rows:
         raise KgprobeError(_no_relation(templates))
     return {relation: rows[relation] for relation in sorted(ids or rows)}
@@ -66,14 +71,7 @@ def _kinds(templates: Sequence[str]) -> str:
     return " or ".join(kind.replace("_", " ").replace("yes no", "yes/no").removesuffix("s") for kind in templates)
 
 
-def _unusable(relations: Sequence[str], templates: Sequence[str]) -> str:
-    lack = f", not active, or have no {_kinds(templates)}" if templates else " or not active"
-    return f"These relations are not in the graph{lack}: {', '.join(relations)}."
-
-
 def _no_relation(templates: Sequence[str]) -> str:
-    if not templates:
-        return "No relation in the graph is active. Load relations, or try `kgprobe load example`."
     properties = " or ".join(f"`{kind}`" for kind in templates)
     written = " `kgprobe templates write --from-label` writes plain ones." if "clozes" in templates else ""
     return (
@@ -93,20 +91,6 @@ def askable_facts(graph: Graph, relations: Sequence[str], as_of: int) -> FactKey
 
 def describe_facts(graph: Graph, keys: Sequence[FactKey]) -> list[AskedFact]:
     """Return facts with the names of both ends, in the order of the keys. Cost: a look-up from each subject."""
-    rows = graph.read("sample/facts", rows=[key._asdict() for key in keys])
+    rows = graph.read("sample/facts", rows=key_rows(keys))
     by_fact = {row["fact"]: row for row in rows}
-    return [_asked_fact(key, by_fact[key.fact]) for key in keys]
-
-
-def _asked_fact(key: FactKey, row: Row) -> AskedFact:
-    return AskedFact(
-        key=key,
-        relation=row["relation"],
-        subject_label=row["subject_label"],
-        subject_aliases=tuple(row["subject_aliases"]),
-        object=row["object"],
-        object_label=row["object_label"],
-        object_aliases=tuple(row["object_aliases"]),
-        start=row["start"],
-        end=row["end"],
-    )
+    return [msgspec.convert({**by_fact[key.fact], "key": key}, AskedFact) for key in keys]

@@ -16,7 +16,7 @@ in units of 2⁻³²: their sums do not depend on the order, and entities with e
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -83,6 +83,11 @@ class FeatureIndex:
     outside_ids: Sequence[str]
 
 
+# Fields in the files of an index, in their order.
+_ARRAYS = ("weights", "relations", "entities", "divisors")
+_LISTS = ("features", "found", "groups", "members")
+
+
 def open_features(graph: Graph, weighting: str) -> FeatureIndex:
     """Return the index of the graph's current state, from the cache (:func:`.graph_cache.cached_folder`) or computed.
 
@@ -97,40 +102,24 @@ def open_features(graph: Graph, weighting: str) -> FeatureIndex:
         raise UnknownNameError(f"There is no weighting {weighting!r}; there are: {', '.join(WEIGHTINGS)}.")
 
     def make(folder: Path, wait: Wait) -> None:
-        _make(graph, weighting, folder, wait)
+        index = build_index(_read(graph, wait), weighting)
+        for name in _ARRAYS:
+            np.save(folder / f"{name}.npy", getattr(index, name))
+        for name in _LISTS:
+            getattr(index, name).save(folder, name)
+        names = {"groups": list(index.group_ids), "relations": index.relation_ids, "outside": index.outside_ids}
+        (folder / "names.json").write_bytes(msgspec.json.encode(names))
 
     title = "Reading what entities have in common"
     return _open(cached_folder(graph, "features", weighting, FORMAT, title, make, _open))
 
 
-def _make(graph: Graph, weighting: str, folder: Path, wait: Wait) -> None:
-    """Write the index of a graph into an empty folder."""
-    index = build_index(_read(graph, wait), weighting)
-    for field in fields(index):
-        value = getattr(index, field.name)
-        if isinstance(value, Lists):
-            value.save(folder, field.name)
-        elif isinstance(value, np.ndarray):
-            np.save(folder / f"{field.name}.npy", value)
-    names = {"groups": list(index.group_ids), "relations": index.relation_ids, "outside": index.outside_ids}
-    (folder / "names.json").write_bytes(msgspec.json.encode(names))
-
-
 def _open(folder: Path) -> FeatureIndex:
     names = msgspec.json.decode((folder / "names.json").read_bytes())
-    return FeatureIndex(
-        weights=mapped_array(folder, "weights"),
-        relations=mapped_array(folder, "relations"),
-        entities=mapped_array(folder, "entities"),
-        divisors=mapped_array(folder, "divisors"),
-        features=mapped_lists(folder, "features"),
-        found=mapped_lists(folder, "found"),
-        groups=mapped_lists(folder, "groups"),
-        members=mapped_lists(folder, "members"),
-        group_ids={(kind, id_): group for group, (kind, id_) in enumerate(names["groups"])},
-        relation_ids=names["relations"],
-        outside_ids=names["outside"],
-    )
+    arrays = [mapped_array(folder, name) for name in _ARRAYS]
+    lists = [mapped_lists(folder, name) for name in _LISTS]
+    group_ids = {tuple(name): group for group, name in enumerate(names["groups"])}
+    return FeatureIndex(*arrays, *lists, group_ids, names["relations"], names["outside"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +147,8 @@ class Described:
 
 
 def _read(graph: Graph, wait: Wait) -> Described:
-    named, unnamed, subjects, relations, objects, instances, types = (array("i") for _ in range(7))
+    columns = [array("i") for _ in range(7)]
+    named, unnamed, subjects, relations, objects, instances, types = columns
     relation_ids: dict[str, int] = {}
     type_ids: dict[str, int] = {}
     outside: dict[str, int] = {}
@@ -175,18 +165,7 @@ def _read(graph: Graph, wait: Wait) -> Described:
             types.append(type_ids.setdefault(type_, len(type_ids)))
         if count % REPORT_EVERY == 0:
             wait.note = f"{count:,} entities read"
-    return Described(
-        named=np.asarray(named),
-        unnamed=np.asarray(unnamed),
-        subjects=np.asarray(subjects),
-        relations=np.asarray(relations),
-        objects=np.asarray(objects),
-        instances=np.asarray(instances),
-        types=np.asarray(types),
-        relation_ids=list(relation_ids),
-        type_ids=list(type_ids),
-        outside_ids=list(outside),
-    )
+    return Described(*map(np.asarray, columns), list(relation_ids), list(type_ids), list(outside))
 
 
 def build_index(described: Described, weighting: str) -> FeatureIndex:
@@ -230,12 +209,13 @@ def build_index(described: Described, weighting: str) -> FeatureIndex:
     places = np.flatnonzero(shared)
     is_relation = (places >= entities) & (places < entities + relations)
     is_pair = places >= entities + relations
-    pair = pairs[np.where(is_pair, places - entities - relations, 0)] if len(pairs) else np.zeros(len(places), int)
-    relation_part = np.where(is_pair, pair // entities, np.where(is_relation, places - entities, -1))
-    entity_part = np.where(is_pair, pair % entities, np.where(is_relation, -1, places))
+    relation_part = np.where(is_relation, places - entities, -1)
+    entity_part = np.where(is_relation, -1, places)
+    relation_part[is_pair], entity_part[is_pair] = np.divmod(pairs[places[is_pair] - entities - relations], entities)
 
     members, groups = _groups(described, size)
     types = len(described.type_ids)
+    names = [("type", id_) for id_ in described.type_ids] + [("relation", id_) for id_ in described.relation_ids]
     return FeatureIndex(
         weights=weights[places],
         relations=relation_part.astype(np.int32),
@@ -245,10 +225,7 @@ def build_index(described: Described, weighting: str) -> FeatureIndex:
         found=_ranked(features, rank[holders], len(places), by_divisor),
         groups=lists_of(members, groups.astype(np.int32), size),
         members=_ranked(groups, rank[members], types + relations, by_divisor),
-        group_ids={
-            **{("type", id_): group for group, id_ in enumerate(described.type_ids)},
-            **{("relation", id_): types + group for group, id_ in enumerate(described.relation_ids)},
-        },
+        group_ids={name: group for group, name in enumerate(names)},
         relation_ids=described.relation_ids,
         outside_ids=described.outside_ids,
     )

@@ -1,9 +1,9 @@
 """Keys of facts: the id of the subject, where a look-up starts, and the id of the fact; random numbers by ids."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,11 @@ class FactKey(NamedTuple):
 
     subject: str
     fact: str
+
+
+def key_rows(keys: Iterable[FactKey]) -> list[dict[str, Any]]:
+    """Return keys as rows for a query."""
+    return [key._asdict() for key in keys]
 
 
 class Keys(Protocol):
@@ -34,12 +39,16 @@ class FactKeys:
 
     def __init__(self, keys: Iterable[tuple[bytes, bytes]]) -> None:
         """Sort the keys, streamed or not: pairs of subject and fact, encoded as UTF-8."""
-        blocks = list(_blocks(keys))
-        subjects = np.concatenate([block[0] for block in blocks]) if blocks else np.empty(0, "S1")
-        facts = np.concatenate([block[1] for block in blocks]) if blocks else np.empty(0, "S1")
-        order = np.argsort(facts, kind="stable")
-        self._subjects: NDArray[np.bytes_] = subjects[order]
-        self._facts: NDArray[np.bytes_] = facts[order]
+        subjects, facts = [np.empty(0, dtype="S1")], [np.empty(0, dtype="S1")]
+        rest = iter(keys)
+        while block := list(islice(rest, _BLOCK)):
+            block_subjects, block_facts = zip(*block, strict=True)
+            subjects.append(np.array(block_subjects, dtype=np.bytes_))
+            facts.append(np.array(block_facts, dtype=np.bytes_))
+        all_facts = np.concatenate(facts)
+        order = np.argsort(all_facts, kind="stable")
+        self._subjects: NDArray[np.bytes_] = np.concatenate(subjects)[order]
+        self._facts: NDArray[np.bytes_] = all_facts[order]
 
     def __len__(self) -> int:
         return len(self._facts)
@@ -69,15 +78,6 @@ class KeysInOrder:
 
     def __getitem__(self, position: int) -> FactKey:
         return self._keys[int(self._places[position])]
-
-
-def _blocks(keys: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[NDArray[np.bytes_], NDArray[np.bytes_]]]:
-    rest = iter(keys)
-    while block := list(islice(rest, _BLOCK)):
-        yield (
-            np.array([subject for subject, _ in block], dtype=np.bytes_),
-            np.array([fact for _, fact in block], dtype=np.bytes_),
-        )
 
 
 def seeded_number(seed: int, kind: str, identifier: str) -> int:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import close_relations, entities_called, names_of_relations, no_entity
-from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.keys import FactKey, key_rows
 
 # Separators behind the subject's id in ids of facts: of tables, and of Wikidata.
 _AFTER_SUBJECT = (" ", "$")
@@ -83,7 +83,7 @@ def find_facts(graph: Graph, names: FactKey | str | Iterable[FactKey | str], as_
         UnknownNameError: no fact has a name, or several have it.
     """
     keys = keys_of(graph, [names] if isinstance(names, (str, FactKey)) else names, as_of)
-    existing = {row["fact"] for row in graph.read("sample/facts", rows=[key._asdict() for key in keys])}
+    existing = {row["fact"] for row in graph.read("sample/facts", rows=key_rows(keys))}
     for key in keys:
         if key.fact not in existing:
             raise UnknownNameError(f"The graph has no fact {key.fact!r} of a subject {key.subject!r}.")
@@ -132,10 +132,9 @@ def _triples(graph: Graph, name: str, readings: Sequence[_Reading], entities: Ma
         triples.update((subject, reading.relation, object_) for subject, object_ in ends)
     if len(triples) > _PAIRS:
         raise UnknownNameError(f"{name!r} may mean {len(triples):,} pairs of entities; name them by their ids.")
-    rows = [
-        {"index": index, "subject": subject, "relation": relation, "object": object_}
-        for index, (subject, relation, object_) in enumerate(sorted(triples))
-    ]
+    rows = []
+    for index, (subject, relation, object_) in enumerate(sorted(triples)):
+        rows.append({"index": index, "subject": subject, "relation": relation, "object": object_})
     return graph.read("sample/triples", rows=rows) if rows else []
 
 

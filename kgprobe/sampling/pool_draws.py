@@ -8,8 +8,9 @@ for each requested entity; it never scans the graph.
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import Any, Generic, TypeVar
+from itertools import chain, groupby
+from operator import itemgetter
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,26 +36,27 @@ T = TypeVar("T")
 # A list of members: its query, and the id of the type or relation.
 Members = tuple[str, str]
 
+# Facts, each with the tried numbers.
+Tried: TypeAlias = Sequence[tuple[FactKey, Sequence[int]]]
+
 # Test: returns the accepted entities of each fact, by number.
-Test = Callable[[Sequence[tuple[FactKey, Sequence[int]]]], Sequence[Mapping[int, T]]]
+Test = Callable[[Tried], Sequence[Mapping[int, T]]]
 
 
-def by_number(
-    rows: Sequence[tuple[FactKey, Sequence[int]]], accepted: Iterable[tuple[str, int, T]]
-) -> list[dict[int, T]]:
-    """Return the accepted entities of each fact by number, in the order of the tried numbers.
+def tried_rows(tried: Tried) -> list[Row]:
+    """Return facts and their tried numbers as rows for a query."""
+    return [{**key._asdict(), "numbers": list(numbers)} for key, numbers in tried]
 
-    Args:
-        rows: facts, each with the tried numbers.
-        accepted: fact, number and entity.
-    """
-    by_fact: dict[str, dict[int, T]] = {key.fact: {} for key, _ in rows}
-    for fact, number, entity in accepted:
-        by_fact[fact][number] = entity
-    ordered = []
-    for key, numbers in rows:
-        entities = by_fact[key.fact]
-        ordered.append({number: entities[number] for number in numbers if number in entities})
+
+def by_number(tried: Tried, accepted: Iterable[tuple[str, int, T]]) -> list[dict[int, T]]:
+    """Return the accepted entities (fact, number, entity) of each fact by number, in the order of the tried numbers."""
+    entities = {(fact, number): entity for fact, number, entity in accepted}
+    ordered: list[dict[int, T]] = []
+    for key, numbers in tried:
+        ordered.append({})
+        for number in numbers:
+            if (key.fact, number) in entities:
+                ordered[-1][number] = entities[key.fact, number]
     return ordered
 
 
@@ -80,8 +82,11 @@ class ObjectPool:
 
 def object_pool(row: Row) -> ObjectPool:
     """Return the pool of a row of ``sample/pools``: entities of the object's types, or objects of its relation."""
-    if row["types"]:
-        return _pool_of_types(row)
+    return _pool_of_types(row) if row["types"] else objects_pool(row)
+
+
+def objects_pool(row: Row) -> ObjectPool:
+    """Return the pool of the objects of a fact's relation, from a row of ``sample/pools``."""
     return ObjectPool((("sample/objects", row["relation"]["id"]),), row["relation"]["size"], row["total"])
 
 
@@ -125,10 +130,10 @@ class PoolDraw(Generic[T]):
     @classmethod
     def of_members(cls, key: FactKey, members: NDArray[Any], seed: Sequence[int]) -> "PoolDraw[T]":
         """Return draws from a list of distinct members."""
-        generator = generator_of(key, seed)
+        draw = cls(key, generator_of(key, seed), None, members, len(members), 1.0)
         if len(members) <= SHUFFLED_MEMBERS:
-            return cls(key, generator, generator.permutation(members), None, len(members), 1.0)
-        return cls(key, generator, None, members, len(members), 1.0)
+            draw.shuffled = draw.generator.permutation(members)
+        return draw
 
     def numbers(self, count: int) -> list[int]:
         """Return the next numbers to try: more than are missing, since some will be rejected."""
@@ -215,9 +220,7 @@ class PoolDraws:
         missing = sorted(groups - self._members.keys())
         if sum(map(len, self._members.values())) > CACHED_MEMBERS:
             self._members = {group: self._members[group] for group in groups if group in self._members}
-        for query in dict.fromkeys(query for query, _ in missing):
-            ids = [id_ for query_, id_ in missing if query_ == query]
-            for id_ in ids:
-                self._members[query, id_] = np.empty(0, dtype=np.int64)
-            for row in self._graph.stream(query, ids=ids):
+        self._members |= dict.fromkeys(missing, np.empty(0, dtype=np.int64))
+        for query, of_query in groupby(missing, itemgetter(0)):
+            for row in self._graph.stream(query, ids=[id_ for _, id_ in of_query]):
                 self._members[query, row["id"]] = np.array(row["numbers"], dtype=np.int64)

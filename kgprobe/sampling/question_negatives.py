@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgprobe.graph.client import Graph
-from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.pool_draws import ObjectPool, PoolDraws, by_number
+from kgprobe.sampling.keys import FactKey, key_rows
+from kgprobe.sampling.pool_draws import PoolDraws, Tried, by_number, objects_pool, tried_rows
 
 # Separates these draws from others with the same seed.
 NEGATIVES = 4
@@ -41,29 +41,17 @@ class Negatives:
         self._draws = PoolDraws(graph)
 
     def draw(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Negative]]:
-        """Draw distinct negatives of each fact uniformly, in random order.
-
-        Args:
-            keys: facts of the graph.
-            count: number of negatives per fact.
-            seed: of the draws, which do not depend on the other facts.
-
-        Returns:
-            One list per fact, in the order of the keys; shorter than ``count`` if the graph has fewer.
+        """Draw distinct negatives of each fact uniformly, in random order; see :class:`~.distractors.Retriever`.
 
         Cost: see :mod:`.pool_draws`.
         """
-        rows = self._graph.read("sample/pools", rows=[key._asdict() for key in keys])
-        pools = {}
-        for row in rows:
-            relation = row["relation"]
-            pools[row["fact"]] = ObjectPool((("sample/objects", relation["id"]),), relation["size"], row["total"])
+        rows = self._graph.read("sample/pools", rows=key_rows(keys))
+        pools = {row["fact"]: objects_pool(row) for row in rows}
         return self._draws.draw(keys, pools, count, [*seed, NEGATIVES], self._admissible)
 
-    def _admissible(self, rows: Sequence[tuple[FactKey, Sequence[int]]]) -> list[dict[int, Negative]]:
-        candidates = [{**key._asdict(), "numbers": list(numbers)} for key, numbers in rows]
+    def _admissible(self, rows: Tried) -> list[dict[int, Negative]]:
         accepted = []
-        for row in self._graph.read("sample/negatives", rows=candidates, as_of=self._as_of):
+        for row in self._graph.read("sample/negatives", rows=tried_rows(rows), as_of=self._as_of):
             negative = Negative(row["id"], row["label"], tuple(row["aliases"]), row["former"])
             accepted.append((row["fact"], row["number"], negative))
         return by_number(rows, accepted)

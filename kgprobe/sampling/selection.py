@@ -209,17 +209,22 @@ def _find_rows(graph: Graph, rows: Sequence[_Row], as_of: int, problems: dict[in
     """Return the facts of parsed lines by their numbers, and add the problems of lines without one."""
     facts = _find_by_ids(graph, rows)
     unmatched = [row for row in rows if "relation" in row and row["index"] not in facts]
-    for index, result in _find_by_names(graph, unmatched, as_of):
-        if isinstance(result, str):
-            problems[index] = result
-        else:
-            facts[index] = [result]
-    for row in rows:
-        if "name" in row:
-            try:
-                facts[int(row["index"])] = [find_fact(graph, str(row["name"]), as_of)]
-            except UnknownNameError as error:
-                problems[int(row["index"])] = str(error)
+    with_names = [row for row in unmatched if not all(_LIKE_AN_ID.fullmatch(str(row[end])) for end in _TSV_COLUMNS)]
+    relations: Mapping[str, Sequence[str]] = {}
+    entities: Mapping[str, Sequence[str]] = {}
+    if with_names:
+        relations = names_of_relations(graph)
+        texts = {str(row["subject"]) for row in with_names} | {str(row["object"]) for row in with_names}
+        *_, entities = entities_called(graph, texts)
+    for row in [*with_names, *(row for row in rows if "name" in row)]:
+        index = int(row["index"])
+        try:
+            if "name" in row:
+                facts[index] = [find_fact(graph, str(row["name"]), as_of)]
+            elif fact := _find_triple(graph, row, relations, entities, as_of):
+                facts[index] = [fact]
+        except UnknownNameError as error:
+            problems[index] = str(error)
     return facts
 
 
@@ -237,41 +242,26 @@ def _find_by_ids(graph: Graph, rows: Sequence[_Row]) -> dict[int, list[FactKey]]
     return facts
 
 
-def _find_by_names(graph: Graph, rows: Sequence[_Row], as_of: int) -> Iterator[tuple[int, FactKey | str]]:
-    """Yield the index of each line with a name in place of an id, with its fact or the problem."""
-    with_names = [row for row in rows if not all(_LIKE_AN_ID.fullmatch(str(row[end])) for end in _TSV_COLUMNS)]
-    if not with_names:
-        return
-    relations = names_of_relations(graph)
-    texts = {str(row["subject"]) for row in with_names} | {str(row["object"]) for row in with_names}
-    *_, entities = entities_called(graph, texts)
-    for row in with_names:
-        result = _find_triple(graph, row, relations, entities, as_of)
-        if result is not None:
-            yield int(row["index"]), result
-
-
 def _find_triple(
     graph: Graph,
     row: _Row,
     relations: Mapping[str, Sequence[str]],
     entities: Mapping[str, Sequence[str]],
     as_of: int,
-) -> FactKey | str | None:
-    """Return the fact of a line, or the problem; None if the graph lacks it."""
+) -> FactKey | None:
+    """Return the fact of a line; None if the graph lacks it.
+
+    Raises:
+        UnknownNameError: the line has an unknown name, or several facts.
+    """
     subject, relation, object_ = (str(row[end]) for end in _TSV_COLUMNS)
     ids = relations.get(relation.lower(), ())
     if not ids:
-        return f"no relation is called {relation!r}{close_relations(relation, relations)}."
+        raise UnknownNameError(f"no relation is called {relation!r}{close_relations(relation, relations)}.")
     for text in (subject, object_):
         if not entities.get(text):
-            return f"no entity is called {text!r}."
-    try:
-        return fact_among(
-            graph, f"{subject} | {relation} | {object_}", entities[subject], ids, entities[object_], as_of
-        )
-    except UnknownNameError as error:
-        return str(error)
+            raise UnknownNameError(f"no entity is called {text!r}.")
+    return fact_among(graph, f"{subject} | {relation} | {object_}", entities[subject], ids, entities[object_], as_of)
 
 
 def _lines(file: TextIO, name: str) -> Iterator[tuple[int, str]]:

@@ -23,7 +23,7 @@ from kgprobe.dates import day_number
 from kgprobe.graph.client import Graph, Row
 from kgprobe.sampling.distractors import Distractor, admissible
 from kgprobe.sampling.features import K1, SCALE, B, Bools, FeatureIndex, Floats, Int32s, Int64s, open_features
-from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.sampling.pool_draws import PoolDraw, go_through
 
 # Length of the first piece of a list; each piece is twice as long as the one before.
@@ -236,10 +236,11 @@ class SemanticDistractors:
 
         All entities with a shared feature have been tested by then and are few, so few draws are wasted.
         """
-        short = [ranking for ranking in rankings if len(ranking.accepted) < count and ranking.entity >= 0]
         members: dict[tuple[int, ...], Int32s] = {(): np.empty(0, dtype=np.int32)}
         draws = []
-        for ranking in short:
+        for ranking in rankings:
+            if len(ranking.accepted) >= count or ranking.entity < 0:
+                continue
             groups = ranking.groups
             if groups not in members:
                 lists = [self._index.members[group] for group in groups]
@@ -250,19 +251,16 @@ class SemanticDistractors:
         go_through(draws, count, lambda rows: admissible(self._graph, rows))
 
     def _begin(self, keys: Sequence[FactKey]) -> list[_Ranking]:
-        rows = self._graph.read("sample/targets", rows=[key._asdict() for key in keys])
+        rows = self._graph.read("sample/targets", rows=key_rows(keys))
         targets = {row["fact"]: row for row in rows}
         rankings = []
         for key in keys:
             target = targets[key.fact]
             entity = -1 if target["number"] is None else target["number"]
-            groups = self._groups(target)
+            names = [("type", type_) for type_ in target["types"]] or [("relation", target["relation"])]
+            groups = tuple(self._index.group_ids[name] for name in names if name in self._index.group_ids)
             rankings.append(_Ranking(key, entity, groups, complete=entity < 0 or not groups))
         return rankings
-
-    def _groups(self, target: Row) -> tuple[int, ...]:
-        names = [("type", type_) for type_ in target["types"]] or [("relation", target["relation"])]
-        return tuple(self._index.group_ids[name] for name in names if name in self._index.group_ids)
 
     def _extend(self, rankings: Sequence[_Ranking], size: int) -> list[tuple[FactKey, list[int]]]:
         """Rank more entities for each fact, and return the new ones."""
@@ -287,25 +285,24 @@ class SemanticDistractors:
             for number in numbers:
                 shared[ranking.entity, number] = self._shared(ranking.entity, number)
         names = self._names(set(chain.from_iterable(shared.values())))
+        is_cosine = self._weighting == "tf-idf"
         explained = []
         for ranking, numbers in chosen:
             scores = dict(zip(ranking.ranked.tolist(), ranking.scores.tolist(), strict=True))
             distractors = []
             for number in numbers:
                 distractor = ranking.accepted[number]
-                unlike = number not in scores
-                reason = "shares no feature with it"
-                if not unlike:
-                    features = ", ".join(names[feature] for feature in shared[ranking.entity, number])
-                    reason = f"{self._likeness(ranking, scores[number])}: {features}"
-                distractors.append(replace(distractor, reason=f"{distractor.reason}; {reason}", unlike=unlike))
+                score = scores.get(number)
+                if score is None:
+                    reason = "shares no feature with it"
+                else:
+                    cosine = score / self._index.divisors[ranking.entity]
+                    likeness = f"cosine {cosine:.2f}" if is_cosine else f"BM25 {score:.1f}"
+                    reason = f"{likeness}: {', '.join(map(names.__getitem__, shared[ranking.entity, number]))}"
+                reason = f"{distractor.reason}; {reason}"
+                distractors.append(replace(distractor, reason=reason, unlike=score is None))
             explained.append(distractors)
         return explained
-
-    def _likeness(self, ranking: _Ranking, score: float) -> str:
-        if self._weighting == "tf-idf":
-            return f"cosine {score / self._index.divisors[ranking.entity]:.2f}"
-        return f"BM25 {score:.1f}"
 
     def _shared(self, entity: int, other: int) -> list[int]:
         """Return the shared features of two entities with the largest weights, without parts of chosen pairs."""
@@ -331,8 +328,8 @@ class SemanticDistractors:
     def _names(self, features: Collection[int]) -> dict[int, str]:
         """Return names of features: ``country = France``, ``France`` (any relation), ``country = …`` (any object)."""
         index = self._index
-        numbers = {int(index.entities[feature]) for feature in features}
-        inside = sorted(number for number in numbers if 0 <= number < len(index.divisors))
+        numbers = np.unique(index.entities[list(features)])
+        inside = numbers[(numbers >= 0) & (numbers < len(index.divisors))].tolist()
         labels = {row["number"]: row["label"] for row in self._graph.read("sample/numbered", numbers=inside)}
         names = {}
         for feature in features:
@@ -350,12 +347,7 @@ class TemporalDistractors:
 
     name = "temporal-semantic"
 
-    def __init__(
-        self,
-        graph: Graph,
-        as_of: int,
-        weighting: str = "tf-idf",
-    ) -> None:
+    def __init__(self, graph: Graph, as_of: int, weighting: str = "tf-idf") -> None:
         """Open the index of features, see :class:`~kgprobe.sampling.semantic.SemanticDistractors`.
 
         Args:
@@ -387,7 +379,7 @@ class TemporalDistractors:
 
     def _former(self, keys: Sequence[FactKey]) -> list[list[Distractor]]:
         nearest: dict[str, dict[int, Row]] = {key.fact: {} for key in keys}
-        rows = self._graph.read("sample/former", rows=[key._asdict() for key in keys], as_of=self._as_of)
+        rows = self._graph.read("sample/former", rows=key_rows(keys), as_of=self._as_of)
         # The nearest interval of an object counts.
         for row in sorted(rows, key=self._order):
             nearest[row["fact"]].setdefault(row["number"], row)

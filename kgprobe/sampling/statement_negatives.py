@@ -24,23 +24,23 @@ are not searched among the facts of an object with more. Draws among more than `
 candidates end after ``pool_draws.PATIENCE`` attempts per negative.
 """
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 
 from kgprobe.graph.client import Graph, Row
 from kgprobe.sampling.facts import AskedFact, describe_facts, names_of
-from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.sampling.pool_draws import (
     SHUFFLED_MEMBERS,
     Members,
     ObjectPool,
     PoolDraw,
     PoolDraws,
+    Tried,
     by_number,
     generator_of,
     go_through,
@@ -63,7 +63,7 @@ _SEEDS = {SUBJECT: 11, RELATION: 12, OBJECT: 13, "any": 14}
 _LINKS = 7
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class FalseFact:
     """A fact with one of its parts replaced.
 
@@ -80,7 +80,7 @@ class FalseFact:
     object_label: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class _Candidate:
     """A possible negative of a fact, by the number of its replacement, with all names of both ends."""
 
@@ -89,10 +89,6 @@ class _Candidate:
     false: FalseFact
     subject_names: Sequence[str]
     object_names: Sequence[str]
-
-
-# Facts, each with the tried numbers.
-_Tried: TypeAlias = Sequence[tuple[FactKey, Sequence[int]]]
 
 
 class StatementNegatives:
@@ -126,21 +122,18 @@ class StatementNegatives:
     def draw(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[FalseFact]]:
         """Draw distinct negatives of each fact uniformly among those of a part, in random order.
 
-        Args:
-            keys: facts of the graph.
-            count: number of negatives per fact.
-            seed: of the draws, which do not depend on the other facts.
-
-        Returns:
-            One list per fact, in the order of the keys; shorter than ``count`` if the graph has fewer.
+        Arguments and result as of :meth:`.distractors.Retriever.retrieve`.
 
         Cost: for each part some walks through the facts of the candidates and of both ends, see :mod:`.pool_draws`; for
         a new kind of subjects whose relation is replaced, walks through the facts of ``KIND_MEMBERS`` of them.
         """
         if not keys:
             return []
-        facts = _labelled(describe_facts(self._graph, keys))
-        rows = [key._asdict() for key in facts]
+        facts = {}
+        for fact in describe_facts(self._graph, keys):
+            if fact.subject_label.strip() and fact.object_label.strip():
+                facts[fact.key] = fact
+        rows = key_rows(facts)
         objects = {row["fact"]: row for row in self._graph.read("sample/pools", rows=rows)}
         subjects = {row["fact"]: row for row in self._graph.read("sample/subject_pools", rows=rows)}
         drawn: list[dict[str, list[FalseFact]]] = []
@@ -162,12 +155,8 @@ class StatementNegatives:
     ) -> dict[str, list[FalseFact]]:
         """Return the negatives of each fact's draws, by the fact's id."""
 
-        def test(tried: _Tried) -> list[dict[int, FalseFact]]:
-            if place == RELATION:
-                candidates = self._with_relations(facts, tried)
-            else:
-                candidates = self._with_entities(place, facts, tried)
-            absent = self._absent(candidates)
+        def test(tried: Tried) -> list[dict[int, FalseFact]]:
+            absent = self._absent(self._candidates(place, facts, tried))
             return by_number(tried, ((each.fact, each.number, each.false) for each in absent))
 
         go_through(draws, count, test)
@@ -220,12 +209,19 @@ class StatementNegatives:
         draws: list[PoolDraw[FalseFact]] = []
         for fact, relations in zip(facts.values(), linked, strict=True):
             others = relations - self._alike.get(fact.relation, {fact.relation})
-            numbers = [number for number, relation in enumerate(self._order) if relation in others]
-            draws.append(PoolDraw.of_members(fact.key, np.array(numbers, dtype=np.int64), seed))
+            draws.append(PoolDraw.of_members(fact.key, np.flatnonzero(np.isin(self._order, list(others))), seed))
         return draws
 
-    def _with_entities(self, place: str, facts: Mapping[FactKey, AskedFact], tried: _Tried) -> list[_Candidate]:
-        """Return the candidates with the entities of these numbers."""
+    def _candidates(self, place: str, facts: Mapping[FactKey, AskedFact], tried: Tried) -> list[_Candidate]:
+        """Return the candidates with the entities or relations of these numbers."""
+        candidates = []
+        if place == RELATION:
+            for key, numbers in tried:
+                fact = facts[key]
+                for number in numbers:
+                    false = _changed(fact, RELATION, relation=self._order[number])
+                    candidates.append(_Candidate(key.fact, number, false, fact.subject_names, fact.object_names))
+            return candidates
         requests = []
         for key, numbers in tried:
             fact = facts[key]
@@ -237,7 +233,6 @@ class StatementNegatives:
                 request |= {"replaced": key.subject, "other": fact.object, "relation": None}
                 request["names"] = fact.subject_names
             requests.append(request)
-        candidates = []
         by_fact = {key.fact: facts[key] for key, _ in tried}
         for row in self._graph.read("sample/replacements", rows=requests, any_type=self._any_type):
             label, fact = row["label"], by_fact[row["fact"]]
@@ -251,16 +246,6 @@ class StatementNegatives:
             candidates.append(_Candidate(row["fact"], row["number"], false, *both))
         return candidates
 
-    def _with_relations(self, facts: Mapping[FactKey, AskedFact], tried: _Tried) -> list[_Candidate]:
-        """Return the candidates with the relations of these numbers."""
-        candidates = []
-        for key, numbers in tried:
-            fact = facts[key]
-            for number in numbers:
-                false = _changed(fact, RELATION, relation=self._order[number])
-                candidates.append(_Candidate(key.fact, number, false, fact.subject_names, fact.object_names))
-        return candidates
-
     def _absent(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """Return the candidates that the graph does not contain."""
         rows: list[Row] = []
@@ -269,16 +254,14 @@ class StatementNegatives:
             alike = sorted(self._alike.get(false.relation, {false.relation}))
             row = {"index": index, "subject": false.subject, "relations": alike, "object": false.object}
             rows.append({**row, "names": candidate.object_names})
-        contained = set()
-        if rows:
-            contained |= {row["index"] for row in self._graph.read("sample/said", rows=rows)}
+        contained = {row["index"] for row in self._graph.read("sample/said", rows=rows)} if rows else set()
         rest = []
         for row, candidate in zip(rows, candidates, strict=True):
             if row["index"] not in contained:
                 rest.append({**row, "names": candidate.subject_names})
         if rest:
             matches = self._graph.read("sample/said_of_namesakes", rows=rest, max_degree=NAMESAKES_DEGREE)
-            contained |= {row["index"] for row in matches}
+            contained.update(row["index"] for row in matches)
         return [candidate for index, candidate in enumerate(candidates) if index not in contained]
 
 
@@ -290,28 +273,13 @@ def equivalent_relations(words: Mapping[str, Collection[str]]) -> dict[str, set[
             by_wording[wording].add(relation)
     equivalent = {}
     for relation, wordings in words.items():
-        equivalent[relation] = {relation}.union(*(by_wording[wording] for wording in wordings))
+        equivalent[relation] = {relation}.union(*map(by_wording.__getitem__, wordings))
     return equivalent
 
 
-def _labelled(facts: Sequence[AskedFact]) -> dict[FactKey, AskedFact]:
-    """Return the facts whose ends both have a label, by key."""
-    labelled = {}
-    for fact in facts:
-        if fact.subject_label.strip() and fact.object_label.strip():
-            labelled[fact.key] = fact
-    return labelled
-
-
 def _changed(fact: AskedFact, replaced: str, **other: str) -> FalseFact:
-    own = {
-        "subject": fact.key.subject,
-        "subject_label": fact.subject_label,
-        "relation": fact.relation,
-        "object": fact.object,
-        "object_label": fact.object_label,
-    }
-    return FalseFact(replaced, **(own | other))
+    same = FalseFact(replaced, fact.key.subject, fact.subject_label, fact.relation, fact.object, fact.object_label)
+    return dataclasses.replace(same, **other)
 
 
 def _mixed(lists: Sequence[Sequence[FalseFact]], count: int, generator: np.random.Generator) -> list[FalseFact]:
@@ -325,7 +293,7 @@ def _mixed(lists: Sequence[Sequence[FalseFact]], count: int, generator: np.rando
     return mixed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class _Link:
     """A relation with the kind of its objects: their types, or without types their datatype, empty for entities."""
 
@@ -363,7 +331,7 @@ class _LinkedRelations:
             )
         return relations
 
-    def _members(self, rows: _Tried, pools: Mapping[str, ObjectPool]) -> list[dict[int, frozenset[_Link]]]:
+    def _members(self, rows: Tried, pools: Mapping[str, ObjectPool]) -> list[dict[int, frozenset[_Link]]]:
         """Return the links of the members of each kind with these numbers."""
         members = []
         for key, numbers in rows:

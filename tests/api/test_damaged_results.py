@@ -17,7 +17,7 @@ from kgprobe.results.collected import RESULTS
 from kgprobe.running.settings import CONFIG
 from kgprobe.running.store import FILE
 from kgprobe.sampling.columns.graph_columns import kept_columns, open_columns
-from kgprobe.sampling.columns.said import kept_said, open_said
+from kgprobe.sampling.columns.said import kept_said, said_of
 from kgprobe.sampling.features import open_features
 from tests.judge.sweeps import judged, write_sweep
 from tests.stored import store_measurement
@@ -154,9 +154,9 @@ def test_columns_stray_file_in_their_place_is_replaced(example_graph: Graph) -> 
 
 
 def test_kept_said_damaged_file_is_made_again(example_graph: Graph) -> None:
-    before = open_said(example_graph)
+    before = said_of(kept_said(example_graph))
     truncate(kept_said(example_graph) / "said_of_subjects.npy")
-    np.testing.assert_array_equal(before.of_subjects, open_said(example_graph).of_subjects)
+    np.testing.assert_array_equal(before.of_subjects, said_of(kept_said(example_graph)).of_subjects)
 
 
 def test_features_damaged_file_is_made_again(example_graph: Graph, home: Path) -> None:

@@ -16,7 +16,7 @@ from kgprobe.loaders.dbpedia import DBpediaOptions, open_dbpedia
 from kgprobe.loaders.example import open_example
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.columns.graph_columns import open_columns
-from kgprobe.sampling.columns.said import open_said
+from kgprobe.sampling.columns.said import kept_said, said_of
 from kgprobe.sampling.columns.statement_negatives import ColumnNegatives
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.statement_negatives import ENDS, StatementNegatives
@@ -125,7 +125,7 @@ def by_queries(graph: Graph, facts: Sequence[Fact], naive: Naive, place: str, an
 def by_arrays(graph: Graph, facts: Sequence[Fact], naive: Naive, place: str, any_type: bool) -> list[set[Triple]]:
     columns = open_columns(graph)
     negatives = ColumnNegatives(
-        columns, open_said(graph), naive.relations, naive.relations, replace=place, any_type=any_type
+        columns, said_of(kept_said(graph)), naive.relations, naive.relations, replace=place, any_type=any_type
     )
     ids = columns.fact_ids.to_pylist()
     places = np.array([ids.index(fact.id) for fact in facts])

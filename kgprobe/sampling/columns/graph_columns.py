@@ -8,9 +8,10 @@ places in these orders.
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -101,9 +102,8 @@ class GraphColumns:
 
         Cost: some passes over all facts.
         """
-        is_asked = np.zeros(len(self.relation_ids), dtype=bool)
-        places = {relation: place for place, relation in enumerate(self.relation_ids)}
-        is_asked[[places[relation] for relation in relations if relation in places]] = True
+        asked = set(relations)
+        is_asked = np.array([relation in asked for relation in self.relation_ids], dtype=bool)
         has_label = np.asarray(pc.not_equal(self.labels, ""))
         current = (self.begins <= as_of) & (self.ends >= as_of)
         return np.flatnonzero(
@@ -125,29 +125,23 @@ def open_columns(graph: Graph) -> GraphColumns:
 
 def kept_columns(graph: Graph) -> Path:
     """Return the folder of the columns; see :func:`open_columns`."""
-    title = "Reading the graph into columns"
     return cached_folder(
-        graph, "columns", "all", FORMAT, title, lambda folder, wait: _make(graph, folder, wait), columns_of
+        graph, "columns", "all", FORMAT, "Reading the graph into columns", partial(_make, graph), columns_of
     )
+
+
+# Fields of arrays.
+_ARRAYS = ("popularities", "degrees", "datatypes", "subjects", "relations", "objects", "begins", "ends")
 
 
 def columns_of(folder: Path) -> GraphColumns:
     """Open the columns in a folder."""
     codes = msgspec.json.decode((folder / "codes.json").read_bytes())
     return GraphColumns(
-        entity_ids=_texts(folder, "entity_ids"),
-        labels=_texts(folder, "labels"),
-        popularities=mapped_array(folder, "popularities"),
-        degrees=mapped_array(folder, "degrees"),
-        datatypes=mapped_array(folder, "datatypes"),
+        **{name: _texts(folder, name) for name in ("entity_ids", "labels", "fact_ids")},
+        **{name: mapped_array(folder, name) for name in _ARRAYS},
         types=mapped_lists(folder, "types"),
         names=mapped_lists(folder, "names"),
-        fact_ids=_texts(folder, "fact_ids"),
-        subjects=mapped_array(folder, "subjects"),
-        relations=mapped_array(folder, "relations"),
-        objects=mapped_array(folder, "objects"),
-        begins=mapped_array(folder, "begins"),
-        ends=mapped_array(folder, "ends"),
         relation_ids=codes["relations"],
         type_ids=codes["types"],
         datatype_names=codes["datatypes"],
@@ -172,8 +166,8 @@ class _Codes:
 
 def _make(graph: Graph, folder: Path, wait: Wait) -> None:
     relations, types, datatypes = _Codes({}), _Codes({}), _Codes({})
-    entities: list[dict[str, Any]] = []
-    facts: list[Any] = []
+    # The first block is empty, in case that the graph has no entities.
+    entities, facts = [_entities([], types, datatypes)], [_facts([], relations)]
     rows = iter(graph.stream("sample/columns"))
     count = 0
     while block := list(islice(rows, _ROWS)):
@@ -190,8 +184,28 @@ def _make(graph: Graph, folder: Path, wait: Wait) -> None:
     (folder / "codes.json").write_bytes(msgspec.json.encode(texts))
 
 
-def _entities(rows: Sequence[Row], types: _Codes, datatypes: _Codes) -> dict[str, Any]:
-    """Return the columns of a block of entities."""
+# Columns that are read as they are.
+_ENTITIES = pa.schema(
+    {
+        "number": pa.int64(),
+        "id": pa.large_string(),
+        "label": pa.large_string(),
+        "popularity": pa.float64(),
+        "degree": pa.int32(),
+    }
+)
+
+
+class _Block(NamedTuple):
+    """Columns of some entities, their types, and hashes of their names."""
+
+    table: Any
+    types: Lists[np.int32]
+    names: Lists[np.uint64]
+
+
+def _entities(rows: list[Row], types: _Codes, datatypes: _Codes) -> _Block:
+    """Return the columns of a block of entities, with numbers in place of types and datatypes."""
     names: list[list[str]] = []
     type_codes: list[list[int]] = []
     datatype_codes: list[int] = []
@@ -199,18 +213,12 @@ def _entities(rows: Sequence[Row], types: _Codes, datatypes: _Codes) -> dict[str
         names.append([name for name in dict.fromkeys((row["label"], *row["aliases"])) if name.strip()])
         type_codes.append([types.of(type_) for type_ in dict.fromkeys(row["types"])])
         datatype_codes.append(datatypes.of(row["datatype"]) if row["datatype"] else -1)
-    starts = np.cumsum([0, *map(len, names)])
-    hashes = numbers_of_texts(list(chain.from_iterable(names)))
-    return {
-        "numbers": np.array([row["number"] for row in rows], dtype=np.int64),
-        "ids": pa.array([row["id"] for row in rows], pa.large_string()),
-        "labels": pa.array([row["label"] for row in rows], pa.large_string()),
-        "popularities": np.array([row["popularity"] for row in rows], dtype=np.float64),
-        "degrees": np.array([row["degree"] for row in rows], dtype=np.int32),
-        "datatypes": np.array(datatype_codes, np.int16),
-        "types": lists_of_rows(type_codes, np.int32),
-        "names": Lists(starts, hashes),
-    }
+    table = pa.Table.from_pylist(rows, _ENTITIES)
+    return _Block(
+        table.append_column("datatype", pa.array(datatype_codes, pa.int16())),
+        lists_of_rows(type_codes, np.int32),
+        Lists(np.cumsum([0, *map(len, names)]), numbers_of_texts(list(chain.from_iterable(names)))),
+    )
 
 
 def _facts(rows: Sequence[Row], relations: _Codes) -> Any:
@@ -226,69 +234,59 @@ def _facts(rows: Sequence[Row], relations: _Codes) -> Any:
             objects.append(object_)
             begins.append(ALWAYS if begin is None else begin)
             ends.append(FOREVER if end is None else end)
-    arrays = [pa.array(np.asarray(column)) for column in columns]
     names = ["id", "subject", "relation", "object", "begin", "end"]
-    return pa.table([pa.array(ids, pa.large_string()), *arrays], names=names)
+    return pa.table([pa.array(ids, pa.large_string()), *map(np.asarray, columns)], names=names)
 
 
-def _write_entities(
-    folder: Path, blocks: Sequence[dict[str, Any]], type_ranks: Int32s, datatype_ranks: Int32s
-) -> Int32s:
+def _write_entities(folder: Path, blocks: Sequence[_Block], type_ranks: Int32s, datatype_ranks: Int32s) -> Int32s:
     """Write sorted entities, and return the place of each number."""
-
-    def joined(name: str) -> NDArray[Any]:
-        return np.concatenate([block[name] for block in blocks]) if blocks else np.empty(0, np.int64)
-
-    ids = pa.chunked_array([block["ids"] for block in blocks], pa.large_string())
-    order = np.asarray(pc.sort_indices(ids), dtype=np.int64)
-    _save_texts(folder, "entity_ids", ids.take(pa.array(order)))
-    labels = pa.chunked_array([block["labels"] for block in blocks], pa.large_string())
-    _save_texts(folder, "labels", labels.take(pa.array(order)))
-    np.save(folder / "popularities.npy", joined("popularities")[order])
-    np.save(folder / "degrees.npy", joined("degrees")[order])
-    datatypes = joined("datatypes")[order]
+    table = pa.concat_tables([block.table for block in blocks])
+    indices = pc.sort_indices(table["id"])
+    table = table.take(indices)
+    _save_texts(folder, "entity_ids", table["id"])
+    _save_texts(folder, "labels", table["label"])
+    np.save(folder / "popularities.npy", table["popularity"].to_numpy())
+    np.save(folder / "degrees.npy", table["degree"].to_numpy())
     # Index -1 of other entities is the appended last place.
-    np.save(folder / "datatypes.npy", np.append(datatype_ranks, -1)[datatypes].astype(np.int16))
-    types = _in_order([block["types"] for block in blocks], order)
-    owners = np.repeat(np.arange(len(types)), types.lengths(np.arange(len(types))))
+    datatypes = np.append(datatype_ranks, -1)[table["datatype"].to_numpy()]
+    np.save(folder / "datatypes.npy", datatypes.astype(np.int16))
+    order = np.asarray(indices, dtype=np.int64)
+    types = _in_order([block.types for block in blocks], order)
+    owners = np.repeat(np.arange(len(types)), np.diff(types.starts))
     ranked = type_ranks[types.values]
     Lists(types.starts, ranked[np.lexsort((ranked, owners))]).save(folder, "types")
-    _in_order([block["names"] for block in blocks], order).save(folder, "names")
-    numbers = joined("numbers").astype(np.int64)
+    _in_order([block.names for block in blocks], order).save(folder, "names")
+    numbers = table["number"].to_numpy()
     places = np.full(int(numbers.max(initial=-1)) + 1, -1, dtype=np.int32)
-    places[numbers[order]] = np.arange(len(order))
+    places[numbers] = np.arange(len(numbers))
     return places
 
 
 def _in_order(blocks: Sequence[Lists[Any]], order: Int64s) -> Lists[Any]:
     """Return the lists of all blocks in another order."""
-    lengths = np.concatenate([np.diff(block.starts) for block in blocks]) if blocks else np.empty(0, np.int64)
-    values = np.concatenate([block.values for block in blocks]) if blocks else np.empty(0, np.int32)
-    joined = Lists(np.concatenate([[0], np.cumsum(lengths)]), values)
-    places, lengths = joined.places(order)
-    return Lists(np.concatenate([[0], np.cumsum(lengths)]), values[places])
+    lengths = np.concatenate([np.diff(block.starts) for block in blocks])
+    values = np.concatenate([block.values for block in blocks])
+    places, lengths = Lists(np.append(0, np.cumsum(lengths)), values).places(order)
+    return Lists(np.append(0, np.cumsum(lengths)), values[places])
 
 
 def _write_facts(folder: Path, blocks: Sequence[Any], place_of_number: Int32s, relation_ranks: Int32s) -> None:
     """Write sorted facts."""
-    table = pa.concat_tables(blocks) if blocks else _facts([], _Codes({}))
-
-    def column(name: str) -> NDArray[Any]:
-        return np.asarray(table[name].to_numpy())
+    table = pa.concat_tables(blocks)
 
     columns = {
-        "subjects": place_of_number[column("subject")],
-        "relations": relation_ranks[column("relation")] if len(relation_ranks) else column("relation"),
-        "objects": place_of_number[column("object")],
+        "subjects": place_of_number[table["subject"].to_numpy()],
+        "relations": relation_ranks[table["relation"].to_numpy()],
+        "objects": place_of_number[table["object"].to_numpy()],
     }
-    keys = {**{name: pa.array(values) for name, values in columns.items()}, "ids": table["id"]}
-    order = np.asarray(pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys]), dtype=np.int64)
+    keys = pa.table({**columns, "ids": table["id"]})
+    order = np.asarray(pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names]), dtype=np.int64)
     # An object that was created while the graph was read has a number, but no row.
     order = order[columns["objects"][order] >= 0]
     for name, values in columns.items():
         np.save(folder / f"{name}.npy", values[order])
-    np.save(folder / "begins.npy", column("begin")[order])
-    np.save(folder / "ends.npy", column("end")[order])
+    np.save(folder / "begins.npy", table["begin"].to_numpy()[order])
+    np.save(folder / "ends.npy", table["end"].to_numpy()[order])
     _save_texts(folder, "fact_ids", table["id"].take(pa.array(order)))
 
 

@@ -74,11 +74,6 @@ def kept_said(graph: Graph) -> Path:
     )
 
 
-def open_said(graph: Graph) -> Said:
-    """Return the statements of the graph's current state."""
-    return said_of(kept_said(graph))
-
-
 def said_in(columns: GraphColumns) -> Said:
     """Return the statements of columns. Memory: 16 bytes for each fact and name of its ends, while sorting."""
 

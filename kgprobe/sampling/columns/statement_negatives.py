@@ -8,7 +8,7 @@ tested in random order. The relations between kinds of entities come from the co
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -53,22 +53,11 @@ class Unions:
         return np.bincount(rows, weights=lengths, minlength=len(self.lists)).astype(np.int64)
 
 
-@dataclass(slots=True)
-class _Search:
-    """The accepted members of each fact."""
-
-    accepted: Int32s
-    counts: Int64s = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.counts = np.zeros(len(self.accepted), dtype=np.int64)
-
-    def add(self, rows: Int64s, candidates: Int64s) -> None:
-        """Add a member to each of some facts, unless it has it."""
-        new = ~(self.accepted[rows] == candidates[:, None]).any(axis=1)
-        rows = rows[new]
-        self.accepted[rows, self.counts[rows]] = candidates[new]
-        self.counts[rows] += 1
+def _add(accepted: Int32s, rows: Int64s, candidates: Int64s) -> None:
+    """Add a member to each of some distinct facts, unless the fact has it."""
+    new = ~(accepted[rows] == candidates[:, None]).any(axis=1)
+    rows = rows[new]
+    accepted[rows, np.count_nonzero(accepted[rows] >= 0, axis=1)] = candidates[new]
 
 
 def draw_members(unions: Unions, bases: UInt64s, count: int, test: Test) -> Int32s:
@@ -85,7 +74,7 @@ def draw_members(unions: Unions, bases: UInt64s, count: int, test: Test) -> Int3
     many.
     """
     sizes = unions.sizes()
-    search = _Search(np.full((len(sizes), count), -1, dtype=np.int32))
+    accepted = np.full((len(sizes), count), -1, dtype=np.int32)
     pending = np.flatnonzero(sizes > 0)
     for attempt in range(DRAWS):
         if not len(pending):
@@ -93,11 +82,11 @@ def draw_members(unions: Unions, bases: UInt64s, count: int, test: Test) -> Int3
         candidates, kept = _draw(unions, pending, sizes, bases, attempt)
         rows, candidates = pending[kept], candidates[kept]
         passes = test(rows, candidates)
-        search.add(rows[passes], candidates[passes])
-        pending = pending[search.counts[pending] < count]
+        _add(accepted, rows[passes], candidates[passes])
+        pending = pending[(accepted[pending] < 0).any(axis=1)]
     for row in pending.tolist():
-        _test_all(unions, row, bases[row], count, search, test)
-    return search.accepted
+        _test_all(unions, row, bases[row], accepted, test)
+    return accepted
 
 
 def _draw(unions: Unions, rows: Int64s, sizes: Int64s, bases: UInt64s, attempt: int) -> tuple[Int64s, Bools]:
@@ -134,15 +123,15 @@ def _times(unions: Unions, rows: Int64s, candidates: Int64s) -> Int64s:
     return np.add.reduceat(contains.astype(np.int64), np.cumsum(lengths) - lengths)
 
 
-def _test_all(unions: Unions, row: int, base: np.uint64, count: int, search: _Search, test: Test) -> None:
+def _test_all(unions: Unions, row: int, base: np.uint64, accepted: Int32s, test: Test) -> None:
     """Test all members for a fact in random order, until it has enough."""
     members = np.unique(np.concatenate([unions.members[owner] for owner in unions.lists[row]])).astype(np.int64)
     members = members[np.argsort(mixed(members, np.asarray(base), _ORDER), kind="stable")]
     for first in range(0, len(members), _TRIED):
         tried = members[first : first + _TRIED]
         for member in tried[test(np.full(len(tried), row), tried)]:
-            search.add(np.array([row]), np.array([member]))
-            if search.counts[row] == count:
+            _add(accepted, np.array([row]), np.array([member]))
+            if (accepted[row] >= 0).all():
                 return
 
 
@@ -177,8 +166,10 @@ class LinkedColumns:
             facts: places in the columns, shape (facts,).
             relations: relations to include, the same in every call.
         """
-        subjects = self._kinds_of_subjects(facts)
-        objects = self._kinds_of_objects(self._columns.objects[facts])
+        columns = self._columns
+        relations_as_kinds = len(columns.type_ids) + columns.relations[facts].astype(np.int64)
+        subjects = types_or(columns.types, columns.subjects[facts], relations_as_kinds)
+        objects = self._kinds_of_objects(columns.objects[facts])
         kinds = np.empty(len(facts), dtype=np.int64)
         for row in range(len(facts)):
             key = tuple(subjects[row].tolist()), tuple(objects[row].tolist())
@@ -201,11 +192,6 @@ class LinkedColumns:
     def _object_kinds(self) -> int:
         # Types, then typeless entities, then the datatypes of literals.
         return len(self._columns.type_ids) + 1 + len(self._columns.datatype_names)
-
-    def _kinds_of_subjects(self, facts: Int64s) -> Lists[np.int64]:
-        columns = self._columns
-        alone = len(columns.type_ids) + columns.relations[facts].astype(np.int64)
-        return types_or(columns.types, columns.subjects[facts], alone)
 
     def _kinds_of_objects(self, objects: NDArray[Any]) -> Lists[np.int64]:
         columns = self._columns
@@ -300,10 +286,7 @@ class ColumnNegatives:
         """Draw from these columns.
 
         Args:
-            words: wordings of each relation; relations with a common wording are equivalent.
-            relations: ids of the relations that may replace another.
-            replace: one of ``REPLACED``.
-            any_type: see :class:`kgprobe.sampling.statement_negatives.StatementNegatives`.
+            words, relations, replace, any_type: as of :class:`kgprobe.sampling.statement_negatives.StatementNegatives`.
         """
         self._columns, self._said = columns, said
         self._places = ENDS if replace == "any" else (replace,)
@@ -331,11 +314,15 @@ class ColumnNegatives:
         else:
             others = drawn[0]
             places = np.where(others >= 0, ENDS.index(self._places[0]), -1).astype(np.int8)
-        own = (self._columns.subjects[facts], self._columns.relations[facts], self._columns.objects[facts])
-        parts = [
-            np.where(places == number, others, values[:, None]).astype(np.int32) for number, values in enumerate(own)
-        ]
+        parts = []
+        for number, own in enumerate(self._ends(facts)):
+            part = np.where(places == number, others, own[:, None])
+            parts.append(part.astype(np.int32))
         return NegativeArrays(places, *parts)
+
+    def _ends(self, facts: Int64s) -> list[Int32s]:
+        """Return the subjects, relations and objects of facts."""
+        return [self._columns.subjects[facts], self._columns.relations[facts], self._columns.objects[facts]]
 
     def _draw_part(self, place: str, facts: Int64s, bases: UInt64s, count: int) -> Int32s:
         """Draw replacements of a part, shape (facts, count); -1 if a fact has fewer."""
@@ -398,11 +385,10 @@ class ColumnNegatives:
         """Return the candidates for each fact's relation, without equivalent ones."""
         columns = self._columns
         own = columns.relations[facts]
-        kinds, members = (
-            (own, [self._others] * len(columns.relation_ids))
-            if self._any_type
-            else self._linked.of(facts, self._others)
-        )
+        if self._any_type:
+            kinds, members = own.astype(np.int64), [self._others] * len(columns.relation_ids)
+        else:
+            kinds, members = self._linked.of(facts, self._others)
         # One list for each pair of a kind and a relation.
         pairs, kind_of = np.unique(kinds * np.int64(len(columns.relation_ids)) + own, return_inverse=True)
         lists = []
@@ -428,12 +414,9 @@ class ColumnNegatives:
 
     def _is_absent(self, place: str, facts: Int64s, candidates: Int64s) -> Bools:
         """Return True for candidates whose statement is not in the graph."""
-        columns = self._columns
-        own = (columns.subjects[facts], columns.relations[facts], columns.objects[facts])
-        subjects, relations, objects = (
-            candidates if place == part else values for part, values in zip(ENDS, own, strict=True)
-        )
-        return ~self._said.says(columns.names, subjects, relations, objects, self._alike)
+        statement: list[NDArray[Any]] = [*self._ends(facts)]
+        statement[ENDS.index(place)] = candidates
+        return ~self._said.says(self._columns.names, *statement, self._alike)
 
 
 def _in_common(names: Lists[np.uint64], first: NDArray[Any], second: NDArray[Any]) -> Bools:

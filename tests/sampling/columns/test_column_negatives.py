@@ -12,7 +12,7 @@ from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact
 from kgprobe.sampling.columns import statement_negatives as module
 from kgprobe.sampling.columns.graph_columns import GraphColumns, open_columns
-from kgprobe.sampling.columns.said import open_said
+from kgprobe.sampling.columns.said import kept_said, said_of
 from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, NegativeArrays
 from kgprobe.sampling.keys import seeded_number
 from kgprobe.sampling.statement_negatives import ENDS
@@ -55,7 +55,7 @@ def test_all_negatives_are_found_and_nothing_else(
     people, facts = graph_of(seed)
     load(graph, WrittenSource(people, facts))
     naive = Naive(people, facts)
-    columns, said = open_columns(graph), open_said(graph)
+    columns, said = open_columns(graph), said_of(kept_said(graph))
     by_id = {fact.id: fact for fact in facts}
     everything = np.arange(len(columns.subjects))
     asked = [by_id[id_] for id_ in columns.fact_ids.to_pylist()]
@@ -78,7 +78,7 @@ def test_each_is_drawn_with_the_same_probability(graph: Graph) -> None:
     facts = [Fact(f"f{n}", f"e{n:02}", "r", "e11") for n in range(4)]
     facts += [Fact(f"g{n}", "e04", f"r{n}", "e05") for n in range(6)]
     load(graph, WrittenSource(entities, facts))
-    columns, said = open_columns(graph), open_said(graph)
+    columns, said = open_columns(graph), said_of(kept_said(graph))
     relations = ["r", *(f"r{n}" for n in range(6))]
     negatives = ColumnNegatives(columns, said, {}, relations, replace="any")
     fact = np.array([columns.fact_ids.to_pylist().index("f0")])
