@@ -261,12 +261,13 @@ def mentions_in(text: str, names: Iterable[str], is_name: Callable[[str], bool] 
     for name in names:
         parts = normalized(name).split()
         exact = re.compile(rf"(?<!\w){re.escape(name.strip())}(?!\w)") if _is_short(parts) else None
-        for first in _places(words, parts):
+        for first in range(len(words) - len(parts) + 1 if parts else 0):
             last = first + len(parts)
-            if exact is not None and not exact.match(text, words[first].start):
+            start = words[first].start
+            if words[first:last] != parts or (exact is not None and not exact.match(text, start)):
                 continue
             if not _is_part(words, first, last, is_name):
-                mentions.append(Mention(name, words[first].start, words[last - 1].end, first))
+                mentions.append(Mention(name, start, words[last - 1].end, first))
                 break
     return mentions
 
@@ -345,14 +346,6 @@ def _parts(text: str, before: Sequence[str]) -> Iterator[list[str]]:
         content = [place for place, word in enumerate(words) if word not in LITTLE_WORDS and f" {word} " not in context]
         if content:
             yield words[content[0] : content[-1] + 1]
-
-
-def _places(words: Sequence[str], parts: Sequence[str]) -> Iterator[int]:
-    """Yield the places in words at which the parts follow each other."""
-    if parts:
-        for first in range(len(words) - len(parts) + 1):
-            if words[first : first + len(parts)] == parts:
-                yield first
 
 
 def _is_part(words: Sequence[str], first: int, last: int, is_name: Callable[[str], bool]) -> bool:

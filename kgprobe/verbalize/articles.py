@@ -23,7 +23,8 @@ import unicodedata
 from collections.abc import Sequence
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
@@ -37,7 +38,7 @@ _VOWEL_SOUND = re.compile(
 # A name of three words or more that begins with a year; the second word is captured.
 _YEAR_FIRST = re.compile(r"\s*(?:1[5-9]|20)[0-9]{2}(?:[-–/][0-9]{2,4})?\s+(\S+)\s+\S")
 
-_KNOWN = _words(
+_KNOWN = word_set(
     # countries, regions, groups of islands
     "Americas Antilles Azores Bahamas Balkans Caribbean Caucasus Comoros Congo Gambia Grenadines Hebrides Levant "
     "Maghreb Maldives Netherlands Philippines Sahel Seychelles Vatican "
@@ -54,13 +55,13 @@ _KNOWN = _words(
     "Vistula Volga Vltava Weser Wisła Yamuna Yangtze Yellowstone Yenisei Yenisey Zambezi"
 ) | {"Deutsche Mark", "Rio Grande", "Río Grande", "Río de la Plata", "Rio Negro", "Benelux Union", "Côte d'Azur"}
 
-_SPELLED = _words(
+_SPELLED = word_set(
     "ADB ALP AU BBC BJP CAR CIA CIS CPSU CSTO DPRK DRC EC ECB EEA EEC EU FAO FBI FRG GCC GDR GOP IAEA IBRD ICC ICJ IFC "
     "ILO IMF IMO IOC ITU KGB KSA OAS OAU OECD OIC OSCE PRC PRI PSOE ROC ROK RSA SFRY UAE UK UN UNHCR US USA USSR WHO "
     "WMO WTO"
 )
 
-_MONEY = _words(
+_MONEY = word_set(
     "afghani ariary baht balboa birr bolívar boliviano cedi colón crown crowns córdoba dalasi denar dinar dirham dobra "
     "dollar dong đồng dram drachma escudo euro forint franc gourde guaraní guilder hryvnia kina kip koruna krona krone "
     "kroon króna kuna kwacha kwanza kyat lari lats lek lempira leone leu lev lilangeni lira litas loti manat mark "
@@ -69,7 +70,7 @@ _MONEY = _words(
     "taka tala tenge tolar tugrik tālā tögrög vatu won yen yuan zloty złoty"
 )
 
-_NOUNS = _words(
+_NOUNS = word_set(
     "Academy Agency Alliance Alps Archipelago Army Assembly Association Authority Award Awards Basin Bible Bloc Board "
     "Building Caliphate Canal Chamber Championship Championships Channel Coast Colonies Commission Committee "
     "Commonwealth Community Company Confederation Conference Congress Convention Council Crisis Cup Delta Department "
@@ -84,20 +85,20 @@ _NOUNS = _words(
 )
 # These take the article only in front of a preposition: the Bay of Bengal but Hudson Bay, the City of London but
 # Mexico City.
-_NOUNS_OF = _NOUNS | _words(
+_NOUNS_OF = _NOUNS | word_set(
     "Archbishopric Archdiocese Bailiwick Bank Battle Bay Bishopric Bridge Cathedral Church City College Constitution "
     "County Court Cross Crown Department Diocese District Duke Earl Embassy Faculty Falls Gardens Government Governor "
     "Hall House Island Isle King Lake Mayor Minister Ministry Office Order Palace Peace Prefecture President Province "
     "Queen School Sea Secretary Siege Sound State Statue Temple Tomb Tower Town University Valley Viceroyalty"
 )
 # In lower case at the end of a name that begins with a capital.
-_SMALL_NOUNS = _words(
+_SMALL_NOUNS = word_set(
     "army attack attacks bombing bombings bridge building by-election canal championship championships class conflict "
     "crisis dynasty earthquake election elections empire family festival islands languages league line massacre "
     "mountains movement navy protest protests railway referendum revolution riots river season series site team test "
     "tournament tribe valley war"
 )
-_TEAMS = _words(
+_TEAMS = word_set(
     "49ers 76ers Astros Bengals Blackhawks Blazers Braves Brewers Broncos Browns Bruins Buccaneers Bucks Bulls "
     "Canadiens Canucks Cavaliers Celtics Chargers Chiefs Clippers Colts Cowboys Cubs Diamondbacks Dodgers Falcons "
     "Flyers Grizzlies Hornets Islanders Jaguars Knicks Lakers Lions Mariners Marlins Mavericks Mets Nationals "
@@ -117,7 +118,7 @@ _BARE = frozenset(
     | {"River Phoenix", "Western Union"}
 )
 # First words of names that never take the article.
-_BARE_FIRST = _words("Lake Mount Mt Saint St St. Port Fort Cape Camp Loch Isla Mont Monte Pico Cerro")
+_BARE_FIRST = word_set("Lake Mount Mt Saint St St. Port Fort Cape Camp Loch Isla Mont Monte Pico Cerro")
 
 
 def mention(label: str) -> str:

@@ -99,12 +99,8 @@ def read_verbalizations(path: Path) -> tuple[list[Verbalization], list[Placed]]:
     Raises:
         KgprobeError: The table cannot be read, or lacks a column.
     """
-    records = _scan(path)
-    damaged = [Placed(line, record) for line, record in records if isinstance(record, Rejected)]
-    return [record for _, record in records if isinstance(record, Verbalization)], damaged
-
-
-def _scan(path: Path) -> list[tuple[int, Verbalization | Rejected]]:
+    verbalizations: list[Verbalization] = []
+    damaged: list[Placed] = []
     try:
         # Bytes that are not UTF-8 become lone surrogates, which spoil only their own record.
         with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
@@ -112,14 +108,16 @@ def _scan(path: Path) -> list[tuple[int, Verbalization | Rejected]]:
             missing = [column for column in _COLUMNS if column not in (reader.fieldnames or ())]
             if missing:
                 raise KgprobeError(f"{path} lacks columns: {', '.join(missing)}; expected {', '.join(_COLUMNS)}.")
-            records: list[tuple[int, Verbalization | Rejected]] = []
             line = 2
             while (record := _next_record(reader, line)) is not None:
-                records.append((line, record))
+                if isinstance(record, Rejected):
+                    damaged.append(Placed(line, record))
+                else:
+                    verbalizations.append(record)
                 line = reader.line_num + 1
-            return records
     except (OSError, ValueError, csv.Error) as error:
         raise KgprobeError(f"{path} cannot be read: {error}.") from error
+    return verbalizations, damaged
 
 
 def pair_up(verbalizations: Sequence[Verbalization]) -> tuple[list[SentencePair], list[Unpaired]]:
@@ -196,7 +194,7 @@ def _cloze(sentence: str, subject: str, object_: str) -> WrittenCloze | None:
 def _with_place(before: str, subject: str) -> tuple[str, str]:
     """Return a template with ``[X]`` in place of the subject, and the subject in the form found in the text."""
     for form in (subject, subject[:1].upper() + subject[1:]):
-        mention = re.search(rf"(?<!\w){re.escape(form)}(?!\w)", before) if form else None
-        if mention:
+        mention = re.search(rf"(?<!\w){re.escape(form)}(?!\w)", before)
+        if form and mention:
             return f"{before[: mention.start()]}{SUBJECT}{before[mention.end() :]}{OBJECT}", form
     return f"{before}{OBJECT}", subject

@@ -3,10 +3,11 @@
 import hashlib
 import itertools
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 
 import filelock
@@ -170,18 +171,21 @@ class ReversedSource:
     def relations(self) -> Iterator[Placed]:
         """Yield the relations with inverse templates."""
         chosen = set(self.relation_ids)
-        relations = (relation for relation in relations_of(self.graph) if relation.id in chosen)
-        return itertools.starmap(Placed, enumerate(map(backwards, relations), start=1))
+        relations = [relation for relation in relations_of(self.graph) if relation.id in chosen]
+        for number, relation in enumerate(relations, start=1):
+            yield Placed(number, backwards(relation))
 
     def entities(self) -> Iterator[Placed]:
         """Yield the entities, by number."""
-        rows = self._rows("reverse/entities", 0)
-        return itertools.starmap(Placed, enumerate(map(_entity, rows), start=1))
+        for number, row in enumerate(self._rows("reverse/entities", 0), start=1):
+            yield Placed(number, msgspec.convert(row, Entity))
 
     def facts(self) -> Iterator[Placed]:
         """Yield the facts, by the number of their new subjects."""
         rows = self._rows("reverse/facts", self.numbers, relations=list(self.relation_ids))
-        return itertools.starmap(Placed, enumerate(map(_fact, rows), start=1))
+        columns = itemgetter("fact", "object", "relation", "subject", "rank", "start", "end")
+        for number, row in enumerate(rows, start=1):
+            yield Placed(number, Fact(*columns(row)))
 
     def _rows(self, query: str, done_before: int, **parameters: object) -> Iterator[Row]:
         for first, last in _number_ranges(self.numbers):
@@ -208,40 +212,13 @@ def count_subjects(graph: Graph, max_subjects: float) -> list[ReversedRelation]:
     Args:
         max_subjects: maximum mean number of subjects per object of a kept relation.
     """
-    facts: Counter[str] = Counter()
-    lasting: Counter[str] = Counter()
-    objects: Counter[str] = Counter()
+    totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for first, last in _number_ranges(count_numbers(graph)):
         for row in graph.read("reverse/subjects_an_object", first=first, last=last):
-            facts[row["relation"]] += row["facts"]
-            lasting[row["relation"]] += row["lasting"]
-            objects[row["relation"]] += row["objects"]
+            totals[row["relation"]].update(facts=row["facts"], lasting=row["lasting"], objects=row["objects"])
     labels = {relation.id: relation.label for relation in relations_of(graph)}
     relations = []
-    for id_ in sorted(facts):
-        relation = ReversedRelation(id_, labels.get(id_, ""), facts[id_], lasting[id_], objects[id_], kept=False)
+    for id_, total in sorted(totals.items()):
+        relation = ReversedRelation(id_, labels.get(id_, ""), **total, kept=False)
         relations.append(msgspec.structs.replace(relation, kept=relation.subjects_an_object <= max_subjects))
     return relations
-
-
-def _entity(row: Row) -> Entity:
-    return Entity(
-        id=row["id"],
-        label=row["label"],
-        aliases=tuple(row["aliases"]),
-        description=row["description"],
-        types=tuple(row["types"]),
-        popularity=row["popularity"],
-    )
-
-
-def _fact(row: Row) -> Fact:
-    return Fact(
-        id=row["fact"],
-        subject=row["object"],
-        relation=row["relation"],
-        object=row["subject"],
-        rank=row["rank"],
-        start=row["start"],
-        end=row["end"],
-    )

@@ -16,6 +16,8 @@ Reading = Literal["true", "false", "unknown", "mixed"]
 
 _OF_YES: dict[bool | None, Judgement | None] = {True: "true", False: "false", None: None}
 
+_NEGATED: dict[str | None, Reading] = {"true": "false", "false": "true", "unknown": "unknown", "mixed": "mixed"}
+
 # A quoted statement of three words or more.
 _QUOTED = re.compile(r"\"[^\"\n]*? [^\"\n]*? [^\"\n]*\"|(?<!\w)'[^'\n]*? [^'\n]*? [^'\n]*'(?!\w)")
 _MARKS = re.compile(r"[*_`#>\"]+")
@@ -87,7 +89,11 @@ def judgement_of(text: str) -> Judgement | None:
     none of the three.
     """
     plain = text.replace("’", "'").replace("“", '"').replace("”", '"').lower()
-    plain = _without_questions(" ".join(_MARKS.sub("", _QUOTED.sub("", plain)).split()))
+    parts = sentences(" ".join(_MARKS.sub("", _QUOTED.sub("", plain)).split()))
+    # Skip initial questions: True or false? False.
+    while len(parts) > 1 and parts[0].endswith("?"):
+        parts.pop(0)
+    plain = " ".join(parts)
     label = _NAMED.search(plain)
     reading = (_read(plain[label.end() :]) if label else None) or _read(plain)
     return None if reading == "mixed" else reading
@@ -106,7 +112,10 @@ def _read(plain: str) -> Reading | None:
     if first.yes is not None and not is_open and not (_OPENING.match(bare) and stated):
         return _OF_YES[first.yes]
     if stated is not None and (unsettled is None or stated.end() <= unsettled.start()):
-        return _read_statement(stated, doubted=_DOUBTED.search(opened, 0, stated.end()) is not None)
+        # The last matched group is the judgement.
+        reading = _NEGATED[stated.lastgroup]
+        is_doubted = _DOUBTED.search(opened, 0, stated.end()) is not None
+        return reading if is_doubted != (stated["no"] is not None) else _NEGATED[reading]
     # *Sure* alone.
     return "unknown" if unsettled is not None else _OF_YES[read_yes_no(bare).yes]
 
@@ -120,20 +129,3 @@ def _read_first_word(bare: str, opened: str) -> Judgement | None:
         return "true"
     word = _BARE.match(opened)
     return _OF_YES[word and word["true"] is not None]
-
-
-def _read_statement(match: "re.Match[str]", *, doubted: bool) -> Reading:
-    if match["mixed"]:
-        return "mixed"
-    if match["unknown"]:
-        return "unknown"
-    is_true = (match["true"] is not None) != (match["no"] is not None)
-    return "true" if is_true != doubted else "false"
-
-
-def _without_questions(plain: str) -> str:
-    """Return a text without its initial questions, as in *True or false? False*."""
-    parts = sentences(plain)
-    while len(parts) > 1 and parts[0].endswith("?"):
-        parts = parts[1:]
-    return " ".join(parts)

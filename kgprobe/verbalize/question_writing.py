@@ -19,7 +19,7 @@ from kgprobe.verbalize.articles import mention
 from kgprobe.verbalize.sentences import fill
 from kgprobe.verbalize.templates.check import check_reading
 from kgprobe.verbalize.templates.examples import Example
-from kgprobe.verbalize.templates.kinds import KINDS, OBJECT, SUBJECT, check_template
+from kgprobe.verbalize.templates.kinds import KINDS, OBJECT, SUBJECT, check_template, exchanged
 from kgprobe.verbalize.templates.proposals import cloze_of_label, turned_round
 from kgprobe.verbalize.tense import tense_of
 
@@ -140,8 +140,8 @@ def written_question(answer: str) -> str:
     Bullets, quotation marks and *Question:* around it are removed; the result is empty if nothing is left.
     """
     lines = [_BEHIND.sub("", _BEFORE.sub("", line)) for line in answer.splitlines()]
-    kept = [line for line in lines if line]
-    return next((line for line in kept if line.endswith("?")), kept[0] if kept else "")
+    # The first line of the best kind: questions before others before empty lines.
+    return max(lines, key=lambda line: (line.endswith("?"), bool(line)), default="")
 
 
 def objections(text: str, task: QuestionTask) -> list[str]:
@@ -177,9 +177,11 @@ def _blanked(text: str, task: QuestionTask) -> tuple[str, str, int, int]:
 
 def _spellings(names: Iterable[str]) -> set[str]:
     """Return the forms of names in a sentence, with and without article, and at its beginning."""
-    bare = [name.strip() for name in names if name.strip()]
-    placed = [*bare, *map(mention, bare)]
-    return {*placed, *(name[:1].upper() + name[1:] for name in placed)}
+    spellings: set[str] = set()
+    for name in filter(None, map(str.strip, names)):
+        for placed in (name, mention(name)):
+            spellings |= {placed, placed[:1].upper() + placed[1:]}
+    return spellings
 
 
 def _objections_to_form(text: str, rest: str) -> Iterator[str]:
@@ -197,9 +199,10 @@ def _objections_to_style(template: str, task: QuestionTask) -> Iterator[str]:
     if _ARTICLE.search(template) and not any(map(_ARTICLE.search, _templates(task.relation))):
         yield "reads badly: it has an article before a name that takes none"
     fact = Example("", task.subject[0], task.object, 1, None, None, 1)
-    problems = [problem for problem in check_template(task.kind, template) if "white space" in problem]
-    problems += [problem for _, problem in check_reading(task.kind, template, [fact])]
-    for problem in problems:
+    for problem in check_template(task.kind, template):
+        if "white space" in problem:
+            yield f"reads badly: it {problem}"
+    for _, problem in check_reading(task.kind, template, [fact]):
         yield problem if problem.startswith("does not begin with") else f"reads badly: it {problem}"
 
 
@@ -223,7 +226,7 @@ def _objections_to_relation(template: str, task: QuestionTask) -> Iterator[str]:
     if not _matches_any(skeletons, _skeleton(template, task)):
         yield "does not use the words of a name or template of its relation"
     # Both directions can differ in few words: on the continent of, the continent of.
-    is_turned = turned_round(template, relation) or _matches_any(skeletons, _skeleton(_swapped(template), task))
+    is_turned = turned_round(template, relation) or _matches_any(skeletons, _skeleton(exchanged(template), task))
     if is_turned and _words(template) not in map(_words, templates):
         yield "may confuse the subject with the object"
 
@@ -279,11 +282,6 @@ def _matches_any(skeletons: Iterable[Sequence[str]], question: Sequence[str]) ->
         if ends < set(skeleton) and all(part in rest for part in skeleton):
             return True
     return False
-
-
-def _swapped(template: str) -> str:
-    ends = {SUBJECT: OBJECT, OBJECT: SUBJECT}
-    return re.sub(r"\[[XY]\]", lambda match: ends[match[0]], template)
 
 
 def _words(text: str) -> list[str]:

@@ -36,22 +36,13 @@ class Cloze:
 
     @property
     def prompt(self) -> str:
-        """Text before the blank, see :func:`cloze_prompt`."""
-        return cloze_prompt(self.template, self.subject)
+        """Text before the blank, without trailing white space."""
+        before = _INDEFINITE.sub("", self.template.removesuffix(OBJECT))
+        return _fill(before, {SUBJECT: self.subject}).rstrip()
 
     def continuations(self, names: Sequence[str]) -> list[str]:
         """Return names of an entity in the form that fills the blank, see :func:`object_continuations`."""
         return object_continuations(self.template, names)
-
-
-def cloze_prompt(template: str, subject: str) -> str:
-    """Return the text before the blank, without trailing white space.
-
-    Args:
-        template: a cloze sentence that ends in ``[Y]``.
-        subject: the subject's name.
-    """
-    return _fill(_INDEFINITE.sub("", template.removesuffix(OBJECT)), {SUBJECT: subject}).rstrip()
 
 
 def object_continuations(template: str, names: Sequence[str]) -> list[str]:

@@ -19,24 +19,21 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from kgprobe.dates import last_day
+from kgprobe.verbalize.articles import word_set
 
 Tense = Literal["present", "past", "future"]
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 def _pairs(text: str) -> dict[str, str]:
     return dict(pair.split(":") for pair in text.split())
 
 
-_INTRANSITIVE = _words(
+_INTRANSITIVE = word_set(
     "appear arise arrive belong come compete consist cooperate correspond depend differ emerge exist flow go graduate "
     "happen lie occur originate participate pertain reside serve sit speak specialise specialize stand succumb"
 )
 # Transitive verbs, and verbs with forms that are also nouns or adjectives.
-_OTHERS = _words(
+_OTHERS = word_set(
     "accept accompany acquire address adjoin administer admire adopt advise advocate affect aim air answer appoint "
     "approve assemble attend attract author award base bear become begin border bridge broadcast build buy call "
     "campaign carry cause celebrate centre chair challenge claim coach collaborate combine command commemorate "
@@ -69,40 +66,40 @@ _IRREGULAR = _pairs(
     "wear:wore win:won write:wrote"
 )
 # Past forms of transitive verbs that are neither the participle nor another word.
-_PLAIN_PASTS = _words("became began drank drove flew gave grew knew oversaw ran sang took wore wrote")
-_DOUBLED = _words("control crop occur plan prefer program refer star stop")
+_PLAIN_PASTS = word_set("became began drank drove flew gave grew knew oversaw ran sang took wore wrote")
+_DOUBLED = word_set("control crop occur plan prefer program refer star stop")
 
 _AUXILIARIES = _pairs(
     "is:was are:were has:had have:had does:did do:did can:could isn't:wasn't aren't:weren't hasn't:hadn't "
     "haven't:hadn't doesn't:didn't don't:didn't can't:couldn't"
 ) | {"cannot": "could not"}
-_PAST_AUXILIARIES = _words("was were had did could wasn't weren't hadn't didn't couldn't")
+_PAST_AUXILIARIES = word_set("was were had did could wasn't weren't hadn't didn't couldn't")
 # Finite, but without a statement about the present.
-_MODALS = _words("may might must should would ought")
+_MODALS = word_set("may might must should would ought")
 # Anywhere after one of these, a base form is an infinitive: Does [X] border [Y]?
-_SUPPORTS = _words("does do did can could doesn't don't didn't can't cannot couldn't") | _MODALS
+_SUPPORTS = word_set("does do did can could doesn't don't didn't can't cannot couldn't") | _MODALS
 
-_CLAUSES = _words("that which who whom whose where when while because although though if what")
-_ASKING = _words("who whom whose what which where when how why")
-_RELATIVES = _words("that which who")
+_CLAUSES = word_set("that which who whom whose where when while because although though if what")
+_ASKING = word_set("who whom whose what which where when how why")
+_RELATIVES = word_set("that which who")
 _SUBJECTS = _RELATIVES | {"[X]", "[Y]"}
-_ADVERBS = _words("also always ever first just never not often once only then thus usually")
-_BEFORE_NOUNS = _words(
+_ADVERBS = word_set("also always ever first just never not often once only then thus usually")
+_BEFORE_NOUNS = word_set(
     "a an the its his her their our your this these those some any no each every of in on at by for from with as into "
     "under over between among"
 )
-_PARTICIPLES_FOLLOW = _words("is are was were be been being has have had having gets got")
+_PARTICIPLES_FOLLOW = word_set("is are was were be been being has have had having gets got")
 # Words in -s that can follow a name and are neither verbs nor plurals.
-_NO_VERBS = _words("as besides headquarters his its perhaps plus series species this towards versus vs was")
+_NO_VERBS = word_set("as besides headquarters his its perhaps plus series species this towards versus vs was")
 # Words that tie a sentence to the time of speaking.
-_OWN_TIME = _words("now nowadays today today's currently presently current incumbent still yet since recently")
+_OWN_TIME = word_set("now nowadays today today's currently presently current incumbent still yet since recently")
 _FUTURE = re.compile(
     r"(?i)\b(?:will|shall|won't|(?:is|are) (?:(?:going|about|set) )?to (?!(?:the|an?|its|their)\b)[a-z]+)\b"
 )
 _CONTRACTED = re.compile(r"(?i)\b(?:it|he|she|there|here|that|who|what|where|they|we|you)['’](?:s|re|ve|ll|d)\b")
 
 # The perfect stays true after the fact has ended: [X] has won [Y]. Some nouns and adjectives look like participles.
-_PARTICIPLES = _words(
+_PARTICIPLES = word_set(
     "been become begun born borne come done drawn driven fallen flown given gone grown known lain ridden risen run "
     "seen shown spoken sung sworn taken worn written"
 )
@@ -225,8 +222,6 @@ def speaks_of_today(template: str) -> bool:
 
 def in_the_past(template: str) -> str | None:
     """Return a template of any kind in the past tense, unchanged if it is in the past already; None if unsure."""
-    if _FUTURE.search(template):
-        return None
     verbs = _finite_verbs(template)
     if verbs is None:
         return None
@@ -269,7 +264,7 @@ def has_ended(end: str | None, as_of: int) -> bool:
 
 def _finite_verbs(template: str) -> list[_Verb] | None:
     """Return the finite verbs in order, at least one; None if they cannot be identified safely."""
-    if _CONTRACTED.search(template):
+    if _CONTRACTED.search(template) or _FUTURE.search(template):
         return None
     words = _words_in(template)
     verbs: list[_Verb] = []
@@ -319,10 +314,9 @@ def _before(template: str, words: Sequence[re.Match[str]], forms: Sequence[str],
 
 def _is_nonfinite(template: str, word: _Word) -> bool:
     """Return True for the second part of a compound, an infinitive, and a participle that looks like a present form."""
-    if word.start and template[word.start - 1] in "-–":
-        return True
+    is_compound = template[: word.start].endswith(("-", "–"))
     infinitive = word.infinitive and word.form in _BASES
-    return infinitive or (word.before in _PARTICIPLES_FOLLOW and word.form in _PRESENTS)
+    return is_compound or infinitive or (word.before in _PARTICIPLES_FOLLOW and word.form in _PRESENTS)
 
 
 def _coordinated_verb(word: _Word, verbs: Sequence[_Verb]) -> _Verb | None:

@@ -13,7 +13,7 @@ from kgprobe.loaders.example import FOLDER
 from kgprobe.records import Entity, Fact, Placed, Relation
 from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.articles import without_article
-from kgprobe.verbalize.sentences import cloze_prompt, fill, object_continuations, wh_question
+from kgprobe.verbalize.sentences import Cloze, fill, object_continuations, wh_question
 from kgprobe.verbalize.templates.kinds import check_template
 
 HUMAN, CITY, CURRENCY, LANGUAGE, CONTINENT = "Q5", "Q515", "Q8142", "Q34770", "Q5107"
@@ -169,7 +169,7 @@ def test_every_fact_reads_well() -> None:
         relation, subject, object_ = relations[fact.relation], entities[fact.subject].label, entities[fact.object]
         names = [object_.label, *object_.aliases]
         texts = [
-            f"{cloze_prompt(cloze, subject)} {continuation}"
+            f"{Cloze(cloze, subject).prompt} {continuation}"
             for cloze in relation.clozes + relation.past_clozes
             for continuation in object_continuations(cloze, names)
         ]

@@ -5,18 +5,18 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgprobe.verbalize.sentences import Cloze, cloze_prompt, fill, object_continuations, wh_question
+from kgprobe.verbalize.sentences import Cloze, fill, object_continuations, wh_question
 
 NAMES = st.text(min_size=1).map(str.strip).filter(lambda name: name and not re.search(r"(?i)\bthe\b", name))
 
 
 def test_a_cloze_stops_before_its_blank() -> None:
-    assert cloze_prompt("The capital of [X] is [Y]", "Japan") == "The capital of Japan is"
-    assert cloze_prompt("The currency of [X] is the [Y]", "Japan") == "The currency of Japan is the"
+    assert Cloze("The capital of [X] is [Y]", "Japan").prompt == "The capital of Japan is"
+    assert Cloze("The currency of [X] is the [Y]", "Japan").prompt == "The currency of Japan is the"
 
 
 def test_names_get_their_article() -> None:
-    assert cloze_prompt("The capital of [X] is [Y]", "Netherlands") == "The capital of the Netherlands is"
+    assert Cloze("The capital of [X] is [Y]", "Netherlands").prompt == "The capital of the Netherlands is"
     assert fill("[Y] is an ally of [X].", "United Kingdom", "United States") == (
         "The United States is an ally of the United Kingdom."
     )

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import Literal
 
@@ -183,37 +183,29 @@ def check_reading(kind: str, template: str, examples: Sequence[Example] = ()) ->
         problems.append(("error", f"is in the {tense}, and would be asked of facts that have ended"))
     elif tense == "future":
         problems.append(("warning", "is in the future tense"))
-    doubts = chain(_doubts_of_time(template, tense), _doubts_of_articles(template, examples))
-    problems += [("warning", doubt) for doubt in chain(doubts, _doubts_of_form(kind, template))]
+    problems += [("warning", doubt) for doubt in _doubts(kind, template, tense, examples)]
     return problems
 
 
-def _doubts_of_time(template: str, tense: str | None) -> Iterator[str]:
+def _doubts(kind: str, template: str, tense: str | None, examples: Sequence[Example]) -> Iterator[str]:
+    """Yield the warnings about a template: its time, its articles, and its form."""
     if tense is None:
         yield "has no known verb: it may be an incomplete sentence, and cannot be put in the past"
     for word in own_time(template):
         yield f"refers to the time of speaking: {word!r}"
     if date := _DATE.search(template):
         yield f"contains a date: {date[0]!r}"
-
-
-def _doubts_of_articles(template: str, examples: Sequence[Example]) -> Iterator[str]:
     for article, word in _INDEFINITE.findall(template):
         if article.lower() != indefinite(word):
             yield f"has {article!r} in front of {word!r}"
     for match in _BEFORE_NAME.finditer(template):
         yield from _determiner(match[1].lower(), match[2], examples)
-
-
-def _doubts_of_form(kind: str, template: str) -> Iterator[str]:
     if capital := _CAPITAL.search(template):
         yield f"writes {capital[0]!r} with a capital within the sentence"
     if re.search(r"\s[.,;?!]", template):
         yield "has a space in front of a punctuation mark"
-    if kind in _OPENINGS:
-        opening, description = _OPENINGS[kind]
-        if not opening.match(template):
-            yield f"does not begin with {description}"
+    if kind in _OPENINGS and not _OPENINGS[kind][0].match(template):
+        yield f"does not begin with {_OPENINGS[kind][1]}"
 
 
 def _determiner(article: str, placeholder: str, examples: Sequence[Example]) -> Iterator[str]:

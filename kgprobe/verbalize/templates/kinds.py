@@ -80,10 +80,10 @@ def backwards(relation: Relation) -> Relation:
     )
 
 
+def exchanged(template: str) -> str:
+    """Return a template with ``[X]`` and ``[Y]`` exchanged."""
+    return OBJECT.join(part.replace(OBJECT, SUBJECT) for part in template.split(SUBJECT))
+
+
 def _exchanged(templates: Iterable[str]) -> tuple[str, ...]:
-    """Return templates with ``[X]`` and ``[Y]`` exchanged."""
-    exchanged = []
-    for template in templates:
-        parts = [part.replace(OBJECT, SUBJECT) for part in template.split(SUBJECT)]
-        exchanged.append(OBJECT.join(parts))
-    return tuple(exchanged)
+    return tuple(map(exchanged, templates))

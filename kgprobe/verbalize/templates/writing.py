@@ -174,7 +174,10 @@ def weigh(scorer: Scorer, clozes: Sequence[str], examples: Sequence[Example]) ->
     facts = list(objects.items())[:WEIGHED_FACTS]
     labels = [label for _, label in facts]
     filled = [Cloze(template, subject) for template, (subject, _) in product(clozes, facts)]
-    names = [_continuations(cloze, labels) for cloze in filled]
+    names = []
+    for cloze in filled:
+        continuations = [cloze.continuations([label])[0] for label in labels]
+        names.append(continuations)
     scores = scorer.score([cloze.prompt for cloze in filled], names)
     for scored in scores:
         for reason in scored.reasons.values():
@@ -191,10 +194,6 @@ def weigh(scorer: Scorer, clozes: Sequence[str], examples: Sequence[Example]) ->
         gains = (own[:, None] + own - matrix - matrix.T)[rows, columns]
         weighed.append(Weighed(template, float(own.mean()), float((gains > 0).mean()) if len(gains) else None))
     return weighed
-
-
-def _continuations(cloze: Cloze, labels: Sequence[str]) -> list[str]:
-    return [cloze.continuations([label])[0] for label in labels]
 
 
 def reason_for_none(written: WrittenClozes, answers: int) -> str:
