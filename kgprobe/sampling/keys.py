@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.sampling.lists import places_among
+
 # Number of keys that are Python objects at the same time.
 _BLOCK = 100_000
 
@@ -58,12 +60,7 @@ class FactKeys:
 
     def positions(self, facts: Sequence[str]) -> NDArray[np.int64]:
         """Return the positions of facts by their ids, shape (facts,); -1 for an unknown id."""
-        ids = np.array([fact.encode() for fact in facts], dtype=np.bytes_)
-        if not len(self) or not len(ids):
-            return np.full(len(ids), -1, dtype=np.int64)
-        positions = np.searchsorted(self._facts, ids)
-        positions = np.minimum(positions, len(self) - 1)
-        return np.where(self._facts[positions] == ids, positions, -1)
+        return places_among(self._facts, np.array([fact.encode() for fact in facts], dtype=np.bytes_))
 
 
 class KeysInOrder:

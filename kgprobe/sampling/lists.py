@@ -47,6 +47,11 @@ class Lists(Generic[Number]):
         total = int(ends[-1]) if len(ends) else 0
         return np.repeat(self.starts[numbers] - ends + lengths, lengths) + np.arange(total), lengths
 
+    def pairs(self, numbers: NDArray[Any]) -> tuple[Int64s, NDArray[Number]]:
+        """Return the values of lists, in the order of the lists, and for each the index of its list in ``numbers``."""
+        places, lengths = self.places(numbers)
+        return np.repeat(np.arange(len(numbers)), lengths), self.values[places]
+
     def sums(self, numbers: NDArray[Any], of: Int64s) -> Int64s:
         """Return the sum of ``of[value]`` over the values of each list."""
         places, lengths = self.places(numbers)
@@ -65,6 +70,14 @@ class Lists(Generic[Number]):
 def lists_of(owners: NDArray[Any], values: NDArray[Number], count: int) -> Lists[Number]:
     """Return lists of values by owner; owners are ascending, from 0 and below ``count``."""
     return Lists(np.searchsorted(owners, np.arange(count + 1)), values)
+
+
+def places_among(ascending: NDArray[Any], values: NDArray[Any]) -> Int64s:
+    """Return the place of each value in an ascending array; -1 where it is missing."""
+    if not len(ascending):
+        return np.full(len(values), -1)
+    places = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return np.where(ascending[places] == values, places, -1)
 
 
 def lists_of_rows(rows: Sequence[Sequence[int]], dtype: type[Number]) -> Lists[Number]:

@@ -154,8 +154,7 @@ def objections(text: str, task: QuestionTask) -> list[str]:
         return ["is empty"]
     template, rest, subjects, objects = _blanked(text, task)
     return [
-        *_objections_to_form(text, rest),
-        *_objections_to_style(template, task),
+        *_objections_to_form(text, rest, template, task),
         *_objections_to_names(text, rest, subjects, objects, task),
         *_objections_to_relation(template, task),
         *_objections_to_wording(template, rest, task),
@@ -184,7 +183,7 @@ def _spellings(names: Iterable[str]) -> set[str]:
     return spellings
 
 
-def _objections_to_form(text: str, rest: str) -> Iterator[str]:
+def _objections_to_form(text: str, rest: str, template: str, task: QuestionTask) -> Iterator[str]:
     objections = {
         "has more than one line": len(text.splitlines()) > 1,
         "contains a placeholder": _PLACEHOLDER.search(rest),
@@ -192,10 +191,7 @@ def _objections_to_form(text: str, rest: str) -> Iterator[str]:
         "is more than one question": re.search(r"[?!;:]|\.(?!\w)", rest.removesuffix("?")),
         f"has more than {_LONGEST} characters without names": len(rest) > _LONGEST,
     }
-    return compress(objections, objections.values())
-
-
-def _objections_to_style(template: str, task: QuestionTask) -> Iterator[str]:
+    yield from compress(objections, objections.values())
     if _ARTICLE.search(template) and not any(map(_ARTICLE.search, _templates(task.relation))):
         yield "reads badly: it has an article before a name that takes none"
     fact = Example("", task.subject[0], task.object, 1, None, None, 1)

@@ -23,7 +23,7 @@ from kgprobe.graph.client import Graph, Row
 from kgprobe.progress import Wait
 from kgprobe.sampling.graph_cache import cached_folder
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.lists import Lists, lists_of, lists_of_rows, mapped_array, mapped_lists
+from kgprobe.sampling.lists import Lists, lists_of, lists_of_rows, mapped_array, mapped_lists, places_among
 
 Int16s = NDArray[np.int16]
 Int32s = NDArray[np.int32]
@@ -83,9 +83,7 @@ class GraphColumns:
 
         Cost: one pass over all entities.
         """
-        ids = pa.array(entities, type=self.entity_ids.type)
-        places = pc.index_in(ids, value_set=self.entity_ids).fill_null(-1)
-        return np.asarray(places, dtype=np.int64)
+        return _places_of(self.entity_ids, entities)
 
     def type_labels(self) -> dict[str, str]:
         """Return the labels of the types that are entities, by their ids. Cost: one pass over all entities."""
@@ -109,6 +107,12 @@ class GraphColumns:
         return np.flatnonzero(
             is_asked[self.relations] & current & has_label[self.subjects] & has_label[self.objects]
         ).astype(np.int64)
+
+
+def _places_of(texts: Any, sought: Sequence[str]) -> Int64s:
+    """Return the place of each sought text among Arrow strings; -1 for an unknown one."""
+    places = pc.index_in(pa.array(sought, type=texts.type), value_set=texts).fill_null(-1)
+    return np.asarray(places, dtype=np.int64)
 
 
 def open_columns(graph: Graph) -> GraphColumns:
@@ -343,13 +347,7 @@ class AskableFacts:
 
         Cost: one pass over all facts of the graph.
         """
-        if not len(self.places):
-            return np.full(len(facts), -1, np.int64)
-        ids = pa.array(facts, type=self.columns.fact_ids.type)
-        places = pc.index_in(ids, value_set=self.columns.fact_ids).fill_null(-1).to_numpy(zero_copy_only=False)
-        positions = np.minimum(np.searchsorted(self.places, places), len(self.places) - 1)
-        is_askable = (places >= 0) & (self.places[positions] == places)
-        return np.where(is_askable, positions, -1).astype(np.int64)
+        return places_among(self.places, _places_of(self.columns.fact_ids, facts))
 
     @property
     def subjects(self) -> NDArray[np.int32]:

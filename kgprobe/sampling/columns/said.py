@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgprobe.graph.client import Graph
 from kgprobe.sampling.columns.graph_columns import FORMAT, GraphColumns, UInt64s, open_columns
 from kgprobe.sampling.graph_cache import cached_folder
-from kgprobe.sampling.lists import Lists, mapped_array
+from kgprobe.sampling.lists import Lists, mapped_array, places_among
 
 Bools = NDArray[np.bool_]
 
@@ -56,13 +56,11 @@ class Said:
 
         Cost: for each statement a look-up for each name of its ends and each of these relations.
         """
-        places, lengths = alike.places(relations)
-        rows = np.repeat(np.arange(len(relations)), lengths)
-        codes = alike.values[places]
+        rows, codes = alike.pairs(relations)
         said = np.zeros(len(relations), dtype=bool)
         for keys, ends, others in ((self.of_subjects, subjects, objects), (self.of_objects, objects, subjects)):
             statements, owners = keys_of(ends[rows], codes, others[rows], names)
-            said[rows[owners[_among(keys, statements)]]] = True
+            said[rows[owners[places_among(keys, statements) >= 0]]] = True
         return said
 
 
@@ -96,9 +94,8 @@ def keys_of(
     ends: NDArray[Any], relations: NDArray[Any], others: NDArray[Any], names: Lists[np.uint64]
 ) -> tuple[UInt64s, NDArray[np.int64]]:
     """Return hashes of an end, a relation and each name of the other end, and the row of each hash."""
-    places, lengths = names.places(others)
-    rows = np.repeat(np.arange(len(others)), lengths)
-    return mixed(ends[rows], relations[rows], names.values[places]), rows
+    rows, hashes = names.pairs(others)
+    return mixed(ends[rows], relations[rows], hashes), rows
 
 
 def mixed(*parts: "NDArray[Any] | int") -> UInt64s:
@@ -112,11 +109,3 @@ def mixed(*parts: "NDArray[Any] | int") -> UInt64s:
             state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
             state = state ^ (state >> np.uint64(31))
     return np.asarray(state)
-
-
-def _among(keys: UInt64s, values: UInt64s) -> Bools:
-    """Return True for values among sorted keys."""
-    if not len(keys):
-        return np.zeros(len(values), dtype=bool)
-    places = np.minimum(np.searchsorted(keys, values), len(keys) - 1)
-    return np.asarray(keys[places] == values)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kgprobe.sampling.columns.graph_columns import GraphColumns, Int32s, Int64s, UInt64s, members_by
 from kgprobe.sampling.columns.said import Said, mixed
-from kgprobe.sampling.lists import Lists, lists_of, lists_of_rows
+from kgprobe.sampling.lists import Lists, lists_of, lists_of_rows, places_among
 from kgprobe.sampling.statement_negatives import ENDS, OBJECT, RELATION, equivalent_relations
 
 Bools = NDArray[np.bool_]
@@ -46,12 +46,6 @@ class Unions:
     lists: Lists[np.int32]
     members: Lists[np.int32]
 
-    def sizes(self) -> Int64s:
-        """Return the total length of each fact's lists; members of two lists count twice."""
-        rows = np.repeat(np.arange(len(self.lists)), np.diff(self.lists.starts))
-        lengths = self.members.lengths(self.lists.values)
-        return np.bincount(rows, weights=lengths, minlength=len(self.lists)).astype(np.int64)
-
 
 def _add(accepted: Int32s, rows: Int64s, candidates: Int64s) -> None:
     """Add a member to each of some distinct facts, unless the fact has it."""
@@ -73,7 +67,8 @@ def draw_members(unions: Unions, bases: UInt64s, count: int, test: Test) -> Int3
     Cost: some passes over the facts; a pass over its lists for a fact with fewer members than ``count``, or few among
     many.
     """
-    sizes = unions.sizes()
+    # Members of two lists count twice.
+    sizes = unions.lists.sums(np.arange(len(unions.lists)), np.diff(unions.members.starts))
     accepted = np.full((len(sizes), count), -1, dtype=np.int32)
     pending = np.flatnonzero(sizes > 0)
     for attempt in range(DRAWS):
@@ -182,11 +177,8 @@ class LinkedColumns:
     def _between(self, subjects: tuple[int, ...], objects: tuple[int, ...]) -> Int32s:
         pairs = np.add.outer(np.array(subjects, np.int64) * self._object_kinds, np.array(objects, np.int64)).ravel()
         links, relations = self._links
-        places = np.minimum(np.searchsorted(links, pairs), len(links) - 1)
-        linked = places[links[places] == pairs]
-        if not len(linked):
-            return np.empty(0, np.int32)
-        return np.unique(np.concatenate([relations[place] for place in linked]))
+        places = places_among(links, pairs)
+        return np.unique(relations.pairs(places[places >= 0])[1])
 
     @property
     def _object_kinds(self) -> int:
@@ -208,10 +200,9 @@ class LinkedColumns:
             facts = np.arange(first, min(first + _FACTS, len(columns.subjects)))
             owners, subjects = self._all_kinds_of(columns.subjects[facts])
             objects = self._kinds_of_objects(columns.objects[facts])
-            places, lengths = objects.places(owners)
-            pairs = np.repeat(subjects, lengths) * self._object_kinds + objects.values[places]
-            keys = pairs * relations + np.repeat(columns.relations[facts[owners]], lengths)
-            parts.append(np.unique(keys))
+            rows, kinds = objects.pairs(owners)
+            pairs = subjects[rows] * self._object_kinds + kinds
+            parts.append(np.unique(pairs * relations + columns.relations[facts[owners[rows]]]))
         links, codes = np.divmod(np.unique(np.concatenate(parts)), max(1, relations))
         pairs, owners = np.unique(links, return_inverse=True)
         return pairs, lists_of(owners, codes.astype(np.int32), len(pairs))
@@ -219,12 +210,10 @@ class LinkedColumns:
     def _all_kinds_of(self, subjects: Int32s) -> tuple[Int64s, Int64s]:
         """Return places of facts, each with a kind of its subject: its types, and the subjects of its relations."""
         columns = self._columns
-        places, lengths = columns.types.places(subjects)
-        of_relation, counts = self._relations_of.places(subjects)
-        rows = np.arange(len(subjects))
-        owners = np.concatenate([np.repeat(rows, lengths), np.repeat(rows, counts)])
-        in_relations = len(columns.type_ids) + self._relations_of.values[of_relation].astype(np.int64)
-        return owners, np.concatenate([columns.types.values[places].astype(np.int64), in_relations])
+        typed, types = columns.types.pairs(subjects)
+        related, relations = self._relations_of.pairs(subjects)
+        kinds = np.concatenate([types.astype(np.int64), len(columns.type_ids) + relations.astype(np.int64)])
+        return np.concatenate([typed, related]), kinds
 
     @cached_property
     def _relations_of(self) -> Lists[np.int32]:
@@ -234,9 +223,8 @@ class LinkedColumns:
         needed = np.zeros(len(columns.relation_ids), dtype=bool)
         needed[columns.relations[typeless]] = True
         kept = needed[columns.relations]
-        size = np.int64(max(1, len(columns.relation_ids)))
-        keys = np.unique(columns.subjects[kept] * size + columns.relations[kept])
-        return lists_of(keys // size, (keys % size).astype(np.int32), len(columns.types))
+        subjects, relations = columns.subjects[kept].astype(np.int64), columns.relations[kept].astype(np.int64)
+        return members_by(subjects, relations, len(columns.types))
 
 
 def types_or(types: Lists[np.int32], entities: NDArray[Any], alone: Int64s) -> Lists[np.int64]:
@@ -421,13 +409,10 @@ class ColumnNegatives:
 
 def _in_common(names: Lists[np.uint64], first: NDArray[Any], second: NDArray[Any]) -> Bools:
     """Return True for pairs of entities with a common name, shape (pairs,)."""
-    places, lengths = names.places(first)
-    rows = np.repeat(np.arange(len(first)), lengths)
-    theirs, counts = names.places(second[rows])
-    pairs = np.repeat(np.arange(len(rows)), counts)
-    same = names.values[places][pairs] == names.values[theirs]
+    rows, hashes = names.pairs(first)
+    pairs, theirs = names.pairs(second[rows])
     shared = np.zeros(len(first), dtype=bool)
-    shared[rows[pairs[same]]] = True
+    shared[rows[pairs[hashes[pairs] == theirs]]] = True
     return shared
 
 
