@@ -18,6 +18,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -116,10 +117,10 @@ def open_features(graph: Graph, weighting: str) -> FeatureIndex:
 
 def _open(folder: Path) -> FeatureIndex:
     names = msgspec.json.decode((folder / "names.json").read_bytes())
-    arrays = [mapped_array(folder, name) for name in _ARRAYS]
-    lists = [mapped_lists(folder, name) for name in _LISTS]
-    group_ids = {tuple(name): group for group, name in enumerate(names["groups"])}
-    return FeatureIndex(*arrays, *lists, group_ids, names["relations"], names["outside"])
+    values: dict[str, Any] = {name: mapped_array(folder, name) for name in _ARRAYS}
+    values |= {name: mapped_lists(folder, name) for name in _LISTS}
+    group_ids = {(kind, id_): group for group, (kind, id_) in enumerate(names["groups"])}
+    return FeatureIndex(**values, group_ids=group_ids, relation_ids=names["relations"], outside_ids=names["outside"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,9 @@ def _read(graph: Graph, wait: Wait) -> Described:
             types.append(type_ids.setdefault(type_, len(type_ids)))
         if count % REPORT_EVERY == 0:
             wait.note = f"{count:,} entities read"
-    return Described(*map(np.asarray, columns), list(relation_ids), list(type_ids), list(outside))
+    ids = (list(relation_ids), list(type_ids), list(outside))
+    values: list[Any] = [*map(np.asarray, columns), *ids]
+    return Described(*values)
 
 
 def build_index(described: Described, weighting: str) -> FeatureIndex:

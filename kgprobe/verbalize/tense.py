@@ -292,24 +292,17 @@ def _words_in(template: str) -> list[_Word]:
     forms = [match[0] if match[0].startswith("[") else match[0].lower() for match in matches]
     words = []
     supported = False
+    before, end = "", 0
     for place, (match, form, follower) in enumerate(zip(matches, forms, [*forms[1:], ""], strict=False)):
-        before = _before(template, matches, forms, place)
+        if template[end : match.start()].strip():
+            before = ""
         infinitive = supported or before == "to"
         words.append(_Word(form, place, match.start(), match.end(), before, follower, infinitive))
         supported = supported or form in _SUPPORTS
+        if form not in _ADVERBS and not form.endswith("ly"):
+            before = form
+        end = match.end()
     return words
-
-
-def _before(template: str, words: Sequence[re.Match[str]], forms: Sequence[str], place: int) -> str:
-    """Return the word before another one, adverbs skipped; empty after anything but white space."""
-    end = words[place].start()
-    for earlier in reversed(range(place)):
-        if template[words[earlier].end() : end].strip():
-            return ""
-        if forms[earlier] not in _ADVERBS and not forms[earlier].endswith("ly"):
-            return forms[earlier]
-        end = words[earlier].start()
-    return ""
 
 
 def _is_nonfinite(template: str, word: _Word) -> bool:

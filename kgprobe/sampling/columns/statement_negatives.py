@@ -404,7 +404,8 @@ class ColumnNegatives:
         """Return True for candidates whose statement is not in the graph."""
         statement: list[NDArray[Any]] = [*self._ends(facts)]
         statement[ENDS.index(place)] = candidates
-        return ~self._said.says(self._columns.names, *statement, self._alike)
+        subjects, relations, objects = statement
+        return ~self._said.says(self._columns.names, subjects, relations, objects, self._alike)
 
 
 def _in_common(names: Lists[np.uint64], first: NDArray[Any], second: NDArray[Any]) -> Bools:
