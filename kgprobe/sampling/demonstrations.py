@@ -88,19 +88,15 @@ class _Lowest:
         self._facts: dict[str, tuple[int, str]] = {}
 
     def offer(self, seed: int, subject: str, fact: str) -> None:
-        kept = self._facts.get(subject)
-        if kept is not None:
-            self._facts[subject] = min(kept, (seeded_number(seed, "fact", fact), fact))
+        ranked = (seeded_number(seed, "fact", fact), fact)
+        if subject in self._facts:
+            self._facts[subject] = min(self._facts[subject], ranked)
             return
-        entry = (-seeded_number(seed, "subject", subject), subject)
-        if len(self._heap) == self._count:
-            if entry <= self._heap[0]:
-                return
-            _, removed = heapq.heappushpop(self._heap, entry)
+        self._facts[subject] = ranked
+        heapq.heappush(self._heap, (-seeded_number(seed, "subject", subject), subject))
+        if len(self._heap) > self._count:
+            _, removed = heapq.heappop(self._heap)
             del self._facts[removed]
-        else:
-            heapq.heappush(self._heap, entry)
-        self._facts[subject] = (seeded_number(seed, "fact", fact), fact)
 
     def in_order(self) -> list[FactKey]:
         return [FactKey(subject, self._facts[subject][1]) for _, subject in sorted(self._heap, reverse=True)]

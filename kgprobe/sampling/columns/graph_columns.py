@@ -152,24 +152,21 @@ def columns_of(folder: Path) -> GraphColumns:
     )
 
 
-@dataclass(slots=True)
-class _Codes:
+class _Codes(dict[str, int]):
     """Numbers for texts in the order of their first use."""
 
-    numbers: dict[str, int]
-
-    def of(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
+    def __missing__(self, text: str) -> int:
+        return self.setdefault(text, len(self))
 
     def ranks(self) -> Int32s:
         """Return the rank of each number's text among the sorted texts."""
-        ranks = np.empty(len(self.numbers), dtype=np.int32)
-        ranks[[self.numbers[text] for text in sorted(self.numbers)]] = np.arange(len(self.numbers))
+        ranks = np.empty(len(self), dtype=np.int32)
+        ranks[[self[text] for text in sorted(self)]] = np.arange(len(self))
         return ranks
 
 
 def _make(graph: Graph, folder: Path, wait: Wait) -> None:
-    relations, types, datatypes = _Codes({}), _Codes({}), _Codes({})
+    relations, types, datatypes = _Codes(), _Codes(), _Codes()
     # The first block is empty, in case that the graph has no entities.
     entities, facts = [_entities([], types, datatypes)], [_facts([], relations)]
     rows = iter(graph.stream("sample/columns"))
@@ -183,9 +180,8 @@ def _make(graph: Graph, folder: Path, wait: Wait) -> None:
     place_of_number = _write_entities(folder, entities, types.ranks(), datatypes.ranks())
     entities.clear()
     _write_facts(folder, facts, place_of_number, relations.ranks())
-    codes = {"relations": relations, "types": types, "datatypes": datatypes}
-    texts = {name: sorted(of_kind.numbers) for name, of_kind in codes.items()}
-    (folder / "codes.json").write_bytes(msgspec.json.encode(texts))
+    codes = {"relations": sorted(relations), "types": sorted(types), "datatypes": sorted(datatypes)}
+    (folder / "codes.json").write_bytes(msgspec.json.encode(codes))
 
 
 # Columns that are read as they are.
@@ -215,8 +211,8 @@ def _entities(rows: list[Row], types: _Codes, datatypes: _Codes) -> _Block:
     datatype_codes: list[int] = []
     for row in rows:
         names.append([name for name in dict.fromkeys((row["label"], *row["aliases"])) if name.strip()])
-        type_codes.append([types.of(type_) for type_ in dict.fromkeys(row["types"])])
-        datatype_codes.append(datatypes.of(row["datatype"]) if row["datatype"] else -1)
+        type_codes.append([types[type_] for type_ in dict.fromkeys(row["types"])])
+        datatype_codes.append(datatypes[row["datatype"]] if row["datatype"] else -1)
     table = pa.Table.from_pylist(rows, _ENTITIES)
     return _Block(
         table.append_column("datatype", pa.array(datatype_codes, pa.int16())),
@@ -234,7 +230,7 @@ def _facts(rows: Sequence[Row], relations: _Codes) -> Any:
         for fact, relation, object_, begin, end in row["facts"]:
             ids.append(fact)
             subjects.append(row["number"])
-            codes.append(relations.of(relation))
+            codes.append(relations[relation])
             objects.append(object_)
             begins.append(ALWAYS if begin is None else begin)
             ends.append(FOREVER if end is None else end)

@@ -229,13 +229,11 @@ class WrittenRelation:
 
     def remarks(self) -> dict[str, Any]:
         """Return notes on the clozes for a file."""
-        if not self.weighed:
-            return {"written_by": self.written_by}
-        return {
-            "written_by": self.written_by,
-            "log_probabilities": [round(cloze.log_probability, 3) for cloze in self.weighed],
-            "told_apart": [None if cloze.paired is None else round(cloze.paired, 3) for cloze in self.weighed],
-        }
+        remarks: dict[str, Any] = {"written_by": self.written_by}
+        if self.weighed:
+            remarks["log_probabilities"] = [round(cloze.log_probability, 3) for cloze in self.weighed]
+            remarks["told_apart"] = [None if cloze.paired is None else round(cloze.paired, 3) for cloze in self.weighed]
+        return remarks
 
 
 def write_from_labels(graph: Graph, relations: Sequence[Relation], as_of: int) -> Iterator[WrittenRelation]:
