@@ -57,10 +57,7 @@ def askable_relations(graph: Graph, templates: Sequence[str] = (), ids: Sequence
             rows[row["id"]] = row
     unusable = [relation for relation in ids if relation not in rows]
     if unusable:
-        lack = f", not active, or have no {_kinds(templates)}" if templates else " or not active"
-        raise UnknownNameError(f"These relations are not in the graph{lack}: {', '.join(unusable)}.")
-    if not rows and not templates:
-        raise KgprobeError("No relation in the graph is active. Load relations, or try `kgprobe load example`.")
+        raise UnknownNameError(_unusable(unusable, templates))
     if not rows:
         raise KgprobeError(_no_relation(templates))
     return {relation: rows[relation] for relation in sorted(ids or rows)}
@@ -71,7 +68,14 @@ def _kinds(templates: Sequence[str]) -> str:
     return " or ".join(kind.replace("_", " ").replace("yes no", "yes/no").removesuffix("s") for kind in templates)
 
 
+def _unusable(relations: Sequence[str], templates: Sequence[str]) -> str:
+    lack = f", not active, or have no {_kinds(templates)}" if templates else " or not active"
+    return f"These relations are not in the graph{lack}: {', '.join(relations)}."
+
+
 def _no_relation(templates: Sequence[str]) -> str:
+    if not templates:
+        return "No relation in the graph is active. Load relations, or try `kgprobe load example`."
     properties = " or ".join(f"`{kind}`" for kind in templates)
     written = " `kgprobe templates write --from-label` writes plain ones." if "clozes" in templates else ""
     return (

@@ -208,15 +208,16 @@ def read_facts(graph: Graph, file: TextIO, name: str, as_of: int) -> Selection:
 def _find_rows(graph: Graph, rows: Sequence[_Row], as_of: int, problems: dict[int, str]) -> dict[int, list[FactKey]]:
     """Return the facts of parsed lines by their numbers, and add the problems of lines without one."""
     facts = _find_by_ids(graph, rows)
-    unmatched = [row for row in rows if "relation" in row and row["index"] not in facts]
-    with_names = [row for row in unmatched if not all(_LIKE_AN_ID.fullmatch(str(row[end])) for end in _TSV_COLUMNS)]
+    with_names = [row for row in rows if row["index"] not in facts and _has_name(row)]
     relations: Mapping[str, Sequence[str]] = {}
     entities: Mapping[str, Sequence[str]] = {}
-    if with_names:
+    if triples := [row for row in with_names if "relation" in row]:
         relations = names_of_relations(graph)
-        texts = {str(row["subject"]) for row in with_names} | {str(row["object"]) for row in with_names}
+        texts: set[str] = set()
+        for row in triples:
+            texts |= {str(row["subject"]), str(row["object"])}
         *_, entities = entities_called(graph, texts)
-    for row in [*with_names, *(row for row in rows if "name" in row)]:
+    for row in with_names:
         index = int(row["index"])
         try:
             if "name" in row:
@@ -226,6 +227,13 @@ def _find_rows(graph: Graph, rows: Sequence[_Row], as_of: int, problems: dict[in
         except UnknownNameError as error:
             problems[index] = str(error)
     return facts
+
+
+def _has_name(row: _Row) -> bool:
+    """Return True for a line with the name of a fact, or with a name in place of an id of a triple."""
+    return "name" in row or (
+        "relation" in row and not all(_LIKE_AN_ID.fullmatch(str(row[end])) for end in _TSV_COLUMNS)
+    )
 
 
 def _find_by_ids(graph: Graph, rows: Sequence[_Row]) -> dict[int, list[FactKey]]:
