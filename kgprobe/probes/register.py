@@ -5,8 +5,11 @@ Its command, its options in `rounds run`, its page and the Python interface read
 imported only when a probe is made.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgprobe.options import make_options
@@ -15,7 +18,7 @@ from kgprobe.plugins import Register
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
     from kgprobe.models.model import Model, Models
-    from kgprobe.probes.outcome import Alternatives, Evidence, Export, Outcome, Probe, ProbeResults
+    from kgprobe.probes.outcome import Evidence, Export, Outcome, Probe, ProbeResults
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,20 @@ class ProbeContext:
     relations: Sequence[str] = ()
 
 
-def _observed(outcomes: "Iterable[Outcome]", observers: "Sequence[Callable[[Outcome], None]]") -> "Iterator[Outcome]":
-    for outcome in outcomes:
-        for observe in observers:
-            observe(outcome)
-        yield outcome
+def imported(path: str) -> "Callable[[], type[Evidence]]":
+    """Return a function that imports the evidence ``module:name``."""
+    return partial(resolve_name, path)
+
+
+def with_scorer(path: str) -> "Callable[[ProbeContext, Any], Probe]":
+    """Return a function that imports a probe, ``module:name``, and makes it with the scorer of the model under test."""
+
+    def make(setting: ProbeContext, options: Any) -> "Probe":
+        probe: Callable[..., Probe] = resolve_name(path)
+        scorer = setting.model.scorer()
+        return probe(setting.graph, scorer, options, as_of=setting.as_of, relations=setting.relations)
+
+    return make
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +87,6 @@ class ProbeKind:
         """Return the probe's own tables and headline over outcomes, which are read once."""
         return self.evidence().results(outcomes, described)
 
-    @staticmethod
-    def values(evidence: "Evidence") -> "Mapping[str, float]":
-        """Return further measures of an outcome's evidence, by name."""
-        return evidence.values
-
-    @staticmethod
-    def alternatives(evidence: "Evidence") -> "Alternatives":
-        """Return the other answers of an outcome's evidence."""
-        return evidence.alternatives
-
     def exports(self) -> "Mapping[str, Export]":
         """Return the writers of further files, by file name; a writer yields a function that adds an outcome."""
         return self.evidence().exports()
@@ -93,11 +95,17 @@ class ProbeKind:
         self, outcomes: "Iterable[Outcome]", described: Mapping[str, Any], *observers: "Callable[[Outcome], None]"
     ) -> "ProbeResults":
         """Return the probe's own results, and call the observers with each outcome, in a single pass."""
-        stream = _observed(outcomes, observers)
+
+        def observed() -> "Iterator[Outcome]":
+            for outcome in outcomes:
+                for observe in observers:
+                    observe(outcome)
+                yield outcome
+
+        stream = observed()
         results = self.results(stream, described)
         # A probe without its own results has read no outcome.
-        for _ in stream:
-            pass
+        deque(stream, maxlen=0)
         return results
 
     def options_from(self, given: Mapping[str, Any]) -> Any:

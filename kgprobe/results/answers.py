@@ -7,6 +7,7 @@ facts that all were asked make them comparable.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -88,7 +89,7 @@ def answers_of(result: Stored) -> AnsweredFacts:
         kind.name,
         sampling,
         result.outcomes,
-        kind.values,
+        attrgetter("values"),
         leads=kind.leads,
         is_reversed=result.reversed,
     )

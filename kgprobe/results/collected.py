@@ -66,7 +66,7 @@ class FactAnswers:
     unaskable: str | None = None
     asks: dict[bool, Ask] = field(default_factory=dict)
 
-    def add(self, outcome: Outcome, kind: ProbeKind) -> None:
+    def add(self, outcome: Outcome) -> None:
         """Add an outcome, in the order of asking."""
         verdict, evidence = outcome.verdict, outcome.evidence
         self.right += verdict is Verdict.RIGHT
@@ -79,7 +79,7 @@ class FactAnswers:
             return
         if evidence.chance is not None:
             self.chances.append(evidence.chance)
-        shown = kind.alternatives(evidence)
+        shown = evidence.alternatives
         self.asks[verdict is Verdict.RIGHT] = Ask(
             evidence.question,
             evidence.right_answer,
@@ -112,7 +112,7 @@ class CollectedAnswers:
         """Add an outcome, in the order of asking."""
         self.verdicts[outcome.verdict] += 1
         self.reasons[outcome.verdict][str(outcome.reason)] += 1
-        self.facts.setdefault(outcome.fact.fact, FactAnswers(outcome.fact)).add(outcome, self.kind)
+        self.facts.setdefault(outcome.fact.fact, FactAnswers(outcome.fact)).add(outcome)
 
     def reasons_of(self, verdict: Verdict) -> dict[str, int]:
         """Return numbers of outcomes with a verdict by reason, the most frequent first."""

@@ -39,7 +39,7 @@ class NamePreferences:
                 continue
             right = self._right[relation]
             right.add(evidence.right_answer)
-            names = [name for name, _ in self._kind.alternatives(evidence).names]
+            names = [name for name, _ in evidence.alternatives.names]
             self._offered.update((relation, name) for name in names)
             if evidence.prediction is not None:
                 self._preferred[relation, evidence.prediction] += 1

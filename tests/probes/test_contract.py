@@ -346,12 +346,11 @@ def test_what_it_tells_beside_is_tables_and_files(name: str, setting: ProbeConte
 
 
 def test_what_stood_beside_an_answer_can_be_looked_at(name: str, setting: ProbeContext) -> None:
-    kind = PROBES.get(name)
     told = []
     for outcome in made(name, setting).ask(KEYS, [7]):
         if outcome.evidence is None:
             continue
-        beside = kind.alternatives(outcome.evidence)
+        beside = outcome.evidence.alternatives
         told.append(bool(beside.names) or beside.text is not None)
         for text, probability in beside.names:
             assert isinstance(text, str)

@@ -6,14 +6,9 @@ the tables.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kgprobe.options import option
-from kgprobe.probes.register import ProbeContext, ProbeKind
-
-if TYPE_CHECKING:
-    from kgprobe.probes.choices.probe import ChoiceProbe
-    from kgprobe.probes.outcome import Evidence
+from kgprobe.probes.register import ProbeKind, imported, with_scorer
 
 REDUCTIONS = ("sum", "mean", "characters", "bytes")
 
@@ -46,18 +41,6 @@ class ChoiceOptions:
     )
 
 
-def _make(setting: ProbeContext, options: ChoiceOptions) -> "ChoiceProbe":
-    from kgprobe.probes.choices.probe import ChoiceProbe
-
-    return ChoiceProbe(setting.graph, setting.model.scorer(), options, as_of=setting.as_of, relations=setting.relations)
-
-
-def _evidence() -> "type[Evidence]":
-    from kgprobe.probes.choices.evidence import ChoiceEvidence
-
-    return ChoiceEvidence
-
-
 PROBE = ProbeKind(
     name="choices",
     summary="Does the model find the right answer among all that the relation has?",
@@ -65,7 +48,7 @@ PROBE = ProbeKind(
     " numbers of lm-pub-quiz. Prints the accuracy by relation and by confidence.\n\n\b\nkgprobe probe choices --model"
     " demo --limit 200\nkgprobe probe choices --model hf:gpt2 --template all --conditional \\\n    --reduction mean",
     options=ChoiceOptions,
-    evidence=_evidence,
-    make=_make,
+    evidence=imported("kgprobe.probes.choices.evidence:ChoiceEvidence"),
+    make=with_scorer("kgprobe.probes.choices.probe:ChoiceProbe"),
     batch_size=16,
 )

@@ -6,16 +6,11 @@ computes their means over many facts.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kgprobe.options import option
-from kgprobe.probes.register import ProbeContext, ProbeKind
+from kgprobe.probes.register import ProbeKind, imported, with_scorer
 from kgprobe.search.strategies import STRATEGIES, with_strategy_options
 from kgprobe.verbalize.templates.kinds import CLOZES
-
-if TYPE_CHECKING:
-    from kgprobe.probes.distractors.comparison import DistractorProbe
-    from kgprobe.probes.outcome import Evidence
 
 
 @with_strategy_options
@@ -45,20 +40,6 @@ class DistractorOptions:
     )
 
 
-def _make(setting: ProbeContext, options: DistractorOptions) -> "DistractorProbe":
-    from kgprobe.probes.distractors.comparison import DistractorProbe
-
-    return DistractorProbe(
-        setting.graph, setting.model.scorer(), options, as_of=setting.as_of, relations=setting.relations
-    )
-
-
-def _evidence() -> "type[Evidence]":
-    from kgprobe.probes.distractors.evidence import DistractorEvidence
-
-    return DistractorEvidence
-
-
 PROBE = ProbeKind(
     name="distractors",
     summary="Does the model prefer the right object to wrong ones?",
@@ -66,8 +47,8 @@ PROBE = ProbeKind(
     " --limit 200\nkgprobe probe distractors --model hf:gpt2 --facts facts.jsonl \\\n    --strategy"
     " temporal-semantic",
     options=DistractorOptions,
-    evidence=_evidence,
-    make=_make,
+    evidence=imported("kgprobe.probes.distractors.evidence:DistractorEvidence"),
+    make=with_scorer("kgprobe.probes.distractors.comparison:DistractorProbe"),
     measured={"distractors": 100, "sentences": None},
     batch_size=16,
 )

@@ -6,15 +6,10 @@ Section 2 and appendix F of the latent-knowledge paper; docs/methods/examples.md
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kgprobe.options import option
-from kgprobe.probes.register import ProbeContext, ProbeKind
+from kgprobe.probes.register import ProbeKind, imported, with_scorer
 from kgprobe.verbalize.templates.kinds import CLOZES
-
-if TYPE_CHECKING:
-    from kgprobe.probes.examples.probe import ExampleProbe
-    from kgprobe.probes.outcome import Evidence
 
 # Kinds of prompts.
 PROMPTS = ("examples", "sentences", "both")
@@ -67,20 +62,6 @@ class ExampleOptions(PromptOptions):
     )
 
 
-def _make(setting: ProbeContext, options: ExampleOptions) -> "ExampleProbe":
-    from kgprobe.probes.examples.probe import ExampleProbe
-
-    return ExampleProbe(
-        setting.graph, setting.model.scorer(), options, as_of=setting.as_of, relations=setting.relations
-    )
-
-
-def _evidence() -> "type[Evidence]":
-    from kgprobe.probes.examples.evidence import ExampleEvidence
-
-    return ExampleEvidence
-
-
 PROBE = ProbeKind(
     name="examples",
     summary="Does the model continue few-shot examples of the relation with the right object, without instructions?",
@@ -88,7 +69,7 @@ PROBE = ProbeKind(
     " Relations need no templates.\n\n\b\nkgprobe probe examples --model demo --limit 200\nkgprobe probe examples"
     " --model hf:gpt2 --examples 20 --packed",
     options=ExampleOptions,
-    evidence=_evidence,
-    make=_make,
+    evidence=imported("kgprobe.probes.examples.evidence:ExampleEvidence"),
+    make=with_scorer("kgprobe.probes.examples.probe:ExampleProbe"),
     batch_size=64,
 )

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from kgprobe.options import option
 from kgprobe.probes.examples import PromptOptions
-from kgprobe.probes.register import ProbeContext, ProbeKind
+from kgprobe.probes.register import ProbeContext, ProbeKind, imported
 
 if TYPE_CHECKING:
     from kgprobe.probes.generation.probe import GenerationProbe
-    from kgprobe.probes.outcome import Evidence
 
 # Part of the text that is searched for names.
 ENDS = ("end", "line")
@@ -41,12 +40,6 @@ def _make(setting: ProbeContext, options: GenerationOptions) -> "GenerationProbe
     return GenerationProbe(setting.graph, prompts, setting.model.generator(), options, as_of=setting.as_of)
 
 
-def _evidence() -> "type[Evidence]":
-    from kgprobe.probes.generation.evidence import GenerationEvidence
-
-    return GenerationEvidence
-
-
 PROBE = ProbeKind(
     name="generation",
     summary="Does the model name the right object when it continues a prompt?",
@@ -54,7 +47,7 @@ PROBE = ProbeKind(
     " completions; no chat template is used.\n\n\b\nkgprobe probe generation --model"
     " demo --limit 200 --prompt sentences\nkgprobe probe generation --model hf:gpt2 --examples 20 --until line",
     options=GenerationOptions,
-    evidence=_evidence,
+    evidence=imported("kgprobe.probes.generation.evidence:GenerationEvidence"),
     make=_make,
     batch_size=64,
     asks="answers",

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgprobe.options import option
-from kgprobe.probes.register import ProbeContext, ProbeKind
+from kgprobe.probes.register import ProbeContext, ProbeKind, imported
 from kgprobe.probes.statements import NegativeOptions, statement_items
 
 if TYPE_CHECKING:
     from kgprobe.probes.labels.probe import LabelProbe
-    from kgprobe.probes.outcome import Evidence
 
 # Placeholder of the statement in an instruction.
 STATEMENT = "{statement}"
@@ -59,12 +58,6 @@ def _make(setting: ProbeContext, options: LabelOptions) -> "LabelProbe":
     return LabelProbe(statement_items(setting, options, options.negatives), setting.model.generator(), options)
 
 
-def _evidence() -> "type[Evidence]":
-    from kgprobe.probes.labels.evidence import LabelEvidence
-
-    return LabelEvidence
-
-
 PROBE = ProbeKind(
     name="labels",
     summary="Does the model say that facts are true, and that false facts are false?",
@@ -73,7 +66,7 @@ PROBE = ProbeKind(
     " --model demo --limit 200\nkgprobe probe labels --model openai:NAME --limit 2000 \\\n    --max-cost 2"
     " --input-price 0.15 --output-price 0.6",
     options=LabelOptions,
-    evidence=_evidence,
+    evidence=imported("kgprobe.probes.labels.evidence:LabelEvidence"),
     make=_make,
     leads="correct",
     batch_size=64,

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgprobe.options import option
-from kgprobe.probes.register import ProbeContext, ProbeKind
+from kgprobe.probes.register import ProbeContext, ProbeKind, imported
 
 if TYPE_CHECKING:
-    from kgprobe.probes.outcome import Evidence
     from kgprobe.probes.questions.probe import QuestionProbe
 
 # Kinds of questions: only yes/no, or half yes/no and half wh-questions.
@@ -70,12 +69,6 @@ def _make(setting: ProbeContext, options: QuestionOptions) -> "QuestionProbe":
     )
 
 
-def _evidence() -> "type[Evidence]":
-    from kgprobe.probes.questions.evidence import QuestionEvidence
-
-    return QuestionEvidence
-
-
 PROBE = ProbeKind(
     name="questions",
     summary="Does the model answer questions right: yes or no, and who, which or what?",
@@ -84,7 +77,7 @@ PROBE = ProbeKind(
     " probe questions --model demo --limit 200\nkgprobe probe questions --model openai:NAME --limit 1000 \\\n   "
     " --max-cost 2 --input-price 0.15 --output-price 0.6",
     options=QuestionOptions,
-    evidence=_evidence,
+    evidence=imported("kgprobe.probes.questions.evidence:QuestionEvidence"),
     make=_make,
     batch_size=64,
     asks="answers",

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgprobe.options import option
-from kgprobe.probes.register import ProbeContext, ProbeKind
+from kgprobe.probes.register import ProbeContext, ProbeKind, imported
 
 if TYPE_CHECKING:
-    from kgprobe.probes.outcome import Evidence
     from kgprobe.probes.statements.items import StatementItems
     from kgprobe.probes.statements.probe import StatementProbe
 
@@ -69,12 +68,6 @@ def _make(setting: ProbeContext, options: StatementOptions) -> "StatementProbe":
     return StatementProbe(items, setting.model.scorer(), options)
 
 
-def _evidence() -> "type[Evidence]":
-    from kgprobe.probes.statements.evidence import StatementEvidence
-
-    return StatementEvidence
-
-
 PROBE = ProbeKind(
     name="statements",
     summary="Does the model judge a fact to be true, and false facts to be false?",
@@ -83,7 +76,7 @@ PROBE = ProbeKind(
     " truthful and informative the model is.\n\n\b\nkgprobe probe statements --model demo --limit 200\nkgprobe probe"
     " statements --model hf:gpt2 --replace any --negatives 3",
     options=StatementOptions,
-    evidence=_evidence,
+    evidence=imported("kgprobe.probes.statements.evidence:StatementEvidence"),
     make=_make,
     leads="correct",
 )

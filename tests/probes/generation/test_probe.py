@@ -146,7 +146,7 @@ def test_others_and_former_objects_are_told(loaded: Graph) -> None:
     both = evidence_of(read(loaded, "bolivia", "La Paz and Sucre in Bolivia"))
     assert (both.other, both.is_first, [one.name for one in both.beside]) == (None, True, ["La Paz"])
     assert evidence_of(read(loaded, "mali", "New York")).other is None
-    assert PROBE.values(behind) == {"named_first": 0.0, "former_named": 1.0}
+    assert behind.values == {"named_first": 0.0, "former_named": 1.0}
     wrong = read(loaded, "germany", "Bonn or Lima")
     # Bonn is no object of the relation.
     assert (wrong.verdict, evidence_of(wrong).prediction) == (Verdict.WRONG, "Lima")
