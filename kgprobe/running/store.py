@@ -8,10 +8,10 @@ loses the current batch at most; an incomplete last line is cut off on resumptio
 import hashlib
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -22,6 +22,9 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.keys import FactKey
 
 FILE = "outcomes.jsonl"
+
+T = TypeVar("T")
+E = TypeVar("E")
 
 
 class _Place(msgspec.Struct, frozen=True):
@@ -50,21 +53,24 @@ class StoredDraw(msgspec.Struct, frozen=True):
     smallest: float | None = None
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _Line(msgspec.Struct, Generic[E], frozen=True, kw_only=True, omit_defaults=True):
+    """A line, with its fields in the order of the file."""
+
     place: int
+    round: int = 0
+    inclusion: float | None = None
+    smallest: float | None = None
     subject: str
     fact: str
     relation: str
     verdict: Verdict
     reason: str | None
     prompt: str
-    evidence: msgspec.Raw
-    round: int = 0
+    evidence: E
 
 
 _decode_place = msgspec.json.Decoder(_Place).decode
 _decode_draw = msgspec.json.Decoder(StoredDraw).decode
-_decode_line = msgspec.json.Decoder(_Line).decode
 
 
 class OutcomeStore:
@@ -100,7 +106,7 @@ class OutcomeStore:
             if not line.endswith(b"\n"):
                 break
             end += len(line)
-            entry = self._place(line, number)
+            entry = _decoded(_decode_place, self.path, number, line)
             places = max(places, entry.place + 1)
             if entry.verdict is Verdict.UNANSWERED:
                 unanswered.add(entry.place)
@@ -125,7 +131,7 @@ class OutcomeStore:
             line = self._file.readline()
             if not line.endswith(b"\n"):
                 raise _lacking(self.path, number - 1, outcomes)
-            entry = self._place(line, number)
+            entry = _decoded(_decode_place, self.path, number, line)
             if entry.round > rounds:
                 raise _lacking(self.path, number - 1, outcomes)
             if entry.place != number - 1:
@@ -147,20 +153,12 @@ class OutcomeStore:
             inclusions: inclusion probability of each fact in the round; None where unknown.
             smallest: the smallest inclusion probability of any fact that the round could have drawn; None if unknown.
         """
-        inclusions = [None] * len(outcomes) if inclusions is None else inclusions
-        lines = [
-            encode_line(place, outcome, inclusion, None if inclusion is None else smallest, round_)
-            for place, outcome, inclusion in zip(places, outcomes, inclusions, strict=True)
-        ]
-        self._file.write(b"".join(lines))
+        inclusions = inclusions or [None] * len(outcomes)
+        for place, outcome, inclusion in zip(places, outcomes, inclusions, strict=True):
+            line_smallest = None if inclusion is None else smallest
+            self._file.write(encode_line(place, outcome, inclusion, line_smallest, round_))
         self._file.flush()
         os.fsync(self._file.fileno())
-
-    def _place(self, line: bytes, number: int) -> _Place:
-        try:
-            return _decode_place(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise _damaged(self.path, number, error) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,13 +196,14 @@ def read_outcomes(path: Path, evidence: type[msgspec.Struct], count: int | None 
             fewer outcomes than ``count``.
     """
     later = _later_lines(path) if count is None else {}
-    decoder = msgspec.json.Decoder(evidence, dec_hook=_decode_array)
+    form: Any = _Line[evidence | None]  # type: ignore[valid-type]
+    decode: Callable[[bytes], _Line[Any]] = msgspec.json.Decoder(form, dec_hook=_decode_array).decode
     expected = 0
     with _open(path) as file, _open(path) as again:
         for number, line in enumerate(file, start=1):
             if expected == count:
                 return
-            entry = _read_line(path, number, line)
+            entry = _decoded(decode, path, number, line)
             if entry.place < expected and count is None:
                 continue
             if entry.place != expected:
@@ -212,8 +211,9 @@ def read_outcomes(path: Path, evidence: type[msgspec.Struct], count: int | None 
             expected += 1
             if entry.place in later:
                 again.seek(later[entry.place])
-                entry = _read_line(path, number, again.readline())
-            yield _outcome(path, number, entry, decoder)
+                entry = _decoded(decode, path, number, again.readline())
+            fact = FactKey(entry.subject, entry.fact)
+            yield Outcome(fact, entry.verdict, entry.relation, entry.prompt, entry.reason, entry.evidence)
     if count is not None and expected < count:
         raise _lacking(path, expected, count)
 
@@ -240,10 +240,7 @@ def read_rounds(path: Path, count: int | None = None, start: int = 0) -> Iterato
             held = number
             if number <= start:
                 continue
-            try:
-                draw = _decode_draw(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise _damaged(path, number, error) from error
+            draw = _decoded(_decode_draw, path, number, line)
             if draw.place != number - 1:
                 raise _misplaced(path, number, draw.place, number - 1)
             if draws and draw.round != draws[0].round:
@@ -271,18 +268,19 @@ def encode_line(
     place: int, outcome: Outcome, inclusion: float | None = None, smallest: float | None = None, round_: int = 0
 ) -> bytes:
     """Return an outcome as a line with its line break."""
-    optional = {"round": round_ or None, "inclusion": inclusion, "smallest": smallest}
-    line = {
-        "place": place,
-        **{name: value for name, value in optional.items() if value is not None},
-        "subject": outcome.fact.subject,
-        "fact": outcome.fact.fact,
-        "relation": outcome.relation,
-        "verdict": outcome.verdict,
-        "reason": outcome.reason,
-        "prompt": outcome.prompt,
-        "evidence": outcome.evidence,
-    }
+    line = _Line(
+        place=place,
+        round=round_,
+        inclusion=inclusion,
+        smallest=smallest,
+        subject=outcome.fact.subject,
+        fact=outcome.fact.fact,
+        relation=outcome.relation,
+        verdict=outcome.verdict,
+        reason=outcome.reason,
+        prompt=outcome.prompt,
+        evidence=outcome.evidence,
+    )
     return msgspec.json.encode(line, enc_hook=_encode_array) + b"\n"
 
 
@@ -292,10 +290,7 @@ def _later_lines(path: Path) -> dict[int, int]:
     expected = offset = 0
     with _open(path) as file:
         for number, line in enumerate(file, start=1):
-            try:
-                place = _decode_place(line).place
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise _damaged(path, number, error) from error
+            place = _decoded(_decode_place, path, number, line).place
             if place < expected:
                 later[place] = offset
             elif place > expected:
@@ -306,19 +301,12 @@ def _later_lines(path: Path) -> dict[int, int]:
     return later
 
 
-def _read_line(path: Path, number: int, line: bytes) -> _Line:
+def _decoded(decode: Callable[[bytes], T], path: Path, number: int, line: bytes) -> T:
+    """Return a decoded line; raise KgprobeError if it is damaged."""
     try:
-        return _decode_line(line)
+        return decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _damaged(path, number, error) from error
-
-
-def _outcome(path: Path, number: int, line: _Line, decoder: "msgspec.json.Decoder[Any]") -> Outcome:
-    try:
-        evidence = None if bytes(line.evidence) == b"null" else decoder.decode(line.evidence)
-    except (msgspec.DecodeError, ValueError) as error:
-        raise _damaged(path, number, error) from error
-    return Outcome(FactKey(line.subject, line.fact), line.verdict, line.relation, line.prompt, line.reason, evidence)
+        raise KgprobeError(f"{path}, line {number}: damaged ({error}).") from error
 
 
 def _open(path: Path) -> BinaryIO:
@@ -328,10 +316,6 @@ def _open(path: Path) -> BinaryIO:
         raise KgprobeError(f"{path} does not exist: the answers are on another machine, or deleted.") from None
     except OSError as error:
         raise KgprobeError(f"{path} cannot be read: {error.strerror}.") from error
-
-
-def _damaged(path: Path, number: int, error: Exception) -> KgprobeError:
-    return KgprobeError(f"{path}, line {number}: damaged ({error}).")
 
 
 def _misplaced(path: Path, number: int, place: int, expected: int) -> KgprobeError:
