@@ -5,12 +5,12 @@ log-probabilities over the compared answers. Accuracy@K is the accuracy over the
 confidence of at least K.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
@@ -23,16 +23,6 @@ Floats = NDArray[np.float64]
 THRESHOLDS = tuple(tenth / 10 for tenth in range(1, 10))
 # Label of the row over all relations.
 ALL = "all"
-
-
-class _OfRelation(Protocol):
-    """A result with the relation of its fact."""
-
-    @property
-    def relation(self) -> str: ...
-
-
-Result = TypeVar("Result", bound=_OfRelation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +38,6 @@ class AccuracyAt(ResultRow):
     threshold: Annotated[float, Heading("confidence", "{:g} or more".format)]
     facts: Annotated[int, Heading("facts")]
     accuracy: Annotated[Share | None, Heading("accuracy")]
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredChoice:
-    """Result of one fact that was answered by choice.
-
-    Attributes:
-        relation: id of the relation.
-        is_right: True if the right answer has the best score.
-        choices: number of compared answers.
-        probability: probability of the right answer, normalized over the choices.
-        confidence: probability of the best answer, normalized over the choices.
-    """
-
-    relation: str
-    is_right: bool
-    choices: int
-    probability: float
-    confidence: float
-
-    @property
-    def chance(self) -> float:
-        """The chance level."""
-        return 1 / self.choices
 
 
 def normalized(log_probabilities: ArrayLike) -> Floats:
@@ -117,12 +83,9 @@ def accuracy_at(
     return rows
 
 
-def by_relation(results: Sequence[Result]) -> list[tuple[str, Sequence[Result]]]:
+def by_relation(results: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Return the results of each relation, sorted by id, and over all relations if there are several."""
-    grouped: dict[str, list[Result]] = {}
-    for result in results:
-        grouped.setdefault(result.relation, []).append(result)
-    groups: list[tuple[str, Sequence[Result]]] = sorted(grouped.items())
+    groups = [(str(relation), group) for relation, group in results.groupby("relation")]
     return [*groups, (ALL, results)] if len(groups) > 1 else groups
 
 
@@ -144,41 +107,43 @@ def mean_by_fact(keys: Sequence[Hashable], values: Floats) -> Floats:
     return means
 
 
-def mean_of(results: Sequence[Any], name: str) -> float:
-    """Return the mean of an attribute over at least one result."""
-    return float(sum(map(attrgetter(name), results)) / len(results))
+def mean_of(values: pd.Series) -> float:
+    """Return the mean of at least one value."""
+    return float(sum(values) / len(values))
 
 
-def share_of(results: Sequence[Any], name: str) -> Share:
-    """Return the share of the results, at least one, whose attribute is True."""
-    return share(sum(map(attrgetter(name), results)), len(results))
+def share_of(values: pd.Series) -> Share:
+    """Return the share of the values, at least one, that are True."""
+    return share(int(values.sum()), len(values))
 
 
-def confidence_tables(choices: Sequence[ScoredChoice], notes: Sequence[str] = ()) -> list[Table]:
+def confidence_tables(results: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> list[Table]:
     """Return accuracy and mean confidence by relation and over all, and accuracy@K.
 
     Args:
-        choices: at least one.
+        results: of at least one fact: ``relation`` (id), ``is_right`` (True if the right answer has the best score),
+            ``choices`` (number of compared answers), and ``probability`` of the right answer and ``confidence`` of the
+            best answer, both normalized over the choices.
         notes: further notes on the first table.
     """
+    choices = pd.DataFrame(results)
     rows = []
     for relation, group in by_relation(choices):
         row = {
             "relation": relation,
             "facts": len(group),
-            "most choices": max(map(attrgetter("choices"), group)),
-            "accuracy": share_of(group, "is_right"),
-            "by guessing": mean_of(group, "chance"),
-            "confidence in the best": mean_of(group, "confidence"),
-            "in the right one": mean_of(group, "probability"),
+            "most choices": int(group["choices"].max()),
+            "accuracy": share_of(group["is_right"]),
+            "by guessing": mean_of(1 / group["choices"]),
+            "confidence in the best": mean_of(group["confidence"]),
+            "in the right one": mean_of(group["probability"]),
         }
         rows.append(row)
     note = (
         "Confidence is the share that an answer has of the probability of all that were compared (softmax of their"
         " scores); its mean."
     )
-    confidences = list(map(attrgetter("confidence"), choices))
-    levels = accuracy_at(confidences, list(map(attrgetter("is_right"), choices)))
+    levels = accuracy_at(choices["confidence"].to_numpy(), choices["is_right"].to_numpy())
     return [
         Table("relations", "Accuracy by relation", rows, [note, *notes]),
         row_table("confidence", "Accuracy where the model is confident (accuracy@K)", levels),

@@ -3,6 +3,7 @@
 docs/methods/choices.md.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.probes.confidence import ScoredChoice, confidence_tables, normalized
+from kgprobe.probes.confidence import confidence_tables, normalized
 from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, Verdict, answered
 from kgprobe.stats.proportions import share
 from kgprobe.tables import Table
@@ -122,16 +123,21 @@ class ChoiceEvidence(Evidence, frozen=True, eq=False, tag="choices"):
 
         Memory: a few numbers per fact.
         """
-        choices: list[ScoredChoice] = []
-        by_sentence: dict[int, list[bool]] = {}
+        choices = []
+        by_sentence: defaultdict[int, list[bool]] = defaultdict(list)
         several = False
         for outcome, evidence in answered(outcomes, cls):
-            is_right = outcome.verdict is Verdict.RIGHT
-            scores = evidence.compared, evidence.probability, evidence.confidence
-            choices.append(ScoredChoice(outcome.relation, is_right, *scores))
+            choice = {
+                "relation": outcome.relation,
+                "is_right": outcome.verdict is Verdict.RIGHT,
+                "choices": evidence.compared,
+                "probability": evidence.probability,
+                "confidence": evidence.confidence,
+            }
+            choices.append(choice)
             several = several or len(evidence.sentences) > 1
             for place, sentence in enumerate(evidence.sentences):
-                by_sentence.setdefault(sentence.template, []).append(evidence.best(place) == evidence.right)
+                by_sentence[sentence.template].append(evidence.best(place) == evidence.right)
         if not choices:
             return ProbeResults()
         relations, confidence = confidence_tables(choices)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.probes.confidence import ScoredChoice, confidence_tables, normalized
+from kgprobe.probes.confidence import confidence_tables, normalized
 from kgprobe.probes.distractors.evidence import LeftOut, NamedEntity
 from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, answered
 
@@ -100,14 +100,19 @@ class ExampleEvidence(PromptEvidence, frozen=True, eq=False, tag="examples"):
         Args:
             described: the probe's description; a note counts the facts with fewer ``examples`` or ``choices``.
         """
-        results: list[ScoredChoice] = []
+        results = []
         fewer_examples = fewer_choices = left_out = 0
         examples, choices = described.get("examples", 0), described.get("choices", 0)
         for outcome, evidence in answered(outcomes, cls):
             confidences = evidence.confidences
-            best = float(confidences.max())
-            choice = ScoredChoice(outcome.relation, evidence.is_right, len(confidences), float(confidences[0]), best)
-            results.append(choice)
+            result = {
+                "relation": outcome.relation,
+                "is_right": evidence.is_right,
+                "choices": len(confidences),
+                "probability": float(confidences[0]),
+                "confidence": float(confidences.max()),
+            }
+            results.append(result)
             fewer_examples += evidence.examples < examples
             fewer_choices += len(confidences) < choices
             left_out += len(evidence.left_out)

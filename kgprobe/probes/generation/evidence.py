@@ -4,16 +4,15 @@ Appendix H.6 of the latent-knowledge paper; docs/methods/generation.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import numpy as np
+import pandas as pd
 
 from kgprobe.probes.confidence import by_relation, mean_of, share_of
 from kgprobe.probes.examples.evidence import PromptEvidence, fewer_examples_note
 from kgprobe.probes.outcome import Alternatives, Outcome, ProbeResults, answered, shortened
-from kgprobe.stats.proportions import share
 from kgprobe.tables import Table
 
 # Lengths of the text in words, for the table of lengths.
@@ -89,14 +88,26 @@ class GenerationEvidence(PromptEvidence, frozen=True, eq=True, tag="generation")
 
         Memory: a few numbers per fact.
         """
-        texts: list[_NamesInText] = []
+        rows = []
         fewer = 0
         examples = described.get("examples", 0)
         for outcome, evidence in answered(outcomes, cls):
-            texts.append(_NamesInText.of(outcome.relation, evidence))
+            named = evidence.named
+            row = {
+                "relation": outcome.relation,
+                "words": min((name.words for name in named), default=np.inf),
+                "named": bool(named),
+                "in_line": bool(named) and named[0].end <= counted_end(evidence.text, "line"),
+                "first": evidence.is_first,
+                "behind": evidence.is_behind,
+                "other": not named and evidence.other is not None,
+                "former": bool(evidence.former),
+            }
+            rows.append(row)
             fewer += evidence.examples < examples
-        if not texts:
+        if not rows:
             return ProbeResults()
+        texts = pd.DataFrame(rows)
         notes = ["Another object: one that the relation has elsewhere, and that is not right for the subject."]
         if fewer:
             notes.append(fewer_examples_note(fewer, len(texts), examples))
@@ -115,65 +126,24 @@ def counted_end(text: str, until: str) -> int:
     return len(text) - len(start) + len(start.splitlines()[0] if start else "")
 
 
-@dataclass(frozen=True, slots=True)
-class _NamesInText:
-    """Names in one text.
-
-    Attributes:
-        words: number of words before the object's first name; infinite if it is not named.
-        is_named: True if the object is named.
-        in_line: True if the object is named in the first line.
-        first, behind: True if the object is named before, or after, a wrong object of the relation.
-        other: True if only a wrong object is named.
-        former: True if a former object is named.
-    """
-
-    relation: str
-    words: float
-    is_named: bool
-    in_line: bool
-    first: bool
-    behind: bool
-    other: bool
-    former: bool
-
-    @classmethod
-    def of(cls, relation: str, evidence: GenerationEvidence) -> "_NamesInText":
-        names = evidence.named
-        return cls(
-            relation=relation,
-            words=min((name.words for name in names), default=np.inf),
-            is_named=bool(names),
-            in_line=bool(names) and names[0].end <= counted_end(evidence.text, "line"),
-            first=evidence.is_first,
-            behind=evidence.is_behind,
-            other=not names and evidence.other is not None,
-            former=bool(evidence.former),
-        )
-
-
-def _relations_table(texts: Sequence[_NamesInText], notes: Sequence[str]) -> Table:
+def _relations_table(texts: pd.DataFrame, notes: Sequence[str]) -> Table:
     rows = []
     for relation, group in by_relation(texts):
         row = {
             "relation": relation,
             "facts": len(group),
-            "accuracy": share_of(group, "is_named"),
-            "named before all others": share_of(group, "first"),
-            "another object before it": share_of(group, "behind"),
-            "another object alone": mean_of(group, "other"),
-            "a former object": mean_of(group, "former"),
+            "accuracy": share_of(group["named"]),
+            "named before all others": share_of(group["first"]),
+            "another object before it": share_of(group["behind"]),
+            "another object alone": mean_of(group["other"]),
+            "a former object": mean_of(group["former"]),
         }
         rows.append(row)
     return Table("relations", "Accuracy by relation", rows, notes)
 
 
-def _lengths_table(texts: Sequence[_NamesInText]) -> Table:
-    words = np.array([text.words for text in texts])
-    rows = []
-    for length in _LENGTHS:
-        part = f"{length} word{'s' * (length > 1)}"
-        rows.append({"the text as far as": part, "accuracy": share(int((words < length).sum()), len(texts))})
-    rows.append({"the text as far as": "its first line", "accuracy": share_of(texts, "in_line")})
-    rows.append({"the text as far as": "it counts", "accuracy": share_of(texts, "is_named")})
+def _lengths_table(texts: pd.DataFrame) -> Table:
+    counted = {f"{length} word{'s' * (length > 1)}": texts["words"] < length for length in _LENGTHS}
+    counted |= {"its first line": texts["in_line"], "it counts": texts["named"]}
+    rows = [{"the text as far as": part, "accuracy": share_of(named)} for part, named in counted.items()]
     return Table("lengths", "Accuracy by how much of the text counts", rows, ["A name counts by its first word."])

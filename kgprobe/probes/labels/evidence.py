@@ -1,17 +1,19 @@
 """Evidence of the probe `labels`: repeated answers to a fact's statement and to its negatives, and their tables."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import msgspec
+import pandas as pd
 
+from kgprobe.probes.confidence import share_of
 from kgprobe.probes.outcome import Alternatives, Outcome, ProbeResults, answered
-from kgprobe.probes.statements.evidence import Judged, JudgementEvidence, judgement_results
+from kgprobe.probes.statements.evidence import JudgementEvidence, judgement_results
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, TRUE
 from kgprobe.sanitize import counted
-from kgprobe.stats.proportions import share
 from kgprobe.tables import Table
 
 
@@ -85,42 +87,33 @@ class LabelEvidence(JudgementEvidence, frozen=True, eq=True, tag="labels"):
 
         The headline is *correct* over the same facts. It is empty without answers. Memory: a few numbers per fact.
         """
-        judged: list[Judged] = []
-        facts: list[AnsweredStatement] = []
-        negatives: list[AnsweredStatement] = []
-        keys = set()
-        for outcome, evidence in answered(outcomes, cls):
-            keys.add(outcome.fact)
-            facts.append(evidence.fact)
-            negatives += evidence.negatives
-            judged.append(Judged.of(outcome, evidence))
-        if not facts:
+        judged = list(answered(outcomes, cls))
+        if not judged:
             return ProbeResults()
-        complete = [fact for fact in judged if fact.is_complete]
-        labelled = len({fact.key for fact in complete})
-        of = " asked" if labelled == len(keys) else f" with labels, of {len(keys):,} asked"
-        results = judgement_results(complete, f"{counted(labelled, 'fact')}{of}", guessed=None)
-        return ProbeResults([*results.tables, _agreement_table(facts, negatives)], results.headline)
+        # The metrics of other facts are undefined.
+        complete = [(outcome, evidence) for outcome, evidence in judged if not math.isnan(evidence.values["correct"])]
+        asked, labelled = ({outcome.fact for outcome, _ in some} for some in (judged, complete))
+        of = " asked" if labelled == asked else f" with labels, of {len(asked):,} asked"
+        results = judgement_results(complete, f"{counted(len(labelled), 'fact')}{of}", guessed=None)
+        return ProbeResults([*results.tables, _agreement_table(judged)], results.headline)
 
 
-def _agreement_table(facts: Sequence[AnsweredStatement], negatives: Sequence[AnsweredStatement]) -> Table:
+def _agreement_table(judged: Sequence[tuple[Outcome, LabelEvidence]]) -> Table:
+    facts = [evidence.fact for _, evidence in judged]
+    negatives = list(chain.from_iterable(evidence.negatives for _, evidence in judged))
     rows = []
     for name, statements in (("facts", facts), ("negatives", negatives)):
-        if statements:
-            judgements = list(chain.from_iterable(statement.judgements for statement in statements))
-            labelled = sum(statement.judgement != NONE for statement in statements)
-            rows.append(
-                {
-                    "statements": name,
-                    "number": len(statements),
-                    "labelled": share(labelled, len(statements)),
-                    "all answers agree": share(sum(map(_agree, statements)), len(statements)),
-                    "answers read": share(len(judgements) - judgements.count(NONE), len(judgements)),
-                }
-            )
+        readings = pd.Series(list(chain.from_iterable(statement.judgements for statement in statements)))
+        labels = pd.Series([statement.judgement for statement in statements])
+        kinds = pd.Series([len(set(statement.judgements)) for statement in statements])
+        rows.append(
+            {
+                "statements": name,
+                "number": len(statements),
+                "labelled": share_of(labels != NONE),
+                "all answers agree": share_of((labels != NONE) & (kinds == 1)),
+                "answers read": share_of(readings != NONE),
+            }
+        )
     note = f"The label is the answer of more than half of a statement's answers: {', '.join(JUDGEMENTS)}."
     return Table("agreement", "Agreement of answers", rows, [note])
-
-
-def _agree(statement: AnsweredStatement) -> bool:
-    return statement.judgement != NONE and len(set(statement.judgements)) == 1

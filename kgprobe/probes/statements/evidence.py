@@ -4,15 +4,14 @@ docs/methods/statements.md. The probe `labels` has judgements from answers in wo
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
 from typing import Any, Protocol
 
 import msgspec
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from kgprobe.probes.confidence import ALL, by_relation, mean_by_fact, normalized
+from kgprobe.probes.confidence import ALL, by_relation, mean_by_fact, mean_of, normalized, share_of
 from kgprobe.probes.outcome import Alternatives, Evidence, Headline, Outcome, ProbeResults, answered
 from kgprobe.probes.statements.metrics import (
     FALSE,
@@ -20,18 +19,19 @@ from kgprobe.probes.statements.metrics import (
     NONE,
     TRUE,
     UNKNOWN,
-    FactMetrics,
     bias_of,
-    metrics_of,
     metrics_of_fact,
 )
-from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.statement_negatives import ENDS
 from kgprobe.sanitize import counted
-from kgprobe.stats.proportions import mean_share, share
+from kgprobe.stats.proportions import mean_share
 from kgprobe.tables import Table
 
 Floats = NDArray[np.float64]
+
+_METRICS = ("correct", "truthful", "informative")
+# Kind of the facts' own statements in tables.
+_FACTS = "facts"
 
 
 class _Statement(Protocol):
@@ -181,134 +181,95 @@ class StatementEvidence(JudgementEvidence, frozen=True, eq=False, tag="statement
 
         The headline is *correct* over the judged facts. Memory: a few numbers per fact.
         """
-        judged = [Judged.of(outcome, evidence) for outcome, evidence in answered(outcomes, cls)]
-        facts = len({fact.key for fact in judged})
+        judged = list(answered(outcomes, cls))
+        facts = len({outcome.fact for outcome, _ in judged})
         # A guess judges the fact true, and a negative false, with a probability of 1/3 each.
         return judgement_results(judged, f"{counted(facts, 'fact')} asked", len(JUDGEMENTS) ** -2)
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """Judgements of a fact and of its judged negatives, as positions in ``JUDGEMENTS``.
-
-    Attributes:
-        replaced: the replaced part of each negative.
-        requested: requested number of negatives.
-    """
-
-    key: FactKey
-    relation: str
-    fact: int
-    negatives: tuple[int, ...]
-    replaced: tuple[str, ...]
-    requested: int
-
-    @classmethod
-    def of(cls, outcome: Outcome, evidence: JudgementEvidence) -> "Judged":
-        """Return the judgements of an outcome."""
-        judged = [negative for negative in evidence.negatives if negative.judgement != NONE]
-        negatives = tuple(negative.judgement for negative in judged)
-        replaced = tuple(negative.replaced for negative in judged)
-        return cls(outcome.fact, outcome.relation, evidence.fact.judgement, negatives, replaced, evidence.wanted)
-
-    @property
-    def is_complete(self) -> bool:
-        """True if the fact and at least one negative are judged."""
-        return self.fact != NONE and bool(self.negatives)
-
-
-def judgement_results(judged: Sequence[Judged], of: str, guessed: float | None) -> ProbeResults:
+def judgement_results(
+    judged: Sequence[tuple[Outcome, JudgementEvidence]], of: str, guessed: float | None
+) -> ProbeResults:
     """Return the tables of judged facts, and *correct* with the other metrics and the bias; empty without facts.
 
     In the headline, a fact that was asked several times counts once, with its mean.
 
     Args:
+        judged: outcomes with a judgement of the fact, and of at least one negative.
         of: the noun phrase for the facts.
         guessed: chance level; None if unknown.
     """
     if not judged:
         return ProbeResults()
-    metrics = _metrics(judged)
-    keys = [fact.key for fact in judged]
-    correct, truthful, informative = (
-        mean_share(mean_by_fact(keys, values).tolist())
-        for values in (metrics.correct, metrics.truthful, metrics.informative)
-    )
-    answers, bias = _answers_table(judged)
+    fact_rows: list[dict[str, Any]] = []
+    statement_rows: list[dict[str, Any]] = []
+    for outcome, evidence in judged:
+        fact, values = evidence.fact.judgement, evidence.values
+        row = {"fact": fact, "key": outcome.fact, "relation": outcome.relation, "requested": evidence.wanted, **values}
+        statement_rows.append({"fact": fact, "kind": _FACTS, "judgement": fact})
+        before = len(statement_rows)
+        for negative in evidence.negatives:
+            if negative.judgement != NONE:
+                kind = f"negatives with another {negative.replaced}"
+                statement_rows.append({"fact": fact, "kind": kind, "judgement": negative.judgement})
+        fact_rows.append({**row, "negatives": len(statement_rows) - before})
+    facts, statements = pd.DataFrame(fact_rows), pd.DataFrame(statement_rows)
+    keys = facts["key"].tolist()
+    means = {name: mean_share(mean_by_fact(keys, facts[name].to_numpy()).tolist()) for name in _METRICS}
+    answers, bias = _answers_table(statements)
     headline = Headline(
         name="correct",
-        rate=correct,
+        rate=means["correct"],
         facts=len(set(keys)),
         of=of,
         guessed=guessed,
         means="the fact called true and its negatives false",
-        details=f"truthful {truthful}, informative {informative}, bias {bias} points",
+        details=f"truthful {means['truthful']}, informative {means['informative']}, bias {bias} points",
     )
-    return ProbeResults([_metrics_table(judged), _confusion_table(judged), answers], headline)
+    return ProbeResults([_metrics_table(facts), _confusion_table(facts, statements), answers], headline)
 
 
-def _metrics(judged: Sequence[Judged]) -> FactMetrics:
-    negatives = np.full((len(judged), max(len(fact.negatives) for fact in judged)), NONE, dtype=np.int8)
-    for row, fact in zip(negatives, judged, strict=True):
-        row[: len(fact.negatives)] = fact.negatives
-    return metrics_of(np.array([fact.fact for fact in judged], dtype=np.int8), negatives)
-
-
-def _metrics_table(judged: Sequence[Judged]) -> Table:
+def _metrics_table(facts: pd.DataFrame) -> Table:
     rows = []
-    for relation, facts in by_relation(judged):
-        metrics = _metrics(facts)
-        row = {
-            "relation": relation,
-            "facts": len(facts),
-            "negatives": sum(len(fact.negatives) for fact in facts),
-            "correct": mean_share(metrics.correct.tolist()),
-            "truthful": mean_share(metrics.truthful.tolist()),
-            "informative": mean_share(metrics.informative.tolist()),
-        }
-        rows.append(row)
+    for relation, group in by_relation(facts):
+        row: dict[str, Any] = {"relation": relation, "facts": len(group), "negatives": int(group["negatives"].sum())}
+        rows.append(row | {name: mean_share(group[name].tolist()) for name in _METRICS})
     notes = [
         "Correct: the fact is judged true and its negatives false. Truthful: the fact is not judged false, nor a"
         " negative true. Informative: neither is judged unknown.",
     ]
-    fewer = sum(len(fact.negatives) < fact.requested for fact in judged)
+    fewer = int((facts["negatives"] < facts["requested"]).sum())
     if fewer:
-        most = max(fact.requested for fact in judged)
-        notes.append(f"{fewer:,} of {len(judged):,} facts have fewer than {most} negatives.")
+        notes.append(f"{fewer:,} of {len(facts):,} facts have fewer than {facts['requested'].max()} negatives.")
     return Table("relations", "Correct, truthful and informative by relation", rows, notes)
 
 
-def _confusion_table(judged: Sequence[Judged]) -> Table:
+def _confusion_table(facts: pd.DataFrame, statements: pd.DataFrame) -> Table:
     """Return the judgements of negatives by the judgement of the fact."""
     rows = []
     for place, judgement in enumerate(JUDGEMENTS):
-        facts = [fact for fact in judged if fact.fact == place]
-        negatives = list(chain.from_iterable(fact.negatives for fact in facts))
-        row: dict[str, Any] = {"fact judged": judgement, "facts": share(len(facts), len(judged))}
+        negatives = statements[(statements["fact"] == place) & (statements["kind"] != _FACTS)]["judgement"]
+        row: dict[str, Any] = {"fact judged": judgement, "facts": share_of(facts["fact"] == place)}
         row["negatives"] = len(negatives)
         for number, other in enumerate(JUDGEMENTS):
-            row[f"judged {other}"] = negatives.count(number) / len(negatives) if negatives else None
+            row[f"judged {other}"] = mean_of(negatives == number) if len(negatives) else None
         rows.append(row)
     return Table("confusion", "Judgements of facts, and of their negatives", rows)
 
 
-def _answers_table(judged: Sequence[Judged]) -> tuple[Table, str]:
+def _answers_table(statements: pd.DataFrame) -> tuple[Table, str]:
     """Return all judgements by kind of statement, and the bias: the share judged true minus the share of true ones."""
-    groups = {"facts": [fact.fact for fact in judged]}
-    groups |= {f"negatives with another {end}": [] for end in ENDS}
-    for fact in judged:
-        for judgement, replaced in zip(fact.negatives, fact.replaced, strict=True):
-            groups[f"negatives with another {replaced}"].append(judgement)
-    groups[ALL] = list(chain.from_iterable(groups.values()))
+    groups = dict(list(statements.groupby("kind")["judgement"]))
+    groups[ALL] = statements["judgement"]
     rows = []
-    for name, judgements in groups.items():
-        row: dict[str, Any] = {"statements": name, "number": len(judgements)}
-        for number, other in enumerate(JUDGEMENTS):
-            row[f"judged {other}"] = share(judgements.count(number), len(judgements)) if judgements else None
-        if judgements:
+    for name in (_FACTS, *(f"negatives with another {end}" for end in ENDS), ALL):
+        if name in groups:
+            row: dict[str, Any] = {"statements": name, "number": len(groups[name])}
+            for number, other in enumerate(JUDGEMENTS):
+                row[f"judged {other}"] = share_of(groups[name] == number)
             rows.append(row)
-    statements, judged_true = len(groups[ALL]), groups[ALL].count(TRUE)
-    bias = f"{100 * (judged_true - len(judged)) / statements:+.0f}"
-    shares = f"{len(judged) / statements:.0%} of all statements are true, and {judged_true / statements:.0%} are judged"
+    count, facts, judged_true = len(statements), len(groups[_FACTS]), int((groups[ALL] == TRUE).sum())
+    bias = f"{100 * (judged_true - facts) / count:+.0f}"
+    shares = f"{facts / count:.0%} of all statements are true, and {judged_true / count:.0%} are judged"
     note = f"{shares} true: a bias of {bias} points."
     return Table("answers", "Judgements of all statements", rows, [note]), bias
