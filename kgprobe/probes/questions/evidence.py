@@ -3,14 +3,16 @@
 docs/methods/questions.md.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Any
 
 import msgspec
+import pandas as pd
 
+from kgprobe.probes.confidence import mean_of, share_of
 from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, Verdict, answered, shortened
 from kgprobe.stats.proportions import Share, mean_of_shares, share
 from kgprobe.tables import Heading, ResultRow, Table, row_table
@@ -112,67 +114,37 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
     def results(cls, outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> ProbeResults:  # noqa: ARG003
         """Return the answers by kind of question, to yes/no questions by the right answer, and the mistakes by class.
 
-        Empty tables are left out. Memory: the counts and the examples.
+        Empty tables are left out. Memory: a few values per fact, and the examples.
         """
-        counts = _Counts()
+        rows: list[dict[str, Any]] = []
+        examples: defaultdict[str, list[QuestionEvidence]] = defaultdict(list)
+        # Questions by objection to the writer's text; a question may have several.
+        objections: Counter[str] = Counter()
         for outcome, evidence in answered(outcomes, cls):
-            counts.add(outcome.verdict, evidence)
-        return ProbeResults(list(_tables(counts)))
-
-
-@dataclass(slots=True)
-class _KindCounts:
-    """Running counts of one kind of questions.
-
-    Attributes:
-        chance: sum of the chance levels.
-        said: yes/no questions by the right answer (True for yes) and the given one (None for neither).
-    """
-
-    verdicts: Counter[Verdict] = field(default_factory=Counter)
-    chance: float = 0.0
-    said: Counter[tuple[bool, bool | None]] = field(default_factory=Counter)
-
-
-@dataclass(slots=True)
-class _Counts:
-    """Running counts of all answers.
-
-    Attributes:
-        graded, agreed, unread: numbers of answers that the grader read, on which it agrees with the names, and of its
-            unreadable replies.
-        wordings: questions for a writer, True for those in its words; templates word the others.
-        objections: questions by objection to the writer's text; a question may have several.
-    """
-
-    kinds: dict[str, _KindCounts] = field(default_factory=dict)
-    errors: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[QuestionEvidence]] = field(default_factory=dict)
-    graded: int = 0
-    agreed: int = 0
-    unread: int = 0
-    wordings: Counter[bool] = field(default_factory=Counter)
-    objections: Counter[str] = field(default_factory=Counter)
-
-    def add(self, verdict: Verdict, evidence: QuestionEvidence) -> None:
-        kind = self.kinds.setdefault(evidence.kind, _KindCounts())
-        kind.verdicts[verdict] += 1
-        kind.chance += evidence.chance
-        if evidence.expected is not None:
-            kind.said[evidence.expected, evidence.says] += 1
-        self.unread += evidence.grade_unread
-        if evidence.graded is not None:
-            self.graded += 1
-            self.agreed += evidence.graded == bool(evidence.named)
-        if evidence.written is not None:
-            self.wordings[evidence.written] += 1
+            row = {
+                "kind": evidence.kind,
+                "right": outcome.verdict is Verdict.RIGHT,
+                "refused": outcome.verdict is Verdict.REFUSED,
+                "off_format": outcome.verdict is Verdict.OFF_FORMAT,
+                "chance": evidence.chance,
+                "expected": evidence.expected,
+                "says": evidence.says,
+                "graded": evidence.graded,
+                "agreed": evidence.graded == bool(evidence.named),
+                "unread": evidence.grade_unread,
+                "written": evidence.written,
+                "error": evidence.error,
+            }
+            rows.append(row)
             # An objection's details in this question follow the colon.
-            self.objections.update({reason.partition(":")[0] for reason in evidence.fell_back})
-        if evidence.error is not None:
-            self.errors[evidence.error] += 1
-            shown = self.examples.setdefault(evidence.error, [])
-            if len(shown) < SHOWN_EXAMPLES:
-                shown.append(evidence)
+            objections.update({reason.partition(":")[0] for reason in evidence.fell_back})
+            if evidence.error is not None and len(examples[evidence.error]) < SHOWN_EXAMPLES:
+                examples[evidence.error].append(evidence)
+        if not rows:
+            return ProbeResults()
+        answers = pd.DataFrame(rows)
+        tables = list(_answer_tables(answers, list(_notes(answers, objections))))
+        return ProbeResults([*tables, _errors_table(answers, examples)] if examples else tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,92 +159,73 @@ class _Side(ResultRow):
     said_neither: Annotated[int, Heading("said neither")]
 
     @classmethod
-    def of(cls, expected: bool, said: Counter[tuple[bool, bool | None]]) -> "_Side":
-        yes, no, neither = said[expected, True], said[expected, False], said[expected, None]
-        answers = yes + no + neither
-        right = share(said[expected, expected], answers) if answers else None
-        return cls("yes" if expected else "no", answers, right, yes, no, neither)
+    def of(cls, expected: bool, answers: pd.DataFrame) -> "_Side":
+        says = answers["says"][answers["expected"].eq(expected)]
+        yes, no = int(says.eq(True).sum()), int(says.eq(False).sum())
+        right = share(yes if expected else no, len(says)) if len(says) else None
+        return cls("yes" if expected else "no", len(says), right, yes, no, len(says) - yes - no)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
-    """Results on yes/no questions by the right answer: a model that always says no gets half of them right.
-
-    Attributes:
-        balanced_accuracy: mean of the two accuracies; None if one has no answers.
-        says_yes: share of yes among the answers yes and no; None without these.
-    """
-
-    yes: _Side
-    no: _Side
-    balanced_accuracy: Share | None
-    says_yes: Share | None
-
-    @classmethod
-    def of(cls, said: Counter[tuple[bool, bool | None]]) -> "_Sides":
-        yes, no = _Side.of(True, said), _Side.of(False, said)
-        balanced = mean_of_shares(yes.right, no.right) if yes.right and no.right else None
+def _answer_tables(answers: pd.DataFrame, notes: Sequence[str]) -> Iterator[Table]:
+    rows = []
+    tables = []
+    for kind, group in answers.groupby("kind"):
+        yes, no = _Side.of(True, group), _Side.of(False, group)
         said_yes = yes.said_yes + no.said_yes
         readable = said_yes + yes.said_no + no.said_no
-        return cls(yes, no, balanced, share(said_yes, readable) if readable else None)
-
-    def notes(self) -> Iterator[str]:
-        if self.says_yes:
-            due = self.yes.answers / (self.yes.answers + self.no.answers)
-            yield f"It says yes in {self.says_yes} of its answers; yes is right for {due:.0%} of the questions."
-        if self.balanced_accuracy:
-            yield f"Balanced accuracy, the mean of the two: {self.balanced_accuracy}; 50% by guessing, or by one word."
-        else:
-            missing = self.no if self.yes.answers else self.yes
-            yield f"No question has the right answer {missing.right_answer}: balanced accuracy is undefined."
-
-
-def _tables(counts: _Counts) -> Iterator[Table]:
-    rows = []
-    all_sides = []
-    for name, kind in sorted(counts.kinds.items()):
-        asked = kind.verdicts.total()
-        sides = _Sides.of(kind.said)
+        says_yes = share(said_yes, readable) if readable else None
+        balanced = mean_of_shares(yes.right, no.right) if yes.right and no.right else None
         row = {
-            "kind": name,
-            "answers": asked,
-            "right": share(kind.verdicts[Verdict.RIGHT], asked),
-            "balanced accuracy": sides.balanced_accuracy,
-            "says yes": sides.says_yes,
-            "refused": kind.verdicts[Verdict.REFUSED],
-            "off the format": kind.verdicts[Verdict.OFF_FORMAT],
-            "by guessing": kind.chance / asked,
+            "kind": kind,
+            "answers": len(group),
+            "right": share_of(group["right"]),
+            "balanced accuracy": balanced,
+            "says yes": says_yes,
+            "refused": int(group["refused"].sum()),
+            "off the format": int(group["off_format"].sum()),
+            "by guessing": mean_of(group["chance"]),
         }
         rows.append(row)
-        if kind.said:
-            all_sides.append(sides)
-    if rows:
-        yield Table("kinds", "By kind of question", rows, list(_notes(counts)))
-    for sides in all_sides:
-        sides_rows = [sides.yes, sides.no]
-        yield row_table("sides", "Yes/no questions by their right answer", sides_rows, list(sides.notes()))
-    if counts.errors:
-        yield _errors_table(counts)
+        if yes.answers or no.answers:
+            notes_of_sides = list(_notes_of_sides(yes, no, says_yes, balanced))
+            tables.append(row_table("sides", "Yes/no questions by their right answer", [yes, no], notes_of_sides))
+    yield Table("kinds", "By kind of question", rows, notes)
+    yield from tables
 
 
-def _errors_table(counts: _Counts) -> Table:
+def _notes_of_sides(yes: _Side, no: _Side, says_yes: Share | None, balanced: Share | None) -> Iterator[str]:
+    """Yield notes on yes/no questions: a model that always says no gets half of them right."""
+    if says_yes:
+        due = yes.answers / (yes.answers + no.answers)
+        yield f"It says yes in {says_yes} of its answers; yes is right for {due:.0%} of the questions."
+    if balanced:
+        yield f"Balanced accuracy, the mean of the two: {balanced}; 50% by guessing, or by one word."
+    else:
+        missing = no if yes.answers else yes
+        yield f"No question has the right answer {missing.right_answer}: balanced accuracy is undefined."
+
+
+def _errors_table(answers: pd.DataFrame, examples: Mapping[str, Sequence[QuestionEvidence]]) -> Table:
+    errors = Counter(answers["error"].dropna())
     rows: list[dict[str, Any]] = []
-    for name, count in counts.errors.most_common():
-        error = {"class": name, "answers": count, "share": count / counts.errors.total()}
-        for example in counts.examples[name]:
+    for name, count in errors.most_common():
+        error = {"class": name, "answers": count, "share": count / errors.total()}
+        for example in examples[name]:
             texts = {"question": example.text, "what it said": example.answer or None, "right": example.right_answer}
             rows.append(error | texts)
     return Table("errors", "Errors", rows, groups_by="class")
 
 
-def _notes(counts: _Counts) -> Iterator[str]:
-    if counts.graded:
-        yield f"Grader and names say the same of {counts.agreed:,} of {counts.graded:,} wh-answers."
-    if counts.unread:
-        yield f"{counts.unread:,} replies of the grader could not be read: names decided alone."
-    if counts.wordings:
-        text = f"{counts.wordings[True]:,} of {counts.wordings.total():,} questions are in the writer's words."
-        reasons = [f"{reason} ({count:,})" for reason, count in counts.objections.most_common(SHOWN_REASONS)]
-        if len(counts.objections) > SHOWN_REASONS:
+def _notes(answers: pd.DataFrame, objections: Counter[str]) -> Iterator[str]:
+    agreed = answers["agreed"][answers["graded"].notna()]
+    if len(agreed):
+        yield f"Grader and names say the same of {agreed.sum():,} of {len(agreed):,} wh-answers."
+    if answers["unread"].any():
+        yield f"{answers['unread'].sum():,} replies of the grader could not be read: names decided alone."
+    written = answers["written"].dropna()
+    if len(written):
+        text = f"{written.sum():,} of {len(written):,} questions are in the writer's words."
+        reasons = [f"{reason} ({count:,})" for reason, count in objections.most_common(SHOWN_REASONS)]
+        if len(objections) > SHOWN_REASONS:
             reasons.append("…")
         yield f"{text} Objections to the others: {'; '.join(reasons)}." if reasons else text
