@@ -90,6 +90,11 @@ def counted_as(outcome: Outcome) -> str:
     return "asked" if outcome.verdict.counts else outcome.verdict.value
 
 
+def counted_answers(run: Row) -> int:
+    """Return the number of outcomes that the graph has counted for a run."""
+    return sum(run[name] for name in COUNTS)
+
+
 def apply_round(
     graph: Graph,
     run: Row,

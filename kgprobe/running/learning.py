@@ -26,7 +26,7 @@ from kgprobe.files import replacing
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Verdict
-from kgprobe.running.learner import COUNTS
+from kgprobe.running.learner import counted_answers
 from kgprobe.running.runs import run_folder
 from kgprobe.running.store import FILE, digest_of_answers, read_rounds
 from kgprobe.sampling.columns.graph_columns import AskableFacts
@@ -275,11 +275,6 @@ def replay(learning: Learning, run: Row) -> None:
         smallest = next((draw.smallest for draw in draws if draw.smallest is not None), np.nan)
         positions = np.array([position[draw.fact] for draw in draws], np.int64)
         learning.add(AskedRound(positions, [draw.verdict for draw in draws], chances, smallest))
-
-
-def counted_answers(run: Row) -> int:
-    """Return the number of outcomes that the graph has counted for a run."""
-    return sum(run[name] for name in COUNTS)
 
 
 def _drawn(asked: AskedRound, drawn: NDArray[np.bool_]) -> RoundDraws:

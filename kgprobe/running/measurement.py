@@ -16,7 +16,7 @@ import msgspec
 from kgprobe.errors import KgprobeError
 from kgprobe.files import make_folder
 from kgprobe.models.api.spending import BudgetSpentError
-from kgprobe.probes.outcome import Outcome, Probe, Verdict
+from kgprobe.probes.outcome import Probe, Verdict
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
 from kgprobe.running.settings import CONFIG, claim, read_config, read_form
 from kgprobe.running.store import OutcomeStore
@@ -143,8 +143,11 @@ def _ask(store: OutcomeStore, probe: Probe, keys: Keys, seed: int, batch: int, c
             break
         store.append(places, outcomes)
         done = max(done, places[-1] + 1)
-        unanswered.difference_update(places)
-        unanswered.update(_silent(places, outcomes))
+        for place, outcome in zip(places, outcomes, strict=True):
+            if outcome.verdict is Verdict.UNANSWERED:
+                unanswered.add(place)
+            else:
+                unanswered.discard(place)
         callbacks.on_batch(Batch(outcomes, done - len(unanswered)))
         reason = why_silent(outcomes)
         if reason is not None:
@@ -160,7 +163,3 @@ def _ask(store: OutcomeStore, probe: Probe, keys: Keys, seed: int, batch: int, c
 
 def _batches(places: Sequence[int], size: int) -> Iterator[Sequence[int]]:
     return (places[start : start + size] for start in range(0, len(places), size))
-
-
-def _silent(places: Sequence[int], outcomes: Sequence[Outcome]) -> Iterator[int]:
-    return (place for place, outcome in zip(places, outcomes, strict=True) if outcome.verdict is Verdict.UNANSWERED)

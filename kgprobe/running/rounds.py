@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from kgprobe.beliefs.draw import RoundChoice
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
@@ -24,7 +25,7 @@ from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Outcome, Probe
 from kgprobe.probes.register import ProbeKind
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
-from kgprobe.running.learner import COUNTS, Applied, Learner, RoundTakenError, counted_as
+from kgprobe.running.learner import COUNTS, Applied, Learner, RoundTakenError, counted_answers, counted_as
 from kgprobe.running.name_preferences import NamePreferences
 from kgprobe.running.plan import Plan
 from kgprobe.running.runs import get_run, locked
@@ -96,7 +97,11 @@ def continue_run(
     with locked(get_run(graph, plan.run)) as folder:
         # Read again: only now can no other process change it.
         run = get_run(graph, plan.run)
-        _refuse_another_probe(run, probe)
+        changes = differences(msgspec.json.decode(run["config"]), probe.describe())
+        if changes:
+            raise KgprobeError(
+                f"Run {plan.run!r} was begun with other settings: {'; '.join(changes)}. Begin a new run."
+            )
         if plan.options.rounds < run["round"]:
             raise KgprobeError(
                 f"Run {plan.run!r} has {run['round']} rounds already, more than `rounds`, {plan.options.rounds}."
@@ -104,7 +109,7 @@ def continue_run(
         if plan.options.rounds != run["rounds"]:
             graph.write("beliefs/extend_run", id=plan.run, rounds=plan.options.rounds)
         with OutcomeStore(folder) as store:
-            store.cut_to(sum(run[name] for name in COUNTS), run["round"])
+            store.cut_to(counted_answers(run), run["round"])
             labels = _labels(graph, run["relations"])
             learner: Learner = LEARNERS[plan.options.learner].load()(graph, plan, run, labels)
             changed = graph_state(graph) != run["graph"]
@@ -114,96 +119,85 @@ def continue_run(
             preferences = NamePreferences(kind)
             if kind is not None:
                 preferences.learn(read_outcomes(store.path, kind.evidence()))
-            report = _Rounds(probe, plan, run, store, learner, preferences).do(callbacks)
+            report = _do_rounds(probe, plan, run, store, learner, preferences, callbacks)
             learner.finish(report.rounds)
     return dataclasses.replace(report, seconds=time.monotonic() - started)
 
 
-@dataclass(slots=True)
-class _Rounds:
-    """A run with the state that its rounds share."""
-
-    probe: Probe
-    plan: Plan
-    run: Row
-    store: OutcomeStore
-    learner: Learner
-    preferences: NamePreferences
-
-    def do(self, callbacks: Callbacks) -> RunReport:
-        counts = Counter({name: self.run[name] for name in COUNTS})
-        done, stopped, reason = self.run["round"], Stop.DONE, None
-        hubs: dict[str, str] = {}
-        while done < self.plan.options.rounds:
-            if self.plan.options.stop_at_width and self.learner.width() <= self.plan.options.stop_at_width:
-                stopped = Stop.SURE_ENOUGH
-                break
-            if not self.learner.has_askable():
-                stopped = Stop.NOTHING_LEFT
-                break
-            number, seconds = done + 1, dict[str, float]()
-            try:
-                outcomes, inclusions, smallest = self._ask(number, seconds, callbacks)
-            except BudgetSpentError as error:
-                stopped, reason = Stop.BUDGET_SPENT, str(error)
-                break
-            reason = why_silent(outcomes)
-            if reason is not None:
-                stopped, reason = Stop.NO_ANSWERS, f"{reason} The round was not counted."
-                break
-            before = counts.total()
-            self.store.append(range(before, before + len(outcomes)), outcomes, number, inclusions, smallest)
-            applied = self._apply(number, outcomes, before)
-            done = number
-            counts += Counter(map(counted_as, outcomes))
-            hubs |= applied.hubs
-            width = self.learner.width()
-            callbacks.on_batch(
-                Round(outcomes, done, number, applied.touched, applied.hubs, width, seconds | applied.seconds)
-            )
-            if callbacks.should_stop() and done < self.plan.options.rounds:
-                stopped = Stop.ASKED_TO
-                break
-        return RunReport(
-            self.plan.run,
-            len(self.learner.keys),
-            done,
-            **{name: counts[name] for name in COUNTS},
-            seconds=0.0,
-            stopped=stopped,
-            reason=reason,
-            hubs=hubs,
-        )
-
-    def _ask(
-        self, number: int, seconds: dict[str, float], callbacks: Callbacks
-    ) -> tuple[list[Outcome], list[float | None], float | None]:
-        """Return a round's outcomes, the inclusion probability of each fact, and the smallest of all, if known."""
+def _do_rounds(
+    probe: Probe,
+    plan: Plan,
+    run: Row,
+    store: OutcomeStore,
+    learner: Learner,
+    preferences: NamePreferences,
+    callbacks: Callbacks,
+) -> RunReport:
+    counts = Counter({name: run[name] for name in COUNTS})
+    done, stopped, reason = run["round"], Stop.DONE, None
+    hubs: dict[str, str] = {}
+    while done < plan.options.rounds:
+        if plan.options.stop_at_width and learner.width() <= plan.options.stop_at_width:
+            stopped = Stop.SURE_ENOUGH
+            break
+        if not learner.has_askable():
+            stopped = Stop.NOTHING_LEFT
+            break
         clock = time.monotonic()
-        chosen = self.learner.choose(number)
-        seconds["draw"] = time.monotonic() - clock
+        chosen = learner.choose(done + 1)
+        seconds = {"draw": time.monotonic() - clock}
         clock = time.monotonic()
-        facts = [self.learner.keys[int(position)] for position in chosen.positions]
-        outcomes = ask_with_callbacks(self.probe, facts, [self.plan.seed, number], callbacks)
-        seconds["ask"] = time.monotonic() - clock
-        inclusions = [None if math.isnan(chance) else chance for chance in chosen.probabilities.tolist()]
-        return outcomes, inclusions, None if math.isnan(chosen.smallest) else chosen.smallest
-
-    def _apply(self, number: int, outcomes: Sequence[Outcome], before: int) -> Applied:
-        self.preferences.learn(outcomes)
-        chances = [self.preferences.chance(outcome) for outcome in outcomes]
+        facts = [learner.keys[int(position)] for position in chosen.positions]
         try:
-            return self.learner.apply(number, outcomes, chances)
-        except RoundTakenError:
-            self.store.cut_to(before, number - 1)
-            raise
+            outcomes = ask_with_callbacks(probe, facts, [plan.seed, done + 1], callbacks)
+        except BudgetSpentError as error:
+            stopped, reason = Stop.BUDGET_SPENT, str(error)
+            break
+        seconds["ask"] = time.monotonic() - clock
+        reason = why_silent(outcomes)
+        if reason is not None:
+            stopped, reason = Stop.NO_ANSWERS, f"{reason} The round was not counted."
+            break
+        done += 1
+        applied = _apply(store, learner, preferences, done, counts.total(), outcomes, chosen)
+        counts += Counter(map(counted_as, outcomes))
+        hubs |= applied.hubs
+        width = learner.width()
+        callbacks.on_batch(Round(outcomes, done, done, applied.touched, applied.hubs, width, seconds | applied.seconds))
+        if callbacks.should_stop() and done < plan.options.rounds:
+            stopped = Stop.ASKED_TO
+            break
+    return RunReport(
+        plan.run,
+        len(learner.keys),
+        done,
+        **{name: counts[name] for name in COUNTS},
+        seconds=0.0,
+        stopped=stopped,
+        reason=reason,
+        hubs=hubs,
+    )
 
 
-def _refuse_another_probe(run: Row, probe: Probe) -> None:
-    """Raise KgprobeError if a probe differs from the one that the run was begun with."""
-    changes = differences(msgspec.json.decode(run["config"]), probe.describe())
-    if changes:
-        raise KgprobeError(f"Run {run['id']!r} was begun with other settings: {'; '.join(changes)}. Begin a new run.")
+def _apply(
+    store: OutcomeStore,
+    learner: Learner,
+    preferences: NamePreferences,
+    number: int,
+    before: int,
+    outcomes: Sequence[Outcome],
+    chosen: RoundChoice,
+) -> Applied:
+    """Store a round's outcomes after ``before`` earlier ones, and let the learner apply them."""
+    inclusions = [None if math.isnan(chance) else chance for chance in chosen.probabilities.tolist()]
+    smallest = None if math.isnan(chosen.smallest) else chosen.smallest
+    store.append(range(before, before + len(outcomes)), outcomes, number, inclusions, smallest)
+    preferences.learn(outcomes)
+    try:
+        return learner.apply(number, outcomes, list(map(preferences.chance, outcomes)))
+    except RoundTakenError:
+        store.cut_to(before, number - 1)
+        raise
 
 
 def _labels(graph: Graph, relations: Sequence[str]) -> dict[str, str]:

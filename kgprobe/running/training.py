@@ -20,11 +20,9 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models
-from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.spec import wrap_scorer
-from kgprobe.probes.outcome import Outcome, Probe, Verdict
+from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import PROBES, ProbeContext
-from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import choose_facts
 from kgprobe.stats.proportions import share
 
@@ -106,13 +104,13 @@ class TrainerCallback(transformers.TrainerCallback):
         self._trainer, self._graph = trainer, graph
         self._most_of_time, self._strict, self._name = most_of_time, strict, name
         self._said: set[str] = set()
-        self._asking: _Asking | None = None
+        self._ask: Callable[[], list[Outcome]] | None = None
         self._next = self._asked_at = 0
         self._done_at = 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
         """Draw the facts, and probe for the first time."""
-        self._asking = None
+        self._ask = None
         self._next = state.global_step
         self._ask_at(state, control)
 
@@ -144,15 +142,21 @@ class TrainerCallback(transformers.TrainerCallback):
         self._done_at = _clock()
         seconds = self._done_at - before
         if figures:
-            self._tell({**figures, "seconds": seconds}, control)
+            # Trainer.log resets should_log. Trainers of TRL add their pending metrics to a record, so their log is not
+            # called.
+            due = control.should_log
+            figures["seconds"] = seconds
+            logged = {f"{self._name}/{key}": value for key, value in figures.items()}
+            transformers.Trainer.log(self._trainer, logged)
+            control.should_log = due
         if a_step is not None:
             self._space_out(seconds, a_step)
         self._next = state.global_step + self.every
 
     def _figures(self) -> dict[str, float]:
-        if self._asking is None:
-            self._asking = self._made()
-        outcomes = self._asking.ask()
+        if self._ask is None:
+            self._ask = self._prepare()
+        outcomes = self._ask()
         heard = [outcome for outcome in outcomes if outcome.verdict.counts]
         if not heard:
             reason = next((outcome.reason for outcome in outcomes), "the graph has none")
@@ -160,7 +164,8 @@ class TrainerCallback(transformers.TrainerCallback):
         known = share(sum(outcome.verdict is Verdict.RIGHT for outcome in heard), len(heard))
         return {"known": known.value, "known_low": known.low, "known_high": known.high, "asked": len(heard)}
 
-    def _made(self) -> "_Asking":
+    def _prepare(self) -> Callable[[], list[Outcome]]:
+        """Draw the facts; return a function that asks them with the present weights."""
         # A copy: the scorer reads special tokens in texts as plain text, which the trainer's tokenizer must not.
         tokenizer: Any = deepcopy(self._trainer.processing_class)
         net: Any = self._trainer.accelerator.unwrap_model(self._trainer.model)
@@ -171,14 +176,17 @@ class TrainerCallback(transformers.TrainerCallback):
             self._graph, probe.relations, as_of=self._day, limit=self._limit, seed=self._seed, listed=None
         )
         keys = [chosen.keys[place] for place in range(len(chosen.keys))]
-        return _Asking(scorer, probe, keys, self._kind.batch_size, self._seed)
 
-    def _tell(self, figures: dict[str, float], control: Any) -> None:
-        # Trainer.log resets should_log. Trainers of TRL add their pending metrics to a record, so their log is not
-        # called.
-        due = control.should_log
-        transformers.Trainer.log(self._trainer, {f"{self._name}/{key}": value for key, value in figures.items()})
-        control.should_log = due
+        def ask() -> list[Outcome]:
+            scorer.forget()
+            outcomes: list[Outcome] = []
+            for first in range(0, len(keys), self._kind.batch_size):
+                outcomes += probe.ask(keys[first : first + self._kind.batch_size], [self._seed])
+            # Free the scorer's caches for the training.
+            scorer.forget()
+            return outcomes
+
+        return ask
 
     def _space_out(self, seconds: float, a_step: float) -> None:
         """Raise ``every`` to keep the share of time within its limit; or log a warning."""
@@ -201,22 +209,6 @@ class TrainerCallback(transformers.TrainerCallback):
         if kind not in self._said:
             self._said.add(kind)
             _log.warning("%s: %s", self._name, message)
-
-
-class _Asking:
-    """Facts with their probe and scorer."""
-
-    def __init__(self, scorer: Scorer, probe: Probe, keys: Sequence[FactKey], batch: int, seed: int) -> None:
-        self._scorer, self._probe, self._keys, self._batch, self._seed = scorer, probe, keys, batch, seed
-
-    def ask(self) -> list[Outcome]:
-        """Return one outcome for each fact, with the present weights."""
-        self._scorer.forget()
-        batches = (self._keys[first : first + self._batch] for first in range(0, len(self._keys), self._batch))
-        outcomes = [outcome for batch in batches for outcome in self._probe.ask(batch, [self._seed])]
-        # Free the scorer's caches for the training.
-        self._scorer.forget()
-        return outcomes
 
 
 @contextmanager
