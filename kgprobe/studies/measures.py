@@ -20,7 +20,7 @@ from kgprobe.models.encoder import load_encoder
 from kgprobe.models.model import Model, Models
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.probes.distractors import DistractorOptions
-from kgprobe.probes.distractors.comparison import comparison_of
+from kgprobe.probes.distractors.comparison import DistractorComparison
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.sampling.keys import FactKey
@@ -188,7 +188,7 @@ def _baseline(name: str, tools: Tools) -> Callable[[Sequence[ClozeItem]], Scores
 def _distractors(name: str, tools: Tools) -> Callable[[Sequence[ClozeItem]], Scores]:
     """Return the measure Min@n and Avg@n with the distractors of a strategy, which the name has, at the tools' n."""
     most = max(tools.counts)
-    comparison = comparison_of(
+    comparison = DistractorComparison(
         tools.graph, tools.scorer, DistractorOptions(most, strategy=name.removeprefix(DISTRACTORS)), tools.as_of
     )
     grid = [{"aggregation": aggregation, "n": n} for aggregation in ("min", "avg") for n in tools.counts]

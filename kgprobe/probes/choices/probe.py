@@ -29,6 +29,8 @@ from kgprobe.verbalize.sentences import BLANK, Cloze, fill_verbatim
 from kgprobe.verbalize.templates.kinds import OBJECT
 from kgprobe.verbalize.tense import has_ended, templates_of
 
+Floats = NDArray[np.float64]
+
 # Number of answers without a name in a message.
 _SHOWN = 3
 
@@ -126,14 +128,6 @@ class SentenceTemplate:
         return passages
 
 
-def templates_in(texts: Sequence[str], *, verbatim: bool) -> list[SentenceTemplate]:
-    """Return a relation's templates with a placeholder for the answer; positions count the others, too."""
-    return [SentenceTemplate(text, place, verbatim) for place, text in enumerate(texts, start=1) if OBJECT in text]
-
-
-Floats = NDArray[np.float64]
-
-
 def reduced(scored: ScoredPassages, passages: Sequence[Passage], reduction: str, *, conditional: bool) -> Floats:
     """Return a score for each sentence, shape (sentences,); higher is more probable.
 
@@ -145,13 +139,12 @@ def reduced(scored: ScoredPassages, passages: Sequence[Passage], reduction: str,
     """
     if reduction == "sum":
         return scored.values
-    if reduction == "mean":
-        means: Floats = scored.values / scored.tokens
-        return means
-    texts = [passage.text[passage.start :] if conditional else passage.text for passage in passages]
-    lengths = [len(text if reduction == "characters" else text.encode()) for text in texts]
-    by_length: Floats = scored.values / np.array(lengths)
-    return by_length
+    lengths = scored.tokens
+    if reduction != "mean":
+        texts = [passage.text[passage.start :] if conditional else passage.text for passage in passages]
+        lengths = np.array([len(text if reduction == "characters" else text.encode()) for text in texts])
+    reduced_scores: Floats = scored.values / lengths
+    return reduced_scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +226,15 @@ class ChoiceProbe:
         """
         described = describe_facts(self._graph, facts)
         answers = read_answers(self._graph, facts, self._as_of)
-        questions = [self._question(fact, answers[fact.key.fact]) for fact in described]
-        asked = [question for question in questions if isinstance(question, _Question)]
-        reasons = [question if isinstance(question, str) else None for question in questions]
+        asked: list[_Question] = []
+        reasons: list[str | None] = []
+        for fact in described:
+            question = self._question(fact, answers[fact.key.fact])
+            if isinstance(question, str):
+                reasons.append(question)
+            else:
+                reasons.append(None)
+                asked.append(question)
         return in_order(described, reasons, self._outcomes(asked))
 
     def _question(self, fact: AskedFact, answers: Sequence[Row]) -> _Question | str:
@@ -264,7 +263,9 @@ class ChoiceProbe:
         texts = templates_of(words.present, words.past if not words.verbatim else (), ended)
         if not texts:
             return f"it has ended, and the relation {relation} has no sentence in the past tense"
-        templates = templates_in(texts, verbatim=words.verbatim)
+        # The positions also count the sentences without a place for the answer.
+        places = enumerate(texts, start=1)
+        templates = [SentenceTemplate(text, place, words.verbatim) for place, text in places if OBJECT in text]
         place = self._options.template
         if place is None:
             return templates or f"no sentence of the relation {relation} has a place for the answer, [Y]"

@@ -27,12 +27,12 @@ from kgprobe.probes.distractors.evidence import (
     min_at_n,
     plausibility_table,
 )
-from kgprobe.probes.outcome import Outcome, Verdict, unaskable
+from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.distractors import Distractor
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from kgprobe.search.plausibility import Candidates, log_plausibilities
-from kgprobe.search.strategies import Rivals, Strategy, StrategyContext, make_strategy
+from kgprobe.search.strategies import Rivals, StrategyContext, make_strategy
 from kgprobe.stats.proportions import more_than_half
 from kgprobe.verbalize.sentences import Cloze
 
@@ -72,7 +72,7 @@ class DistractorProbe:
         self._items = ClozeItems(
             graph, as_of, sentences=options.sentences, relations=relations, templates=options.templates
         )
-        self._comparison = comparison_of(graph, scorer, options, as_of)
+        self._comparison = DistractorComparison(graph, scorer, options, as_of)
         self.relations = self._items.relations
 
     def describe(self) -> dict[str, Any]:
@@ -90,12 +90,21 @@ class DistractorProbe:
 class DistractorComparison:
     """Comparison of cloze items with one model and one strategy."""
 
-    def __init__(self, scorer: TextScorer, strategy: Strategy, distractors: int) -> None:
-        """Compare with a number of distractors of a strategy, at least 1."""
+    def __init__(self, graph: Graph, scorer: TextScorer, options: DistractorOptions, as_of: int) -> None:
+        """Make the strategy.
+
+        Raises:
+            UnknownNameError: the strategy is unknown.
+        """
         self._scorer = scorer
-        self._endless = _without_end(scorer)
-        self._strategy = strategy
-        self._count = distractors
+        # The error of a model without an end token.
+        self._endless: str | None = None
+        try:
+            scorer.end_token()
+        except KgprobeError as error:
+            self._endless = str(error)
+        self._strategy = make_strategy(options.strategy, StrategyContext(graph, scorer, as_of), options)
+        self._count = options.distractors
 
     def describe(self) -> dict[str, Any]:
         """Return model, strategy and number of distractors; JSON-compatible."""
@@ -117,35 +126,25 @@ class DistractorComparison:
         """
         reasons = [_reason_unaskable(item) or self._endless for item in items]
         possible = [item for item, reason in zip(items, reasons, strict=True) if reason is None]
-        return in_order([item.fact for item in items], reasons, self._outcomes(possible, seed) if possible else ())
-
-    def _outcomes(self, items: Sequence[ClozeItem], seed: Sequence[int]) -> list[Outcome]:
-        retrieved = self._strategy.rivals([(item.fact, item.clozes) for item in items], self._count, seed)
-        reasons = [_reason_without_rivals(lists) for lists in retrieved]
-        asked: list[tuple[AskedFact, list[_AskedSentence]]] = []
+        pairs = [(item.fact, item.clozes) for item in possible]
+        retrieved = iter(self._strategy.rivals(pairs, self._count, seed) if pairs else ())
+        asked: dict[int, list[_AskedSentence]] = {}
         candidates: list[Candidates] = []
-        for item, lists, reason in zip(items, retrieved, reasons, strict=True):
-            if reason is None:
-                sentences = list(map(_AskedSentence.of, item.clozes, lists))
-                candidates += [sentence.candidates(item.fact) for sentence in sentences]
-                asked.append((item.fact, sentences))
-        scored = iter(log_plausibilities(self._scorer, candidates, ends_batch=True))
-        outcomes = []
-        for fact, sentences in asked:
+        for place, item in enumerate(items):
+            if reasons[place] is None:
+                lists = next(retrieved)
+                without = [rivals for rivals in lists if not any(map(_has_name, rivals.distractors))]
+                if without:
+                    reasons[place] = without[0].reason or "there is no distractor in the graph"
+                    continue
+                asked[place] = list(map(_AskedSentence.of, item.clozes, lists))
+                candidates += [sentence.candidates(item.fact) for sentence in asked[place]]
+        scored = iter(log_plausibilities(self._scorer, candidates, ends_batch=True) if pairs else ())
+        for place, sentences in asked.items():
             faults = [sentence.compare(next(scored)) for sentence in sentences]
-            fault = next(filter(None, faults), None)
-            outcomes.append(_outcome(fact, sentences) if fault is None else unaskable(fact.key, fact.relation, fault))
+            reasons[place] = next(filter(None, faults), None)
+        outcomes = (_outcome(items[place].fact, asked[place]) for place in asked if reasons[place] is None)
         return in_order([item.fact for item in items], reasons, outcomes)
-
-
-def comparison_of(graph: Graph, scorer: TextScorer, options: DistractorOptions, as_of: int) -> DistractorComparison:
-    """Return the comparison with these options.
-
-    Raises:
-        UnknownNameError: the strategy is unknown.
-    """
-    strategy = make_strategy(options.strategy, StrategyContext(graph, scorer, as_of), options)
-    return DistractorComparison(scorer, strategy, options.distractors)
 
 
 @dataclass(slots=True)
@@ -220,15 +219,6 @@ class _AskedSentence:
         )
 
 
-def _without_end(scorer: TextScorer) -> str | None:
-    """Return the error of a model without an end token; None if it has one."""
-    try:
-        scorer.end_token()
-    except KgprobeError as error:
-        return str(error)
-    return None
-
-
 def _reason_unaskable(item: ClozeItem) -> str | None:
     """Return why a fact cannot be asked of any model; None if it can."""
     fact = item.fact
@@ -238,14 +228,6 @@ def _reason_unaskable(item: ClozeItem) -> str | None:
         return "its subject's label is white space"
     if not any(name.strip() for name in (fact.object_label, *fact.object_aliases)):
         return "all names of its object are white space"
-    return None
-
-
-def _reason_without_rivals(lists: Sequence[Rivals]) -> str | None:
-    """Return why a fact cannot be asked with these distractors, one list per sentence; None if it can."""
-    for rivals in lists:
-        if not any(map(_has_name, rivals.distractors)):
-            return rivals.reason or "there is no distractor in the graph"
     return None
 
 

@@ -188,17 +188,14 @@ def curve_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> l
     if not measures.facts:
         return []
     facts = len(set(measures.facts))
-    curves = (
-        mean_curve(mean_by_fact(measures.facts, measures.min_at_n)),
-        mean_curve(mean_by_fact(measures.facts, measures.avg_at_n)),
-    )
+    least = mean_curve(mean_by_fact(measures.facts, measures.min_at_n))
+    average = mean_curve(mean_by_fact(measures.facts, measures.avg_at_n))
     chance = mean_by_fact(measures.facts, measures.chance).mean(axis=0)
     rows = [
-        {"n": n, "Min@n": mean_at(curves[0], n), "by chance": float(chance[n - 1]), "Avg@n": mean_at(curves[1], n)}
+        {"n": n, "Min@n": mean_at(least, n), "by chance": float(chance[n - 1]), "Avg@n": mean_at(average, n)}
         for n in shown_numbers(count)
     ]
-    present = zip(measures.facts, measures.present.tolist(), strict=True)
-    fewer = len({fact for fact, rivals in present if rivals < count})
+    fewer = len(set(np.array(measures.facts)[measures.present < count]))
     notes = [f"{fewer:,} facts have fewer than {count} distractors; they count with those they have."] if fewer else []
     notes += unlike_notes(measures)
     over = "one fact" if facts == 1 else f"means over {facts:,} facts, with {CONFIDENCE:.0%} bands"
@@ -207,10 +204,5 @@ def curve_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> l
 
 def unlike_notes(measured: Measured) -> list[str]:
     """Return a note on distractors that do not resemble the object, taken for lack of similar ones; none if all do."""
-    unlike = int(measured.unlike.sum())
-    if not unlike:
-        return []
-    return [
-        f"{unlike:,} of {int(measured.present.sum()):,} distractors share no feature with the object: they come last,"
-        " in random order."
-    ]
+    unlike = f"{measured.unlike.sum():,} of {measured.present.sum():,} distractors share no feature with the object"
+    return [f"{unlike}: they come last, in random order."] if measured.unlike.any() else []

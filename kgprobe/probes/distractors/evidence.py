@@ -71,8 +71,13 @@ class Sentence(msgspec.Struct, frozen=True, eq=False):
     pool: int | None = None
 
     def chance_at_n(self, count: int) -> Floats:
-        """Return the probability that a guess beats the first n distractors; see :func:`~.measure.chance_at_n`."""
-        return chance_at_n(len(self.rivals), self.pool, count)
+        """Return the probability that a guess beats the first n distractors, for n up to ``count``; shape (count,)."""
+        rivals = len(self.rivals)
+        if self.pool is not None:
+            # Beating the rivals means beating the whole pool.
+            return np.full(count, 1 / max(self.pool, rivals + 1))
+        chances: Floats = 1 / (np.minimum(np.arange(1, count + 1), rivals) + 1)
+        return chances
 
 
 class DistractorEvidence(Evidence, frozen=True, eq=False, tag="distractors"):
@@ -233,17 +238,3 @@ def avg_at_n(plausibility: Floats, rivals: Floats) -> Floats:
     beaten = np.cumsum(plausibility[:, None] > rivals, axis=1)
     shares: Floats = np.divide(beaten, present, out=np.full(rivals.shape, np.nan), where=present > 0)
     return shares
-
-
-def chance_at_n(rivals: int, pool: int | None, count: int) -> Floats:
-    """Return the probability that a random guess beats the first n rivals, for n up to ``count``; shape (count,).
-
-    Args:
-        rivals: number of rivals of the sentence.
-        pool: number of entities that the rivals are the most plausible of, with the object: beating the rivals means
-            beating the whole pool. None if the rivals do not depend on the model.
-    """
-    if pool is not None:
-        return np.full(count, 1 / max(pool, rivals + 1))
-    chances: Floats = 1 / (np.minimum(np.arange(1, count + 1), rivals) + 1)
-    return chances

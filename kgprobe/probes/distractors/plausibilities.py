@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgprobe.files import replacing
-from kgprobe.probes.distractors.evidence import DistractorEvidence
+from kgprobe.probes.distractors.evidence import DistractorEvidence, Rival
 from kgprobe.probes.outcome import Outcome
 
 SCHEMA = pa.schema(
@@ -66,21 +66,18 @@ def _rows(outcome: Outcome) -> list[dict[str, Any]]:
         return [fact]
     rows = []
     for number, sentence in enumerate(evidence.sentences):
-        entities: list[tuple[str, str, str | None]] = [(evidence.object.id, evidence.object.label, None)]
         rivals = [evidence.rivals[place] for place in sentence.rivals]
-        entities += [(rival.id, rival.label, rival.why) for rival in rivals]
-        values = sentence.log_plausibilities.tolist()
-        for rank, ((identifier, label, why), value) in enumerate(zip(entities, values, strict=True)):
-            rows.append(
-                {
-                    **fact,
-                    "sentence": number,
-                    "prompt": sentence.prompt,
-                    "rank": rank,
-                    "entity": identifier,
-                    "label": label,
-                    "retrieved": why,
-                    "log_plausibility": value,
-                }
-            )
+        for rank, (entity, value) in enumerate(
+            zip((evidence.object, *rivals), sentence.log_plausibilities.tolist(), strict=True)
+        ):
+            row = {
+                "sentence": number,
+                "prompt": sentence.prompt,
+                "rank": rank,
+                "entity": entity.id,
+                "label": entity.label,
+                "retrieved": entity.why if isinstance(entity, Rival) else None,
+                "log_plausibility": value,
+            }
+            rows.append(fact | row)
     return rows

@@ -46,7 +46,8 @@ _INSTRUCTION = (
     "it. An answer is right if it names one of these, whatever else it says that does not contradict it. Reply with "
     "yes or no alone."
 )
-_EXAMPLES = (
+_BLOCK = "Question: {}\nRight: {}\nAnswer: {}\nIs the answer right?"
+_EXAMPLES: tuple[tuple[str, ...], ...] = (
     ("Which planet is the largest?", "Jupiter (also: Jove)", "That would be Jupiter, the gas giant.", "yes"),
     ("Who wrote Frankenstein?", "Mary Shelley (also: Mary Wollstonecraft Shelley)", "Percy Bysshe Shelley", "no"),
     ("What are rusted things made of?", "iron (also: Fe)", "steel, which is an alloy of iron", "yes"),
@@ -59,6 +60,7 @@ _INSTRUCTION_OF_ALL = (
     "with other names for it, and what else is right. The answer may name what else is right or not. Reply with yes or "
     "no alone: yes if the one that is looked for is named, no if it is not."
 )
+_BLOCK_OF_ALL = "Question: {}\nLooked for: {}\nRight as well: {}\nAnswer: {}\nIs what is looked for named?"
 _EXAMPLES_OF_ALL = (
     ("Which planets have rings?", "Saturn", "Jupiter; Uranus; Neptune", "Jupiter, Saturn", "yes"),
     ("Which planets have rings?", "Uranus", "Jupiter; Saturn; Neptune", "Saturn and Jupiter", "no"),
@@ -98,12 +100,13 @@ def grading_prompt(question: str, own: Sequence[str], others: Sequence[Sequence[
         own: the names of the fact's own object, its label first.
         others: the names of each further right object.
     """
-    if not others:
-        examples = [_block(*example[:3]) + f" {example[3]}" for example in _EXAMPLES]
-        return "\n\n".join([_INSTRUCTION, *examples, _block(question, _listed(own), answer)])
-    further = "; ".join(_listed(names) for names in others)
-    examples = [_block_of_all(*example[:4]) + f" {example[4]}" for example in _EXAMPLES_OF_ALL]
-    return "\n\n".join([_INSTRUCTION_OF_ALL, *examples, _block_of_all(question, _listed(own), further, answer)])
+    right = [_listed(own)]
+    instruction, block, examples = _INSTRUCTION, _BLOCK, _EXAMPLES
+    if others:
+        right.append("; ".join(map(_listed, others)))
+        instruction, block, examples = _INSTRUCTION_OF_ALL, _BLOCK_OF_ALL, _EXAMPLES_OF_ALL
+    blocks = [f"{block.format(*texts)} {reply}" for *texts, reply in examples]
+    return "\n\n".join([instruction, *blocks, block.format(question, *right, " ".join(answer.split()))])
 
 
 def verify(
@@ -193,15 +196,6 @@ def _listed(names: Sequence[str]) -> str:
     return f"{label} (also: {', '.join(aliases)})" if aliases else label
 
 
-def _block_of_all(question: str, own: str, others: str, answer: str) -> str:
-    lines = f"Looked for: {own}\nRight as well: {others}\nAnswer: {' '.join(answer.split())}"
-    return f"Question: {question}\n{lines}\nIs what is looked for named?"
-
-
-def _block(question: str, right: str, answer: str) -> str:
-    return f"Question: {question}\nRight: {right}\nAnswer: {' '.join(answer.split())}\nIs the answer right?"
-
-
 _PRONOUNS = frozenset({"he", "she", "it", "they", "this", "that"})
 
 
@@ -231,7 +225,8 @@ def read_error(
         return ErrorClass.REFUSED
     if verified.verdict is Verdict.OFF_FORMAT:
         return ErrorClass.OFF_FORMAT
-    if _is_obsolete(question, verified):
+    is_former = question.negative is not None and question.negative.former
+    if is_former if question.kind is Kind.YES_NO else verified.named_former:
         return ErrorClass.OBSOLETE
     if verified.named_beside and not verified.named:
         return ErrorClass.INCOMPLETE
@@ -277,12 +272,6 @@ def class_after(
     if question.kind is Kind.WH and not names_anything(answer.text, is_name, in_question):
         return ErrorClass.OUTSIDE
     return ErrorClass.FACTUAL
-
-
-def _is_obsolete(question: FactQuestion, verified: Verified) -> bool:
-    if question.kind is Kind.YES_NO:
-        return question.negative is not None and question.negative.former
-    return bool(verified.named_former)
 
 
 def _contradicts_itself(question: FactQuestion, explanation: str, templates: Sequence[str]) -> bool:
