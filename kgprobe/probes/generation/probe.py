@@ -6,10 +6,9 @@ the relation takes precedence.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from kgprobe.graph.client import Graph
+from kgprobe.graph.client import Graph, Row
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.probes.asking import in_order, read_answers
 from kgprobe.probes.clozes import ClozeItem
@@ -23,53 +22,6 @@ from kgprobe.progress import share_counter
 from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.answers import Mention, all_mentions, mentions_in, normalized
-
-
-@dataclass(frozen=True, slots=True)
-class TrueNames:
-    """Names of further objects of a fact's subject and relation.
-
-    Attributes:
-        further: names of further objects that are right.
-        former: names of objects that were right and no longer are.
-    """
-
-    further: list[str]
-    former: list[str]
-
-
-def true_names(graph: Graph, facts: Sequence[AskedFact], as_of: int) -> list[TrueNames]:
-    """Return the names of each fact's further and former objects at ``as_of`` (``yyyymmdd``).
-
-    Cost: a walk from each subject.
-    """
-    answers = read_answers(graph, [fact.key for fact in facts], as_of)
-    true = []
-    for fact in facts:
-        names = TrueNames([], [])
-        for row in answers[fact.key.fact]:
-            if row["id"] != fact.object and (row["current"] or row["former"]):
-                kind = names.further if row["current"] else names.former
-                kind.extend(name for name in (row["label"], *row["aliases"]) if name.strip())
-        true.append(names)
-    return true
-
-
-def find_names(text: str, fact: AskedFact, true: TrueNames, known: KnownNames) -> dict[str, Any]:
-    """Find the names of a fact's objects, and of other objects of the relation, in a text; by field of the evidence.
-
-    Cost: about 12 look-ups per word; the names of the relation's objects are read once.
-    """
-    own = (fact.object_label, *fact.object_aliases)
-    is_name = related_names(fact, (*own, *true.further, *true.former), known)
-    right = {normalized(name) for name in (fact.subject_label, *fact.subject_aliases, *own, *true.further)}
-    others = (mention for mention in all_mentions(text, is_name) if normalized(mention.name) not in right)
-    return {
-        "named": _placed(text, own, is_name),
-        "former": _placed(text, true.former, is_name),
-        "beside": _placed(text, true.further, is_name),
-        "other": next(map(_name_in_text, others), None),
-    }
 
 
 def _placed(text: str, names: Sequence[str], is_name: Callable[[str], bool]) -> tuple[NameInText, ...]:
@@ -136,16 +88,18 @@ class GenerationProbe:
         sentences = self._prompts.sentences(facts, seed)
         reasons = [self._reason_unaskable(fact, sentence) for fact, sentence in zip(described, sentences, strict=True)]
         prompts = self._write_prompts(described, sentences, reasons, seed)
-        requests = {
-            place: Request(self._request_text(prompt), self._options.new_tokens, continuation=True)
-            for place, prompt in prompts.items()
-        }
+        requests = {}
+        for place, prompt in prompts.items():
+            # After examples, the separator before an object follows.
+            text = self._prompts.examples.layout.before_object(prompt.text) if prompt.examples else prompt.text
+            requests[place] = Request(text, self._options.new_tokens, continuation=True)
         answers = self._generator.answer(list(requests.values()), share_counter(len(requests), _WRITING))
         asked_facts = [described[place] for place in prompts]
-        true = true_names(self._graph, asked_facts, self._as_of)
+        objects = read_answers(self._graph, [fact.key for fact in asked_facts], self._as_of)
         outcomes = []
-        for place, answer, names in zip(prompts, answers, true, strict=True):
-            outcomes.append(self._outcome(described[place], prompts[place], requests[place].prompt, answer, names))
+        for (place, prompt), fact, answer in zip(prompts.items(), asked_facts, answers, strict=True):
+            rows = objects[fact.key.fact]
+            outcomes.append(self._outcome(fact, prompt, requests[place].prompt, answer, rows))
         share_counter(len(outcomes))(len(outcomes))
         for place, reason in enumerate(reasons):
             if reason is None and place not in prompts:
@@ -178,16 +132,40 @@ class GenerationProbe:
                 prompts[place] = prompt
         return prompts
 
-    def _request_text(self, prompt: Prompt) -> str:
-        """Return the prompt, after examples with the separator before an object."""
-        return self._prompts.examples.layout.before_object(prompt.text) if prompt.examples else prompt.text
+    def _find_names(self, text: str, fact: AskedFact, objects: Sequence[Row]) -> dict[str, Any]:
+        """Find the names of a fact's objects, and of the relation's others, in a text; by field of the evidence.
+
+        Cost: about 12 look-ups per word; the names of the relation's objects are read once.
+        """
+        own = (fact.object_label, *fact.object_aliases)
+        further: list[str] = []
+        former: list[str] = []
+        for row in objects:
+            if row["id"] != fact.object and (row["current"] or row["former"]):
+                names = further if row["current"] else former
+                names.extend(filter(str.strip, (row["label"], *row["aliases"])))
+        is_name = related_names(fact, (*own, *further, *former), self._known)
+        right = set(map(normalized, (fact.subject_label, *fact.subject_aliases, *own, *further)))
+        others = (mention for mention in all_mentions(text, is_name) if normalized(mention.name) not in right)
+        return {
+            "named": _placed(text, own, is_name),
+            "former": _placed(text, former, is_name),
+            "beside": _placed(text, further, is_name),
+            "other": next(map(_name_in_text, others), None),
+        }
 
     def _outcome(
-        self, fact: AskedFact, prompt: Prompt, text: str, answer: Answer | Unanswered, true: TrueNames
+        self, fact: AskedFact, prompt: Prompt, text: str, answer: Answer | Unanswered, objects: Sequence[Row]
     ) -> Outcome:
+        """Return the outcome of a fact by the names in the text.
+
+        Args:
+            text: of the request.
+            objects: of the subject and the relation, see :func:`~kgprobe.probes.asking.read_answers`.
+        """
         written = answer.text if isinstance(answer, Answer) else ""
         counted = counted_end(written, self._options.until)
-        names = find_names(written[:counted], fact, true, self._known)
+        names = self._find_names(written[:counted], fact, objects)
         evidence = GenerationEvidence(
             subject=fact.subject_label,
             object=NamedEntity(fact.object, fact.object_label),

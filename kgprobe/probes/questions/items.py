@@ -7,8 +7,7 @@ objects it asks for all, and the fact's own object counts. A template or a model
 (:mod:`kgprobe.verbalize.question_writing`).
 """
 
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -151,7 +150,10 @@ class QuestionItems:
         self.relations: Sequence[str] = list(rows)
         self._templates = rows
         # The answer to "Did [X] receive [Y]?" is yes for former objects, too.
-        self._timeless = {relation for relation, row in rows.items() if not _speak_of_today(row)}
+        self._timeless: set[str] = set()
+        for relation, row in rows.items():
+            if not all(map(speaks_of_today, (*row["yes_no_questions"], *row["statements"]))):
+                self._timeless.add(relation)
         self._writer = writer
         self.graph = graph
         self._as_of = as_of
@@ -182,7 +184,12 @@ class QuestionItems:
         answers = read_answers(self.graph, facts, self._as_of)
         generators = {key.fact: generator_of(key, [*seed, QUESTIONS]) for key in facts}
         questions = [self._choose_kind(fact, answers[fact.key.fact], generators[fact.key.fact]) for fact in described]
-        negated = [question for question in questions if self._is_negated(question, generators)]
+        negated = []
+        for question in questions:
+            # Drawn for every fact, so that the rest of its random stream does not depend on the kind.
+            no = generators[question.fact.key.fact].random() < 0.5
+            if no and question.reason is None and question.kind is Kind.YES_NO:
+                negated.append(question)
         negatives = self._draw_negatives(negated, seed)
         worded = []
         for question in questions:
@@ -199,7 +206,8 @@ class QuestionItems:
             names = set(map(normalized, names_of(question.right)))
             is_timeless = question.fact.relation in self._timeless
             for negative in candidates:
-                if not _is_namesake(negative, names) and not (negative.former and is_timeless):
+                is_namesake = not names.isdisjoint(map(normalized, (negative.label, *negative.aliases)))
+                if not is_namesake and not (negative.former and is_timeless):
                     negatives[question.fact.key.fact] = negative
                     break
         return negatives
@@ -260,11 +268,6 @@ class QuestionItems:
         texts = [wh_question(template, self._subject(question.fact)) for template in templates]
         return [text for text in texts if not named_in(text, names)]
 
-    def _is_negated(self, question: FactQuestion, generators: Mapping[str, np.random.Generator]) -> bool:
-        """Draw if a question is to have the answer no; only yes/no questions can."""
-        negated = bool(generators[question.fact.key.fact].random() < 0.5)
-        return negated and question.reason is None and question.kind is Kind.YES_NO
-
     def _worded(self, question: FactQuestion, generator: np.random.Generator) -> FactQuestion:
         if question.reason is not None:
             return question
@@ -323,13 +326,3 @@ def _reworded(question: FactQuestion, task: QuestionTask, answer: Answer | Unans
     if reasons := objections(text, task):
         return replace(question, written=False, fell_back=reasons)
     return replace(question, text=text, written=True)
-
-
-def _speak_of_today(row: Row) -> bool:
-    """Return True if all questions and statements of a relation are about the present."""
-    return all(map(speaks_of_today, (*row["yes_no_questions"], *row["statements"])))
-
-
-def _is_namesake(negative: Negative, names: AbstractSet[str]) -> bool:
-    """Return True if a negative has one of these normalized names."""
-    return not names.isdisjoint(map(normalized, (negative.label, *negative.aliases)))

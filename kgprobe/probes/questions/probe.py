@@ -139,11 +139,11 @@ class QuestionProbe:
         )
 
     def _answers(self, questions: Sequence[FactQuestion], until: float = 1.0) -> list[Answer | Unanswered]:
-        requests = [Request(prompt(question), self._tokens(question)) for question in questions]
+        requests = []
+        for question in questions:
+            further = _TOKENS_OF_A_NAME * len(question.others) if question.asks_for_all else 0
+            requests.append(Request(prompt(question), self._answer_tokens + further))
         return self._generator.answer(requests, share_counter(len(requests), until))
-
-    def _tokens(self, question: FactQuestion) -> int:
-        return self._answer_tokens + (_TOKENS_OF_A_NAME * len(question.others) if question.asks_for_all else 0)
 
     def _errors(
         self, questions: Sequence[FactQuestion], answers: Sequence[Answer | Unanswered], verified: Sequence[Verified]
