@@ -55,18 +55,14 @@ def draw_choices(
         others: number of other objects; fewer if the relation has no more.
     """
     drawn = negatives.draw([fact.key for fact in facts], others + _NAMESAKES, seed)
-    return [ChoiceItem(fact, _distinct(fact, objects, others)) for fact, objects in zip(facts, drawn, strict=True)]
-
-
-def _distinct(fact: AskedFact, others: Sequence[Negative], count: int) -> list[Negative]:
-    """Return the first objects with distinct labels that also differ from the right object's label."""
-    labels = {fact.object_label}
-    distinct: list[Negative] = []
-    for other in others:
-        if other.label.strip() and other.label not in labels and len(distinct) < count:
-            labels.add(other.label)
-            distinct.append(other)
-    return distinct
+    items = []
+    for fact, objects in zip(facts, drawn, strict=True):
+        distinct: dict[str, Negative] = {}
+        for other in objects:
+            if other.label.strip() and other.label != fact.object_label:
+                distinct.setdefault(other.label, other)
+        items.append(ChoiceItem(fact, list(distinct.values())[:others]))
+    return items
 
 
 def ask_after_examples(
@@ -82,10 +78,10 @@ def ask_after_examples(
     Args:
         demonstrations: formatted examples, by relation.
     """
-    objects = [prompts.objects(item.fact.relation, item.labels) for item in items]
     written: list[Prompt] = []
     continuations: list[Sequence[str]] = []
-    for item, choices in zip(items, objects, strict=True):
+    for item in items:
+        choices = prompts.objects(item.fact.relation, item.labels)
         prompt = prompts.prompt(item.fact, demonstrations[item.fact.relation], choices)
         written.append(prompt)
         continuations.append(choices if prompt.examples else [])

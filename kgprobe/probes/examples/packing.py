@@ -15,7 +15,7 @@ import numpy as np
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, no_unicode, not_unicode
 from kgprobe.probes.examples.items import ChoiceItem
-from kgprobe.probes.examples.prompts import Layout, Prompt, Room, fitting
+from kgprobe.probes.examples.prompts import Layout, Prompt, fitting
 from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for
 
 # Maximum number of facts in one sequence, and number of examples between two facts.
@@ -62,25 +62,18 @@ class SeparateTokens:
     def after(self, before: tuple[int, ...], pairs: Iterable[Pair]) -> tuple[int, ...]:
         """Return the ids ``before``, followed by the ids of pairs."""
         for subject, object_ in pairs:
-            before = (*self.next_to(before), *self._pair(subject, object_))
+            pair = (*self._of(subject), *self._of(self._layout.separator), *self._of(object_))
+            before = (*self.next_to(before), *pair)
         return before
 
     def next_to(self, before: tuple[int, ...]) -> tuple[int, ...]:
         """Return the ids ``before`` with the separator between two pairs."""
         return before if before == self._scorer.leading else (*before, *self._of(self._layout.between))
 
-    def _pair(self, subject: str, object_: str) -> tuple[int, ...]:
-        return (*self._of(subject), *self._of(self._layout.separator), *self._of(object_))
-
     def _of(self, text: str) -> tuple[int, ...]:
         if text not in self._known:
             self._known[text] = () if not_unicode([text]) else tuple(encode(self._scorer.tokenizer, [text])[0])
         return self._known[text]
-
-
-def text_fits(layout: Layout, room: Room) -> Fits:
-    """Return a test that is True for pairs whose running text fits into the model's context."""
-    return lambda before, behind: room.has_for(layout.pairs(before), layout.pairs(behind))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,12 @@ from kgprobe.probes.examples.items import ChoiceItem, ask_after_examples, draw_c
 from kgprobe.probes.examples.packing import (
     EVERY,
     FACTS,
+    Pair,
     SeparateTokens,
     Sequences,
     pack,
     pack_separately,
     packed_size,
-    text_fits,
 )
 from kgprobe.probes.examples.prompts import PromptWriter, Room, sentence_prompt
 from kgprobe.probes.outcome import Outcome
@@ -89,7 +89,10 @@ class ExampleProbe:
         described = describe_facts(self._graph, facts)
         sentences = self._prompts.sentences(facts, seed)
         items = draw_choices(self._negatives, described, self._options.choices - 1, seed)
-        reasons = [self._reason_unaskable(item, cloze) for item, cloze in zip(items, sentences, strict=True)]
+        reasons = []
+        for item, sentence in zip(items, sentences, strict=True):
+            no_others = None if item.others else "its relation has no other object to choose from"
+            reasons.append(self._prompts.reason_unaskable(item.fact, sentence) or no_others)
         possible = [place for place, reason in enumerate(reasons) if reason is None]
         chosen = [items[place] for place in possible]
         if self._options.prompt == "sentences":
@@ -100,11 +103,6 @@ class ExampleProbe:
             demonstrations = self._prompts.demonstrations(seed) if chosen else {}
             answered = ask_after_examples(self._scorer, self._prompts.examples, chosen, demonstrations)
         return in_order(described, reasons, answered)
-
-    def _reason_unaskable(self, item: ChoiceItem, sentence: ClozeItem | None) -> str | None:
-        """Return why a fact cannot be asked of any model; None if it can."""
-        reason = self._prompts.reason_unaskable(item.fact, sentence)
-        return reason if reason or item.others else "its relation has no other object to choose from"
 
     def _after_sentences(self, items: Sequence[ChoiceItem], clozes: Sequence[ClozeItem]) -> Iterator[Outcome]:
         prompts = [sentence_prompt(cloze) for cloze in clozes]
@@ -143,7 +141,11 @@ class ExampleProbe:
         """Yield facts in sequences, and their tokenized prompts with separate tokens."""
         prompts = self._prompts.examples
         separate = SeparateTokens(self._scorer, prompts.layout) if self._options.separate_tokens else None
-        fits = text_fits(prompts.layout, prompts.room) if separate is None else separate.fits
+
+        def text_fits(before: Sequence[Pair], behind: Sequence[Pair]) -> bool:
+            return prompts.room.has_for(prompts.layout.pairs(before), prompts.layout.pairs(behind))
+
+        fits = text_fits if separate is None else separate.fits
         for relation in dict.fromkeys(item.fact.relation for item in items):
             rest = [item for item in items if item.fact.relation == relation]
             while rest:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.client import Graph
 from kgprobe.probes.asking import nameless, not_begun
 from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
@@ -43,12 +43,12 @@ class StatementWords:
         Raises:
             KgprobeError: no relation has any.
         """
-        rows = askable_relations(graph, _TEMPLATES)
-        return cls(
-            {relation: _present(row) for relation, row in rows.items()},
-            {relation: _completed(row["past_clozes"]) for relation, row in rows.items()},
-            {relation: row["label"] for relation, row in rows.items()},
-        )
+        present, past, labels = {}, {}, {}
+        for relation, row in askable_relations(graph, _TEMPLATES).items():
+            present[relation] = list(row["statements"]) or _completed(row["clozes"])
+            past[relation] = _completed(row["past_clozes"])
+            labels[relation] = row["label"]
+        return cls(present, past, labels)
 
     def templates(self, relation: str, ended: bool) -> list[str]:
         """Return a relation's templates in the present tense, or in the past tense; the latter may be empty."""
@@ -82,10 +82,6 @@ def statement_relations(graph: Graph, relations: Sequence[str] = ()) -> list[str
 
 def _completed(clozes: Sequence[str]) -> list[str]:
     return [f"{cloze.removesuffix('.')}." for cloze in clozes]
-
-
-def _present(row: Row) -> list[str]:
-    return list(row["statements"]) or _completed(row["clozes"])
 
 
 # Key of the random stream of templates, different from all other streams of the same seed.
@@ -173,19 +169,18 @@ class StatementItems:
         Cost: a walk from each subject, and the drawing of negatives.
         """
         described = describe_facts(self._graph, facts)
-        reasons = [self._reason_unaskable(fact) for fact in described]
+        reasons = {fact.key: self._reason_unaskable(fact) for fact in described}
         negatives: dict[FactKey, list[FalseFact]] = {}
         for ended, false_facts in self._false_facts.items():
-            keys = [
-                fact.key
-                for fact, reason in zip(described, reasons, strict=True)
-                if reason is None and self._has_ended(fact) is ended
-            ]
+            keys = [fact.key for fact in described if reasons[fact.key] is None and self._has_ended(fact) is ended]
             negatives |= dict(zip(keys, false_facts.draw(keys, self._count, seed), strict=True))
-        return [
-            StatementItem(fact, reason=reason) if reason else self._worded(fact, negatives[fact.key], seed)
-            for fact, reason in zip(described, reasons, strict=True)
-        ]
+        items = []
+        for fact in described:
+            reason = reasons[fact.key]
+            items.append(
+                self._worded(fact, negatives[fact.key], seed) if reason is None else StatementItem(fact, reason=reason)
+            )
+        return items
 
     def _reason_unaskable(self, fact: AskedFact) -> str | None:
         """Return why a fact cannot be stated; None if it can."""

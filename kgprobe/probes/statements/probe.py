@@ -14,7 +14,7 @@ from kgprobe.probes.asking import in_order
 from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.probes.statements import StatementOptions
 from kgprobe.probes.statements.evidence import JudgedStatement, NegativeStatement, StatementEvidence
-from kgprobe.probes.statements.items import FalseStatement, StatementItem, StatementItems
+from kgprobe.probes.statements.items import StatementItem, StatementItems
 from kgprobe.probes.statements.metrics import JUDGEMENTS, RIGHT_MEANS, verdict_of
 from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
@@ -37,7 +37,14 @@ class StatementProbe:
         self._items = items
         self._scorer = scorer
         self._options = options
-        self._answers = _parse_answers(options.answers)
+        words = tuple(map(str.strip, options.answers.split("/")))
+        if len(words) != len(JUDGEMENTS) or not all(words) or len(set(words)) != len(words):
+            raise ArgumentError(
+                "answers",
+                f"is {options.answers!r}; three different words, for true, false and unknown, are expected, with /"
+                " between.",
+            )
+        self._answers = (words[0], words[1], words[2])
         if not options.instruction.strip():
             raise ArgumentError("instruction", "is empty; expected is a text that names the answers.")
 
@@ -91,7 +98,9 @@ class StatementProbe:
             if answers.reasons:
                 left_out.append(next(iter(answers.reasons.values())))
             else:
-                negatives.append(_judged_negative(negative, answers))
+                false = negative.fact
+                ids = (false.subject, false.relation, false.object)
+                negatives.append(NegativeStatement(negative.text, answers.values, false.replaced, *ids))
         if not negatives:
             return unaskable(key, relation, f"the model cannot score any of its negatives: {left_out[0]}")
         evidence = StatementEvidence(
@@ -105,27 +114,6 @@ class StatementProbe:
         return Outcome(key, verdict, relation, self._prompt(item.text), evidence=evidence)
 
 
-def _judged_negative(negative: FalseStatement, answers: ScoredContinuations) -> NegativeStatement:
-    return NegativeStatement(
-        text=negative.text,
-        log_probabilities=answers.values,
-        replaced=negative.fact.replaced,
-        subject=negative.fact.subject,
-        relation=negative.fact.relation,
-        object=negative.fact.object,
-    )
-
-
 def _texts(item: StatementItem) -> list[str]:
     """Return the statements to judge: the fact's, then its negatives."""
     return [item.text, *(negative.text for negative in item.negatives)]
-
-
-def _parse_answers(answers: str) -> tuple[str, str, str]:
-    words = [word.strip() for word in answers.split("/")]
-    if len(words) != len(JUDGEMENTS) or not all(words) or len(set(words)) != len(words):
-        raise ArgumentError(
-            "answers",
-            f"is {answers!r}; three different words, for true, false and unknown, are expected, with / between.",
-        )
-    return words[0], words[1], words[2]
