@@ -197,7 +197,14 @@ def thompson(pool: CandidatePool) -> RoundChoice:
 
 def hardest(pool: CandidatePool) -> RoundChoice:
     """Draw facts by their information on which facts are the hardest; half of the round uniformly."""
-    return _draw_by_gain(pool, _probably_hardest, 1 / 2)
+
+    def preferred(messages: Messages, facts: Positions) -> Floats:
+        # A part of all facts contains a part of the hardest.
+        count = messages.effects.count
+        looked_for = min(_HARDEST_SHARE * count, HARDEST) * len(facts) / count
+        return _shares(hardest_gain(messages, facts, looked_for) ** _SHARPNESS)
+
+    return _draw_by_gain(pool, preferred, 1 / 2)
 
 
 def information(pool: CandidatePool) -> RoundChoice:
@@ -235,13 +242,6 @@ def _informative(messages: Messages, facts: Positions) -> Floats:
         if once.any():
             preferred = (1 - _AGAIN) * preferred + _AGAIN * _shares(once.astype(np.float64))
     return preferred
-
-
-def _probably_hardest(messages: Messages, facts: Positions) -> Floats:
-    """Return the preferred share of each fact in a round, shape (facts,): by its information on the hardest facts."""
-    # A part of all facts contains a part of the hardest.
-    looked_for = min(_HARDEST_SHARE * messages.effects.count, HARDEST) * len(facts) / messages.effects.count
-    return _shares(hardest_gain(messages, facts, looked_for) ** _SHARPNESS)
 
 
 def chances_of(shares: Floats, size: int) -> Floats:

@@ -123,10 +123,8 @@ class CorrectedRates:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return predictions and draws as arrays."""
-        rounds = {}
-        if self._rounds:
-            columns = map(np.concatenate, zip(*self._rounds, strict=True))
-            rounds = dict(zip(_COLUMNS, columns, strict=True))
+        columns = map(np.concatenate, zip(*self._rounds, strict=True))
+        rounds = dict(zip(_COLUMNS, columns, strict=True)) if self._rounds else {}
         return {
             "predicted": self._predicted,
             "now": self._now,
@@ -174,17 +172,25 @@ class CorrectedRates:
         if members is not None:
             inside = members[positions]
             predicted, askable = predicted[members], askable[members]
-            positions, weights, errors = positions[inside], weights[inside], errors[inside]
-            lost, right = lost[inside], right[inside]
+            positions, weights, errors, lost, right = (
+                column[inside] for column in (positions, weights, errors, lost, right)
+            )
         forecast, population = float(predicted.sum()), float(askable.sum())
         there = population + float(weights @ lost)
         if len(weights) < _LEAST or there <= 0:
             return None
         answered = int((lost == 0).sum())
         if self._uniform and 0 < answered < self.corrected_from:
-            return _plain_share(int(right.sum()), answered, forecast / population, confidence)
+            # Predictions have no weight.
+            plain = int(right.sum()) / answered
+            low, high = exact_interval(int(right.sum()), answered, confidence)
+            error = math.sqrt(plain * (1 - plain) / answered)
+            return Estimate(plain, low, high, error, error, 0.0, forecast / population, answered, float(answered))
         value = (forecast + float(weights @ errors)) / there
-        heaviest = self._largest_weight(weights, len(predicted) - len(np.unique(positions)))
+        # Any fact may have had the smallest inclusion probability of its round. The facts that were never drawn have
+        # errors of at most 1 in each prediction; the interval reserves three times the largest weight at each end.
+        undrawn = len(predicted) - len(np.unique(positions))
+        heaviest = max(float(weights.max()), min(self._heaviest, self.draws * undrawn / 3))
         drawn = DrawnSum(
             value,
             weights * (errors - value * lost) / there,
@@ -197,28 +203,10 @@ class CorrectedRates:
         )
         return with_interval(drawn, confidence, 0.0, 1.0)
 
-    def _largest_weight(self, weights: Floats, left: int) -> float:
-        """Return the largest possible weight of an unseen error among some facts.
-
-        Any of them may have had the smallest inclusion probability of its round, so this is the largest weight of any
-        fact of the graph, drawn or not. The ``left`` facts that were never drawn have errors of at most 1 in each
-        prediction; the interval reserves three times the largest weight at each end.
-        """
-        return max(float(weights.max()), min(self._heaviest, self.draws * left / 3))
-
     def _settle(self) -> None:
         """Add the current predictions to the sums, weighted by the draws since the last call."""
         if self._since:
-            here = np.ones(self.count)
-            here[self._gone] = 0.0
             self._predicted += self._since * self._now
-            self._askable += self._since * here
+            self._askable += self._since
+            self._askable[self._gone] -= self._since
             self._since = 0
-
-
-def _plain_share(right: int, answered: int, predicted: float, confidence: float) -> Estimate:
-    """Return a share of uniformly drawn facts as an estimate in which predictions have no weight."""
-    value = right / answered
-    low, high = exact_interval(right, answered, confidence)
-    error = math.sqrt(value * (1 - value) / answered)
-    return Estimate(value, low, high, error, error, 0.0, predicted, answered, float(answered))

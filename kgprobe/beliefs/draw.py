@@ -75,17 +75,15 @@ class Beliefs:
             positions: distinct, any order, shape (facts,); negative ones (facts that cannot be asked) are ignored.
             alpha, beta, askable: shape (facts,).
         """
-        order = np.argsort(positions, kind="stable")
-        order = order[positions[order] >= 0]
-        new = positions[order]
-        places = np.searchsorted(self.positions, new)
-        inside = np.minimum(places, max(0, len(self.positions) - 1))
-        known = (self.positions[inside] == new) if len(self.positions) else np.zeros(len(new), np.bool_)
+        inside = positions >= 0
+        merged = np.union1d(self.positions, positions[inside])
+        before, places = np.searchsorted(merged, self.positions), np.searchsorted(merged, positions[inside])
         for name, values in (("alpha", alpha), ("beta", beta), ("askable", askable)):
-            column = getattr(self, name)
-            column[places[known]] = values[order][known]
-            setattr(self, name, np.insert(column, places[~known], values[order][~known]))
-        self.positions = np.insert(self.positions, places[~known], new[~known])
+            column = np.empty(len(merged), values.dtype)
+            column[before] = getattr(self, name)
+            column[places] = values[inside]
+            setattr(self, name, column)
+        self.positions = merged
 
     def choose(self, sampling: str, size: int, number: int, generator: np.random.Generator) -> RoundChoice:
         """Draw the facts of a round.
@@ -103,8 +101,9 @@ class Beliefs:
         """
         rules = {name: rule.counts for name, rule in SAMPLING_RULES.items() if rule.counts}
         if sampling not in rules:
-            names = ", ".join(rules)
-            raise UnknownNameError(f"sampling={sampling!r} cannot draw by counts of answers; choose {names}.")
+            raise UnknownNameError(
+                f"sampling={sampling!r} cannot draw by counts of answers; choose {', '.join(rules)}."
+            )
         rule: Callable[..., RoundChoice] = resolve_name(rules[sampling])
         return rule(self, size, number, generator)
 
@@ -159,9 +158,7 @@ class Beliefs:
         chosen: dict[int, None] = {}
         while len(chosen) < size:
             tried = generator.integers(self.count, size=2 * (size - len(chosen)) + 4)
-            places = np.minimum(np.searchsorted(left_out, tried), max(0, len(left_out) - 1))
-            hit = left_out[places] == tried if len(left_out) else np.zeros(len(tried), np.bool_)
-            chosen |= dict.fromkeys(tried[~hit].tolist())
+            chosen |= dict.fromkeys(tried[~np.isin(tried, left_out)].tolist())
         return np.array(list(chosen)[:size], dtype=np.int64)
 
 

@@ -55,14 +55,9 @@ def received(ends: Ends, answers: Floats) -> Floats:
     own = answers.astype(np.float64)
     entities = int(max(ends.subjects.max(initial=-1), ends.objects.max(initial=-1))) + 1
     both = ends.subjects != ends.objects
-    at = _summed(ends.subjects, own, entities) + _summed(ends.objects[both], own[both], entities)
-    between = _summed(ends.pairs, own, len(own))[ends.pairs]
+    at = np.bincount(ends.subjects, own, entities) + np.bincount(ends.objects[both], own[both], entities)
+    between = np.bincount(ends.pairs, own, len(own))[ends.pairs]
     through = ends.open_subjects * at[ends.subjects] + ends.open_objects * at[ends.objects]
     twice = ends.open_subjects & ends.open_objects
     # Without an open end, a fact has only its own answers.
     return np.where(ends.open_subjects | ends.open_objects, through - twice * between, own)
-
-
-def _summed(numbers: Positions, values: Floats, count: int) -> Floats:
-    """Return the sum of the values of each number below ``count``, shape (count,)."""
-    return np.bincount(numbers, values, count).astype(np.float64, copy=False)

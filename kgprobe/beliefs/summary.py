@@ -8,6 +8,7 @@ only here; queries, pages and pictures read the stored one.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -113,7 +114,9 @@ def summarize(beliefs: Sequence[Row]) -> Summaries:
     right, wrong = ([row[name] for row in beliefs] for name in ("right", "wrong"))
     theta = alpha / (alpha + beta)
     low, high = credible_interval(alpha, beta)
-    return Summaries(theta, low, high, belief_words(right, wrong, theta, low, high, _by_luck(beliefs)))
+    guess = cache(at_least)
+    by_luck = [guess(row["right"], tuple(row["chances"])) for row in beliefs]
+    return Summaries(theta, low, high, belief_words(right, wrong, theta, low, high, by_luck))
 
 
 def belief_rows(run: str, touched: Sequence[Row], most_bytes: int = MESSAGE_BYTES // 2) -> Iterator[list[Row]]:
@@ -143,15 +146,3 @@ def belief_rows(run: str, touched: Sequence[Row], most_bytes: int = MESSAGE_BYTE
             part, size = [], 0
     if part:
         yield part
-
-
-def _by_luck(beliefs: Sequence[Row]) -> list[float]:
-    """Return the probabilities of at least as many right answers by guessing, computed once per combination."""
-    cache: dict[tuple[int, tuple[float, ...]], float] = {}
-    luck = []
-    for row in beliefs:
-        key = row["right"], tuple(row["chances"])
-        if key not in cache:
-            cache[key] = at_least(*key)
-        luck.append(cache[key])
-    return luck
