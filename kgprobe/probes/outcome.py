@@ -220,5 +220,10 @@ class Probe(Protocol):
         ...
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
-        """Ask each fact once and return its outcome, in order. The same facts and seed give the same outcomes."""
+        """Ask each fact once and return its outcome, in order. The same facts and seed give the same outcomes.
+
+        Raises:
+            KgprobeError: the model cannot be asked at all, or its budget is spent. Answers received before are in the
+                cache of answers, if there is one.
+        """
         ...

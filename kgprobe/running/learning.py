@@ -99,11 +99,10 @@ class HierarchicalBeliefs:
     def beliefs(self, positions: Positions) -> list[Row]:
         """Return ``{subject, fact, alpha, beta}`` of facts."""
         alpha, beta = (values.tolist() for values in beta_parameters(self.model.posterior(positions)))
-        keys = [self.facts[int(position)] for position in positions]
-        return [
-            {"subject": key.subject, "fact": key.fact, "alpha": a, "beta": b}
-            for key, a, b in zip(keys, alpha, beta, strict=True)
-        ]
+        rows = []
+        for position, alpha_, beta_ in zip(positions.tolist(), alpha, beta, strict=True):
+            rows.append({**self.facts[position]._asdict(), "alpha": alpha_, "beta": beta_})
+        return rows
 
     def effects_rows(self, run: str, parts: Positions) -> list[Row]:
         """Return the rows of the query ``beliefs/effects`` for some parts."""
@@ -279,14 +278,15 @@ def replay(learning: Learning, run: Row) -> None:
 
 def _drawn(asked: AskedRound, drawn: NDArray[np.bool_]) -> RoundDraws:
     """Return the draws of a round with known probabilities."""
-    verdicts = [asked.verdicts[place] for place in np.flatnonzero(drawn).tolist()]
+    verdicts = np.array(asked.verdicts, object)[drawn]
+    askable = verdicts != Verdict.UNASKABLE
     return RoundDraws(
         asked.positions[drawn],
         asked.chances[drawn],
         asked.smallest,
-        right=np.array([verdict is Verdict.RIGHT for verdict in verdicts]),
-        answered=np.array([verdict.counts for verdict in verdicts]),
-        askable=np.array([verdict is not Verdict.UNASKABLE for verdict in verdicts]),
+        right=verdicts == Verdict.RIGHT,
+        answered=askable & (verdicts != Verdict.UNANSWERED),
+        askable=askable,
     )
 
 

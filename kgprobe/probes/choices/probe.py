@@ -168,11 +168,7 @@ class _Question:
 
 
 class ChoiceProbe:
-    """Probe that compares all answers of a relation. A fact is right if its object makes the most probable sentence.
-
-    Attributes:
-        relations: ids of the relations with sentences, sorted.
-    """
+    """Probe that compares all answers of a relation. A fact is right if its object makes the most probable sentence."""
 
     def __init__(
         self, graph: Graph, scorer: TextScorer, options: ChoiceOptions, *, as_of: int, relations: Sequence[str] = ()
@@ -220,9 +216,6 @@ class ChoiceProbe:
 
         Cost: a walk from each subject, and one scoring of answers times asked sentences per fact. The answers of a
         relation are read once.
-
-        Raises:
-            KgprobeError: the model cannot be asked at all.
         """
         described = describe_facts(self._graph, facts)
         answers = read_answers(self._graph, facts, self._as_of)

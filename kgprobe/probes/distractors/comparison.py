@@ -66,8 +66,7 @@ class DistractorProbe:
             relations: ids; by default every active relation with cloze sentences.
 
         Raises:
-            UnknownNameError: the strategy is unknown, or a listed relation is not active or has no cloze sentence.
-            KgprobeError: no relation has a cloze sentence.
+            UnknownNameError: the strategy is unknown, or see :class:`~kgprobe.probes.clozes.ClozeItems`.
         """
         self._items = ClozeItems(
             graph, as_of, sentences=options.sentences, relations=relations, templates=options.templates

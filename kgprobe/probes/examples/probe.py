@@ -49,9 +49,8 @@ class ExampleProbe:
             relations: ids; by default every active relation.
 
         Raises:
-            UnknownNameError: a listed relation is not active, or lacks a required cloze sentence.
             ArgumentError: ``packed`` without the prompt ``examples``, or ``separate_tokens`` without ``packed``.
-            KgprobeError: the graph has no relation.
+            UnknownNameError, KgprobeError: see :class:`~kgprobe.probes.examples.prompts.PromptWriter`.
         """
         if options.packed and options.prompt != "examples":
             raise ArgumentError("packed", f"requires the prompt examples, not {options.prompt}.")

@@ -80,9 +80,6 @@ class GenerationProbe:
 
         Cost: with examples, one scan of the graph's facts for a new seed. For each fact a pass over its whole prompt,
         and one pass for each new token. The names of a relation's objects are read once.
-
-        Raises:
-            KgprobeError: the model cannot be asked at all (e.g. its API offers no completions), or its budget is spent.
         """
         described = describe_facts(self._graph, facts)
         sentences = self._prompts.sentences(facts, seed)

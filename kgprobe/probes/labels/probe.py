@@ -24,11 +24,7 @@ from kgprobe.verbalize.judgements import judgement_of
 
 
 class LabelProbe:
-    """Probe that labels statements by repeated answers. A fact is right if it is labelled true, its negatives false.
-
-    Attributes:
-        relations: ids of the relations with statements, sorted.
-    """
+    """Probe that labels statements by repeated answers. A fact is right if it is labelled true, its negatives false."""
 
     def __init__(self, items: StatementItems, generator: Generator, options: LabelOptions) -> None:
         """Make a probe.
@@ -58,10 +54,6 @@ class LabelProbe:
         """Return an outcome for each fact; see :class:`~kgprobe.probes.outcome.Probe`.
 
         Cost: the drawing of negatives, and ``times`` requests for each statement.
-
-        Raises:
-            KgprobeError: the model cannot be asked at all, or its budget is spent. Answers received before are in the
-                cache of answers, if there is one.
         """
         items = self._items.of(facts, seed)
         seeds = [_seed(seed, number) for number in range(self._options.times)]

@@ -120,10 +120,6 @@ class QuestionProbe:
 
         Cost: a request for each fact, one to the grader for each wh-question, and ``follow_ups`` for each mistake. The
         names of a relation's objects, and of the whole graph, are read on first use.
-
-        Raises:
-            KgprobeError: the model cannot be asked at all, or its budget is spent. Answers received before are in the
-                cache of answers, if there is one.
         """
         questions = self._items.of(facts, seed)
         askable = [question for question in questions if question.reason is None]

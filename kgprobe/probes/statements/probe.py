@@ -21,11 +21,7 @@ from kgprobe.sampling.keys import FactKey
 
 
 class StatementProbe:
-    """Probe that lets a model judge statements. A fact is right if it is judged true and its negatives false.
-
-    Attributes:
-        relations: ids of the relations with statements, sorted.
-    """
+    """Probe that lets a model judge statements. A fact is right if it is judged true and its negatives false."""
 
     def __init__(self, items: StatementItems, scorer: TextScorer, options: StatementOptions) -> None:
         """Make a probe.
@@ -64,9 +60,6 @@ class StatementProbe:
 
         Cost: a walk from each subject, the drawing of negatives, and one scoring of three answers to each statement,
         with the prompts' common prefix computed once.
-
-        Raises:
-            KgprobeError: the model cannot be asked at all.
         """
         items = self._items.of(facts, seed)
         asked_items = [item for item in items if item.reason is None]
