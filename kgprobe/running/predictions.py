@@ -92,9 +92,9 @@ class Shards:
         """Return the numbers of a share's shards."""
         return range(share.number - 1, self.count, share.of)
 
-    def facts_of(self, share: ShardShare) -> int:
-        """Return the number of facts of a share."""
-        return sum(len(self.places(number)) for number in self.numbers_of(share))
+    def facts_in(self, numbers: Iterable[int]) -> int:
+        """Return the number of facts in some shards."""
+        return sum(len(self.places(number)) for number in numbers)
 
 
 def shards_of(facts: int) -> Shards:
@@ -181,8 +181,8 @@ def finish_shards(
     stopped = Stop.DONE
     with _lock_share(folder, config, share):
         missing = missing_shards(folder, shards.numbers_of(share))
-        total = shards.facts_of(share)
-        done = total - sum(len(shards.places(number)) for number in missing)
+        total = shards.facts_in(shards.numbers_of(share))
+        done = total - shards.facts_in(missing)
         callbacks.on_start(Start(shards.facts, done, total))
         with closing(make_all(missing)) as finished:
             for number in finished:
@@ -194,7 +194,7 @@ def finish_shards(
                     break
     # With the shards of all processes.
     missing = missing_shards(folder, range(shards.count))
-    facts = shards.facts - sum(len(shards.places(number)) for number in missing)
+    facts = shards.facts - shards.facts_in(missing)
     return PredictedShards(shards.facts, facts, shards.count, shards.count - len(missing), stopped)
 
 

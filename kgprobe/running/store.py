@@ -10,6 +10,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar
 
@@ -218,39 +219,37 @@ def read_outcomes(path: Path, evidence: type[msgspec.Struct], count: int | None 
         raise _lacking(path, expected, count)
 
 
-def read_rounds(path: Path, count: int | None = None, start: int = 0) -> Iterator[list[StoredDraw]]:
+def read_rounds(path: Path, count: int, start: int = 0) -> Iterator[list[StoredDraw]]:
     """Yield the draws of each round of a run in order.
 
     Memory: one round.
 
     Args:
-        count: number of outcomes to read: the ones that the run's graph has counted; None reads all complete lines.
+        count: number of outcomes to read: the ones that the run's graph has counted.
         start: number of outcomes to skip, those of the first rounds.
 
     Raises:
         KgprobeError: the file is missing, a line is damaged or out of order (the message names file and line), or the
             file has fewer lines than ``count``.
     """
-    draws: list[StoredDraw] = []
+    for _, draws in itertools.groupby(_read_draws(path, count, start), attrgetter("round")):
+        yield list(draws)
+
+
+def _read_draws(path: Path, count: int, start: int) -> Iterator[StoredDraw]:
     held = 0
     with _open(path) as file:
-        for number, line in enumerate(file, start=1):
-            if held == count or not line.endswith(b"\n"):
+        for number, line in enumerate(itertools.islice(file, count), start=1):
+            if not line.endswith(b"\n"):
                 break
             held = number
-            if number <= start:
-                continue
-            draw = _decoded(_decode_draw, path, number, line)
-            if draw.place != number - 1:
-                raise _misplaced(path, number, draw.place, number - 1)
-            if draws and draw.round != draws[0].round:
-                yield draws
-                draws = []
-            draws.append(draw)
-    if count is not None and held < count:
+            if number > start:
+                draw = _decoded(_decode_draw, path, number, line)
+                if draw.place != number - 1:
+                    raise _misplaced(path, number, draw.place, number - 1)
+                yield draw
+    if held < count:
         raise _lacking(path, held, count)
-    if draws:
-        yield draws
 
 
 def digest_of_answers(path: Path, count: int) -> str:

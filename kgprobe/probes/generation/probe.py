@@ -83,51 +83,38 @@ class GenerationProbe:
         """
         described = describe_facts(self._graph, facts)
         sentences = self._prompts.sentences(facts, seed)
-        reasons = [self._reason_unaskable(fact, sentence) for fact, sentence in zip(described, sentences, strict=True)]
-        prompts = self._write_prompts(described, sentences, reasons, seed)
-        requests = {}
-        for place, prompt in prompts.items():
+        reasons: list[str | None] = []
+        asked: list[tuple[AskedFact, Prompt]] = []
+        requests: list[Request] = []
+        for fact, sentence in zip(described, sentences, strict=True):
+            prompt = self._prompt(fact, sentence, seed)
+            if isinstance(prompt, str):
+                reasons.append(prompt)
+                continue
+            reasons.append(None)
+            asked.append((fact, prompt))
             # After examples, the separator before an object follows.
             text = self._prompts.examples.layout.before_object(prompt.text) if prompt.examples else prompt.text
-            requests[place] = Request(text, self._options.new_tokens, continuation=True)
-        answers = self._generator.answer(list(requests.values()), share_counter(len(requests), _WRITING))
-        asked_facts = [described[place] for place in prompts]
-        objects = read_answers(self._graph, [fact.key for fact in asked_facts], self._as_of)
+            requests.append(Request(text, self._options.new_tokens, continuation=True))
+        answers = self._generator.answer(requests, share_counter(len(requests), _WRITING))
+        objects = read_answers(self._graph, [fact.key for fact, _ in asked], self._as_of)
         outcomes = []
-        for (place, prompt), fact, answer in zip(prompts.items(), asked_facts, answers, strict=True):
-            rows = objects[fact.key.fact]
-            outcomes.append(self._outcome(fact, prompt, requests[place].prompt, answer, rows))
+        for (fact, prompt), request, answer in zip(asked, requests, answers, strict=True):
+            outcomes.append(self._outcome(fact, prompt, request.prompt, answer, objects[fact.key.fact]))
         share_counter(len(outcomes))(len(outcomes))
-        for place, reason in enumerate(reasons):
-            if reason is None and place not in prompts:
-                reasons[place] = NO_EXAMPLE
         return in_order(described, reasons, outcomes)
 
-    def _reason_unaskable(self, fact: AskedFact, sentence: ClozeItem | None) -> str | None:
+    def _prompt(self, fact: AskedFact, sentence: ClozeItem | None, seed: Sequence[int]) -> Prompt | str:
+        """Return the prompt of a fact, or the reason why there is none."""
         reason = self._prompts.reason_unaskable(fact, sentence)
-        if reason is None and not any(map(normalized, (fact.object_label, *fact.object_aliases))):
+        if reason is not None:
+            return reason
+        if not any(map(normalized, (fact.object_label, *fact.object_aliases))):
             return "no name of its object has a letter or a digit, so it cannot be found in a text"
-        return reason
-
-    def _write_prompts(
-        self,
-        facts: Sequence[AskedFact],
-        sentences: Sequence[ClozeItem | None],
-        reasons: Sequence[str | None],
-        seed: Sequence[int],
-    ) -> dict[int, Prompt]:
-        """Return the prompts of the facts that have one, by position."""
-        possible = [place for place, reason in enumerate(reasons) if reason is None]
-        if self._options.prompt == "sentences":
-            chosen = {place: sentences[place] for place in possible}
-            return {place: sentence_prompt(sentence) for place, sentence in chosen.items() if sentence is not None}
-        demonstrations = self._prompts.demonstrations(seed) if possible else {}
-        prompts = {}
-        for place in possible:
-            prompt = self._prompts.examples.prompt(facts[place], demonstrations[facts[place].relation])
-            if prompt.examples:
-                prompts[place] = prompt
-        return prompts
+        if sentence is not None:
+            return sentence_prompt(sentence)
+        prompt = self._prompts.examples.prompt(fact, self._prompts.demonstrations(seed)[fact.relation])
+        return prompt if prompt.examples else NO_EXAMPLE
 
     def _find_names(self, text: str, fact: AskedFact, objects: Sequence[Row]) -> dict[str, Any]:
         """Find the names of a fact's objects, and of the relation's others, in a text; by field of the evidence.

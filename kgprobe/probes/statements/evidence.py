@@ -90,13 +90,8 @@ class JudgementEvidence(Evidence, frozen=True, eq=False):
     @property
     def values(self) -> Mapping[str, float]:
         """Correct, truthful, informative and bias; NaN if the fact, or every negative, has no judgement."""
-        fact, negatives = self.judgements
+        fact, negatives = self.fact.judgement, [negative.judgement for negative in self.negatives]
         return {**metrics_of_fact(fact, negatives), "bias": bias_of(fact, negatives)}
-
-    @property
-    def judgements(self) -> tuple[int, list[int]]:
-        """The judgement of the fact's statement, and those of its negatives."""
-        return self.fact.judgement, [negative.judgement for negative in self.negatives]
 
 
 class JudgedStatement(msgspec.Struct, frozen=True, eq=False):
