@@ -5,7 +5,7 @@ objects. The scores ``sum`` and ``mean`` are defined as in lm-pub-quiz. With con
 ``bytes`` are the ``acc_norm`` and ``acc_bytes`` of lm-evaluation-harness.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from operator import itemgetter
@@ -37,61 +37,36 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class AnswerSpace:
-    """The answers of a relation, in order.
-
-    Attributes:
-        ids, labels: ids and labels of the answers.
-        reason: why the relation has no answer space; None if it has one.
-    """
+    """The answers of a relation: ids and labels, in order."""
 
     ids: Sequence[str]
     labels: Sequence[str]
-    reason: str | None = None
 
 
-class AnswerSpaces:
-    """Answer spaces of a graph's relations, read on first use and kept."""
+def read_space(graph: Graph, relation: str, given: Sequence[str], most: int) -> AnswerSpace | str:
+    """Return the answers of a relation, or the reason why it has no answer space.
 
-    def __init__(self, graph: Graph, given: Mapping[str, Sequence[str]], most: int) -> None:
-        """Make the spaces.
+    Cost: a look-up for each answer, up to the maximum plus one.
 
-        Args:
-            given: ids of the answers by relation, in the order of the data set. The answers of other relations are
-                their objects, by entity number.
-            most: maximum number of answers of a relation; one with more has no space.
-        """
-        self._graph = graph
-        self._given = given
-        self._most = most
-        self._read: dict[str, AnswerSpace] = {}
-
-    def of(self, relation: str) -> AnswerSpace:
-        """Return the answers of a relation. Cost: on first use, a look-up for each, up to the maximum plus one."""
-        if relation not in self._read:
-            given = self._given.get(relation)
-            self._read[relation] = self._given_space(relation, given) if given else self._object_space(relation)
-        return self._read[relation]
-
-    def _given_space(self, relation: str, ids: Sequence[str]) -> AnswerSpace:
-        if len(ids) > self._most:
-            return self._too_large(relation, f"{len(ids):,} answers")
-        labels = {row["id"]: row["label"] for row in self._graph.read("sample/closed_answers", ids=list(ids))}
-        nameless = [identifier for identifier in ids if not labels.get(identifier, "").strip()]
-        if nameless:
-            listed = ", ".join(nameless[:_SHOWN]) + (", …" if len(nameless) > _SHOWN else "")
-            reason = f"of the {len(ids):,} answers of {relation}, the graph has no name of {len(nameless):,}: {listed}"
-            return AnswerSpace((), (), reason)
-        return AnswerSpace(ids, [labels[identifier] for identifier in ids])
-
-    def _object_space(self, relation: str) -> AnswerSpace:
-        rows = self._graph.read("sample/object_labels", id=relation, limit=self._most + 1)
-        if len(rows) > self._most:
-            return self._too_large(relation, f"more than {self._most:,} objects")
-        labels = {row["id"]: row["label"] for row in rows if row["label"].strip()}
-        return AnswerSpace(list(labels), list(labels.values()))
-
-    def _too_large(self, relation: str, has: str) -> AnswerSpace:
-        return AnswerSpace((), (), f"the relation {relation} has {has}; `max_choices` allows {self._most:,}")
+    Args:
+        given: ids of the answers in the order of the data set; empty for the relation's objects, by entity number.
+        most: maximum number of answers.
+    """
+    if given:
+        count, has = len(given), f"{len(given):,} answers"
+        rows = graph.read("sample/closed_answers", ids=list(given)) if count <= most else []
+    else:
+        rows = graph.read("sample/object_labels", id=relation, limit=most + 1)
+        count, has = len(rows), f"more than {most:,} objects"
+    if count > most:
+        return f"the relation {relation} has {has}; `max_choices` allows {most:,}"
+    labels = {row["id"]: row["label"] for row in rows if row["label"].strip()}
+    ids = given or list(labels)
+    nameless = [identifier for identifier in ids if identifier not in labels]
+    if nameless:
+        listed = ", ".join(nameless[:_SHOWN]) + (", …" if len(nameless) > _SHOWN else "")
+        return f"of the {len(ids):,} answers of {relation}, the graph has no name of {len(nameless):,}: {listed}"
+    return AnswerSpace(ids, [labels[identifier] for identifier in ids])
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +167,8 @@ class ChoiceProbe:
             self._words[relation] = _Words(verbatim or row["clozes"], row["past_clozes"], bool(verbatim))
         closed = sorted(graph.read("sample/closed_relations"), key=itemgetter("id"))
         self._given = {row["id"]: row["answers"] for row in closed if row["id"] in rows}
-        self._spaces = AnswerSpaces(graph, self._given, options.max_choices)
+        # Answer spaces by relation, read on first use.
+        self._spaces: dict[str, AnswerSpace | str] = {}
         self._leading = leading_with_bos(scorer) if options.always_bos else scorer.leading
         self._graph = graph
         self._scorer = scorer
@@ -236,16 +212,18 @@ class ChoiceProbe:
             return "its relation is not asked: it is inactive, not selected, or has no sentence"
         if not fact.subject_label.strip():
             return "its subject's label is white space"
-        reason = not_begun(fact, self._as_of)
-        if reason is not None:
+        if reason := not_begun(fact, self._as_of):
             return reason
         ended = has_ended(fact.end, self._as_of)
         templates = self._templates(fact.relation, ended)
         if isinstance(templates, str):
             return templates
-        space = self._spaces.of(fact.relation)
-        if space.reason is not None:
-            return space.reason
+        if fact.relation not in self._spaces:
+            given = self._given.get(fact.relation, ())
+            self._spaces[fact.relation] = read_space(self._graph, fact.relation, given, self._options.max_choices)
+        space = self._spaces[fact.relation]
+        if isinstance(space, str):
+            return space
         # Former answers are wrong in a sentence in the present tense, and right in one in the past tense.
         also_right = {row["id"] for row in answers if row["current"] or ended}
         return _question_in(space, fact, templates, also_right)

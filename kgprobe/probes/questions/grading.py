@@ -156,10 +156,8 @@ def _read(question: FactQuestion, answer: Answer | Unanswered, known: KnownNames
     if not answer.text and not answer.ended:
         # A reasoning model has spent its tokens before its answer.
         return Verified(Verdict.UNANSWERED, "its tokens were used up before a word was said (`answer_tokens`)")
-    return _read_yes_no(question, answer) if question.kind is Kind.YES_NO else _read_names(question, answer, known)
-
-
-def _read_yes_no(question: FactQuestion, answer: Answer) -> Verified:
+    if question.kind is Kind.WH:
+        return _read_names(question, answer, known)
     says = read_yes_no(answer.text).yes
     if says is None:
         return Verified(Verdict.REFUSED if is_refusal(answer.text) else Verdict.OFF_FORMAT)
