@@ -291,38 +291,26 @@ class Messages:
         places = places.reshape(parts.shape)
         mean_before, variance_before = self.marginals_of(touched)
         # All places in parallel would overshoot: the mean and the entities would each explain the same error.
-        for place in range(parts.shape[1]):
-            self._send(slots, place, parts, weights, site, touched, places[:, place])
+        for place, among in enumerate(places.T):
+            heard = self.heard[parts] - self._sent[slots]
+            precision = self._prior() + heard[..., 0]
+            means, variances = heard[..., 1] / precision, 1 / precision
+            weight = weights[:, place]
+            others_mean = (weights * means).sum(axis=1) - weight * means[:, place]
+            squares = weights**2 * variances
+            others_variance = squares.sum(axis=1) + self.variances.own - weight**2 * variances[:, place]
+            certainty = 1 + site[:, 0] * others_variance
+            sent = np.stack([weight * site[:, 0], site[:, 1] - site[:, 0] * others_mean], axis=1)
+            sent *= (weight / certainty)[:, None]
+            more = sent - self._sent[slots, place]
+            for column in range(2):
+                self.heard[touched, column] += np.bincount(among, more[:, column], len(touched))
+            self._sent[slots, place] = sent
         mean_after, variance_after = self.marginals_of(touched)
         step = np.abs(mean_after - mean_before) / np.sqrt(variance_before)
         step = np.maximum(step, np.abs(np.sqrt(variance_before / variance_after) - 1))
         unsettled = np.abs(moved[:, 1]) + np.abs(moved[:, 0] * mean)
         return unsettled * np.sqrt(after.variance) > tolerance, touched[step > tolerance]
-
-    def _send(
-        self,
-        slots: Positions,
-        place: int,
-        parts: Positions,
-        weights: Floats,
-        site: Floats,
-        touched: Positions,
-        among: Positions,
-    ) -> None:
-        """Send messages to the parts at one place of the facts, ``touched[among]``."""
-        heard = self.heard[parts] - self._sent[slots]
-        precision = self._prior() + heard[..., 0]
-        means, variances = heard[..., 1] / precision, 1 / precision
-        weight = weights[:, place]
-        others_mean = (weights * means).sum(axis=1) - weight * means[:, place]
-        others_variance = (weights**2 * variances).sum(axis=1) + self.variances.own - weight**2 * variances[:, place]
-        certainty = 1 + site[:, 0] * others_variance
-        sent = np.stack([weight * site[:, 0], site[:, 1] - site[:, 0] * others_mean], axis=1)
-        sent *= (weight / certainty)[:, None]
-        more = sent - self._sent[slots, place]
-        for column in range(2):
-            self.heard[touched, column] += np.bincount(among, more[:, column], len(touched))
-        self._sent[slots, place] = sent
 
     def cavities(self, facts: Positions) -> tuple[Positions, Floats, Floats]:
         """Return parts, weights and cavity variances of facts, each of shape (facts, parts of a fact)."""

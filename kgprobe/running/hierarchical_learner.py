@@ -36,13 +36,8 @@ _BELIEFS = 20_000
 
 def _with_answers(beliefs: Sequence[Row], answers: Sequence[Row]) -> list[Row]:
     """Return the beliefs of facts in the graph, with the counts of their own answers: right, wrong, chances."""
-    by_fact = {row["fact"]: row for row in answers}
-    rows = []
-    for belief in beliefs:
-        counts = by_fact.get(belief["fact"])
-        if counts is not None:
-            rows.append({**belief, **{name: counts[name] for name in ("right", "wrong", "chances")}})
-    return rows
+    counts = {row["fact"]: {name: row[name] for name in ("right", "wrong", "chances")} for row in answers}
+    return [belief | counts[belief["fact"]] for belief in beliefs if belief["fact"] in counts]
 
 
 class HierarchicalLearner:
