@@ -11,6 +11,7 @@ from enum import Enum
 from functools import cache
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from kgprobe.beliefs.draw import credible_interval
@@ -110,12 +111,12 @@ def summarize(beliefs: Sequence[Row]) -> Summaries:
 
     Cost: linear in the facts, and one interval for each different pair of alpha and beta.
     """
-    alpha, beta = (np.array([row[name] for row in beliefs], np.float64) for name in ("alpha", "beta"))
-    right, wrong = ([row[name] for row in beliefs] for name in ("right", "wrong"))
+    columns = pd.DataFrame(beliefs, columns=["alpha", "beta", "right", "wrong", "chances"])
+    alpha, beta = columns[["alpha", "beta"]].to_numpy(np.float64).T
+    right, wrong = columns["right"].to_numpy(np.int64), columns["wrong"].to_numpy(np.int64)
     theta = alpha / (alpha + beta)
     low, high = credible_interval(alpha, beta)
-    guess = cache(at_least)
-    by_luck = [guess(row["right"], tuple(row["chances"])) for row in beliefs]
+    by_luck = list(map(cache(at_least), columns["right"], map(tuple, columns["chances"])))
     return Summaries(theta, low, high, belief_words(right, wrong, theta, low, high, by_luck))
 
 

@@ -1,5 +1,6 @@
 """Shared steps of asking a graph's facts: reasons not to ask, right objects, and outcomes in order."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from kgprobe.dates import first_day
@@ -29,9 +30,9 @@ def read_answers(graph: Graph, facts: Sequence[FactKey], as_of: int) -> dict[str
     A row has the object's id, label and aliases, and says if it is right at a date (``current``), or was before
     (``former``). Cost: a walk from each subject.
     """
-    answers: dict[str, list[Row]] = {key.fact: [] for key in facts}
+    answers: defaultdict[str, list[Row]] = defaultdict(list)
     if facts:
-        for row in graph.read("sample/answers", rows=[key._asdict() for key in facts], as_of=as_of):
+        for row in graph.read("sample/answers", rows=list(map(FactKey._asdict, facts)), as_of=as_of):
             answers[row["fact"]].append(row)
     return answers
 

@@ -99,9 +99,8 @@ def mean_by_fact(keys: Sequence[Hashable], values: Floats) -> Floats:
     Returns:
         Shape (different facts, …).
     """
-    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-    of_questions = np.array([places[key] for key in keys], np.int64)
-    sums = np.zeros((len(places), *values.shape[1:]))
+    of_questions, facts = pd.factorize(pd.Series(list(keys), dtype=object))
+    sums = np.zeros((len(facts), *values.shape[1:]))
     np.add.at(sums, of_questions, values)
     means: Floats = (sums.T / np.bincount(of_questions)).T
     return means

@@ -5,6 +5,7 @@ docs/methods/questions.md.
 
 from collections.abc import Callable, Iterable
 from itertools import chain
+from operator import itemgetter
 
 import numpy as np
 
@@ -60,9 +61,9 @@ def related_names(fact: AskedFact, answers: Iterable[str], known: KnownNames | N
         answers: names of the objects that are, or were, right for the subject.
         known: names of the relation's other objects; None for none.
     """
-    near = {normalized(name) for name in (fact.subject_label, *fact.subject_aliases, *answers)}
+    near = set(map(normalized, (fact.subject_label, *fact.subject_aliases, *answers)))
     return lambda name: name in near or (known is not None and known.of_relation(fact.relation, name))
 
 
 def _names(rows: Iterable[Row]) -> KnownNameSet:
-    return KnownNameSet(map(normalized, chain.from_iterable(row["names"] for row in rows)))
+    return KnownNameSet(map(normalized, chain.from_iterable(map(itemgetter("names"), rows))))

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from operator import attrgetter
 
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
 from kgprobe.progress import hearing_shares
@@ -97,5 +98,5 @@ def why_silent(outcomes: Sequence[Outcome]) -> str | None:
     """Return why a batch got no answers at all; None if it got any, or is empty."""
     if not outcomes or any(outcome.verdict is not Verdict.UNANSWERED for outcome in outcomes):
         return None
-    reason, count = Counter(outcome.reason for outcome in outcomes).most_common(1)[0]
+    reason, count = Counter(map(attrgetter("reason"), outcomes)).most_common(1)[0]
     return f"None of the last {len(outcomes)} questions got an answer; {count} times because: {reason}."

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 
 from kgprobe.beliefs.draw import Beliefs, RoundChoice
 from kgprobe.beliefs.register import LEARNERS
@@ -49,7 +50,17 @@ class CountLearner:
             hubs.clear()
             changed = {row["fact"]: row for row in applied}
             if LEARNERS[self._plan.options.learner].propagates:
-                changed |= {row["fact"]: row for row in self._propagate(transaction, answered)}
+                propagated = transaction.run(
+                    "beliefs/propagate",
+                    rows=answered,
+                    relations=list(self._labels),
+                    as_of=self._plan.as_of,
+                    max_degree=self._plan.options.max_degree,
+                    run=self._plan.run,
+                    model=self._run["model"],
+                    labels=dict(self._labels),
+                )
+                changed |= {row["fact"]: row for row in propagated}
                 excluded = transaction.run("beliefs/hubs", rows=answered, max_degree=self._plan.options.max_degree)
                 hubs.update({row["id"]: row["label"] for row in excluded})
             return list(changed.values())
@@ -63,20 +74,6 @@ class CountLearner:
     def finish(self, number: int) -> None:
         """Do nothing: every round is written already."""
 
-    def _propagate(self, transaction: Transaction, answered: list[Row]) -> list[Row]:
-        """Count answers for the facts around theirs, and return the changed beliefs."""
-        plan = self._plan
-        return transaction.run(
-            "beliefs/propagate",
-            rows=answered,
-            relations=list(self._labels),
-            as_of=plan.as_of,
-            max_degree=plan.options.max_degree,
-            run=plan.run,
-            model=self._run["model"],
-            labels=dict(self._labels),
-        )
-
 
 def read_beliefs(graph: Graph, run: str, keys: FactKeys) -> Beliefs:
     """Return the beliefs of a run so far. Cost: one read of the run's beliefs."""
@@ -86,9 +83,10 @@ def read_beliefs(graph: Graph, run: str, keys: FactKeys) -> Beliefs:
 
 
 def _set_parameters(beliefs: Beliefs, keys: FactKeys, rows: Sequence[Row]) -> None:
+    columns = pd.DataFrame(rows, columns=["fact", "alpha", "beta", "unaskable"])
     beliefs.update(
-        keys.positions([row["fact"] for row in rows]),
-        np.array([row["alpha"] for row in rows], dtype=np.float64),
-        np.array([row["beta"] for row in rows], dtype=np.float64),
-        np.array([not row["unaskable"] for row in rows], dtype=np.bool_),
+        keys.positions(columns["fact"].tolist()),
+        columns["alpha"].to_numpy(np.float64),
+        columns["beta"].to_numpy(np.float64),
+        ~columns["unaskable"].to_numpy(np.bool_),
     )

@@ -119,14 +119,13 @@ def apply_round(
         RoundTakenError: another process has applied the round, or the run was forgotten.
     """
     rows = [_row(outcome, chance) for outcome, chance in zip(outcomes, chances, strict=True)]
-    counts = Counter(map(counted_as, outcomes))
+    counts = Counter(dict.fromkeys(COUNTS, 0))
+    counts.update(map(counted_as, outcomes))
     seconds: dict[str, float] = {}
 
     def work(transaction: Transaction) -> list[Row]:
         clock = time.monotonic()
-        guard = transaction.run(
-            "beliefs/guard_round", id=run["id"], round=number, **{name: counts[name] for name in COUNTS}
-        )
+        guard = transaction.run("beliefs/guard_round", id=run["id"], round=number, **counts)
         if not guard:
             is_forgotten = not transaction.run("beliefs/run", id=run["id"])
             fault = "was forgotten." if is_forgotten else f"has round {number} already: another process continues it."

@@ -10,6 +10,8 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -89,12 +91,11 @@ class HierarchicalBeliefs:
             verdicts: one per fact.
         """
         is_known = positions >= 0
-        counts = np.array([verdict.counts for verdict in verdicts], np.bool_) & is_known
-        wrong = np.array([verdict.is_failure for verdict in verdicts], np.bool_)
-        unaskable = np.array([verdict is Verdict.UNASKABLE for verdict in verdicts], np.bool_) & is_known
+        unaskable = is_known & _are(verdicts, Verdict.UNASKABLE)
+        counts = is_known & ~unaskable & ~_are(verdicts, Verdict.UNANSWERED)
         self.asked[positions[is_known]] = True
         self.unaskable[positions[unaskable]] = True
-        self.model.learn(positions[counts], wrong[counts])
+        self.model.learn(positions[counts], ~_are(verdicts, Verdict.RIGHT)[counts])
 
     def beliefs(self, positions: Positions) -> list[Row]:
         """Return ``{subject, fact, alpha, beta}`` of facts."""
@@ -173,7 +174,8 @@ class Learning:
         drawn = ~np.isnan(asked.chances) & (asked.positions >= 0)
         if drawn.any():
             if self.answers >= self._predict_at:
-                self.rates.predict(self._predicted())
+                model, parts = self.beliefs.model, _parts(len(self.beliefs.facts))
+                self.rates.predict(np.concatenate([1 - model.posterior(part).theta for part in parts]))
                 self._predict_at = self._growth * self.answers
             self.rates.add(_drawn(asked, drawn))
         self.beliefs.learn(asked.positions, asked.verdicts)
@@ -198,11 +200,6 @@ class Learning:
         self.rates.restore(state)
         outcomes, answers, self._predict_at = state["learning"].tolist()
         self.outcomes, self.answers = int(outcomes), int(answers)
-
-    def _predicted(self) -> Floats:
-        """Return the predicted probability of a right answer to each fact, shape (facts,)."""
-        model = self.beliefs.model
-        return np.concatenate([1 - model.posterior(part).theta for part in _parts(len(self.beliefs.facts))])
 
 
 class KeptLearning(Learning):
@@ -267,27 +264,33 @@ def replay(learning: Learning, run: Row) -> None:
     if start == counted:
         return
     facts = learning.beliefs.facts
-    drawn = list({draw.fact: None for draws in read_rounds(answers, counted, start) for draw in draws})
+    draws_so_far = chain.from_iterable(read_rounds(answers, counted, start))
+    drawn = list(dict.fromkeys(map(attrgetter("fact"), draws_so_far)))
     position = dict(zip(drawn, facts.positions(drawn).tolist(), strict=True))
     for draws in read_rounds(answers, counted, start):
-        chances = np.array([np.nan if draw.inclusion is None else draw.inclusion for draw in draws])
+        # None becomes NaN.
+        chances = np.array(list(map(attrgetter("inclusion"), draws)), np.float64)
         smallest = next((draw.smallest for draw in draws if draw.smallest is not None), np.nan)
         positions = np.array([position[draw.fact] for draw in draws], np.int64)
-        learning.add(AskedRound(positions, [draw.verdict for draw in draws], chances, smallest))
+        learning.add(AskedRound(positions, list(map(attrgetter("verdict"), draws)), chances, smallest))
 
 
 def _drawn(asked: AskedRound, drawn: NDArray[np.bool_]) -> RoundDraws:
     """Return the draws of a round with known probabilities."""
-    verdicts = np.array(asked.verdicts, object)[drawn]
-    askable = verdicts != Verdict.UNASKABLE
+    askable = ~_are(asked.verdicts, Verdict.UNASKABLE)
     return RoundDraws(
         asked.positions[drawn],
         asked.chances[drawn],
         asked.smallest,
-        right=verdicts == Verdict.RIGHT,
-        answered=askable & (verdicts != Verdict.UNANSWERED),
-        askable=askable,
+        right=_are(asked.verdicts, Verdict.RIGHT)[drawn],
+        answered=(askable & ~_are(asked.verdicts, Verdict.UNANSWERED))[drawn],
+        askable=askable[drawn],
     )
+
+
+def _are(verdicts: Sequence[Verdict], verdict: Verdict) -> NDArray[np.bool_]:
+    """Return True for the verdicts that are ``verdict``, shape (verdicts,)."""
+    return np.array([given is verdict for given in verdicts], np.bool_)
 
 
 def _parts(count: int) -> Iterator[Positions]:

@@ -137,7 +137,7 @@ def _ask(store: OutcomeStore, probe: Probe, keys: Keys, seed: int, batch: int, c
     batches = itertools.chain(_batches(range(done, len(keys)), batch), _batches(silent, batch))
     for places in batches:
         try:
-            outcomes = ask_with_callbacks(probe, [keys[place] for place in places], [seed], callbacks)
+            outcomes = ask_with_callbacks(probe, list(map(keys.__getitem__, places)), [seed], callbacks)
         except BudgetSpentError as error:
             stopped, reason = Stop.BUDGET_SPENT, str(error)
             break

@@ -6,6 +6,7 @@ baseline of a fact is the model itself, in questions about other subjects where 
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from itertools import repeat
 
 from kgprobe.probes.outcome import Outcome, guessing_chance
 from kgprobe.probes.register import ProbeKind
@@ -40,7 +41,7 @@ class NamePreferences:
             right = self._right[relation]
             right.add(evidence.right_answer)
             names = [name for name, _ in evidence.alternatives.names]
-            self._offered.update((relation, name) for name in names)
+            self._offered.update(zip(repeat(relation), names))
             if evidence.prediction is not None:
                 self._preferred[relation, evidence.prediction] += 1
             if self._offered[relation, evidence.right_answer] or not right.isdisjoint(names):

@@ -147,7 +147,7 @@ def _do_rounds(
         chosen = learner.choose(done + 1)
         seconds = {"draw": time.monotonic() - clock}
         clock = time.monotonic()
-        facts = [learner.keys[int(position)] for position in chosen.positions]
+        facts = list(map(learner.keys.__getitem__, chosen.positions.tolist()))
         try:
             outcomes = ask_with_callbacks(probe, facts, [plan.seed, done + 1], callbacks)
         except BudgetSpentError as error:
@@ -160,7 +160,7 @@ def _do_rounds(
             break
         done += 1
         applied = _apply(store, learner, preferences, done, counts.total(), outcomes, chosen)
-        counts += Counter(map(counted_as, outcomes))
+        counts.update(map(counted_as, outcomes))
         hubs |= applied.hubs
         width = learner.width()
         callbacks.on_batch(Round(outcomes, done, done, applied.touched, applied.hubs, width, seconds | applied.seconds))
@@ -171,7 +171,7 @@ def _do_rounds(
         plan.run,
         len(learner.keys),
         done,
-        **{name: counts[name] for name in COUNTS},
+        **counts,
         seconds=0.0,
         stopped=stopped,
         reason=reason,

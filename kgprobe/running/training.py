@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from datetime import date
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -159,7 +160,7 @@ class TrainerCallback(transformers.TrainerCallback):
         outcomes = self._ask()
         heard = [outcome for outcome in outcomes if outcome.verdict.counts]
         if not heard:
-            reason = next((outcome.reason for outcome in outcomes), "the graph has none")
+            reason = next(map(attrgetter("reason"), outcomes), "the graph has none")
             raise KgprobeError(f"none of {len(outcomes)} facts can be asked: {reason}.")
         known = share(sum(outcome.verdict is Verdict.RIGHT for outcome in heard), len(heard))
         return {"known": known.value, "known_low": known.low, "known_high": known.high, "asked": len(heard)}
@@ -175,7 +176,7 @@ class TrainerCallback(transformers.TrainerCallback):
         chosen = choose_facts(
             self._graph, probe.relations, as_of=self._day, limit=self._limit, seed=self._seed, listed=None
         )
-        keys = [chosen.keys[place] for place in range(len(chosen.keys))]
+        keys = list(map(chosen.keys.__getitem__, range(len(chosen.keys))))
 
         def ask() -> list[Outcome]:
             scorer.forget()

@@ -114,10 +114,11 @@ def reduced(scored: ScoredPassages, passages: Sequence[Passage], reduction: str,
     """
     if reduction == "sum":
         return scored.values
-    lengths = scored.tokens
+    lengths = scored.tokens.copy()
     if reduction != "mean":
-        texts = [passage.text[passage.start :] if conditional else passage.text for passage in passages]
-        lengths = np.array([len(text if reduction == "characters" else text.encode()) for text in texts])
+        for number, passage in enumerate(passages):
+            text = passage.text[passage.start :] if conditional else passage.text
+            lengths[number] = len(text if reduction == "characters" else text.encode())
     reduced_scores: Floats = scored.values / lengths
     return reduced_scores
 

@@ -225,13 +225,13 @@ def _reason_unaskable(item: ClozeItem) -> str | None:
         return item.reason or "its relation has no sentence for it"
     if not fact.subject_label.strip():
         return "its subject's label is white space"
-    if not any(name.strip() for name in (fact.object_label, *fact.object_aliases)):
+    if not any(map(str.strip, (fact.object_label, *fact.object_aliases))):
         return "all names of its object are white space"
     return None
 
 
 def _has_name(rival: Distractor) -> bool:
-    return any(name.strip() for name in (rival.label, *rival.aliases))
+    return any(map(str.strip, (rival.label, *rival.aliases)))
 
 
 def _outcome(fact: AskedFact, compared: Sequence[_AskedSentence]) -> Outcome:

@@ -6,6 +6,7 @@ a graph (:mod:`.probe`) or from a data set (:mod:`kgprobe.datasets`).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.probes.distractors.evidence import LeftOut, NamedEntity
@@ -38,7 +39,7 @@ class ChoiceItem:
     @property
     def labels(self) -> list[str]:
         """Labels of the choices, the object's first."""
-        return [self.fact.object_label, *(other.label for other in self.others)]
+        return [self.fact.object_label, *map(attrgetter("label"), self.others)]
 
     def order(self, seed: Sequence[int]) -> list[int]:
         """Return the positions of the choices in random order, from the fact's own random stream."""
@@ -86,10 +87,10 @@ def ask_after_examples(
         written.append(prompt)
         continuations.append(choices if prompt.examples else [])
     scored = scorer.score(
-        [prompt.text for prompt in written],
+        list(map(attrgetter("text"), written)),
         continuations,
         separator=prompts.layout.separator,
-        beginnings=[prompt.beginning for prompt in written],
+        beginnings=list(map(attrgetter("beginning"), written)),
         progress=share_counter(sum(map(len, continuations))),
     )
     return map(outcome_of, items, written, scored)

@@ -15,7 +15,7 @@ import numpy as np
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, no_unicode, not_unicode
 from kgprobe.probes.examples.items import ChoiceItem
-from kgprobe.probes.examples.prompts import Layout, Prompt, fitting
+from kgprobe.probes.examples.prompts import Layout, Prompt, fitting, pairs_of
 from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for
 
 # Maximum number of facts in one sequence, and number of examples between two facts.
@@ -127,11 +127,11 @@ def packed_size(
         usable = demonstrations_for([item.fact for item in group], demonstrations, count)
         if len(usable) < count:
             continue
-        if fits(_pairs(usable[:examples]), [*_pairs(usable[examples:]), *map(_longest, group)]):
+        if fits(pairs_of(usable[:examples]), [*pairs_of(usable[examples:]), *map(_longest, group)]):
             return size, usable
     usable = demonstrations_for([items[0].fact], demonstrations, examples)
     tail = [_longest(items[0])]
-    count = fitting(len(usable), lambda count: fits(_pairs(usable[:count]), tail))
+    count = fitting(len(usable), lambda count: fits(pairs_of(usable[:count]), tail))
     return 1, usable[:count]
 
 
@@ -183,7 +183,7 @@ def pack_separately(
     """Return the token ids of the same sequences as :func:`pack`, in its order; arguments as there."""
     if not demonstrations:
         return []
-    beginning = tokens.ids(_pairs(demonstrations[:before]))
+    beginning = tokens.ids(pairs_of(demonstrations[:before]))
     ends = [before + EVERY * number for number in range(len(items))]
     prompts = []
     for sequence in range(max(map(len, orders))):
@@ -191,12 +191,8 @@ def pack_separately(
         for item, order, end in zip(items, orders, ends, strict=True):
             choice = item.labels[order[sequence % len(order)]]
             prompts.append(tokens.prompt(ids, item.fact.subject_label, choice))
-            ids = tokens.after(ids, [(item.fact.subject_label, choice), *_pairs(demonstrations[end : end + EVERY])])
+            ids = tokens.after(ids, [(item.fact.subject_label, choice), *pairs_of(demonstrations[end : end + EVERY])])
     return prompts
-
-
-def _pairs(demonstrations: Sequence[Demonstration]) -> list[Pair]:
-    return [(example.subject_label, example.object_label) for example in demonstrations]
 
 
 def _longest(item: ChoiceItem) -> Pair:

@@ -9,6 +9,7 @@ or a run, so that the model computes them once. The prompts serve comparisons of
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from kgprobe.graph.client import Graph
@@ -49,6 +50,11 @@ class Prompt:
     examples: int
 
 
+def pairs_of(demonstrations: Sequence[Demonstration]) -> list[tuple[str, str]]:
+    """Return the labels of subject and object of each demonstration."""
+    return list(map(attrgetter("subject_label", "object_label"), demonstrations))
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Separators between a subject and its object, and between two examples."""
@@ -66,7 +72,7 @@ class Layout:
 
     def examples(self, demonstrations: Sequence[Demonstration]) -> str:
         """Return the text of successive examples; empty without examples."""
-        return self.pairs([(example.subject_label, example.object_label) for example in demonstrations])
+        return self.pairs(pairs_of(demonstrations))
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> str:
         """Return the text of successive subjects with their objects; empty without pairs."""
@@ -164,14 +170,12 @@ class ExamplePrompts:
 
     def worded(self, relation: str, demonstrations: Sequence[Demonstration]) -> list[Demonstration]:
         """Return demonstrations with their names in the texts of subjects and objects."""
-        return [
-            replace(
-                example,
-                subject_label=self.subject(relation, example.subject_label),
-                object_label=self.objects(relation, [example.object_label])[0],
-            )
-            for example in demonstrations
-        ]
+        worded = []
+        for example in demonstrations:
+            (object_,) = self.objects(relation, [example.object_label])
+            subject = self.subject(relation, example.subject_label)
+            worded.append(replace(example, subject_label=subject, object_label=object_))
+        return worded
 
     def prompt(self, fact: AskedFact, demonstrations: Sequence[Demonstration], behind: Sequence[str] = ()) -> Prompt:
         """Return the prompt of a fact, with as many of the first examples as fit and do not reveal the answer.

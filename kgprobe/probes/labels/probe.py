@@ -6,6 +6,7 @@ Section 3.1 of the paper on evaluating with large graphs; docs/methods/judge.md.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain, islice, product
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ class LabelProbe:
         negatives = chain.from_iterable(item.negatives for item in asked_items)
         others = self._answers([negative.text for negative in negatives], seeds, progress)
         outcomes = [self._outcome(item, [next(own), *islice(others, len(item.negatives))]) for item in asked_items]
-        return in_order([item.fact for item in items], [item.reason for item in items], outcomes)
+        return in_order(map(attrgetter("fact"), items), map(attrgetter("reason"), items), outcomes)
 
     def _answers(
         self, texts: Sequence[str], seeds: Sequence[int], progress: Callable[[int], None]
@@ -102,13 +103,12 @@ class LabelProbe:
             negatives=tuple(negatives),
             wanted=self._options.negatives,
         )
-        verdict = verdict_of(evidence.fact.judgement, [negative.judgement for negative in evidence.negatives])
+        verdict = verdict_of(evidence.fact.judgement, list(map(attrgetter("judgement"), evidence.negatives)))
         return Outcome(key, verdict, relation, prompt, evidence=evidence)
 
 
 def _read(answers: Sequence[str]) -> tuple[int, ...]:
-    words = [judgement_of(answer) for answer in answers]
-    return tuple(NONE if word is None else JUDGEMENTS.index(word) for word in words)
+    return tuple(NONE if word is None else JUDGEMENTS.index(word) for word in map(judgement_of, answers))
 
 
 def _seed(seed: Sequence[int], number: int) -> int:

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 from typing import Annotated, Any
 
 import msgspec
@@ -34,7 +35,7 @@ class RightAnswer(msgspec.Struct, frozen=True):
 
 def names_of(answers: Iterable[RightAnswer]) -> list[str]:
     """Return all names of some answers."""
-    return list(chain.from_iterable(answer.names for answer in answers))
+    return list(chain.from_iterable(map(attrgetter("names"), answers)))
 
 
 class FollowUp(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ objects it asks for all, and the fact's own object counts. A template or a model
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -257,7 +258,7 @@ class QuestionItems:
         """Return why a fact cannot be asked; None if it can."""
         if fact.relation not in self._templates:
             return "its relation is not asked: it is inactive, not selected, or has no yes/no question"
-        if fact.object not in {answer.id for answer in right}:
+        if fact.object not in map(attrgetter("id"), right):
             return f"it does not hold at {self._as_of}, and questions are asked in the present"
         return nameless(fact)
 
@@ -286,12 +287,11 @@ class QuestionItems:
 
     def _rewritten(self, questions: Sequence[FactQuestion], writer: Generator) -> list[FactQuestion]:
         """Return the questions in the writer's words if these pass the checks."""
-        places = [place for place, question in enumerate(questions) if question.reason is None]
-        tasks = [self._task(questions[place]) for place in places]
-        prompts = [writing_prompt(task, with_alias=self._with_alias) for task in tasks]
+        tasks = {place: self._task(question) for place, question in enumerate(questions) if question.reason is None}
+        prompts = [writing_prompt(task, with_alias=self._with_alias) for task in tasks.values()]
         answers = writer.answer([Request(prompt, QUESTION_TOKENS) for prompt in prompts])
         rewritten = list(questions)
-        for place, task, answer in zip(places, tasks, answers, strict=True):
+        for (place, task), answer in zip(tasks.items(), answers, strict=True):
             rewritten[place] = _reworded(questions[place], task, answer)
         return rewritten
 

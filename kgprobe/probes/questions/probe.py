@@ -5,6 +5,7 @@ Section 2 of the parameterized-graph paper; docs/methods/questions.md.
 
 from collections.abc import Sequence
 from itertools import chain, islice
+from operator import attrgetter
 from typing import Any
 
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
@@ -130,9 +131,7 @@ class QuestionProbe:
         outcomes = []
         for place, (question, answer, reading) in enumerate(zip(askable, answers, verified, strict=True)):
             outcomes.append(_outcome(question, answer, reading, errors.get(place), followed.get(place, ())))
-        return in_order(
-            [question.fact for question in questions], [question.reason for question in questions], outcomes
-        )
+        return in_order(map(attrgetter("fact"), questions), map(attrgetter("reason"), questions), outcomes)
 
     def _answers(self, questions: Sequence[FactQuestion], until: float = 1.0) -> list[Answer | Unanswered]:
         requests = []

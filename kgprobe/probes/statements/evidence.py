@@ -4,6 +4,7 @@ docs/methods/statements.md. The probe `labels` has judgements from answers in wo
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Protocol
 
 import msgspec
@@ -90,7 +91,7 @@ class JudgementEvidence(Evidence, frozen=True, eq=False):
     @property
     def values(self) -> Mapping[str, float]:
         """Correct, truthful, informative and bias; NaN if the fact, or every negative, has no judgement."""
-        fact, negatives = self.fact.judgement, [negative.judgement for negative in self.negatives]
+        fact, negatives = self.fact.judgement, list(map(attrgetter("judgement"), self.negatives))
         return {**metrics_of_fact(fact, negatives), "bias": bias_of(fact, negatives)}
 
 

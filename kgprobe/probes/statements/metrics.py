@@ -99,11 +99,10 @@ def bias_of(fact: int, negatives: Sequence[int]) -> float:
     Returns:
         A number in [-1, 1]; NaN if the fact, or every negative, was not judged.
     """
-    judged = [negative for negative in negatives if negative != NONE]
+    judged = len(negatives) - list(negatives).count(NONE)
     if fact == NONE or not judged:
         return math.nan
-    judged_true = [fact, *judged].count(TRUE)
-    return (judged_true - 1) / (1 + len(judged))
+    return ([fact, *negatives].count(TRUE) - 1) / (1 + judged)
 
 
 # Stored with the settings that results depend on.
@@ -119,11 +118,9 @@ def verdict_of(fact: int, negatives: Sequence[int]) -> Verdict:
         fact: position in ``JUDGEMENTS``, or ``NONE``.
         negatives: the same for each negative; ``NONE`` is left out.
     """
-    judged = [negative for negative in negatives if negative != NONE]
+    judged = set(negatives) - {NONE}
     if fact == NONE or not judged:
         return Verdict.OFF_FORMAT
     if fact == UNKNOWN:
         return Verdict.REFUSED
-    if fact == TRUE and all(negative == FALSE for negative in judged):
-        return Verdict.RIGHT
-    return Verdict.WRONG
+    return Verdict.RIGHT if fact == TRUE and judged == {FALSE} else Verdict.WRONG

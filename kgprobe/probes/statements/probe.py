@@ -6,6 +6,7 @@ docs/methods/statements.md.
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import chain, islice
+from operator import attrgetter
 from typing import Any
 
 from kgprobe.errors import ArgumentError
@@ -73,7 +74,7 @@ class StatementProbe:
             )
         )
         outcomes = [self._outcome(item, list(islice(scored, len(_texts(item))))) for item in asked_items]
-        return in_order([item.fact for item in items], [item.reason for item in items], outcomes)
+        return in_order(map(attrgetter("fact"), items), map(attrgetter("reason"), items), outcomes)
 
     @property
     def _beginning(self) -> str:
@@ -103,7 +104,7 @@ class StatementProbe:
             wanted=self._options.negatives,
             left_out=tuple(left_out),
         )
-        verdict = verdict_of(evidence.fact.judgement, [negative.judgement for negative in negatives])
+        verdict = verdict_of(evidence.fact.judgement, list(map(attrgetter("judgement"), negatives)))
         return Outcome(key, verdict, relation, self._prompt(item.text), evidence=evidence)
 
 
