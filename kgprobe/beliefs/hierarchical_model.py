@@ -73,8 +73,8 @@ def _of_parts(messages: Messages, touched: Positions, kinds_of: Positions) -> Fl
     """Return the best variance of each kind given the marginals of the touched parts, shape (kinds,)."""
     kinds = len(messages.effects.kinds)
     mean, variance = messages.marginals_of(touched)
-    squares = np.bincount(kinds_of, mean**2 + variance, kinds)
-    return _most_probable(squares, np.bincount(kinds_of, minlength=kinds))
+    squares = np.bincount(kinds_of, mean**2 + variance, kinds).astype(np.float64)
+    return _most_probable(squares, np.bincount(kinds_of, minlength=kinds).astype(np.float64))
 
 
 def _of_facts(messages: Messages) -> float:

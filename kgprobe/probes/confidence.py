@@ -106,12 +106,12 @@ def mean_by_fact(keys: Sequence[Hashable], values: Floats) -> Floats:
     return means
 
 
-def mean_of(values: pd.Series) -> float:
+def mean_of(values: "pd.Series[Any]") -> float:
     """Return the mean of at least one value."""
     return float(sum(values) / len(values))
 
 
-def share_of(values: pd.Series) -> Share:
+def share_of(values: "pd.Series[Any]") -> Share:
     """Return the share of the values, at least one, that are True."""
     return share(int(values.sum()), len(values))
 

@@ -197,8 +197,8 @@ def read_outcomes(path: Path, evidence: type[msgspec.Struct], count: int | None 
             fewer outcomes than ``count``.
     """
     later = _later_lines(path) if count is None else {}
-    form: Any = _Line[evidence | None]  # type: ignore[valid-type]
-    decode: Callable[[bytes], _Line[Any]] = msgspec.json.Decoder(form, dec_hook=_decode_array).decode
+    form: Any = _Line
+    decode: Callable[[bytes], _Line[Any]] = msgspec.json.Decoder(form[evidence | None], dec_hook=_decode_array).decode
     expected = 0
     with _open(path) as file, _open(path) as again:
         for number, line in enumerate(file, start=1):

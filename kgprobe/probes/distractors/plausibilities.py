@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgprobe.files import replacing
-from kgprobe.probes.distractors.evidence import DistractorEvidence, Rival
+from kgprobe.probes.distractors.evidence import DistractorEvidence, NamedEntity, Rival
 from kgprobe.probes.outcome import Outcome
 
 SCHEMA = pa.schema(
@@ -66,10 +66,10 @@ def _rows(outcome: Outcome) -> list[dict[str, Any]]:
         return [fact]
     rows = []
     for number, sentence in enumerate(evidence.sentences):
-        rivals = [evidence.rivals[place] for place in sentence.rivals]
-        for rank, (entity, value) in enumerate(
-            zip((evidence.object, *rivals), sentence.log_plausibilities.tolist(), strict=True)
-        ):
+        entities: list[NamedEntity | Rival] = [evidence.object]
+        entities += [evidence.rivals[place] for place in sentence.rivals]
+        values = sentence.log_plausibilities.tolist()
+        for rank, (entity, value) in enumerate(zip(entities, values, strict=True)):
             row = {
                 "sentence": number,
                 "prompt": sentence.prompt,
