@@ -158,11 +158,6 @@ class Messages:
         return self._position[: self.answered]
 
     @property
-    def wrong(self) -> Floats:
-        """Number of wrong answers by slot."""
-        return self._counts[: self.answered, 0]
-
-    @property
     def answers(self) -> Floats:
         """Number of answers by slot."""
         return self._counts[: self.answered, 1]

@@ -45,7 +45,12 @@ class Painted:
 
 def paint_run(graph: Graph, run: str, against: str | None) -> Painted:
     """Replace the paint of a graph by the beliefs of a run, compared with an earlier one if it is given."""
-    before = {} if against is None else _sure_paints(graph, against)
+    # Paint of the facts that the earlier run is sure of.
+    before: dict[str, str] = {}
+    if against is not None:
+        for row in graph.stream("paint/beliefs", run=against):
+            if row["believed"] in _PAINT_OF:
+                before[row["fact"]] = _PAINT_OF[row["believed"]]
     clear_paint(graph)
     counts: Counter[str] = Counter()
     rows = graph.stream("paint/beliefs", run=run)
@@ -67,9 +72,3 @@ def clear_paint(graph: Graph) -> int:
     while now := graph.write("paint/clear", run=None, size=10_000)[0]["deleted"]:
         deleted += now
     return deleted
-
-
-def _sure_paints(graph: Graph, run: str) -> dict[str, str]:
-    """Return the paint of each fact that a run is sure of, by the fact's id."""
-    rows = graph.stream("paint/beliefs", run=run)
-    return {row["fact"]: _PAINT_OF[row["believed"]] for row in rows if row["believed"] in _PAINT_OF}

@@ -177,7 +177,16 @@ class Learning:
                 model, parts = self.beliefs.model, _parts(len(self.beliefs.facts))
                 self.rates.predict(np.concatenate([1 - model.posterior(part).theta for part in parts]))
                 self._predict_at = self._growth * self.answers
-            self.rates.add(_drawn(asked, drawn))
+            askable = ~_are(asked.verdicts, Verdict.UNASKABLE)
+            draws = RoundDraws(
+                asked.positions[drawn],
+                asked.chances[drawn],
+                asked.smallest,
+                right=_are(asked.verdicts, Verdict.RIGHT)[drawn],
+                answered=(askable & ~_are(asked.verdicts, Verdict.UNANSWERED))[drawn],
+                askable=askable[drawn],
+            )
+            self.rates.add(draws)
         self.beliefs.learn(asked.positions, asked.verdicts)
         self.outcomes += len(asked.verdicts)
         self.answers += sum(verdict.counts for verdict in asked.verdicts)
@@ -273,19 +282,6 @@ def replay(learning: Learning, run: Row) -> None:
         smallest = next((draw.smallest for draw in draws if draw.smallest is not None), np.nan)
         positions = np.array([position[draw.fact] for draw in draws], np.int64)
         learning.add(AskedRound(positions, list(map(attrgetter("verdict"), draws)), chances, smallest))
-
-
-def _drawn(asked: AskedRound, drawn: NDArray[np.bool_]) -> RoundDraws:
-    """Return the draws of a round with known probabilities."""
-    askable = ~_are(asked.verdicts, Verdict.UNASKABLE)
-    return RoundDraws(
-        asked.positions[drawn],
-        asked.chances[drawn],
-        asked.smallest,
-        right=_are(asked.verdicts, Verdict.RIGHT)[drawn],
-        answered=(askable & ~_are(asked.verdicts, Verdict.UNANSWERED))[drawn],
-        askable=askable[drawn],
-    )
 
 
 def _are(verdicts: Sequence[Verdict], verdict: Verdict) -> NDArray[np.bool_]:

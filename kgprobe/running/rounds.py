@@ -110,7 +110,8 @@ def continue_run(
             graph.write("beliefs/extend_run", id=plan.run, rounds=plan.options.rounds)
         with OutcomeStore(folder) as store:
             store.cut_to(counted_answers(run), run["round"])
-            labels = _labels(graph, run["relations"])
+            names = {row["id"]: row["label"] for row in graph.read("sample/relations")}
+            labels = {relation: names.get(relation) or relation for relation in run["relations"]}
             learner: Learner = LEARNERS[plan.options.learner].load()(graph, plan, run, labels)
             changed = graph_state(graph) != run["graph"]
             callbacks.on_start(
@@ -198,9 +199,3 @@ def _apply(
     except RoundTakenError:
         store.cut_to(before, number - 1)
         raise
-
-
-def _labels(graph: Graph, relations: Sequence[str]) -> dict[str, str]:
-    """Return the labels of relations by their ids; the id for a relation without a label."""
-    labels = {row["id"]: row["label"] for row in graph.read("sample/relations")}
-    return {relation: labels.get(relation) or relation for relation in relations}

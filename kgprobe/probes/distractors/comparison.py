@@ -7,6 +7,7 @@ Section 3 of the distractor paper; docs/methods/distractors.md. A strategy retri
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -124,26 +125,35 @@ class DistractorComparison:
         each; only with the object's names if the strategy knows its distractors' plausibilities.
         """
         reasons = [_reason_unaskable(item) or self._endless for item in items]
-        possible = [item for item, reason in zip(items, reasons, strict=True) if reason is None]
-        pairs = [(item.fact, item.clozes) for item in possible]
-        retrieved = iter(self._strategy.rivals(pairs, self._count, seed) if pairs else ())
-        asked: dict[int, list[_AskedSentence]] = {}
-        candidates: list[Candidates] = []
-        for place, item in enumerate(items):
-            if reasons[place] is None:
-                lists = next(retrieved)
-                without = [rivals for rivals in lists if not any(map(_has_name, rivals.distractors))]
-                if without:
-                    reasons[place] = without[0].reason or "there is no distractor in the graph"
-                    continue
-                asked[place] = list(map(_AskedSentence.of, item.clozes, lists))
-                candidates += [sentence.candidates(item.fact) for sentence in asked[place]]
-        scored = iter(log_plausibilities(self._scorer, candidates, ends_batch=True) if pairs else ())
+        asked = self._with_rivals(items, reasons, seed)
+        candidates = []
+        for place, sentences in asked.items():
+            candidates += [sentence.candidates(items[place].fact) for sentence in sentences]
+        scored = iter(log_plausibilities(self._scorer, candidates, ends_batch=True) if candidates else ())
+        outcomes = []
         for place, sentences in asked.items():
             faults = [sentence.compare(next(scored)) for sentence in sentences]
             reasons[place] = next(filter(None, faults), None)
-        outcomes = (_outcome(items[place].fact, asked[place]) for place in asked if reasons[place] is None)
-        return in_order([item.fact for item in items], reasons, outcomes)
+            if reasons[place] is None:
+                outcomes.append(_outcome(items[place].fact, sentences))
+        return in_order(map(attrgetter("fact"), items), reasons, outcomes)
+
+    def _with_rivals(
+        self, items: Sequence[ClozeItem], reasons: list[str | None], seed: Sequence[int]
+    ) -> "dict[int, list[_AskedSentence]]":
+        """Return the sentences of the items without a reason, by place; items without distractors get a reason."""
+        possible = [place for place, reason in enumerate(reasons) if reason is None]
+        if not possible:
+            return {}
+        pairs = [(items[place].fact, items[place].clozes) for place in possible]
+        asked = {}
+        for place, lists in zip(possible, self._strategy.rivals(pairs, self._count, seed), strict=True):
+            without = [rivals for rivals in lists if not any(map(_has_name, rivals.distractors))]
+            if without:
+                reasons[place] = without[0].reason or "there is no distractor in the graph"
+            else:
+                asked[place] = list(map(_AskedSentence.of, items[place].clozes, lists))
+        return asked
 
 
 @dataclass(slots=True)

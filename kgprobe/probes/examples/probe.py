@@ -15,18 +15,8 @@ from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.clozes import ClozeItem
-from kgprobe.probes.examples import ExampleOptions
+from kgprobe.probes.examples import ExampleOptions, packing
 from kgprobe.probes.examples.items import ChoiceItem, ask_after_examples, draw_choices, outcome_of
-from kgprobe.probes.examples.packing import (
-    EVERY,
-    FACTS,
-    Pair,
-    SeparateTokens,
-    Sequences,
-    pack,
-    pack_separately,
-    packed_size,
-)
 from kgprobe.probes.examples.prompts import PromptWriter, Room, sentence_prompt
 from kgprobe.probes.outcome import Outcome
 from kgprobe.progress import share_counter
@@ -60,7 +50,7 @@ class ExampleProbe:
             options = replace(options, between=",")
         self._scorer = scorer
         self._options = options
-        further = EVERY * (FACTS - 1) if options.packed else 0
+        further = packing.EVERY * (packing.FACTS - 1) if options.packed else 0
         self._prompts = PromptWriter(graph, options, Room(scorer), as_of=as_of, relations=relations, further=further)
         self.relations: Sequence[str] = self._prompts.relations
         self._graph = graph
@@ -136,21 +126,23 @@ class ExampleProbe:
 
     def _packs(
         self, items: Sequence[ChoiceItem], demonstrations: dict[str, list[Demonstration]], seed: Sequence[int]
-    ) -> Iterator[tuple[Sequences, list[TokenizedPrompt] | None]]:
+    ) -> Iterator[tuple[packing.Sequences, list[TokenizedPrompt] | None]]:
         """Yield facts in sequences, and their tokenized prompts with separate tokens."""
         prompts = self._prompts.examples
-        separate = SeparateTokens(self._scorer, prompts.layout) if self._options.separate_tokens else None
+        separate = packing.SeparateTokens(self._scorer, prompts.layout) if self._options.separate_tokens else None
 
-        def text_fits(before: Sequence[Pair], behind: Sequence[Pair]) -> bool:
+        def text_fits(before: Sequence[packing.Pair], behind: Sequence[packing.Pair]) -> bool:
             return prompts.room.has_for(prompts.layout.pairs(before), prompts.layout.pairs(behind))
 
         fits = text_fits if separate is None else separate.fits
         for relation in dict.fromkeys(item.fact.relation for item in items):
             rest = [item for item in items if item.fact.relation == relation]
             while rest:
-                size, examples = packed_size(rest, demonstrations[relation], prompts.count, fits)
+                size, examples = packing.packed_size(rest, demonstrations[relation], prompts.count, fits)
                 group, rest = rest[:size], rest[size:]
                 orders = [item.order(seed) for item in group]
-                before = len(examples) - EVERY * (size - 1)
-                tokenized = None if separate is None else pack_separately(group, orders, examples, before, separate)
-                yield pack(group, orders, examples, before, prompts.layout), tokenized
+                before = len(examples) - packing.EVERY * (size - 1)
+                tokenized = (
+                    None if separate is None else packing.pack_separately(group, orders, examples, before, separate)
+                )
+                yield packing.pack(group, orders, examples, before, prompts.layout), tokenized

@@ -81,10 +81,6 @@ class Layout:
             text = self.after(text, self.example(subject, object_))
         return text
 
-    def before_object(self, text: str) -> str:
-        """Return a prompt for generation: with the separator, but without white space at the end."""
-        return join(text, self.separator, "").rstrip()
-
     def prompt(self, demonstrations: Sequence[Demonstration], subject: str) -> Prompt:
         """Return the prompt of examples followed by the asked subject."""
         beginning = self.examples(demonstrations)

@@ -10,6 +10,7 @@ from typing import Any
 
 from kgprobe.graph.client import Graph, Row
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
+from kgprobe.models.scoring.tokens import join
 from kgprobe.probes.asking import in_order, read_answers
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.probes.distractors.evidence import NamedEntity
@@ -93,8 +94,9 @@ class GenerationProbe:
                 continue
             reasons.append(None)
             asked.append((fact, prompt))
-            # After examples, the separator before an object follows.
-            text = self._prompts.examples.layout.before_object(prompt.text) if prompt.examples else prompt.text
+            # After examples, the separator before an object follows, without white space at the end.
+            separator = self._prompts.examples.layout.separator
+            text = join(prompt.text, separator, "").rstrip() if prompt.examples else prompt.text
             requests.append(Request(text, self._options.new_tokens, continuation=True))
         answers = self._generator.answer(requests, share_counter(len(requests), _WRITING))
         objects = read_answers(self._graph, [fact.key for fact, _ in asked], self._as_of)

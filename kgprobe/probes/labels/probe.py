@@ -57,7 +57,9 @@ class LabelProbe:
         Cost: the drawing of negatives, and ``times`` requests for each statement.
         """
         items = self._items.of(facts, seed)
-        seeds = [_seed(seed, number) for number in range(self._options.times)]
+        # Below 2^31, as APIs require.
+        drawn = (np.random.SeedSequence([*seed, number]) for number in range(self._options.times))
+        seeds = [int(sequence.generate_state(1)[0] >> 1) for sequence in drawn]
         asked_items = [item for item in items if item.reason is None]
         count = sum(1 + len(item.negatives) for item in asked_items) * len(seeds)
         progress = share_counter(count)
@@ -109,8 +111,3 @@ class LabelProbe:
 
 def _read(answers: Sequence[str]) -> tuple[int, ...]:
     return tuple(NONE if word is None else JUDGEMENTS.index(word) for word in map(judgement_of, answers))
-
-
-def _seed(seed: Sequence[int], number: int) -> int:
-    """Return the random seed of one of several answers; below 2^31, as APIs require."""
-    return int(np.random.SeedSequence([*seed, number]).generate_state(1)[0] >> 1)

@@ -75,11 +75,8 @@ class Verified:
 
     Attributes:
         reason: why the answer is missing; None if there is one.
-        says: for a yes/no question, True for yes and False for no in the first word.
-        named: for a wh-question, the names of the fact's own object in the answer.
-        named_beside: for a wh-question, the names of further right objects.
+        says, named, named_beside, graded: see :class:`~.evidence.QuestionEvidence`.
         named_former: for a wh-question, the names of formerly right objects.
-        graded: for a wh-question, the grader's verdict; None without a grader or with an unreadable reply.
         unread: True if the grader's reply is unreadable.
     """
 

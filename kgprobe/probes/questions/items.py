@@ -65,8 +65,7 @@ class FactQuestion:
         right: all right objects of the subject.
         former: objects that were right and no longer are.
         negative: the wrong object of a yes/no question with the answer no.
-        written: True if the text is a writer's, False if a template replaced it; None without a writer.
-        fell_back: objections to the writer's text, if a template replaced it.
+        written, fell_back: see :class:`~.evidence.QuestionEvidence`.
     """
 
     fact: AskedFact
