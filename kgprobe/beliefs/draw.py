@@ -184,7 +184,7 @@ def credible_interval(alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
     """
     pairs, places = np.unique(np.stack([alpha, beta]), axis=1, return_inverse=True)
     tail = (1 - CREDIBILITY) / 2
-    low, high = (np.asarray(stats.beta.ppf(mass, *pairs), dtype=np.float64) for mass in (tail, 1 - tail))
+    low, high = np.asarray(stats.beta.ppf([[tail], [1 - tail]], *pairs), dtype=np.float64)
     return low[places], high[places]
 
 

@@ -73,7 +73,7 @@ def belief_words(
     places = np.where(known, words.index(BeliefWord.LEANS_KNOWN), words.index(BeliefWord.LEANS_UNKNOWN))
     places[(rights > wrongs) & (upper < 0.5) & (luck < _LUCK)] = words.index(BeliefWord.SURELY_KNOWN)
     places[(wrongs > rights) & (lower > 0.5)] = words.index(BeliefWord.SURELY_UNKNOWN)
-    return [words[place] for place in places.tolist()]
+    return list(map(words.__getitem__, places.tolist()))
 
 
 Floats = NDArray[np.float64]

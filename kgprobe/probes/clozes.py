@@ -104,5 +104,5 @@ class ClozeItems:
             # Each fact has its own random stream, so its sentences do not depend on the other facts of the batch.
             generator = generator_of(fact.key, [*seed, SENTENCES])
             chosen = generator.choice(len(templates), self._sentences, replace=False)
-            templates = [templates[index] for index in sorted(chosen)]
+            templates = list(map(templates.__getitem__, sorted(chosen)))
         return ClozeItem(fact, [Cloze(template, fact.subject_label) for template in templates])

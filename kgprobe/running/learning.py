@@ -99,7 +99,7 @@ class HierarchicalBeliefs:
 
     def beliefs(self, positions: Positions) -> list[Row]:
         """Return ``{subject, fact, alpha, beta}`` of facts."""
-        alpha, beta = (values.tolist() for values in beta_parameters(self.model.posterior(positions)))
+        alpha, beta = np.array(beta_parameters(self.model.posterior(positions))).tolist()
         rows = []
         for position, alpha_, beta_ in zip(positions.tolist(), alpha, beta, strict=True):
             rows.append({**self.facts[position]._asdict(), "alpha": alpha_, "beta": beta_})

@@ -66,7 +66,7 @@ def read_space(graph: Graph, relation: str, given: Sequence[str], most: int) -> 
     if nameless:
         listed = ", ".join(nameless[:_SHOWN]) + (", …" if len(nameless) > _SHOWN else "")
         return f"of the {len(ids):,} answers of {relation}, the graph has no name of {len(nameless):,}: {listed}"
-    return AnswerSpace(ids, [labels[identifier] for identifier in ids])
+    return AnswerSpace(ids, list(map(labels.__getitem__, ids)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,7 +246,7 @@ def _has_name(rival: Distractor) -> bool:
 
 def _outcome(fact: AskedFact, compared: Sequence[_AskedSentence]) -> Outcome:
     """Return the outcome of a fact: right if the object wins in more than half of the sentences."""
-    values = [sentence.values for sentence in compared]
+    values = list(map(attrgetter("values"), compared))
     wins = min_at_n(*plausibility_table(values, max(map(len, values)) - 1))[:, -1]
     right = bool(wins.mean() > 0.5)
     # Show the first sentence that agrees with the verdict.

@@ -6,6 +6,7 @@ prefix of the distractors gives every smaller n.
 
 import math
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -167,7 +168,7 @@ class DistractorEvidence(Evidence, frozen=True, eq=False, tag="distractors"):
 
     def unlike(self, count: int) -> int:
         """Return how many of the first distractors share no feature with the object: minimum over sentences."""
-        unlike = np.array([rival.unlike for rival in self.rivals])
+        unlike = np.array(list(map(attrgetter("unlike"), self.rivals)))
         return min(int(unlike[list(sentence.rivals[:count])].sum()) for sentence in self.sentences)
 
     @property
@@ -190,7 +191,7 @@ class DistractorEvidence(Evidence, frozen=True, eq=False, tag="distractors"):
 
     def _table(self, count: int) -> tuple[Floats, Floats]:
         """Return the object's plausibilities and the rivals'; see :func:`plausibility_table`."""
-        return plausibility_table([sentence.log_plausibilities for sentence in self.sentences], count)
+        return plausibility_table(list(map(attrgetter("log_plausibilities"), self.sentences)), count)
 
 
 def plausibility_table(values: list[Floats], count: int) -> tuple[Floats, Floats]:

@@ -67,7 +67,7 @@ def _rows(outcome: Outcome) -> list[dict[str, Any]]:
     rows = []
     for number, sentence in enumerate(evidence.sentences):
         entities: list[NamedEntity | Rival] = [evidence.object]
-        entities += [evidence.rivals[place] for place in sentence.rivals]
+        entities += map(evidence.rivals.__getitem__, sentence.rivals)
         values = sentence.log_plausibilities.tolist()
         for rank, (entity, value) in enumerate(zip(entities, values, strict=True)):
             row = {

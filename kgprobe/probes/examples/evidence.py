@@ -4,6 +4,7 @@ Section 2 and appendix D of the latent-knowledge paper; docs/methods/examples.md
 """
 
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ class ExampleEvidence(PromptEvidence, frozen=True, eq=False, tag="examples"):
     @property
     def alternatives(self) -> Alternatives:
         """The other choices, by descending probability."""
-        others = zip((other.label for other in self.others), self.confidences[1:].tolist(), strict=True)
+        others = zip(map(attrgetter("label"), self.others), self.confidences[1:].tolist(), strict=True)
         return Alternatives(sorted(others, key=lambda pair: -pair[1]))
 
     @property

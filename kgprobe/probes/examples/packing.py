@@ -8,6 +8,7 @@ conditioned on choices of other facts as well, most of them wrong.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -124,7 +125,7 @@ def packed_size(
     for size in range(min(FACTS, len(items)), 1, -1):
         group = items[:size]
         count = examples + EVERY * (size - 1)
-        usable = demonstrations_for([item.fact for item in group], demonstrations, count)
+        usable = demonstrations_for(list(map(attrgetter("fact"), group)), demonstrations, count)
         if len(usable) < count:
             continue
         if fits(pairs_of(usable[:examples]), [*pairs_of(usable[examples:]), *map(_longest, group)]):
@@ -153,7 +154,7 @@ def pack(
     if not demonstrations:
         return Sequences(items, "", [], [], orders, [Prompt("", "", "", 0)] * len(items))
     beginning = layout.examples(demonstrations[:before])
-    ends = [before + EVERY * number for number in range(len(items))]
+    ends = range(before, before + EVERY * len(items), EVERY)
     gaps = [*(layout.examples(demonstrations[end : end + EVERY]) for end in ends[:-1]), ""]
     prompts: list[str] = []
     continuations: list[str] = []
@@ -184,7 +185,7 @@ def pack_separately(
     if not demonstrations:
         return []
     beginning = tokens.ids(pairs_of(demonstrations[:before]))
-    ends = [before + EVERY * number for number in range(len(items))]
+    ends = range(before, before + EVERY * len(items), EVERY)
     prompts = []
     for sequence in range(max(map(len, orders))):
         ids = beginning

@@ -7,6 +7,7 @@ Section 2 of the latent-knowledge paper; docs/methods/examples.md. The choices a
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from kgprobe.errors import ArgumentError
@@ -94,13 +95,13 @@ class ExampleProbe:
         return in_order(described, reasons, answered)
 
     def _after_sentences(self, items: Sequence[ChoiceItem], clozes: Sequence[ClozeItem]) -> Iterator[Outcome]:
-        prompts = [sentence_prompt(cloze) for cloze in clozes]
+        prompts = list(map(sentence_prompt, clozes))
         continuations = []
         for item, cloze in zip(items, clozes, strict=True):
             texts = (cloze.clozes[0].continuations([label]) for label in item.labels)
             continuations.append(list(chain.from_iterable(texts)))
         counter = share_counter(sum(map(len, continuations)))
-        scored = self._scorer.score([prompt.text for prompt in prompts], continuations, progress=counter)
+        scored = self._scorer.score(list(map(attrgetter("text"), prompts)), continuations, progress=counter)
         return map(outcome_of, items, prompts, scored)
 
     def _in_sequences(self, items: Sequence[ChoiceItem], seed: Sequence[int]) -> Iterator[Outcome]:
@@ -135,7 +136,7 @@ class ExampleProbe:
             return prompts.room.has_for(prompts.layout.pairs(before), prompts.layout.pairs(behind))
 
         fits = text_fits if separate is None else separate.fits
-        for relation in dict.fromkeys(item.fact.relation for item in items):
+        for relation in dict.fromkeys(map(attrgetter("fact.relation"), items)):
             rest = [item for item in items if item.fact.relation == relation]
             while rest:
                 size, examples = packing.packed_size(rest, demonstrations[relation], prompts.count, fits)

@@ -63,9 +63,9 @@ class LabelProbe:
         asked_items = [item for item in items if item.reason is None]
         count = sum(1 + len(item.negatives) for item in asked_items) * len(seeds)
         progress = share_counter(count)
-        own = self._answers([item.text for item in asked_items], seeds, progress)
-        negatives = chain.from_iterable(item.negatives for item in asked_items)
-        others = self._answers([negative.text for negative in negatives], seeds, progress)
+        own = self._answers(list(map(attrgetter("text"), asked_items)), seeds, progress)
+        negatives = chain.from_iterable(map(attrgetter("negatives"), asked_items))
+        others = self._answers(list(map(attrgetter("text"), negatives)), seeds, progress)
         outcomes = [self._outcome(item, [next(own), *islice(others, len(item.negatives))]) for item in asked_items]
         return in_order(map(attrgetter("fact"), items), map(attrgetter("reason"), items), outcomes)
 

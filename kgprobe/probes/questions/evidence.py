@@ -5,10 +5,9 @@ docs/methods/questions.md.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import pandas as pd
@@ -16,7 +15,7 @@ import pandas as pd
 from kgprobe.probes.confidence import mean_of, share_of
 from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, Verdict, answered, shortened
 from kgprobe.stats.proportions import Share, mean_of_shares, share
-from kgprobe.tables import Heading, ResultRow, Table, row_table
+from kgprobe.tables import Table
 from kgprobe.verbalize.answers import sentences
 
 # The error class of answers that were right before.
@@ -148,34 +147,28 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
         return ProbeResults([*tables, _errors_table(answers, examples)] if examples else tables)
 
 
-@dataclass(frozen=True, slots=True)
-class _Side(ResultRow):
-    """Counts of the yes/no questions with the same right answer; refusals count as neither."""
-
-    right_answer: Annotated[str, Heading("right answer")]
-    answers: Annotated[int, Heading("answers")]
-    right: Annotated[Share | None, Heading("right")]
-    said_yes: Annotated[int, Heading("said yes")]
-    said_no: Annotated[int, Heading("said no")]
-    said_neither: Annotated[int, Heading("said neither")]
-
-    @classmethod
-    def of(cls, expected: bool, answers: pd.DataFrame) -> "_Side":
-        says = answers["says"][answers["expected"].eq(expected)]
-        yes, no = int(says.eq(True).sum()), int(says.eq(False).sum())
-        right = share(yes if expected else no, len(says)) if len(says) else None
-        return cls("yes" if expected else "no", len(says), right, yes, no, len(says) - yes - no)
+def _side(expected: bool, answers: pd.DataFrame) -> dict[str, Any]:
+    """Return the row of the yes/no questions with the same right answer; refusals count as neither."""
+    says = answers["says"][answers["expected"].eq(expected)]
+    yes, no = int(says.eq(True).sum()), int(says.eq(False).sum())
+    return {
+        "right answer": "yes" if expected else "no",
+        "answers": len(says),
+        "right": share(yes if expected else no, len(says)) if len(says) else None,
+        "said yes": yes,
+        "said no": no,
+        "said neither": len(says) - yes - no,
+    }
 
 
 def _answer_tables(answers: pd.DataFrame, notes: Sequence[str]) -> Iterator[Table]:
     rows = []
     tables = []
     for kind, group in answers.groupby("kind"):
-        yes, no = _Side.of(True, group), _Side.of(False, group)
-        said_yes = yes.said_yes + no.said_yes
-        readable = said_yes + yes.said_no + no.said_no
-        says_yes = share(said_yes, readable) if readable else None
-        balanced = mean_of_shares(yes.right, no.right) if yes.right and no.right else None
+        yes, no = _side(True, group), _side(False, group)
+        said = group["says"][group["expected"].notna()].dropna()
+        says_yes = share(int(said.sum()), len(said)) if len(said) else None
+        balanced = mean_of_shares(yes["right"], no["right"]) if yes["right"] and no["right"] else None
         row = {
             "kind": kind,
             "answers": len(group),
@@ -187,23 +180,21 @@ def _answer_tables(answers: pd.DataFrame, notes: Sequence[str]) -> Iterator[Tabl
             "by guessing": mean_of(group["chance"]),
         }
         rows.append(row)
-        if yes.answers or no.answers:
-            notes_of_sides = list(_notes_of_sides(yes, no, says_yes, balanced))
-            tables.append(row_table("sides", "Yes/no questions by their right answer", [yes, no], notes_of_sides))
+        if yes["answers"] or no["answers"]:
+            notes_of_sides = list(_notes_of_sides(yes["answers"], no["answers"], says_yes, balanced))
+            tables.append(Table("sides", "Yes/no questions by their right answer", [yes, no], notes_of_sides))
     yield Table("kinds", "By kind of question", rows, notes)
     yield from tables
 
 
-def _notes_of_sides(yes: _Side, no: _Side, says_yes: Share | None, balanced: Share | None) -> Iterator[str]:
-    """Yield notes on yes/no questions: a model that always says no gets half of them right."""
+def _notes_of_sides(yes: int, no: int, says_yes: Share | None, balanced: Share | None) -> Iterator[str]:
+    """Yield notes on questions with the answers yes and no: a model that always says no gets half of them right."""
     if says_yes:
-        due = yes.answers / (yes.answers + no.answers)
-        yield f"It says yes in {says_yes} of its answers; yes is right for {due:.0%} of the questions."
+        yield f"It says yes in {says_yes} of its answers; yes is right for {yes / (yes + no):.0%} of the questions."
     if balanced:
         yield f"Balanced accuracy, the mean of the two: {balanced}; 50% by guessing, or by one word."
     else:
-        missing = no if yes.answers else yes
-        yield f"No question has the right answer {missing.right_answer}: balanced accuracy is undefined."
+        yield f"No question has the right answer {'no' if yes else 'yes'}: balanced accuracy is undefined."
 
 
 def _errors_table(answers: pd.DataFrame, examples: Mapping[str, Sequence[QuestionEvidence]]) -> Table:

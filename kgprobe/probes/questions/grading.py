@@ -24,6 +24,7 @@ of the relation's templates, and so affirms what the first word denies. Other wo
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from operator import attrgetter
 
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.probes.known_names import KnownNames, related_names
@@ -134,7 +135,7 @@ def verify(
         # A refusal without a right name needs no grader.
         is_gradable = question.kind is Kind.WH and reading.verdict in (Verdict.RIGHT, Verdict.WRONG)
         if grader is not None and is_gradable and isinstance(answer, Answer):
-            others = [other.names for other in question.others]
+            others = list(map(attrgetter("names"), question.others))
             gradable[place] = grading_prompt(question.text, question.own.names, others, answer.text)
     if grader is None:
         return readings
@@ -258,7 +259,7 @@ def class_after(
         followed: the verified answers to the follow-up questions.
         is_name: returns True for a normalized name of the graph; called only if no other class applies.
     """
-    verdicts = [verified.verdict for verified in followed]
+    verdicts = list(map(attrgetter("verdict"), followed))
     if Verdict.RIGHT in verdicts:
         return ErrorClass.INCONSISTENT
     if Verdict.UNANSWERED in verdicts:

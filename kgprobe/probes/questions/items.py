@@ -199,7 +199,7 @@ class QuestionItems:
 
     def _draw_negatives(self, questions: Sequence[FactQuestion], seed: Sequence[int]) -> dict[str, Negative]:
         """Return a wrong object for each question that has one, by fact."""
-        keys = [question.fact.key for question in questions]
+        keys = list(map(attrgetter("fact.key"), questions))
         drawn = self._negatives.draw(keys, _DRAWN, seed) if keys else []
         negatives = {}
         for question, candidates in zip(questions, drawn, strict=True):
@@ -243,7 +243,11 @@ class QuestionItems:
             if row["current"] or row["former"]:
                 answer = RightAnswer(row["id"], (row["label"], *row["aliases"]))
                 (right if row["current"] else former).append(answer)
-        reason = self._reason_unaskable(fact, right)
+        reason = nameless(fact)
+        if fact.relation not in self._templates:
+            reason = "its relation is not asked: it is inactive, not selected, or has no yes/no question"
+        elif fact.object not in map(attrgetter("id"), right):
+            reason = f"it does not hold at {self._as_of}, and questions are asked in the present"
         if reason is not None:
             return FactQuestion(fact, reason=reason)
         question = FactQuestion(fact, Kind.YES_NO, "", right, former)
@@ -252,14 +256,6 @@ class QuestionItems:
         if wh and self._difficulty == "hard" and len(right) < WH_OBJECTS and self._wh_texts(question):
             return replace(question, kind=Kind.WH)
         return question
-
-    def _reason_unaskable(self, fact: AskedFact, right: Sequence[RightAnswer]) -> str | None:
-        """Return why a fact cannot be asked; None if it can."""
-        if fact.relation not in self._templates:
-            return "its relation is not asked: it is inactive, not selected, or has no yes/no question"
-        if fact.object not in map(attrgetter("id"), right):
-            return f"it does not hold at {self._as_of}, and questions are asked in the present"
-        return nameless(fact)
 
     def _wh_texts(self, question: FactQuestion) -> list[str]:
         """Return the wh-questions that do not contain a right answer."""

@@ -64,7 +64,7 @@ class StatementProbe:
         """
         items = self._items.of(facts, seed)
         asked_items = [item for item in items if item.reason is None]
-        prompts = [self._prompt(text) for text in chain.from_iterable(map(_texts, asked_items))]
+        prompts = list(map(self._prompt, chain.from_iterable(map(_texts, asked_items))))
         scored = iter(
             self._scorer.score(
                 prompts,
@@ -110,4 +110,4 @@ class StatementProbe:
 
 def _texts(item: StatementItem) -> list[str]:
     """Return the statements to judge: the fact's, then its negatives."""
-    return [item.text, *(negative.text for negative in item.negatives)]
+    return [item.text, *map(attrgetter("text"), item.negatives)]
