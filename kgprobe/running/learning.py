@@ -84,12 +84,7 @@ class HierarchicalBeliefs:
         self.asked, self.unaskable = np.zeros(len(facts), np.bool_), np.zeros(len(facts), np.bool_)
 
     def learn(self, positions: Positions, verdicts: Sequence[Verdict]) -> None:
-        """Update the model by a round.
-
-        Args:
-            positions: of its facts, all different; -1 for a fact that is no longer in the graph, which is ignored.
-            verdicts: one per fact.
-        """
+        """Update the model by a round; see :class:`AskedRound`."""
         is_known = positions >= 0
         unaskable = is_known & _are(verdicts, Verdict.UNASKABLE)
         counts = is_known & ~unaskable & ~_are(verdicts, Verdict.UNANSWERED)

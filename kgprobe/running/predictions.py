@@ -200,11 +200,7 @@ def finish_shards(
 
 @contextmanager
 def _lock_share(folder: Path, config: Mapping[str, Any], share: ShardShare) -> Iterator[None]:
-    """Create the folder with its settings, or compare them, and lock the share for this process.
-
-    Raises:
-        KgprobeError: the folder has other settings, another process makes this share, or it cannot be written.
-    """
+    """Create the folder with its settings, or compare them, and lock the share for this process."""
     make_folder(folder / SHARDS)
     with filelock.FileLock(folder / "lock", timeout=_CLAIM_SECONDS):
         claim(folder, config, JUDGED_GRAPH)

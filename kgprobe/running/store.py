@@ -151,8 +151,7 @@ class OutcomeStore:
         """Write outcomes and synchronise the file to disk.
 
         Args:
-            inclusions: inclusion probability of each fact in the round; None where unknown.
-            smallest: the smallest inclusion probability of any fact that the round could have drawn; None if unknown.
+            inclusions, smallest: of each fact, and of the round, see :class:`StoredDraw`.
         """
         inclusions = inclusions or [None] * len(outcomes)
         for place, outcome, inclusion in zip(places, outcomes, inclusions, strict=True):

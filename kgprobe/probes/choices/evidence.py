@@ -141,12 +141,11 @@ class ChoiceEvidence(Evidence, frozen=True, eq=False, tag="choices"):
         if not choices:
             return ProbeResults()
         relations, confidence = confidence_tables(choices)
-        return ProbeResults([relations, *([_sentences_table(by_sentence)] if several else []), confidence])
-
-
-def _sentences_table(by_sentence: Mapping[int, list[bool]]) -> Table:
-    rows = []
-    for place, right in sorted(by_sentence.items()):
-        rows.append({"sentence": place, "facts": len(right), "accuracy": share(sum(right), len(right))})
-    note = "Each sentence is compared by itself; the first sentence of a relation decides."
-    return Table("sentences", "Accuracy by the place of the sentence", rows, [note])
+        if not several:
+            return ProbeResults([relations, confidence])
+        rows = []
+        for place, right in sorted(by_sentence.items()):
+            rows.append({"sentence": place, "facts": len(right), "accuracy": share(sum(right), len(right))})
+        note = "Each sentence is compared by itself; the first sentence of a relation decides."
+        sentences = Table("sentences", "Accuracy by the place of the sentence", rows, [note])
+        return ProbeResults([relations, sentences, confidence])
