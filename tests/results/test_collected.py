@@ -1,6 +1,6 @@
 """Stored answers are read once for exports, summary, finding, page and JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +38,15 @@ def example(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The places of decoded outcomes, in the order of decoding."""
     places: list[int] = []
-    decode = store._outcome
+    decoded_line = store._decoded
 
-    def counted(path: Path, number: int, line: Any, decoder: "msgspec.json.Decoder[Any]") -> Any:
-        places.append(line.place)
-        return decode(path, number, line, decoder)
+    def counted(decode: Callable[[bytes], Any], path: Path, number: int, line: bytes) -> Any:
+        decoded = decoded_line(decode, path, number, line)
+        if isinstance(decoded, store._Line):
+            places.append(decoded.place)
+        return decoded
 
-    monkeypatch.setattr(store, "_outcome", counted)
+    monkeypatch.setattr(store, "_decoded", counted)
     return places
 
 
