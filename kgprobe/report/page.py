@@ -15,7 +15,7 @@ import jinja2
 from kgprobe import __version__
 from kgprobe.files import make_folder, replacing
 from kgprobe.report.tables import is_number, numeric_columns, share_columns, shown
-from kgprobe.sanitize import counted, visible
+from kgprobe.sanitize import visible
 from kgprobe.stats.proportions import Percent, Points, Share
 from kgprobe.tables import Table
 
@@ -112,37 +112,6 @@ def write_page(
     with replacing(path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
     return path
-
-
-@dataclass(frozen=True, slots=True)
-class IndexRow:
-    """A result in the index.
-
-    Attributes:
-        says: its summary in a sentence.
-        changed: formatted date and time of the last change.
-        link: relative link to its page; None where it has none.
-        writes_page: the command that writes its page.
-    """
-
-    kind: str
-    name: str
-    says: str
-    changed: str
-    link: str | None
-    writes_page: str
-
-
-def write_index_page(path: Path, rows: Sequence[IndexRow]) -> Path:
-    """Write the index page and return its path. Names are escaped.
-
-    Raises:
-        KgprobeError: the page cannot be written.
-    """
-    kinds = list(dict.fromkeys(row.kind for row in rows))
-    lead = f"{counted(len(rows), 'result')} on this machine, the latest first."
-    section = Section("index", values={"rows": rows, "kinds": kinds})
-    return write_page(path, "Results of kgprobe", [lead], [section], script="index.js")
 
 
 def tables_html(summary: str, tables: Sequence[Table]) -> str:

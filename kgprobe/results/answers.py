@@ -1,15 +1,16 @@
-"""Answers of stored results by fact, and the facts that several results share.
+"""Answers of stored results by fact, the facts that several results share, and the differences of their settings.
 
 Rounds ask each model the facts that *it* fails on. Models with the same knowledge then have different rates; only the
 facts that all were asked make them comparable.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Annotated, Any, TypeAlias
 
+import msgspec
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -18,9 +19,11 @@ from kgprobe.beliefs.register import caveat_of
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.results.collected import Ask, FactAnswers, read_relation_names
 from kgprobe.results.measurement import Measurement
 from kgprobe.results.rates import group_of
 from kgprobe.results.run import Run
+from kgprobe.running.settings import identity_of
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Percent, Share, mean_share, more_than_half
 from kgprobe.tables import Heading, ResultRow, Table
@@ -31,8 +34,13 @@ Floats: TypeAlias = NDArray[np.float64]
 
 # Share of right answers to a fact, where facts were asked several times.
 RIGHT_SHARE = "share_right"
-# Relations, or reasons, in a message.
+# Settings that describe the model; all others must be the same for every model.
+_MODEL_SETTINGS = ("model", "scorer", "generator")
+_RUN_SETTINGS = ("sampling", "learner", "max_degree", "facts_per_round", "stop_at_width")
+# Relations, or reasons, in a message; differences, and characters of a value.
 _NAMED = 3
+_SHOWN_DIFFERENCES = 5
+_SHOWN_CHARACTERS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +87,10 @@ def answers_of(result: Stored) -> AnsweredFacts:
     Raises:
         KgprobeError: the result has no answers.
     """
-    kind = result.kind
-    name, sampling = result.folder.name, None
-    if isinstance(result, Run):
-        name, sampling = result.name, str(result.properties["sampling"])
+    about, kind = result.about, result.kind
+    origin = about.name, about.model, about.probe, about.sampling
     return read_answers(
-        name,
-        result.model,
-        kind.name,
-        sampling,
-        result.outcomes,
-        attrgetter("values"),
-        leads=kind.leads,
-        is_reversed=result.reversed,
+        *origin, result.outcomes, attrgetter("values"), leads=kind.leads, is_reversed=about.reversed
     )
 
 
@@ -108,7 +107,6 @@ def collect_answers(results: Sequence[Stored]) -> tuple[list[AnsweredFacts], dic
 def _relation_names(results: Sequence[Stored], answered: Sequence[AnsweredFacts]) -> dict[str, str]:
     """Return labels of the answered relations by id: from an open graph, else from findings next to the answers."""
     from kgprobe.graph.names import relation_names
-    from kgprobe.results.collected import read_relation_names
 
     names: dict[str, str] = {}
     for result in results:
@@ -141,21 +139,35 @@ def read_answers(
     Raises:
         KgprobeError: outcomes have no answers.
     """
-    answered: dict[str, _FactAnswers] = {}
+    answered: dict[str, FactAnswers] = {}
+    relations: dict[str, str] = {}
+    measured: defaultdict[str, list[Mapping[str, float]]] = defaultdict(list)
     unheard: dict[str, str] = {}
     for outcome in outcomes:
-        fact = outcome.fact.fact
-        if outcome.verdict.counts:
-            answered.setdefault(fact, _FactAnswers(outcome.fact.subject, outcome.relation)).add(outcome, values_of)
-        else:
+        fact, evidence = outcome.fact.fact, outcome.evidence
+        if not outcome.verdict.counts:
             unheard[fact] = outcome.reason or outcome.verdict.value
+            continue
+        relations.setdefault(fact, outcome.relation)
+        own = answered.setdefault(fact, FactAnswers(outcome.fact))
+        own.add(outcome)
+        if evidence is not None:
+            ask = Ask(evidence.question, evidence.right_answer, evidence.prediction)
+            own.asks[outcome.verdict is Verdict.RIGHT] = ask
+            measured[fact].append(values_of(evidence))
     if not answered:
         raise KgprobeError(f"{name!r} has no answers yet.")
     ids = sorted(answered)
-    facts = pd.DataFrame([answered[fact].counts() for fact in ids], ids)
-    questions = [answered[fact].latest() for fact in ids]
+    counts, questions = [], []
+    for fact in ids:
+        own = answered[fact]
+        numbers = {number: getattr(own, number) for number in ("right", "wrong", "refused", "off_format")}
+        origin = {"subject": own.key.subject, "relation": relations[fact]}
+        counts.append(origin | numbers | {"guessed": more_than_half(own.chances)})
+        questions.append(own.asks.get(own.right > own.wrong, Ask("", ""))[:3])
+    facts = pd.DataFrame(counts, ids)
     facts[["question", "right_answer", "prediction"]] = pd.DataFrame(questions, ids, dtype=object)
-    values = pd.DataFrame([answered[fact].means() for fact in ids], ids)
+    values = pd.DataFrame([_means(measured[fact]) for fact in ids], ids)
     answers = facts["right"] + facts["wrong"]
     if (answers > 1).any():
         values[RIGHT_SHARE] = facts["right"] / answers
@@ -163,64 +175,10 @@ def read_answers(
     return AnsweredFacts(name, model, probe, sampling, facts, values, is_reversed, silent, leads)
 
 
-@dataclass(slots=True)
-class _FactAnswers:
-    """The answers to one fact.
-
-    Attributes:
-        chances: chance levels of its questions.
-        measured: the probe's other measures of each answer.
-        questions: the latest question, right answer and prediction that was answered right (True) and wrong (False).
-    """
-
-    subject: str
-    relation: str
-    verdicts: Counter[Verdict] = field(default_factory=Counter)
-    chances: list[float] = field(default_factory=list)
-    measured: list[Mapping[str, float]] = field(default_factory=list)
-    questions: dict[bool, tuple[str, str, str | None]] = field(default_factory=dict)
-
-    def add(self, outcome: Outcome, values_of: Callable[[Any], Mapping[str, float]]) -> None:
-        """Count an answer."""
-        self.verdicts[outcome.verdict] += 1
-        evidence = outcome.evidence
-        if evidence is not None:
-            texts = evidence.question, evidence.right_answer, evidence.prediction
-            self.questions[outcome.verdict is Verdict.RIGHT] = texts
-            self.measured.append(values_of(evidence))
-            if evidence.chance is not None:
-                self.chances.append(evidence.chance)
-
-    @property
-    def right(self) -> int:
-        """Number of right answers; all others are wrong."""
-        return self.verdicts[Verdict.RIGHT]
-
-    @property
-    def wrong(self) -> int:
-        """Number of wrong answers."""
-        return self.verdicts.total() - self.right
-
-    def counts(self) -> dict[str, Any]:
-        """Return subject, relation, counts of answers, and the probability of winning the fact by guessing."""
-        return {
-            "subject": self.subject,
-            "relation": self.relation,
-            "right": self.right,
-            "wrong": self.wrong,
-            "refused": self.verdicts[Verdict.REFUSED],
-            "off_format": self.verdicts[Verdict.OFF_FORMAT],
-            "guessed": more_than_half(self.chances),
-        }
-
-    def latest(self) -> tuple[str, str, str | None]:
-        """Return question, right answer and prediction of the latest answer that agrees with the fact's verdict."""
-        return self.questions.get(self.right > self.wrong, ("", "", None))
-
-    def means(self) -> dict[str, Any]:
-        """Return the mean of each other measure."""
-        names = self.measured[0] if self.measured else ()
-        return {name: np.mean([values[name] for values in self.measured]) for name in names}
+def _means(measured: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    """Return the mean of each measure of a fact."""
+    names = measured[0] if measured else ()
+    return {name: np.mean([values[name] for values in measured]) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,8 +358,7 @@ def _reasons_for_lacking(
     if silent:
         yield f"{len(silent):,} without an answer ({_most_frequent(silent)})"
     rest = lacking[~lacking.index.isin(list(own.unheard))]
-    asked_relations = result.properties["relations"] if isinstance(result, Run) else result.config["relations"]
-    others = rest[~rest.isin(asked_relations)]
+    others = rest[~rest.isin(_stored_settings(result)["relations"])]
     if len(others):
         yield f"{len(others):,} of relations that it did not ask ({_most_frequent(others)})"
     if len(rest) > len(others):
@@ -437,3 +394,65 @@ def refuse_repeated(argument: str, results: Sequence[Any]) -> None:
     for folder in folders:
         if folders.count(folder) > 1:
             raise ArgumentError(argument, f"has the same result twice: {folder}.")
+
+
+def settings_of(result: Stored) -> dict[str, Any]:
+    """Return all settings that answers depend on, except the model and the list of facts."""
+    settings = _stored_settings(result)
+    mode, options = {"asked": "once each"}, settings["options"]
+    if isinstance(result, Run):
+        mode = {"asked": "in rounds", **{name: settings[name] for name in _RUN_SETTINGS}}
+        options = msgspec.json.decode(options)["options"]
+    described = {name: value for name, value in result.about.described.items() if name not in _MODEL_SETTINGS}
+    return {
+        **mode,
+        "seed": settings["seed"],
+        "as_of": settings["as_of"],
+        "reversed": settings["reversed"],
+        # An inverse graph has the state of its original.
+        "graph": settings["reversed_of"] if settings["reversed"] else settings["graph"],
+        "options": options,
+        "described": described,
+    }
+
+
+def _stored_settings(result: Stored) -> Mapping[str, Any]:
+    return result.properties if isinstance(result, Run) else result.config
+
+
+def model_identity(result: Stored) -> dict[str, Any]:
+    """Return the model's name, and the digest of its weights if known."""
+    described = result.about.described
+    loaded: Mapping[str, Any] = described.get("scorer") or described.get("generator") or {}
+    return {"model": result.model, "weights": loaded.get("weights")}
+
+
+def differing_settings(one: Stored, other: Stored) -> list[str]:
+    """Return the settings in which two results differ, except the model, its loading and the list of facts."""
+    if one.kind.name != other.kind.name:
+        return [f"probe is {one.kind.name!r} and {other.kind.name!r}"]
+    # The direction is the subject of a comparison; the wording follows from it, and the graph has its own note.
+    left_out = ("graph", "reversed", "described") if one.reversed != other.reversed else ()
+    ours, theirs = (
+        identity_of({name: value for name, value in settings_of(result).items() if name not in left_out})
+        for result in (one, other)
+    )
+    # By the two values: a probe's description repeats most of its options.
+    phrases: dict[tuple[str, str], str] = {}
+    for name in ours | theirs:
+        if ours.get(name) != theirs.get(name):
+            values = shortened(ours.get(name)), shortened(theirs.get(name))
+            phrase = "the graph is another one, or has changed"
+            if name != "graph":
+                phrase = f"{name} is {values[0]} and {values[1]}"
+            phrases.setdefault(values, phrase)
+    shown = list(phrases.values())[:_SHOWN_DIFFERENCES]
+    if len(phrases) > len(shown):
+        shown.append(f"and {len(phrases) - len(shown)} more")
+    return shown
+
+
+def shortened(value: object) -> str:
+    """Return a value for a message."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"

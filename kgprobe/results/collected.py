@@ -67,7 +67,7 @@ class FactAnswers:
     asks: dict[bool, Ask] = field(default_factory=dict)
 
     def add(self, outcome: Outcome) -> None:
-        """Add an outcome, in the order of asking."""
+        """Count an outcome."""
         verdict, evidence = outcome.verdict, outcome.evidence
         self.right += verdict is Verdict.RIGHT
         self.wrong += verdict.is_failure
@@ -75,21 +75,8 @@ class FactAnswers:
         self.off_format += verdict is Verdict.OFF_FORMAT
         if verdict is Verdict.UNASKABLE:
             self.unaskable = outcome.reason
-        if evidence is None or not verdict.counts:
-            return
-        if evidence.chance is not None:
+        if evidence is not None and verdict.counts and evidence.chance is not None:
             self.chances.append(evidence.chance)
-        shown = evidence.alternatives
-        self.asks[verdict is Verdict.RIGHT] = Ask(
-            evidence.question,
-            evidence.right_answer,
-            evidence.prediction,
-            evidence.probability,
-            list(shown.names),
-            shown.text,
-            shown.former,
-            outcome.prompt,
-        )
 
 
 @dataclass(slots=True)
@@ -110,9 +97,15 @@ class CollectedAnswers:
 
     def add(self, outcome: Outcome) -> None:
         """Add an outcome, in the order of asking."""
-        self.verdicts[outcome.verdict] += 1
-        self.reasons[outcome.verdict][str(outcome.reason)] += 1
-        self.facts.setdefault(outcome.fact.fact, FactAnswers(outcome.fact)).add(outcome)
+        verdict, evidence = outcome.verdict, outcome.evidence
+        self.verdicts[verdict] += 1
+        self.reasons[verdict][str(outcome.reason)] += 1
+        fact = self.facts.setdefault(outcome.fact.fact, FactAnswers(outcome.fact))
+        fact.add(outcome)
+        if evidence is not None and verdict.counts:
+            names, text, former = evidence.alternatives
+            question = evidence.question, evidence.right_answer, evidence.prediction, evidence.probability
+            fact.asks[verdict is Verdict.RIGHT] = Ask(*question, list(names), text, former, outcome.prompt)
 
     def reasons_of(self, verdict: Verdict) -> dict[str, int]:
         """Return numbers of outcomes with a verdict by reason, the most frequent first."""

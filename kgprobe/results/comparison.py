@@ -24,11 +24,12 @@ from kgprobe.results.answers import (
     SharedFacts,
     Stored,
     collect_answers,
+    differing_settings,
     find_shared_facts,
+    settings_of,
 )
 from kgprobe.results.directions import Directions, OneWayFact, compare_directions
 from kgprobe.results.result import StoredComparison, points
-from kgprobe.results.settings import differing_settings, settings_of
 from kgprobe.stats.paired_proportions import SIGNIFICANCE, detectable_difference, loss_interval, mcnemar
 from kgprobe.stats.proportions import Mean, Percent, Points
 from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_frame, row_table
@@ -146,7 +147,7 @@ class Comparison(StoredComparison):
     answered: Sequence[AnsweredFacts]
     unshared: str = ""
 
-    columns: ClassVar[Sequence[str]] = ComparedModel.columns()
+    row = ComparedModel
     file: ClassVar[str] = "comparison"
 
     @property
@@ -159,9 +160,9 @@ class Comparison(StoredComparison):
         """Title of the page."""
         return "Forwards and backwards" if self.directions else f"{len(self.labels)} results side by side"
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each model over the shared facts, with the intervals of its rates."""
-        return row_dicts(self.shared.best_first)
+    def records(self) -> list[ComparedModel]:
+        """Return each model over the shared facts, with the intervals of its rates."""
+        return self.shared.best_first
 
     def tables(self) -> list[Table]:
         """Return rates, accuracies by relation, subsumption, correlations and pairs; for two models also relations."""

@@ -20,7 +20,7 @@ from kgprobe.probes.outcome import Outcome
 from kgprobe.results.result import Result
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Share, share
-from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_table
+from kgprobe.tables import Heading, ResultRow, Table, row_table
 
 # Reasons for left-out relations that a summary lists.
 _SHOWN_REASONS = 3
@@ -41,19 +41,16 @@ class BuiltDataset(Result):
     train: int
     test: int
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns."""
-        return RelationCounts.columns()
+    row = RelationCounts
 
     @property
     def left_out(self) -> list[RelationCounts]:
         """The relations that are left out."""
         return [relation for relation in self.relations if relation.reason is not None]
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each relation."""
-        return row_dicts(self.relations)
+    def records(self) -> Sequence[RelationCounts]:
+        """Return the relations."""
+        return self.relations
 
     def tables(self) -> list[Table]:
         """Return the relations in the dataset, and those left out."""
@@ -128,14 +125,11 @@ class Dataset(Result):
     folder: Path
     relations: Sequence[DatasetRelation]
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns."""
-        return DatasetRelation.columns()
+    row = DatasetRelation
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each relation."""
-        return row_dicts(self.relations)
+    def records(self) -> Sequence[DatasetRelation]:
+        """Return the relations."""
+        return self.relations
 
     def tables(self) -> list[Table]:
         """Return a table of all relations."""

@@ -17,14 +17,14 @@ from kgprobe.results.answers import (
     Bools,
     Stored,
     collect_answers,
+    differing_settings,
     find_shared_facts,
     refuse_repeated,
 )
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
-from kgprobe.results.settings import differing_settings
 from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, loss_bounds
 from kgprobe.stats.proportions import Points, Share, share
-from kgprobe.tables import Heading, ResultRow, Table, headed_cells, row_dicts, row_table
+from kgprobe.tables import Heading, ResultRow, Table, headed_cells, row_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,7 +119,7 @@ class Forgetting(StoredComparison):
     changed_facts: Sequence[ChangedFact]
     caveat: str
 
-    columns: ClassVar[Sequence[str]] = ChangedFact.columns()
+    row = ChangedFact
     file: ClassVar[str] = "forgetting"
 
     @property
@@ -140,9 +140,9 @@ class Forgetting(StoredComparison):
         """Title of the page."""
         return f"Facts that {self.tuned} lost since {self.base}"
 
-    def rows(self) -> list[dict[str, Any]]:
+    def records(self) -> Sequence[ChangedFact]:
         """Return all changed facts, the forgotten ones first."""
-        return row_dicts(self.changed_facts)
+        return self.changed_facts
 
     def tables(self) -> list[Table]:
         """Return the loss, the worst relations, and the first forgotten facts."""

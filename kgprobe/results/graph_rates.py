@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Annotated, Any
 
 import numpy as np
@@ -105,22 +105,16 @@ class GraphRates(Result):
     stopped: Stop | None = None
     reason: str | None = None
 
+    row = GroupRate
+
     @property
     def model(self) -> str:
         """Name of the model, as people read it."""
         return model_name(self.run["model"])
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns."""
-        return GroupRate.columns()
-
-    def rows(self) -> list[dict[str, Any]]:
+    def records(self) -> list[GroupRate]:
         """Return all facts first, then the groups of each kind."""
-        rows = [self.overall]
-        for grouping in self.groupings:
-            rows += grouping.groups
-        return [row.to_dict() for row in rows]
+        return [self.overall, *chain.from_iterable(grouping.groups for grouping in self.groupings)]
 
     def tables(self) -> list[Table]:
         """Return tables of all facts and relations, types, thirds of popularity, and years."""

@@ -14,7 +14,7 @@ from kgprobe.report.plots import HeatMap, Line, Plot, write_plots_page
 from kgprobe.results.result import Result
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Share, share
-from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_table
+from kgprobe.tables import Heading, ResultRow, Table, row_table
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
@@ -216,23 +216,20 @@ class TrainedJudge(Result):
     folder: Path
     aside: JudgeQuality | None
 
+    row = QualityRow
+
     @property
     def judge(self) -> Judge:
         """The judge."""
         return self.learned.judge
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of a row's values."""
-        return QualityRow.columns()
-
-    def rows(self) -> list[dict[str, Any]]:
+    def records(self) -> list[QualityRow]:
         """Return the quality of each layer's linear probe, for each split."""
         rows = []
         for layer in self.learned.trained.layers:
             for split, quality in layer.by_split().items():
                 rows.append(QualityRow.of(layer.layer, "linear", split, quality))
-        return row_dicts(rows)
+        return rows
 
     def tables(self) -> list[Table]:
         """Return tables of each layer's linear probe, of both kinds at the best layer, and of the test set."""

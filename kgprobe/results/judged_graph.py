@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from kgprobe.results.result import Result
 from kgprobe.running.predictions import PredictedShards, missing_shards
 from kgprobe.stats.design_based import Estimate
 from kgprobe.stats.proportions import Mean
-from kgprobe.tables import ResultRow, Table, row_dicts
+from kgprobe.tables import ResultRow, Table
 
 # Types that tables show.
 TYPES = 20
@@ -99,10 +100,7 @@ class JudgedGraph(Result):
     types: int = TYPES
     names: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of a row's values."""
-        return GroupFigure.columns()
+    row = GroupFigure
 
     def figures(self, group: GroupSums) -> list[GroupFigure]:
         """Return the metrics of a group."""
@@ -128,12 +126,9 @@ class JudgedGraph(Result):
             )
         return figures
 
-    def rows(self) -> list[dict[str, Any]]:
+    def records(self) -> list[GroupFigure]:
         """Return the judge's figure of each group and metric, and its corrected estimate if there is one."""
-        rows: list[dict[str, Any]] = []
-        for group in self.graph.groups:
-            rows += row_dicts(self.figures(group))
-        return rows
+        return list(chain.from_iterable(map(self.figures, self.graph.groups)))
 
     def tables(self) -> list[Table]:
         """Return tables for all facts; by relation, type, popularity; correlations; judgements; left-out facts."""
@@ -347,14 +342,11 @@ class Sweep(Result):
     swept: PredictedShards
     judged: JudgedGraph | None = None
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of a row's values."""
-        return GroupFigure.columns()
+    row = GroupFigure
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the rows of the figures."""
-        return self.judged.rows() if self.judged else []
+    def records(self) -> list[GroupFigure]:
+        """Return the figures."""
+        return self.judged.records() if self.judged else []
 
     def tables(self) -> list[Table]:
         """Return the tables of the figures."""

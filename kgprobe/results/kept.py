@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from kgprobe.files import home
 from kgprobe.results.result import Result
-from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_table
+from kgprobe.sanitize import counted
+from kgprobe.tables import Heading, ResultRow, Table, row_table
 
 INDEX = "index.html"
 
@@ -51,11 +52,11 @@ class KeptResults(Result):
 
     results: Sequence[Kept]
 
-    columns: ClassVar[Sequence[str]] = Kept.columns()
+    row = Kept
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each result."""
-        return row_dicts(self.results)
+    def records(self) -> Sequence[Kept]:
+        """Return the results."""
+        return self.results
 
     def tables(self) -> list[Table]:
         """Return kind, name, time and headline of each result."""
@@ -71,11 +72,13 @@ class KeptResults(Result):
         Raises:
             KgprobeError: it cannot be written.
         """
-        from kgprobe.report.page import IndexRow, write_index_page
+        from kgprobe.report.page import Section, write_page
 
         rows = []
         for result in self.results:
-            cells = result.cells()
-            page = None if result.page is None else result.page.relative_to(home()).as_posix()
-            rows.append(IndexRow(result.kind, result.name, result.headline, cells["changed"], page, result.writes_page))
-        return write_index_page(home() / INDEX, rows)
+            link = None if result.page is None else result.page.relative_to(home()).as_posix()
+            rows.append({**result.cells(), "link": link, "writes_page": result.writes_page})
+        kinds = list(dict.fromkeys(result.kind for result in self.results))
+        lead = f"{counted(len(rows), 'result')} on this machine, the latest first."
+        index = Section("index", values={"rows": rows, "kinds": kinds})
+        return write_page(home() / INDEX, "Results of kgprobe", [lead], [index], script="index.js")

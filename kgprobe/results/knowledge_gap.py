@@ -6,7 +6,7 @@ answers (questions). docs/methods/comparison.md.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
@@ -19,11 +19,13 @@ from kgprobe.results.answers import (
     Stored,
     collect_answers,
     find_shared_facts,
+    model_identity,
+    settings_of,
+    shortened,
 )
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison
-from kgprobe.results.settings import model_identity, settings_of, shortened
 from kgprobe.stats.proportions import Share, share
-from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_frame, row_table
+from kgprobe.tables import Heading, ResultRow, Table, row_frame, row_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +94,7 @@ class KnowledgeGap(StoredComparison):
     unsaid_facts: Sequence[UnsaidFact]
     caveat: str
 
-    columns: ClassVar[Sequence[str]] = GroupGap.columns()
+    row = GroupGap
     file: ClassVar[str] = "gap"
 
     @property
@@ -100,9 +102,9 @@ class KnowledgeGap(StoredComparison):
         """Title of the page."""
         return f"{self.model}: known by {self.stored_by}, missed by {self.said_by}"
 
-    def rows(self) -> list[dict[str, Any]]:
+    def records(self) -> list[GroupGap]:
         """Return all facts (relation None), then each relation, the largest gap first."""
-        return row_dicts([self.overall, *self.relations])
+        return [self.overall, *self.relations]
 
     def tables(self) -> list[Table]:
         """Return the gap for all facts and by relation, and the first facts in it."""
@@ -110,9 +112,8 @@ class KnowledgeGap(StoredComparison):
             f"Chance level: {self.guessed_stored:.0%} by {self.stored_by} and {self.guessed_said:.0%} by"
             f" {self.said_by}. Facts known by chance and then missed count, too."
         )
-        title, rows = f"{self.model}: known by {self.stored_by}", [self.overall, *self.relations]
-        notes = [self.caveat, guessed]
-        tables = [row_table("gap", title, rows, notes, stored_by=self.stored_by, said_by=self.said_by)]
+        title, notes = f"{self.model}: known by {self.stored_by}", [self.caveat, guessed]
+        tables = [row_table("gap", title, self.records(), notes, stored_by=self.stored_by, said_by=self.said_by)]
         if self.unsaid_facts:
             unsaid = self.unsaid_facts
             tables.append(row_table("unsaid", f"Missed by {self.said_by}", unsaid, limit=SHOWN_FACTS))

@@ -25,7 +25,7 @@ SHOWN_FACTS = 10
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Result:
-    """Result of a call; prints as text, and as tables in a notebook.
+    """Result of a call; prints as text, and as tables in a notebook. A subclass names the class of its rows, if any.
 
     Attributes:
         notes: remarks on unusual cases, in sentences that name arguments in backquotes.
@@ -33,14 +33,20 @@ class Result:
 
     notes: Sequence[str] = ()
 
+    row: ClassVar[type[ResultRow]]
+
     @property
     def columns(self) -> Sequence[str]:
         """Names of a row's values, in order, also without rows."""
+        return self.row.columns()
+
+    def records(self) -> Sequence[ResultRow]:
+        """Return the rows as objects, in order."""
         raise NotImplementedError
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows for programs, by column; JSON-compatible."""
-        raise NotImplementedError
+        return row_dicts(self.records())
 
     def tables(self) -> list[Table]:
         """Return the tables for people, with names in place of ids."""
@@ -93,7 +99,7 @@ def one_group(rows: Sequence[ResultRow]) -> list[RowGroup]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RowResult(Result):
-    """Result that consists of rows in groups; a subclass names the class of its rows, and the key of its tables.
+    """Result that consists of rows in groups; a subclass also names the key of its tables.
 
     Attributes:
         groups: one table each, in order.
@@ -101,17 +107,11 @@ class RowResult(Result):
 
     groups: Sequence[RowGroup]
 
-    row: ClassVar[type[ResultRow]]
     key: ClassVar[str]
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns."""
-        return self.row.columns()
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the rows of all groups, in order."""
-        return row_dicts(list(chain.from_iterable(group.rows for group in self.groups)))
+    def records(self) -> list[ResultRow]:
+        """Return the rows of all groups."""
+        return list(chain.from_iterable(group.rows for group in self.groups))
 
     def tables(self) -> list[Table]:
         """Return one table for each group."""
