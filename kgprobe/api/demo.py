@@ -12,7 +12,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import is_address
 from kgprobe.models.model import Model, load_model
 from kgprobe.progress import waiting
-from kgprobe.results.run import Run
+from kgprobe.results.measurement import Run
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.runs import get_run
 from kgprobe.sanitize import visible

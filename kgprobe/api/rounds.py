@@ -24,7 +24,7 @@ from kgprobe.options import make_options
 from kgprobe.probes.outcome import Probe
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
 from kgprobe.results.graph_rates import GraphRates, estimate_run
-from kgprobe.results.run import RUN_COLUMNS, Run
+from kgprobe.results.measurement import RUN_COLUMNS, Run
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.plan import Plan, RoundsOptions, plan_of
 from kgprobe.running.rounds import RunReport, continue_run

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kgprobe.results.graph_rates import GraphRates
-    from kgprobe.results.run import Run
+    from kgprobe.results.measurement import Run
 
 _RUN_HELP = """Each round asks the facts that are most informative, and updates the beliefs about all facts. Prints a
 summary of the known and the unknown facts, and writes a page. Ctrl-C finishes the current round and keeps it;

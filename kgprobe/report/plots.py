@@ -1,7 +1,8 @@
 """Plots of lines, categories and heat maps, and pages of plots and tables (plotly)."""
 
+import html
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,19 @@ _RISING = ((0.0, "rgba(63,127,217,0)"), (1.0, "rgba(63,127,217,0.75)"))
 _DIVERGING = ((0.0, "rgba(212,118,44,0.75)"), (0.5, "rgba(128,128,128,0)"), (1.0, "rgba(63,127,217,0.75)"))
 # Maximum number of columns of a heat map with numbers in its cells.
 _NUMBERED = 16
+# All plots have a transparent background; the page's style sheet sets the other colours.
+_LAYOUT: dict[str, Any] = {
+    "template": "none",
+    "paper_bgcolor": "rgba(0,0,0,0)",
+    "plot_bgcolor": "rgba(0,0,0,0)",
+    "font": {"family": "system-ui, sans-serif", "size": 13},
+    "margin": {"l": 60, "r": 20, "t": 30, "b": 50},
+    "modebar": {"bgcolor": "rgba(0,0,0,0)"},
+}
+_HEAT_LAYOUT: dict[str, Any] = {
+    "xaxis": {"type": "category", "side": "top", "automargin": True, "showgrid": False},
+    "yaxis": {"type": "category", "autorange": "reversed", "automargin": True, "showgrid": False},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +172,9 @@ def write_plots_page(
     sections += map(table_section, tables)
     if notes:
         sections.append(Section("text", "Notes", {"paragraphs": notes}))
-    sections.append(Section("how", values={"parts": {"Settings": config_lines(config)}}))
+    settings = msgspec.json.format(msgspec.json.encode(config), indent=2).decode().splitlines()
+    sections.append(Section("how", values={"parts": {"Settings": settings}}))
     return write_page(path, title, [verdict], sections, plotly=script if alone else f"../{script}")
-
-
-def config_lines(config: Mapping[str, Any]) -> list[str]:
-    """Return the lines of a configuration as JSON."""
-    return msgspec.json.format(msgspec.json.encode(config), indent=2).decode().splitlines()
 
 
 def _shared_script(folder: Path) -> str:
@@ -188,16 +198,16 @@ def _drawn(plot: Plot | CategoryPlot | HeatMap, place: int) -> str:
 
     height = 480
     if isinstance(plot, CategoryPlot):
-        figure = go.Figure(_category_trace(plot), layout=_category_layout(plot))
+        traces, layout = [_category_trace(plot)], _category_layout(plot)
         height = 110 + _ROW_PIXELS * len(plot.categories)
     elif isinstance(plot, HeatMap):
-        figure = go.Figure(_heat_trace(plot), layout=_heat_layout())
+        traces, layout = [_heat_trace(plot)], _HEAT_LAYOUT
         height = 140 + _ROW_PIXELS * len(plot.rows)
     else:
-        figure = go.Figure(layout=_layout(plot))
+        traces, layout = [], _line_layout(plot)
         for number, line in enumerate(plot.lines):
-            figure.add_traces(_points(line, number) if line.points else _curve(line, number))
-    drawn: str = figure.to_html(
+            traces += [_points(line, number)] if line.points else _curve(line, number)
+    drawn: str = go.Figure(traces, layout=_LAYOUT | layout).to_html(
         include_plotlyjs=False,
         full_html=False,
         div_id=f"plot-{place}",
@@ -207,21 +217,8 @@ def _drawn(plot: Plot | CategoryPlot | HeatMap, place: int) -> str:
     return drawn
 
 
-def _common_layout() -> dict[str, Any]:
-    """Return the layout with a transparent background; the page's style sheet sets the other colours."""
+def _line_layout(plot: Plot) -> dict[str, Any]:
     return {
-        "template": "none",
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": "system-ui, sans-serif", "size": 13},
-        "margin": {"l": 60, "r": 20, "t": 30, "b": 50},
-        "modebar": {"bgcolor": "rgba(0,0,0,0)"},
-    }
-
-
-def _layout(plot: Plot) -> dict[str, Any]:
-    return {
-        **_common_layout(),
         "xaxis": {"title": {"text": _escaped(plot.x_title)}, "type": "log" if plot.log_x else "linear"},
         "yaxis": {"title": {"text": _escaped(plot.y_title)}, "range": plot.y_range},
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
@@ -232,7 +229,6 @@ def _layout(plot: Plot) -> dict[str, Any]:
 def _category_layout(plot: CategoryPlot) -> dict[str, Any]:
     names = [_escaped(category.name) for category in plot.categories]
     return {
-        **_common_layout(),
         "xaxis": {"title": {"text": _escaped(plot.value_title)}, "range": plot.value_range, "zeroline": True},
         # The first category is on top, as in the table; categories without a value keep their place.
         "yaxis": {
@@ -246,116 +242,100 @@ def _category_layout(plot: CategoryPlot) -> dict[str, Any]:
     }
 
 
-def _category_trace(plot: CategoryPlot) -> Any:
-    import plotly.graph_objects as go
-
-    ends = [(category.value, category.low, category.high) for category in plot.categories if category.value is not None]
-    names = [_escaped(category.name) for category in plot.categories if category.value is not None]
-    return go.Scatter(
-        x=[value for value, _, _ in ends],
-        y=names,
-        mode="markers",
-        marker={"color": COLOURS[0], "size": 10},
-        error_x=_whiskers(ends, COLOURS[0]),
-    )
-
-
-def _heat_layout() -> dict[str, Any]:
+def _category_trace(plot: CategoryPlot) -> dict[str, Any]:
+    valued = [category for category in plot.categories if category.value is not None]
     return {
-        **_common_layout(),
-        "xaxis": {"type": "category", "side": "top", "automargin": True, "showgrid": False},
-        "yaxis": {"type": "category", "autorange": "reversed", "automargin": True, "showgrid": False},
+        "type": "scatter",
+        "x": [category.value for category in valued],
+        "y": [_escaped(category.name) for category in valued],
+        "mode": "markers",
+        "marker": {"color": COLOURS[0], "size": 10},
+        "error_x": _whiskers([(category.value, category.low, category.high) for category in valued], COLOURS[0]),
     }
 
 
-def _heat_trace(plot: HeatMap) -> Any:
-    import plotly.graph_objects as go
-
-    return go.Heatmap(
-        x=[_escaped(name) for name in plot.columns],
-        y=[_escaped(name) for name in plot.rows],
-        z=plot.values,
-        zmin=plot.value_range[0],
-        zmax=plot.value_range[1],
+def _heat_trace(plot: HeatMap) -> dict[str, Any]:
+    return {
+        "type": "heatmap",
+        "x": list(map(_escaped, plot.columns)),
+        "y": list(map(_escaped, plot.rows)),
+        "z": plot.values,
+        "zmin": plot.value_range[0],
+        "zmax": plot.value_range[1],
         # Numbers have the page's text colour, so that cells must be pale on light and on dark pages.
-        colorscale=_DIVERGING if plot.value_range[0] < 0 else _RISING,
-        texttemplate="%{z:.2f}" if len(plot.columns) <= _NUMBERED else None,
-        hovertemplate="%{y}, %{x}: %{z:.3f}<extra></extra>",
-        hoverongaps=False,
-        colorbar={"title": {"text": _escaped(plot.value_title)}, "outlinewidth": 0},
-    )
-
-
-def _whiskers(ends: Sequence[tuple[Any, Any, Any]], colour: str) -> dict[str, Any]:
-    """Return whiskers from values, lower and upper bounds; a missing bound gives none."""
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": [0 if high is None else high - value for value, _, high in ends],
-        "arrayminus": [0 if low is None else value - low for value, low, _ in ends],
-        "color": colour,
-        "thickness": 1.5,
-        "width": 4,
+        "colorscale": _DIVERGING if plot.value_range[0] < 0 else _RISING,
+        "texttemplate": "%{z:.2f}" if len(plot.columns) <= _NUMBERED else None,
+        "hovertemplate": "%{y}, %{x}: %{z:.3f}<extra></extra>",
+        "hoverongaps": False,
+        "colorbar": {"title": {"text": _escaped(plot.value_title)}, "outlinewidth": 0},
     }
 
 
-def _points(line: Line, number: int) -> list[Any]:
+def _whiskers(ends: Iterable[tuple[Any, Any, Any]], colour: str) -> dict[str, Any]:
+    """Return whiskers from values, lower and upper bounds; a missing bound gives none."""
+    above, below = [], []
+    for value, low, high in ends:
+        above.append(0 if high is None else high - value)
+        below.append(0 if low is None else value - low)
+    reach = {"array": above, "arrayminus": below}
+    return {"type": "data", "symmetric": False, **reach, "color": colour, "thickness": 1.5, "width": 4}
+
+
+def _points(line: Line, number: int) -> dict[str, Any]:
     """Return points with whiskers and names."""
-    import plotly.graph_objects as go
-
     colour = COLOURS[number % len(COLOURS)]
-    whiskers = None
-    if len(line.low):
-        whiskers = _whiskers(list(zip(line.y, line.low, line.high, strict=True)), colour)
-    return [
-        go.Scatter(
-            x=list(line.x),
-            y=list(line.y),
-            name=_escaped(line.name),
-            mode="markers+text" if line.labels else "markers",
-            text=[_escaped(label) for label in line.labels] or None,
-            # The last point is at the right edge. Names on the whiskers would be crossed out.
-            textposition=[*["middle right"] * (len(line.x) - 1), "middle left"],
-            cliponaxis=False,
-            marker={"color": colour, "symbol": _SYMBOLS[number % len(_SYMBOLS)], "size": 9},
-            error_y=whiskers,
-        )
-    ]
+    return {
+        "type": "scatter",
+        "x": list(line.x),
+        "y": list(line.y),
+        "name": _escaped(line.name),
+        "mode": "markers+text" if line.labels else "markers",
+        "text": list(map(_escaped, line.labels)) or None,
+        # The last point is at the right edge. Names on the whiskers would be crossed out.
+        "textposition": [*["middle right"] * (len(line.x) - 1), "middle left"],
+        "cliponaxis": False,
+        "marker": {"color": colour, "symbol": _SYMBOLS[number % len(_SYMBOLS)], "size": 9},
+        "error_y": _whiskers(zip(line.y, line.low, line.high, strict=True), colour) if len(line.low) else None,
+    }
 
 
-def _curve(line: Line, number: int) -> list[Any]:
+def _curve(line: Line, number: int) -> list[dict[str, Any]]:
     """Return a line with marks, and its band behind it."""
-    import plotly.graph_objects as go
-
     colour, name = COLOURS[number % len(COLOURS)], _escaped(line.name)
-    curve = go.Scatter(
-        x=list(line.x),
-        y=list(line.y),
-        name=name,
-        legendgroup=name,
-        mode="lines+markers",
-        cliponaxis=False,
-        line={"color": colour, "dash": _DASHES[number % len(_DASHES)], "width": _WIDTHS[min(number, len(_WIDTHS) - 1)]},
-        marker={"color": colour, "symbol": _SYMBOLS[number % len(_SYMBOLS)], "size": 8, "maxdisplayed": _MARKS},
-    )
+    curve = {
+        "type": "scatter",
+        "x": list(line.x),
+        "y": list(line.y),
+        "name": name,
+        "legendgroup": name,
+        "mode": "lines+markers",
+        "cliponaxis": False,
+        "line": {
+            "color": colour,
+            "dash": _DASHES[number % len(_DASHES)],
+            "width": _WIDTHS[min(number, len(_WIDTHS) - 1)],
+        },
+        "marker": {"color": colour, "symbol": _SYMBOLS[number % len(_SYMBOLS)], "size": 8, "maxdisplayed": _MARKS},
+    }
     if not len(line.low):
         return [curve]
     # Along the upper bound and back along the lower one.
-    band = go.Scatter(
-        x=[*line.x, *reversed(line.x)],
-        y=[*line.high, *reversed(line.low)],
-        fill="toself",
-        fillcolor=colour,
-        opacity=0.12,
-        mode="lines",
-        line={"width": 0},
-        hoverinfo="skip",
-        showlegend=False,
-        legendgroup=name,
-    )
+    band = {
+        "type": "scatter",
+        "x": [*line.x, *reversed(line.x)],
+        "y": [*line.high, *reversed(line.low)],
+        "fill": "toself",
+        "fillcolor": colour,
+        "opacity": 0.12,
+        "mode": "lines",
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "legendgroup": name,
+    }
     return [band, curve]
 
 
 def _escaped(text: str) -> str:
-    # Plotly parses titles and names as HTML.
-    return visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Return a title or a name, which plotly parses as HTML."""
+    return html.escape(visible(text), quote=False)

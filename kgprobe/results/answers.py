@@ -20,9 +20,8 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.results.collected import Ask, FactAnswers, read_relation_names
-from kgprobe.results.measurement import Measurement
+from kgprobe.results.measurement import Measurement, Run
 from kgprobe.results.rates import group_of
-from kgprobe.results.run import Run
 from kgprobe.running.settings import identity_of
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Percent, Share, mean_share, more_than_half

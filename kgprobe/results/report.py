@@ -25,7 +25,7 @@ from kgprobe.results.finding_page import (
 )
 from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.results.knowledge_gap import gap_between
-from kgprobe.results.run import Run
+from kgprobe.results.measurement import Run
 from kgprobe.running.settings import digest_of
 from kgprobe.sanitize import counted
 from kgprobe.tables import Table

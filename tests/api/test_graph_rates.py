@@ -8,7 +8,7 @@ import kgprobe
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
-from kgprobe.results.run import Run
+from kgprobe.results.measurement import Run
 from kgprobe.running.callbacks import Callbacks, Stop
 from kgprobe.stats.proportions import answers_for_width
 

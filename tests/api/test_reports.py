@@ -21,9 +21,8 @@ from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.results.measurement import Measurement
+from kgprobe.results.measurement import Measurement, Run
 from kgprobe.results.report import Report
-from kgprobe.results.run import Run
 from tests.chromium import chromium, looking_at
 from tests.judge.sweeps import judged, write_sweep
 from tests.models.tiny import byte_level, random_model
