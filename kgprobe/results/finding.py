@@ -5,7 +5,7 @@ probability of knowing a fact, by which facts are ranked, but never the win rate
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from typing import Annotated, Any
@@ -24,11 +24,12 @@ from kgprobe.graph.names import relation_names
 from kgprobe.graph.reversal import asked_by
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Headline, Verdict
-from kgprobe.results.collected import Ask, CollectedAnswers
+from kgprobe.results.collected import Ask, CollectedAnswers, FactAnswers
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
 from kgprobe.results.rates import Group, Grouping, by_popularity, by_year, group_of, grouped
 from kgprobe.results.result import Result
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import CONFIDENCE, Share, more_than_half
 from kgprobe.tables import Heading, ResultRow, Table, flat_row, row_dicts
@@ -47,6 +48,7 @@ _LEAST, _WIDEST = 5, 0.5
 _RELATIONS = 3
 # Facts in a summary, and characters of a question that are always shown.
 _FACTS, _SHORTEST = 2, 20
+_NO_ANSWERS = FactAnswers(FactKey("", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,15 +191,12 @@ class Finding(Result):
         """The probe's leading measure, or else the share of the graph, or of the asked facts, that the model knows."""
         if self.measure is not None:
             return f"{self.about.called} is {self.measure}"
-        if self.over_graph is not None:
-            facts = counted(self.over_graph.facts, "fact")
-            text, chance = (
-                f"{self.over_graph.overall.right} of the graph's {facts}",
-                f"chance level {self.chance or 0:.0%}",
-            )
+        if self.over_graph is None:
+            text = f"{self.overall.win_rate} of the {counted(self.overall.facts, 'fact')} asked"
+            chance = f"a guesser, {self.overall.guessed:.0%}"
         else:
-            facts = counted(self.overall.facts, "fact")
-            text, chance = f"{self.overall.win_rate} of the {facts} asked", f"a guesser, {self.overall.guessed:.0%}"
+            text = f"{self.over_graph.overall.right} of the graph's {counted(self.over_graph.facts, 'fact')}"
+            chance = f"chance level {self.chance or 0:.0%}"
         headline = f"{self.about.called} knows {text}"
         return headline if self.chance is None else f"{headline}; {chance}"
 
@@ -232,14 +231,15 @@ class Finding(Result):
     def group_tables(self) -> list[Table]:
         """Return the rates of the asked facts, one table for each kind of group; the first begins with all facts."""
         tables = []
-        for place, grouping in enumerate(self.groupings):
-            groups = grouping.groups if place else [self.overall, *grouping.groups]
-            notes = [] if place else list(self._rates_notes())
-            notes += [f"{grouping.left_out:,} more have fewer facts."] if grouping.left_out else []
-            notes += filter(None, [self.about.caveat])
-            title = f"By {grouping.by}, of the facts asked"
-            rows = [{grouping.by: group.name, **self._cells(group)} for group in groups]
-            tables.append(Table(f"by_{grouping.by}", title, rows, notes))
+        first, notes = [self.overall], [*self._rates_notes()]
+        for grouping in self.groupings:
+            if grouping.left_out:
+                notes.append(f"{grouping.left_out:,} more have fewer facts.")
+            if self.about.caveat is not None:
+                notes.append(self.about.caveat)
+            rows = [{grouping.by: group.name, **self._cells(group)} for group in [*first, *grouping.groups]]
+            tables.append(Table(f"by_{grouping.by}", f"By {grouping.by}, of the facts asked", rows, notes))
+            first, notes = [], []
         return tables
 
     def _cells(self, group: Group) -> dict[str, Any]:
@@ -264,7 +264,8 @@ class Finding(Result):
             listed = self.known if word.is_known else self.unknown
             facts = [fact.cells() for fact in listed if fact.belief is word]
             if not any(cells["prediction"] for cells in facts):
-                facts = [{name: cell for name, cell in cells.items() if name != "prediction"} for cells in facts]
+                for cells in facts:
+                    del cells["prediction"]
             title = f"{word.value.capitalize()}: {self.believed[word]:,} of {counted(self.overall.facts, 'fact')}"
             notes = [f"Known: probability that the model knows the fact, {CREDIBILITY:.0%} interval."] if facts else []
             tables.append(Table(word.value.replace(" ", "_"), title, facts, notes))
@@ -283,16 +284,14 @@ class Finding(Result):
         """Return origin, rates, groups and the probe's tables, with stable keys; ``facts.csv`` has the facts."""
         about = asdict(self.about)
         rates = {"win_rate": self.overall.win_rate, "zero_sense_rate": self.overall.zero_sense_rate}
-        relations = self.facts[["relation", "relation_label"]].drop_duplicates()
-        measure = self.measure
+        measure, lead = self.measure, None
+        if measure is not None:
+            lead = {"name": measure.name, "facts": measure.facts, "value": measure.rate, "chance": measure.guessed}
         return {
             **{("config" if name == "described" else name): value for name, value in about.items()},
             "headline": self.headline,
             "headline_details": measure and measure.details,
-            "headline_measure": measure
-            and flat_row(
-                {"name": measure.name, "facts": measure.facts, "value": measure.rate, "chance": measure.guessed}
-            ),
+            "headline_measure": lead and flat_row(lead),
             "caveat": self.about.caveat,
             "facts_asked": self.overall.facts,
             "questions": self.asked,
@@ -302,7 +301,7 @@ class Finding(Result):
             "chance": self.chance,
             "believed": {word.value: count for word, count in self.believed.items()},
             "over_graph": self.over_graph and self.over_graph.overall.to_dict(),
-            "relations": dict(zip(relations["relation"], relations["relation_label"], strict=True)),
+            "relations": dict(zip(self.facts["relation"], self.facts["relation_label"], strict=True)),
             "groups": self._group_rows(),
             "tables": {table.key: table.to_dict() for table in self.probe_tables},
             "unaskable": self.unaskable,
@@ -352,12 +351,13 @@ def make_finding(
     facts = _described(graph, answered, year_relation)
     names = relation_names(graph, facts["relation"].unique())
     facts["relation_label"] = facts["relation"].map(names)
-    facts["guessed"] = _guessed(facts, answers)
-    facts[list(ASK_COLUMNS)] = _asks(facts, answers)
+    _add_asks(facts, answers)
     listed = facts[[*FACT_COLUMNS, *ASK_COLUMNS]].reset_index(drop=True)
     words = [BeliefWord(word) for word in facts["belief"]]
     unknown, known = _by_certainty(facts, words)
-    chances = answers.chances
+    chances, tables = answers.chances, answers.results.tables
+    if about.caveat is not None:
+        tables = [replace(table, notes=(*table.notes, about.caveat)) for table in tables]
     return Finding(
         about=about,
         chance=float(np.mean(chances)) if chances else None,
@@ -365,29 +365,17 @@ def make_finding(
         mean_known=float(facts["known"].mean()),
         overall=group_of("all", facts),
         groupings=[grouping for grouping in _groupings(facts, names) if grouping.groups],
-        probe_tables=_with_caveat(list(answers.results.tables), about.caveat),
+        probe_tables=list(tables),
         unknown=_shown_facts(unknown.head(shown), answers),
         known=_shown_facts(known.head(shown), answers),
         believed={word: words.count(word) for word in BeliefWord},
         facts=listed,
-        unaskable=_reasons(row["unaskable"] for row in rows),
+        unaskable=dict(Counter(row["unaskable"] for row in rows if row["unaskable"]).most_common()),
         unanswered=answers.reasons_of(Verdict.UNANSWERED),
         measure=answers.results.headline,
         over_graph=over_graph,
         outdated=outdated_answers(graph, listed, about.as_of),
     )
-
-
-def _guessed(facts: pd.DataFrame, answers: CollectedAnswers) -> list[float]:
-    """Return a guesser's probability to win each fact: by more right answers than wrong ones, as the model does."""
-    asked = [answers.facts.get(fact) for fact in facts["fact"]]
-    return [more_than_half(() if fact is None else fact.chances) for fact in asked]
-
-
-def _with_caveat(tables: list[Table], caveat: str | None) -> list[Table]:
-    if caveat is None:
-        return tables
-    return [replace(table, notes=(*table.notes, caveat)) for table in tables]
 
 
 def _counted_beliefs(answers: CollectedAnswers) -> list[Row]:
@@ -421,14 +409,16 @@ def _described(graph: Graph, answered: Sequence[Row], year_relation: str | None)
     return facts
 
 
-def _asks(facts: pd.DataFrame, answers: CollectedAnswers) -> pd.DataFrame:
-    """Return the latest question about each fact that agrees with the fact's verdict."""
-    rows = []
+def _add_asks(facts: pd.DataFrame, answers: CollectedAnswers) -> None:
+    """Add a guesser's probability to win each fact, and the latest question that agrees with the fact's verdict."""
+    guessed, asks = [], []
     for fact, won in zip(facts["fact"], facts["right"] > facts["wrong"], strict=True):
-        asks = answers.facts[fact].asks if fact in answers.facts else {}
-        rows.append(asks.get(won) or asks.get(not won) or Ask("", ""))
-    questions: pd.DataFrame = pd.DataFrame(rows, index=facts.index, columns=list(ASK_COLUMNS), dtype=object)
-    return questions
+        own = answers.facts.get(fact, _NO_ANSWERS)
+        guessed.append(more_than_half(own.chances))
+        asks.append(own.asks.get(won) or own.asks.get(not won) or Ask("", ""))
+    facts["guessed"] = guessed
+    columns = list(ASK_COLUMNS)
+    facts[columns] = pd.DataFrame(asks, index=facts.index, columns=columns, dtype=object)
 
 
 def _by_certainty(facts: pd.DataFrame, words: Sequence[BeliefWord]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -461,8 +451,7 @@ def _shown_facts(facts: pd.DataFrame, answers: CollectedAnswers) -> list[ShownFa
     shown = []
     for row in facts.to_dict("records"):
         belief = BeliefWord(row["belief"])
-        asks = answers.facts[row["fact"]].asks if row["fact"] in answers.facts else {}
-        ask = asks.get(belief.is_known, Ask("", row["object_label"]))
+        ask = answers.facts.get(row["fact"], _NO_ANSWERS).asks.get(belief.is_known, Ask("", row["object_label"]))
         shown.append(
             ShownFact(
                 fact=row["fact"],
@@ -478,10 +467,6 @@ def _shown_facts(facts: pd.DataFrame, answers: CollectedAnswers) -> list[ShownFa
             )
         )
     return shown
-
-
-def _reasons(reasons: Iterable[str | None]) -> dict[str, int]:
-    return dict(Counter(filter(None, reasons)).most_common())
 
 
 def unknown_count(finding: Finding) -> str:
@@ -517,18 +502,14 @@ def ranked_relations(finding: Finding) -> tuple[str, str]:
 
 def _rated_relations(finding: Finding) -> Iterator[tuple[float, str]]:
     """Yield the rate of each relation, and its name with the rate."""
-    if finding.over_graph is not None:
-        for group in _relations(finding.over_graph.groupings):
-            if group.width <= _WIDEST:
-                yield group.right.value, f"{group.name} {group.right}"
-        return
-    for group in _relations(finding.groupings):
-        if group.facts >= _LEAST:
-            yield group.win_rate.value, f"{group.name} {group.win_rate.value:.0%} of {group.facts:,}"
-
-
-def _relations(groupings: Sequence[Grouping[Any]]) -> Sequence[Any]:
-    return next((grouping.groups for grouping in groupings if grouping.by == "relation"), ())
+    groupings: Sequence[Grouping[Any]] = finding.over_graph.groupings if finding.over_graph else finding.groupings
+    groups = {grouping.by: grouping.groups for grouping in groupings}
+    for group in groups.get("relation", ()):
+        if isinstance(group, Group):
+            if group.facts >= _LEAST:
+                yield group.win_rate.value, f"{group.name} {group.win_rate.value:.0%} of {group.facts:,}"
+        elif group.width <= _WIDEST:
+            yield group.right.value, f"{group.name} {group.right}"
 
 
 def _summary_lines(finding: Finding, width: int) -> Iterator[str]:

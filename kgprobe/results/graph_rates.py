@@ -6,11 +6,11 @@ them. Sampling rule and learner affect the width of the interval, not its covera
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, islice
-from typing import Annotated, Any
+from itertools import chain
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,65 +229,67 @@ def _expected_by(graph: Graph, facts: AskableFacts, run: str) -> Floats:
     return learning.difficulty()
 
 
-def _group(rates: CorrectedRates, by: str, id_: str, name: str, members: Bools) -> GroupRate | None:
-    """Return a group's estimate, or None where fewer than ``ENOUGH`` of its facts were drawn."""
-    rate = rates.rate(members)
-    if rate is None or rate.labelled < ENOUGH:
-        return None
-    return _rate(by, id_, name, int(members.sum()), rate)
-
-
-def _largest(by: str, sizes: NDArray[np.int64], group: Callable[[int], GroupRate | None]) -> Grouping[GroupRate]:
-    """Return the largest groups with enough draws, among twice as many as are shown."""
-    order = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())].tolist()
-    estimates = filter(None, map(group, order[: 2 * SHOWN_GROUPS]))
-    return _grouping(by, islice(estimates, SHOWN_GROUPS), len(order))
-
-
-def _grouping(by: str, estimates: Iterable[GroupRate | None], total: int) -> Grouping[GroupRate]:
-    groups = [group for group in estimates if group is not None]
-    return Grouping(by, groups, total - len(groups))
+# Id and name of a group, with the places of its facts.
+Candidate: TypeAlias = tuple[str, str, Bools]
 
 
 def _groupings(
     graph: Graph, facts: AskableFacts, year_relation: str | None, rates: CorrectedRates
 ) -> list[Grouping[GroupRate]]:
-    groupings = (
-        _by_relation(graph, facts, rates),
-        _by_type(facts, rates),
-        _by_popularity(facts, rates),
-        _by_year(_years(graph, facts, year_relation), rates),
-    )
-    return [grouping for grouping in groupings if grouping.groups]
+    """Return the groups of each kind of which at least ``ENOUGH`` facts were drawn."""
+    kinds = {
+        "relation": _by_relation(graph, facts),
+        "type": _by_type(facts),
+        "popularity": _by_popularity(facts),
+        "year": _by_year(_years(graph, facts, year_relation)),
+    }
+    groupings = []
+    for by, (total, candidates) in kinds.items():
+        groups: list[GroupRate] = []
+        for id_, name, members in candidates:
+            rate = rates.rate(members)
+            if rate is not None and rate.labelled >= ENOUGH:
+                groups.append(_rate(by, id_, name, int(members.sum()), rate))
+            if by != "year" and len(groups) == SHOWN_GROUPS:
+                break
+        if groups:
+            groupings.append(Grouping(by, groups, total - len(groups)))
+    return groupings
 
 
-def _by_relation(graph: Graph, facts: AskableFacts, rates: CorrectedRates) -> Grouping[GroupRate]:
+def _largest(sizes: NDArray[np.int64]) -> tuple[int, list[int]]:
+    """Return the number of groups with facts, and the largest ones, twice as many as are shown."""
+    total = int((sizes > 0).sum())
+    return total, np.argsort(-sizes, kind="stable")[:total][: 2 * SHOWN_GROUPS].tolist()
+
+
+def _by_relation(graph: Graph, facts: AskableFacts) -> tuple[int, Iterator[Candidate]]:
     ids, codes = facts.columns.relation_ids, facts.relations
     sizes = np.bincount(codes, minlength=len(ids))
     names = relation_names(graph, [ids[code] for code in np.flatnonzero(sizes).tolist()])
-    return _largest(
-        "relation", sizes, lambda code: _group(rates, "relation", ids[code], names[ids[code]], codes == code)
-    )
+    total, largest = _largest(sizes)
+    return total, ((ids[code], names[ids[code]], codes == code) for code in largest)
 
 
-def _by_type(facts: AskableFacts, rates: CorrectedRates) -> Grouping[GroupRate]:
+def _by_type(facts: AskableFacts) -> tuple[int, Iterator[Candidate]]:
     """Group facts by their subjects' types."""
     columns, subjects = facts.columns, facts.subjects
     places, lengths = columns.types.places(subjects)
     types, owners = columns.types.values[places], np.repeat(np.arange(len(subjects)), lengths)
-    sizes = np.bincount(types, minlength=len(columns.type_ids))
+    total, largest = _largest(np.bincount(types, minlength=len(columns.type_ids)))
     labels = columns.type_labels()
 
-    def group(code: int) -> GroupRate | None:
-        members = np.zeros(len(subjects), np.bool_)
-        members[owners[types == code]] = True
-        id_ = columns.type_ids[code]
-        return _group(rates, "type", id_, labels.get(id_) or id_, members)
+    def candidates() -> Iterator[Candidate]:
+        for code in largest:
+            members = np.zeros(len(subjects), np.bool_)
+            members[owners[types == code]] = True
+            id_ = columns.type_ids[code]
+            yield id_, labels.get(id_) or id_, members
 
-    return _largest("type", sizes, group)
+    return total, candidates()
 
 
-def _by_popularity(facts: AskableFacts, rates: CorrectedRates) -> Grouping[GroupRate]:
+def _by_popularity(facts: AskableFacts) -> tuple[int, Iterable[Candidate]]:
     """Group facts by thirds of their subjects' popularity."""
     values = facts.columns.popularities[facts.subjects]
     thirds = thirds_of(values)
@@ -296,8 +298,8 @@ def _by_popularity(facts: AskableFacts, rates: CorrectedRates) -> Grouping[Group
         TORSO: (values >= thirds.torso) & (values < thirds.head),
         TAIL: values < thirds.torso,
     }
-    estimates = [_group(rates, "popularity", name, name, third) for name, third in members.items() if third.any()]
-    return _grouping("popularity", estimates, len(estimates))
+    candidates = [(name, name, third) for name, third in members.items() if third.any()]
+    return len(candidates), candidates
 
 
 def _years(graph: Graph, facts: AskableFacts, relation: str | None) -> Floats:
@@ -314,13 +316,11 @@ def _years(graph: Graph, facts: AskableFacts, relation: str | None) -> Floats:
     return of_entities[facts.subjects]
 
 
-def _by_year(years: Floats, rates: CorrectedRates) -> Grouping[GroupRate]:
+def _by_year(years: Floats) -> tuple[int, Iterator[Candidate]]:
     """Group facts by year, or by decade where there are too many years; facts without a year are left out."""
     known = np.unique(years[~np.isnan(years)])
-    wide = len(known) > SHOWN_GROUPS
-    codes = years // DECADE * DECADE if wide else years
-    estimates = [
-        _group(rates, "year", str(year), f"{year}s" if wide else str(year), codes == year)
-        for year in np.unique(codes[~np.isnan(codes)]).astype(np.int64).tolist()
-    ]
-    return _grouping("year", estimates, len(estimates))
+    codes, suffix = years, ""
+    if len(known) > SHOWN_GROUPS:
+        codes, suffix = years // DECADE * DECADE, "s"
+    distinct = np.unique(codes[~np.isnan(codes)]).astype(np.int64).tolist()
+    return len(distinct), ((str(year), f"{year}{suffix}", codes == year) for year in distinct)
