@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from _typeshed import DataclassInstance
 
-_INTERVALS = (Share, Mean, Points)
+_INTERVALS = frozenset((Share, Mean, Points))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +158,9 @@ def headed_cells(record: object, **names: str) -> dict[str, Any]:
     """Return the cells of a dataclass by heading; ``names`` replace those in braces in headings."""
     cells = {}
     for name, hint in _hints(type(record)).items():
-        heading = _heading(hint)
-        if heading is not None:
+        for heading in getattr(hint, "__metadata__", ()):
+            if not isinstance(heading, Heading):
+                continue
             value = getattr(record, name)
             if value is None:
                 value = heading.none
@@ -171,8 +172,11 @@ def headed_cells(record: object, **names: str) -> dict[str, Any]:
 
 def flat_fields(record: "DataclassInstance", without: Collection[str] = ()) -> dict[str, Any]:
     """Return the fields of a dataclass; the ends of an interval follow its value, and rows are dictionaries."""
-    names = [own.name for own in fields(record) if own.name not in without]
-    return flat_row({name: _json_value(getattr(record, name)) for name in names})
+    values = {}
+    for own in fields(record):
+        if own.name not in without:
+            values[own.name] = _json_value(getattr(record, own.name))
+    return flat_row(values)
 
 
 def more_note(total: int, shown: Sequence[object]) -> list[str]:
@@ -191,19 +195,14 @@ def _json_value(value: Any) -> Any:
     return value
 
 
+# Reading annotations takes longer than making a row.
 @cache
 def _hints(row: type) -> dict[str, Any]:
-    """Return the annotations of a class of rows: reading them takes longer than making a row."""
     return get_type_hints(row, include_extras=True)
-
-
-def _heading(hint: Any) -> Heading | None:
-    extras = getattr(hint, "__metadata__", ())
-    return next((extra for extra in extras if isinstance(extra, Heading)), None)
 
 
 def _is_interval(hint: Any) -> bool:
     if get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    return any(kind in _INTERVALS for kind in kinds)
+    return not _INTERVALS.isdisjoint(kinds)

@@ -3,7 +3,6 @@
 import io
 import re
 import zipfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -73,8 +72,14 @@ def browser_files(base: str) -> dict[str, bytes]:
         first=_FIRST,
     )
     style = files("kgprobe.report").joinpath("pages").joinpath(STYLE).read_bytes()
-    scripts = {f"kgprobe/{query.name.partition('/')[2]}.cypher": _favourite(query) for query in queries}
-    return {STYLE: style, GUIDE: guide.encode(), FAVOURITES: _zipped(scripts)}
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for query in queries:
+            # The first line of a favourite is its title, the second the command to run before it.
+            before = f"// First run {query.parameters}\n" if query.parameters else ""
+            file = zipfile.ZipInfo(f"kgprobe/{query.name.partition('/')[2]}.cypher", _NO_TIME)
+            archive.writestr(file, f"// {query.title}\n{before}{query.text}\n")
+    return {STYLE: style, GUIDE: guide.encode(), FAVOURITES: packed.getvalue()}
 
 
 def _browser_query(query: Query) -> BrowserQuery:
@@ -83,17 +88,3 @@ def _browser_query(query: Query) -> BrowserQuery:
     about = " ".join(_CALLED.sub("", query.about).split())
     title = query.name.partition("/")[2].replace("_", " ")
     return BrowserQuery(query.name, title, about, match[1] if match else "", statement.strip())
-
-
-def _favourite(query: BrowserQuery) -> bytes:
-    """Return a favourite: its first line is its title, the second the command to run before it."""
-    before = f"// First run {query.parameters}\n" if query.parameters else ""
-    return f"// {query.title}\n{before}{query.text}\n".encode()
-
-
-def _zipped(contents: Mapping[str, bytes]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in contents.items():
-            archive.writestr(zipfile.ZipInfo(name, _NO_TIME), content)
-    return packed.getvalue()

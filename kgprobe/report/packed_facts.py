@@ -8,7 +8,7 @@ import base64
 import math
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeAlias
@@ -143,7 +143,11 @@ class _Packer:
         columns["text"] += map(self._long_text, facts["text"])
         columns["prompt"] += map(self._prompt, facts["prompt"], facts["question"])
         columns["more"] += [max(0, len(names) - self._most) for names in facts["names"]]
-        self._add_names(facts["names"])
+        for names in facts["names"]:
+            for name, probability in names[: self._most]:
+                self._names.append(self._place(visible(name)))
+                self._probabilities.append(probability_code(probability))
+            self._ends.append(len(self._names))
 
     def _place(self, text: str) -> int:
         return self._texts.setdefault(text, len(self._texts))
@@ -170,13 +174,6 @@ class _Packer:
         # Many prompts equal the question, except for the ellipsis at its end.
         prompt = prompt.strip()
         return -1 if prompt == question.removesuffix("…").strip() else self._long_text(prompt)
-
-    def _add_names(self, lists: Iterable[Sequence[tuple[str, float | None]]]) -> None:
-        for names in lists:
-            for name, probability in names[: self._most]:
-                self._names.append(self._place(visible(name)))
-                self._probabilities.append(probability_code(probability))
-            self._ends.append(len(self._names))
 
 
 def _renumbered(places: Sequence[int], new: Mapping[int, int]) -> list[int]:

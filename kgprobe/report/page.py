@@ -138,14 +138,13 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"visible": visible, "shown": shown, "percent": str, "headed": _headed}
-    helpers: Mapping[str, Any] = {
-        "is_share": lambda value: isinstance(value, Share),
-        "is_number": is_number,
-        "plain": lambda value: value.value if isinstance(value, (Percent, Points)) else value,
-        "numeric_columns": numeric_columns,
-        "share_columns": share_columns,
-    }
-    environment.globals.update(helpers)
+    environment.globals.update(
+        is_share=lambda value: isinstance(value, Share),
+        is_number=is_number,
+        plain=lambda value: value.value if isinstance(value, (Percent, Points)) else value,
+        numeric_columns=numeric_columns,
+        share_columns=share_columns,
+    )
     return environment
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
+from operator import itemgetter
 from typing import Annotated, Any
 
 import msgspec
@@ -370,7 +371,7 @@ def make_finding(
         known=_shown_facts(known.head(shown), answers),
         believed={word: words.count(word) for word in BeliefWord},
         facts=listed,
-        unaskable=dict(Counter(row["unaskable"] for row in rows if row["unaskable"]).most_common()),
+        unaskable=dict(Counter(filter(None, map(itemgetter("unaskable"), rows))).most_common()),
         unanswered=answers.reasons_of(Verdict.UNANSWERED),
         measure=answers.results.headline,
         over_graph=over_graph,

@@ -82,14 +82,10 @@ def _ends(graph: Graph, old: pd.DataFrame, as_of: int) -> dict[str, int]:
         answers = dict(zip(part["fact"], part["former"], strict=True))
         rows: list[dict[str, str]] = part[["subject", "fact"]].to_dict("records")
         for row in graph.read("sample/former_names", rows=rows, as_of=as_of):
-            names = [name for name in (row["label"], *row["aliases"]) if name]
-            if any(_is_named(name, answers[row["fact"]]) for name in names):
+            names = "|".join(map(re.escape, filter(None, (row["label"], *row["aliases"]))))
+            if names and re.search(rf"(?<!\w)(?:{names})(?!\w)", answers[row["fact"]], re.IGNORECASE):
                 ended[row["fact"]] = max(row["until"], ended.get(row["fact"], row["until"]))
     return ended
-
-
-def _is_named(name: str, text: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def _years(day: int) -> float:

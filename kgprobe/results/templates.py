@@ -167,14 +167,14 @@ class WrittenTemplates(RowResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, JSON-compatible."""
-        written = []
-        for each in self.written:
+        written, failed = [], []
+        for each in (*self.written, *self.failed):
             relation = each.relation
             ids = {"relation": relation.id, "label": relation.label}
-            written.append({**ids, "clozes": list(relation.clozes), **each.remarks()})
-        failed = [
-            {"relation": each.relation.id, "label": each.relation.label, "reason": each.reason} for each in self.failed
-        ]
+            if each.reason is None:
+                written.append({**ids, "clozes": list(relation.clozes), **each.remarks()})
+            else:
+                failed.append({**ids, "reason": each.reason})
         return {
             "output": str(self.output),
             "written": written,
@@ -220,10 +220,17 @@ def write_missing_clozes(
     if pending:
         writing = writer(pending, known)
         on_progress(0, len(pending))
-        for done, result in enumerate(_write_each(writing, path, overwrite=force), start=1):
-            (written if result.reason is None else failed).append(result)
-            on_written(result)
-            on_progress(done, len(pending))
+        with open_for_relations(path, overwrite=force) as file:
+            for done, result in enumerate(writing, start=1):
+                if result.reason is None:
+                    written.append(result)
+                    # Flush each relation, so that an interrupted call loses nothing.
+                    file.write(relation_line(result.relation, result.remarks()))
+                    file.flush()
+                else:
+                    failed.append(result)
+                on_written(result)
+                on_progress(done, len(pending))
     loaded = load and bool(written or existing)
     if loaded:
         load_source(graph, open_source("table", relations=path))
@@ -236,17 +243,6 @@ def _without_clozes(relations: Sequence[Relation], chosen: Sequence[str]) -> lis
     """Return the active relations without clozes; only chosen ones, if any are."""
     without = [relation for relation in relations if relation.active and not relation.clozes]
     return [relation for relation in without if relation.id in chosen] if chosen else without
-
-
-def _write_each(writing: Iterator[WrittenRelation], path: Path, *, overwrite: bool) -> Iterator[WrittenRelation]:
-    """Write each relation that has clozes to a file, and yield it."""
-    with open_for_relations(path, overwrite=overwrite) as file:
-        for relation in writing:
-            if relation.reason is None:
-                # Flush each relation, so that an interrupted call loses nothing.
-                file.write(relation_line(relation.relation, relation.remarks()))
-                file.flush()
-            yield relation
 
 
 def _notes_on_others(

@@ -1,6 +1,8 @@
 """Proportions and means with confidence intervals, and probabilities of success by guessing."""
 
 import math
+import sys
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -143,17 +145,8 @@ def answers_for_width(mean: float, width: float) -> int:
     from scipy import stats
 
     z = float(stats.norm.ppf((1 + CONFIDENCE) / 2))
-    most = 1
-    while 2 * _wilson(mean, most, z)[1] > width:
-        most *= 2
-    least = most // 2
-    while most - least > 1:
-        middle = (least + most) // 2
-        if 2 * _wilson(mean, middle, z)[1] > width:
-            least = middle
-        else:
-            most = middle
-    return most
+    numbers = range(1, sys.maxsize)
+    return numbers[bisect_left(numbers, -width, key=lambda total: -2 * _wilson(mean, total, z)[1])]
 
 
 def _wilson(mean: float, total: int, z: float) -> tuple[float, float]:
