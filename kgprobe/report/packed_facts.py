@@ -77,14 +77,10 @@ def pack_facts(results: Results, room: int = ROOM) -> PackedFacts:
 
 
 class _Packer:
-    """Columns of all results, with places for texts and entities in the order of insertion.
-
-    Args:
-        most: maximum number of alternatives per fact.
-        longest: maximum characters of prompts and generated texts; 0 leaves them out.
-    """
+    """Columns of all results, with places for texts and entities in the order of insertion."""
 
     def __init__(self, most: int, longest: int) -> None:
+        """Start with limits: alternatives per fact; characters of prompts and texts, where 0 leaves them out."""
         self._most = most
         self._longest = longest
         self._texts: dict[str, int] = {}

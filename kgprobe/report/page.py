@@ -137,7 +137,9 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"visible": visible, "shown": shown, "percent": str, "headed": _headed}
+    environment.filters |= {"visible": visible, "shown": shown, "percent": str}
+    # Only the first letter of a heading is capitalized, so that names of models stay.
+    environment.filters["headed"] = lambda name: name[:1].upper() + name[1:]
     environment.globals.update(
         is_share=lambda value: isinstance(value, Share),
         is_number=is_number,
@@ -146,11 +148,6 @@ def _environment() -> jinja2.Environment:
         share_columns=share_columns,
     )
     return environment
-
-
-def _headed(name: str) -> str:
-    """Return a column's heading: only the first letter is capitalized, so that names of models stay."""
-    return name[:1].upper() + name[1:]
 
 
 @cache

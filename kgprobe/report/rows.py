@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 import msgspec
 from neo4j.graph import Path
@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kgprobe.graph.client import Row
-from kgprobe.graph.rows import QueryPlan, Step, cell, plain
+from kgprobe.graph.rows import QueryPlan, cell, plain
 from kgprobe.sanitize import spreadsheet_cell, visible, visible_lines
 
 # A column narrower than this is unreadable for long cells; and the width of its borders.
@@ -36,22 +36,18 @@ def table(
             values, one per line. None folds columns to any width.
         format_cell: formats a value; the default is Cypher's notation.
     """
+
+    def formatted(value: Any) -> Text:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return Text(format_cell(value), justify="right" if is_number else "left")
+
     remaining = iter(rows)
     first = list(islice(remaining, limit))
     columns = [column for column in columns if not _has_paths(column, first)] or columns
-    names = [visible(column) for column in columns]
-    cells = [_cells(row, columns, format_cell) for row in first]
+    names = list(map(visible, columns))
+    cells = [list(map(formatted, map(row.__getitem__, columns))) for row in first]
     drawn = _grid(names, cells) if width is None or _fits(names, cells, width) else _records(names, cells)
     return drawn, len(first) + sum(1 for _ in remaining)
-
-
-class _Cell(NamedTuple):
-    value: Any
-    text: str
-
-
-def _cells(row: Row, columns: Sequence[str], format_cell: Callable[[Any], str]) -> list[_Cell]:
-    return [_Cell(row[column], format_cell(row[column])) for column in columns]
 
 
 def _has_paths(column: str, rows: Sequence[Row]) -> bool:
@@ -60,39 +56,35 @@ def _has_paths(column: str, rows: Sequence[Row]) -> bool:
     return bool(values) and all(isinstance(value, Path) for value in values)
 
 
-def _grid(names: Sequence[str], rows: Sequence[Sequence[_Cell]]) -> Table:
+def _grid(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Table:
     grid = Table()
     for name in names:
         grid.add_column(Text(name), overflow="fold")
     for cells in rows:
-        grid.add_row(*(Text(text, justify=_side(value)) for value, text in cells))
+        grid.add_row(*cells)
     return grid
 
 
-def _fits(names: Sequence[str], rows: Sequence[Sequence[_Cell]], width: int) -> bool:
+def _fits(names: Sequence[str], rows: Sequence[Sequence[Text]], width: int) -> bool:
     """Return True if each column has room for its name and its cells, or for a readable part of long cells."""
     needed = _BORDERS * len(names) + 1
     for place, name in enumerate(names):
-        longest = max([len(name), *(len(cells[place].text) for cells in rows)])
+        longest = max([len(name), *(len(cells[place]) for cells in rows)])
         needed += max(len(name), min(longest, _READABLE))
     return needed <= width
 
 
-def _records(names: Sequence[str], rows: Sequence[Sequence[_Cell]]) -> RenderableType:
+def _records(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> RenderableType:
     """Return each row as a block of its names and values."""
     blocks: list[RenderableType] = []
     for number, cells in enumerate(rows, start=1):
         block = Table.grid(padding=(0, 2, 0, 0))
         block.add_column(style="bold", no_wrap=True)
         block.add_column(overflow="fold")
-        for name, (_, text) in zip(names, cells, strict=True):
-            block.add_row(Text(name), Text(text))
+        for name, cell_ in zip(names, cells, strict=True):
+            block.add_row(Text(name), Text(cell_.plain))
         blocks += [Text(f"── {number}", style="dim"), block]
     return Group(*blocks)
-
-
-def _side(value: Any) -> Any:
-    return "right" if isinstance(value, (int, float)) and not isinstance(value, bool) else "left"
 
 
 def json_lines(rows: Iterable[Row]) -> Iterator[str]:
@@ -117,16 +109,14 @@ def write_csv(columns: Sequence[str], rows: Iterable[Row], out: TextIO) -> None:
     is_terminal = out.isatty()
 
     def written(value: Any) -> Any:
+        if isinstance(value, (dict, list, bool)):
+            value = msgspec.json.encode(value).decode()
         return visible(value) if is_terminal and isinstance(value, str) else spreadsheet_cell(value)
 
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(map(written, columns))
     for row in rows:
-        writer.writerow([written(_csv_value(plain(row[column]))) for column in columns])
-
-
-def _csv_value(value: Any) -> Any:
-    return msgspec.json.encode(value).decode() if isinstance(value, (dict, list, bool)) else value
+        writer.writerow([written(plain(row[column])) for column in columns])
 
 
 def plan_shown(plan: QueryPlan) -> RenderableType:
@@ -140,12 +130,7 @@ def plan_shown(plan: QueryPlan) -> RenderableType:
     for column in ("expected rows", *(("rows", "hits") if was_run else ())):
         shown.add_column(column, justify="right")
     for step in plan.steps:
-        shown.add_row(*_step_cells(step, was_run))
+        numbers = ["" if number is None else f"{number:,.0f}" for number in (step.estimated, step.rows, step.hits)]
+        texts = [" " * step.depth + visible(step.operator), visible(step.details), *numbers[: 3 if was_run else 1]]
+        shown.add_row(*map(Text, texts))
     return shown
-
-
-def _step_cells(step: Step, was_run: bool) -> list[Text]:
-    numbers = [f"{step.estimated:,.0f}" if step.estimated is not None else ""]
-    if was_run:
-        numbers += ["" if number is None else f"{number:,}" for number in (step.rows, step.hits)]
-    return [Text(" " * step.depth + visible(step.operator)), Text(visible(step.details)), *map(Text, numbers)]

@@ -125,11 +125,7 @@ def _empty(table: Table) -> RichTable:
 
 
 def _columns(table: Table, widths: Mapping[str, int]) -> RichTable:
-    """Return a table with a line for each row.
-
-    Args:
-        widths: the least width of each column; columns without one share the available width.
-    """
+    """Return a table with a line for each row; columns without a least width share the available one."""
     drawn = _empty(table)
     numeric = numeric_columns(table)
     for name in table.columns:

@@ -176,8 +176,10 @@ def read_answers(
 
 def _means(measured: Sequence[Mapping[str, float]]) -> dict[str, Any]:
     """Return the mean of each measure of a fact."""
-    names = measured[0] if measured else ()
-    return {name: np.mean([values[name] for values in measured]) for name in names}
+    means = {}
+    for name in measured[0] if measured else ():
+        means[name] = np.mean([values[name] for values in measured])
+    return means
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,11 +350,7 @@ def unshared_facts(results: Sequence[Stored], answered: Sequence[AnsweredFacts])
 def _reasons_for_lacking(
     lacking: "pd.Series[str]", result: Stored, own: AnsweredFacts, results: Sequence[Stored]
 ) -> Iterator[str]:
-    """Yield the number of lacking facts for each reason.
-
-    Args:
-        lacking: relations of the facts that the result lacks, by fact.
-    """
+    """Yield the number of facts that a result lacks for each reason; ``lacking`` has their relations, by fact."""
     silent = [own.unheard[fact] for fact in lacking.index if fact in own.unheard]
     if silent:
         yield f"{len(silent):,} without an answer ({_most_frequent(silent)})"

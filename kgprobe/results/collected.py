@@ -162,18 +162,11 @@ def outcomes_frame(outcomes: Iterable[Outcome]) -> "pd.DataFrame":
     import pandas as pd
 
     columns = ("question", "right_answer", "prediction", "probability", "chance")
-    rows = [
-        {
-            "subject": outcome.fact.subject,
-            "fact": outcome.fact.fact,
-            "relation": outcome.relation,
-            "verdict": outcome.verdict.value,
-            **{name: getattr(outcome.evidence, name, None) for name in columns},
-            "reason": outcome.reason,
-            "prompt": outcome.prompt,
-        }
-        for outcome in outcomes
-    ]
+    rows = []
+    for outcome in outcomes:
+        evidence = [getattr(outcome.evidence, name, None) for name in columns]
+        origin = (outcome.fact.subject, outcome.fact.fact, outcome.relation, outcome.verdict.value)
+        rows.append((*origin, *evidence, outcome.reason, outcome.prompt))
     names = ["subject", "fact", "relation", "verdict", *columns, "reason", "prompt"]
     frame: pd.DataFrame = pd.DataFrame(rows, columns=names)
     return frame

@@ -206,19 +206,16 @@ class Comparison(StoredComparison):
     def _matrix_tables(self) -> list[Table]:
         """Return accuracies, subsumption and correlations as tables; they have the titles of the heat maps."""
         accuracy, correlation, subsumption = self.plots()
-        accuracies = np.array([relation.accuracy for relation in self.relations])
-        constant = np.ptp(accuracies, axis=0) == 0
-        undefined = [
-            f"{label} has the same accuracy in all relations, so its correlations are undefined."
-            for label in np.array(self.labels)[constant]
-        ]
+        undefined, unknowing = [], []
+        models = [{"model": label} for label in self.labels]
+        varies = np.ptp(accuracy.values, axis=0) > 0
+        for label, is_varied, knows_any in zip(self.labels, varies, self.shared.known.any(axis=1), strict=True):
+            if not is_varied:
+                undefined.append(f"{label} has the same accuracy in all relations, so its correlations are undefined.")
+            if not knows_any:
+                unknowing.append(f"{label} knows none of the facts, so its shares are undefined.")
         if len(self.relations) == 2:
             undefined.append("Over two relations, every correlation is 1 or -1.")
-        unknowing = [
-            f"{label} knows none of the facts, so its shares are undefined."
-            for label in np.array(self.labels)[~self.shared.known.any(axis=1)]
-        ]
-        models = [{"model": label} for label in self.labels]
         return [
             _matrix_table("accuracy", accuracy, [relation.cells() for relation in self.relations], Percent),
             _matrix_table("subsumption", subsumption, models, Percent, unknowing),
@@ -296,12 +293,7 @@ def _matrix_table(
     cell: Callable[[float], object],
     notes: Sequence[str] = (),
 ) -> Table:
-    """Return a heat map as a table.
-
-    Args:
-        leads: the first cells of each row.
-        cell: maps a value to its cell.
-    """
+    """Return a heat map as a table: in each row its first cells, ``leads``, and the cell of each value."""
     rows = []
     for lead, values in zip(leads, plot.values, strict=True):
         cells = [None if value is None else cell(value) for value in values]
@@ -379,11 +371,7 @@ def compare_models(answered: Sequence[AnsweredFacts], names: Mapping[str, str], 
 
 
 def _correlations(accuracy: Floats) -> Floats:
-    """Return Pearson correlations of models over relations; NaN where a model has the same accuracy in all.
-
-    Args:
-        accuracy: shape (relations, models).
-    """
+    """Return Pearson correlations of models from accuracies, shape (relations, models); NaN for a constant model."""
     varied = np.ptp(accuracy, axis=0) > 0
     correlations = np.full((accuracy.shape[1],) * 2, np.nan)
     if varied.any():
@@ -392,11 +380,7 @@ def _correlations(accuracy: Floats) -> Floats:
 
 
 def _subsumption(known: Bools) -> Floats:
-    """Return, in row i and column j, the share of the facts known by model i that j knows; NaN if there are none.
-
-    Args:
-        known: shape (models, facts).
-    """
+    """Return, in row i and column j, the share of the facts known by model i that j knows; NaN if there are none."""
     both = known.astype(np.int64) @ known.T
     own = np.diag(both)[:, None]
     rates: Floats = np.divide(both, own, out=np.full(both.shape, np.nan), where=own > 0)
@@ -410,12 +394,7 @@ def _compare_pair(
     relation_of: NDArray[np.int64],
     seed: int,
 ) -> PairDifference:
-    """Compare two models.
-
-    Args:
-        pair: their places.
-        relation_of: place of each fact's relation.
-    """
+    """Compare the two models at these places; ``relation_of`` is the place of each fact's relation."""
     first, second = pair
     labels = shared.labels[first], shared.labels[second]
     known, too = shared.known[[first, second]]

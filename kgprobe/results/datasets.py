@@ -54,12 +54,9 @@ class BuiltDataset(Result):
 
     def tables(self) -> list[Table]:
         """Return the relations in the dataset, and those left out."""
-        included = []
-        for relation in self.relations:
-            if relation.reason is None:
-                cells = relation.cells()
-                del cells["why"]
-                included.append(cells)
+        included = [relation.cells() for relation in self.relations if relation.reason is None]
+        for cells in included:
+            del cells["why"]
         tables = [Table("relations", "In the data set", included)]
         if self.left_out:
             tables.append(row_table("left_out", "Left out", self.left_out))

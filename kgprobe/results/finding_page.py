@@ -14,7 +14,6 @@ from kgprobe.report.packed_facts import pack_facts
 from kgprobe.report.page import Card, Section, table_section, write_page
 from kgprobe.results.finding import FACT_COLUMNS, Finding, ranked_relations, unknown_count
 from kgprobe.results.outdated import OutdatedAnswers
-from kgprobe.results.rates import Group, Grouping
 from kgprobe.results.result import write_result_files
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import CONFIDENCE, Share
@@ -137,7 +136,10 @@ def _groups(finding: Finding) -> Iterator[Section]:
     for grouping, table in zip(finding.groupings, finding.group_tables(), strict=True):
         notes = [_BY[grouping.by], *table.notes] if grouping.by in _BY else table.notes
         if grouping.by == "year" and len(grouping.groups) > 1:
-            yield _years(finding, grouping)
+            note = f"Win rate by the year of a fact, with {CONFIDENCE:.0%} Wilson intervals"
+            note += "; dashed: chance level." if finding.chance is not None else "."
+            values = {"groups": grouping.groups, "chance": finding.chance}
+            yield Section("years", "Over time", values, [note, *_caveat(finding)])
         yield replace(table_section(replace(table, notes=notes)), short=table.title)
         if grouping.by == "relation":
             yield from _dots(finding)
@@ -149,13 +151,6 @@ def _dots(finding: Finding) -> Iterator[Section]:
         facts = counted(dotted.facts, "fact")
         note = f"{dotted.shown:,} of {facts} belong to these relations and entities, the largest ones."
         yield Section("dots", "Relations at entities", {"map": dotted}, [note, *_caveat(finding)])
-
-
-def _years(finding: Finding, grouping: Grouping[Group]) -> Section:
-    note = f"Win rate by the year of a fact, with {CONFIDENCE:.0%} Wilson intervals"
-    note += "; dashed: chance level." if finding.chance is not None else "."
-    values = {"groups": grouping.groups, "chance": finding.chance}
-    return Section("years", "Over time", values, [note, *_caveat(finding)])
 
 
 def _caveat(finding: Finding) -> list[str]:

@@ -250,7 +250,7 @@ def _groupings(
             rate = rates.rate(members)
             if rate is not None and rate.labelled >= ENOUGH:
                 groups.append(_rate(by, id_, name, int(members.sum()), rate))
-            if by != "year" and len(groups) == SHOWN_GROUPS:
+            if len(groups) == SHOWN_GROUPS and by != "year":
                 break
         if groups:
             groupings.append(Grouping(by, groups, total - len(groups)))

@@ -134,11 +134,7 @@ class StoredAnswers:
         return tables_html(self.summary(), self.tables())
 
     def _answers(self, exports: Sequence[Path] = ()) -> CollectedAnswers:
-        """Return the stored answers by fact, which are read again only after the file has grown.
-
-        Args:
-            exports: files of the probe that are written in the same pass, if there are any.
-        """
+        """Return the stored answers by fact, read again only after the file has grown, or to write the exports."""
         path = self.folder / FILE
         size = path.stat().st_size if path.exists() else 0
         if exports or size not in self._collected:
@@ -148,6 +144,8 @@ class StoredAnswers:
 
     def _summary(self, title: str, stopped: Stop) -> str:
         """Return a summary in a few lines."""
+        from kgprobe.report.tables import shown
+
         answers = self._answers()
         tables, headline = answers.results
         first = f"{title}: {answers.verdicts.total():,} asked"
@@ -156,7 +154,8 @@ class StoredAnswers:
             if answers.verdicts[verdict]:
                 lines.append(f"{answers.verdicts[verdict]:,} {words}")
         if headline is None and tables and tables[0].rows:
-            lines.append(_last_row(tables[0]))
+            last = tables[0].rows[-1].items()
+            lines.append("; ".join(f"{name} {shown(value)}" for name, value in last if value is not None))
         if stopped.can_go_on:
             lines.append(f"stopped early: {stopped.value}; repeat the call to resume")
         return "\n".join(lines)
@@ -374,9 +373,3 @@ def _share_right(answers: CollectedAnswers) -> str:
     chances = answers.chances
     chance = f", by chance {sum(chances) / len(chances):.0%}" if chances else ""
     return f", {share(answers.verdicts[Verdict.RIGHT], answers.answered)} right{chance}"
-
-
-def _last_row(table: Table) -> str:
-    from kgprobe.report.tables import shown
-
-    return "; ".join(f"{name} {shown(value)}" for name, value in table.rows[-1].items() if value is not None)

@@ -183,12 +183,7 @@ def _title(findings: Sequence[Finding], judged: Sequence[JudgedGraph]) -> str:
 
 @dataclass(slots=True)
 class _Draft:
-    """Parts of a report.
-
-    Attributes:
-        sections, lead, notes: sections, first sentences, and notes.
-        extra: figures for programs, by name.
-    """
+    """Parts of a report: sections, first sentences, notes, and figures for programs by name."""
 
     sections: list[Section] = field(default_factory=list)
     lead: list[str] = field(default_factory=list)
@@ -197,8 +192,7 @@ class _Draft:
 
     def add_several(self, asked: Sequence[Stored], findings: Sequence[Finding], seed: int) -> None:
         """Add at least two results, compared with each other."""
-        for result in findings:
-            self.lead.append(_lead_of(result))
+        self.lead += map(_lead_of, findings)
         compared = self._compare(asked, seed)
         self._add_comparison(findings, compared)
         self._add_gaps(asked)
@@ -234,7 +228,9 @@ class _Draft:
         unknown = _unknown_to_all(findings)
         shared = 0 if compared is None else len(compared.shared.facts)
         title = f"Surely unknown to all: {len(unknown):,} of {counted(shared, 'fact')} that all were asked"
-        rows = [{name: value for name, value in row.items() if name != "fact"} for row in unknown[:_SHOWN]]
+        rows = list(map(dict, unknown[:_SHOWN]))
+        for row in rows:
+            del row["fact"]
         note = "Below each result's name: its prediction." if rows else "None."
         self._add_list("unknown_to_all", title, rows, note, len(unknown), "are in the list of every asked fact")
         self.extra["unknown_to_all"] = unknown
@@ -309,7 +305,7 @@ class _Draft:
         self.extra["suspects"] = suspects or []
         if suspects is None:
             return
-        rows = [{heading: row[column] for column, heading in _SUSPECT.items()} for row in suspects]
+        rows = [dict(zip(_SUSPECT.values(), map(row.get, _SUSPECT), strict=True)) for row in suspects]
         note = "None: no fact that two models surely deny is among facts that they know."
         if rows:
             models = counted(len({result.model for result in asked}), "model")
