@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+# Maximum numbers: those with most facts.
 RELATIONS = 12
 ENTITIES = 16
 
@@ -63,24 +64,16 @@ class DottedMap:
         ]
 
 
-def dotted_map(facts: pd.DataFrame, relations: int = RELATIONS, entities: int = ENTITIES) -> DottedMap:
-    """Count facts by the relations and entities with most facts; a fact counts for its subject and its object.
-
-    Args:
-        facts: the facts of a finding.
-        relations, entities: maximum numbers.
-    """
+def dotted_map(facts: pd.DataFrame) -> DottedMap:
+    """Count the facts of a finding by relation and entity; a fact counts for its subject and its object."""
     never = facts[["fact", "relation"]].assign(never=facts["right"] == 0)
-    ends = pd.concat(
-        [
-            never.assign(entity=facts["subject"], label=facts["subject_label"]),
-            never.assign(entity=facts["object"], label=facts["object_label"]),
-        ]
-    ).drop_duplicates(["fact", "entity"])
-    rows = _most(facts["relation"], relations)
+    subjects = never.assign(entity=facts["subject"], label=facts["subject_label"])
+    objects = never.assign(entity=facts["object"], label=facts["object_label"])
+    ends = pd.concat([subjects, objects]).drop_duplicates(["fact", "entity"])
+    rows = _most(facts["relation"], RELATIONS)
     totals = ends["entity"].value_counts()
     ends = ends[ends["relation"].isin(rows)]
-    columns = _most(ends["entity"], entities)
+    columns = _most(ends["entity"], ENTITIES)
     ends = ends[ends["entity"].isin(columns)]
     names = dict(zip(facts["relation"], facts["relation_label"], strict=True))
     labels = dict(zip(ends["entity"], ends["label"], strict=True))

@@ -6,7 +6,7 @@ facts that all were asked make them comparable.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Annotated, Any, TypeAlias
 
@@ -267,12 +267,12 @@ def find_shared_facts(answered: Sequence[AnsweredFacts]) -> SharedFacts:
     for label, result in zip(labels_of(answered), answered, strict=True):
         facts = result.facts.loc[shared]
         known.append((facts["right"] > facts["wrong"]).to_numpy(bool))
-        model = (label, result.name, result.model, result.probe, len(result.facts), len(shared))
+        compared = ComparedModel(label, result.name, result.model, result.probe, len(result.facts), len(shared))
         if shared:
             rates = group_of("shared", facts)
-            models.append(ComparedModel(*model, rates.win_rate, rates.zero_sense_rate, rates.guessed))
-        else:
-            models.append(ComparedModel(*model))
+            guessed, zero = rates.guessed, rates.zero_sense_rate
+            compared = replace(compared, win_rate=rates.win_rate, zero_sense_rate=zero, guessed=guessed)
+        models.append(compared)
     values = _shared_values(answered, shared)
     lead, *others = {result.leads for result in answered}
     leads = lead if not others and lead in values else ""
