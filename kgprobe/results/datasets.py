@@ -308,10 +308,6 @@ class HarnessTask(Result):
         """Return the task as one row."""
         return [{"folder": str(self.folder), "name": self.name, "facts": self.facts}]
 
-    def tables(self) -> list[Table]:
-        """Return no table: the summary says everything."""
-        return []
-
     def summary(self) -> str:
         """Return the command that runs the task."""
         return (

@@ -503,7 +503,9 @@ def ranked_relations(finding: Finding) -> tuple[str, str]:
 
 def _rated_relations(finding: Finding) -> Iterator[tuple[float, str]]:
     """Yield the rate of each relation, and its name with the rate."""
-    groupings: Sequence[Grouping[Any]] = finding.over_graph.groupings if finding.over_graph else finding.groupings
+    groupings: Sequence[Grouping[Any]] = (
+        finding.groupings if finding.over_graph is None else finding.over_graph.groupings
+    )
     groups = {grouping.by: grouping.groups for grouping in groupings}
     for group in groups.get("relation", ()):
         if isinstance(group, Group):

@@ -1,5 +1,6 @@
 """Picture of a part of the graph (neo4j-viz): facts coloured by how probably they are known, on one scale."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,7 +116,7 @@ def _caption(name: str) -> str:
     return shown if len(shown) <= _CAPTION else f"{shown[:_CAPTION]}…"
 
 
-def _details(texts: dict[str, str | None]) -> dict[str, Any]:
+def _details(texts: Mapping[str, str | None]) -> dict[str, Any]:
     """Return the texts that exist, each shortened."""
     details = {}
     for name, text in texts.items():

@@ -305,7 +305,7 @@ class _Draft:
         self.extra["suspects"] = suspects or []
         if suspects is None:
             return
-        rows = [dict(zip(_SUSPECT.values(), map(row.get, _SUSPECT), strict=True)) for row in suspects]
+        rows = [dict(zip(_SUSPECT.values(), map(row.__getitem__, _SUSPECT), strict=True)) for row in suspects]
         note = "None: no fact that two models surely deny is among facts that they know."
         if rows:
             models = counted(len({result.model for result in asked}), "model")

