@@ -88,9 +88,7 @@ def answers_of(result: Stored) -> AnsweredFacts:
     """
     about, kind = result.about, result.kind
     origin = about.name, about.model, about.probe, about.sampling
-    return read_answers(
-        *origin, result.outcomes, attrgetter("values"), leads=kind.leads, is_reversed=about.reversed
-    )
+    return read_answers(*origin, result.outcomes, attrgetter("values"), leads=kind.leads, is_reversed=about.reversed)
 
 
 def collect_answers(results: Sequence[Stored]) -> tuple[list[AnsweredFacts], dict[str, str], str]:
