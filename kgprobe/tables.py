@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from _typeshed import DataclassInstance
 
-_INTERVALS = frozenset((Share, Mean, Points))
+_INTERVALS = (Share, Mean, Points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,8 @@ def row_table(
 def headed_cells(record: object, **names: str) -> dict[str, Any]:
     """Return the cells of a dataclass by heading; ``names`` replace those in braces in headings."""
     cells = {}
-    for name, hint in _hints(type(record)).items():
+    row: type = type(record)
+    for name, hint in _hints(row).items():
         for heading in getattr(hint, "__metadata__", ()):
             if not isinstance(heading, Heading):
                 continue
@@ -205,4 +206,4 @@ def _is_interval(hint: Any) -> bool:
     if get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    return not _INTERVALS.isdisjoint(kinds)
+    return not set(_INTERVALS).isdisjoint(kinds)
