@@ -108,7 +108,8 @@ class ResultRow:
     def columns(cls) -> list[str]:
         """Return the names of all columns, in order."""
         names: list[str] = []
-        for name, hint in _hints(cls).items():
+        row: Any = cls
+        for name, hint in _hints(row).items():
             names += [name, f"{name}_low", f"{name}_high"] if _is_interval(hint) else [name]
         return names
 
@@ -157,7 +158,7 @@ def row_table(
 def headed_cells(record: object, **names: str) -> dict[str, Any]:
     """Return the cells of a dataclass by heading; ``names`` replace those in braces in headings."""
     cells = {}
-    row: type = type(record)
+    row: Any = type(record)
     for name, hint in _hints(row).items():
         for heading in getattr(hint, "__metadata__", ()):
             if not isinstance(heading, Heading):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, special
 
-from kgprobe.beliefs.propagation import Ends, received
+from kgprobe.beliefs.propagation import FactEnds, received
 from kgprobe.errors import KgprobeError
 from kgprobe.studies.replay import Reference
 
@@ -122,7 +122,7 @@ def likeness(reference: Reference) -> float:
 
     Only facts that share an entity with another count; NaN if there are none, or theta does not vary.
     """
-    ends = Ends.of(reference.subjects, reference.objects)
+    ends = FactEnds.of(reference.subjects, reference.objects)
     around = received(ends, np.ones(len(reference.theta))) - 1
     has_neighbours = around > 0
     means = (received(ends, reference.theta) - reference.theta)[has_neighbours] / around[has_neighbours]

@@ -16,7 +16,7 @@ Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class FactEnds:
     """The ends of facts.
 
     Attributes:
@@ -33,7 +33,7 @@ class Ends:
     open_objects: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, subjects: Positions, objects: Positions, max_degree: int | None = None) -> "Ends":
+    def of(cls, subjects: Positions, objects: Positions, max_degree: int | None = None) -> "FactEnds":
         """Return the ends of facts; entities with more than ``max_degree`` facts do not propagate."""
         loops = subjects == objects
         entities = int(max(subjects.max(initial=-1), objects.max(initial=-1))) + 1
@@ -44,7 +44,7 @@ class Ends:
         return cls(subjects, objects, pairs, is_open[subjects], is_open[objects] & ~loops)
 
 
-def received(ends: Ends, answers: Floats) -> Floats:
+def received(ends: FactEnds, answers: Floats) -> Floats:
     """Return the number of answers that each fact has received, including its own; shape (facts,).
 
     Args:

@@ -23,7 +23,7 @@ from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.draw import Beliefs, credible_interval
 from kgprobe.beliefs.effects import effects_of
 from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters
-from kgprobe.beliefs.propagation import Ends, received
+from kgprobe.beliefs.propagation import FactEnds, received
 from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES
 from kgprobe.errors import KgprobeError
 from kgprobe.report.plots import Line, Plot
@@ -247,7 +247,7 @@ class _CountReplay:
 
     def __init__(self, reference: Reference, strategy: SamplingStrategy, max_degree: int) -> None:
         count = len(reference.theta)
-        self._ends = Ends.of(reference.subjects, reference.objects, max_degree)
+        self._ends = FactEnds.of(reference.subjects, reference.objects, max_degree)
         self._strategy = strategy
         self._right, self._wrong = np.zeros(count), np.zeros(count)
         self._alpha, self._beta = np.ones(count), np.ones(count)

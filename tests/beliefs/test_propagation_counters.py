@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.beliefs.propagation import Ends, received
+from kgprobe.beliefs.propagation import FactEnds, received
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Verdict
@@ -25,7 +25,7 @@ def parameters(facts: list[Fact], own: dict[str, tuple[int, int]], max_degree: i
     names = sorted({end for fact in facts for end in (fact.subject, fact.object)})
     subjects = np.array([names.index(fact.subject) for fact in facts], dtype=np.int64)
     objects = np.array([names.index(fact.object) for fact in facts], dtype=np.int64)
-    ends = Ends.of(subjects, objects, max_degree)
+    ends = FactEnds.of(subjects, objects, max_degree)
     wrong, right = (np.array([own.get(fact.id, (0, 0))[place] for fact in facts], dtype=np.float64) for place in (0, 1))
     pairs = zip(1 + received(ends, wrong), 1 + received(ends, right), strict=True)
     return dict(zip((fact.id for fact in facts), pairs, strict=True))
