@@ -66,7 +66,8 @@ def worths(reference: Reference, sampling: str, predictors: Sequence[Floats], se
 def expected_by(reference: Reference, places: Mapping[str, int], outcomes: Path) -> Floats:
     """Return the standardized difficulty of each fact from a run's outcomes, shape (facts,)."""
     learner = HierarchicalModel.of(_effects(reference, ()))
-    for draws in read_rounds(outcomes):
+    count = len(outcomes.read_bytes().splitlines())
+    for draws in read_rounds(outcomes, count):
         heard = [draw for draw in draws if draw.verdict.counts and draw.fact in places]
         positions = np.array([places[draw.fact] for draw in heard], np.int64)
         learner.learn(positions, np.array([draw.verdict.is_failure for draw in heard], np.bool_))

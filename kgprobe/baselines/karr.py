@@ -79,7 +79,7 @@ def draw_templates(
     generator = np.random.default_rng([*seed, _RELATIONS, zlib.crc32(key.fact.encode())])
     templates = []
     for place in generator.permutation(len(relations))[:count]:
-        sentences = clozes[relations[place]]
+        sentences = clozes[relations[int(place)]]
         templates.append(sentences[generator.integers(len(sentences))])
     return tuple(templates)
 

@@ -67,7 +67,7 @@ def render_rows(result: "Result", as_json: bool) -> None:
         show_tables(result.tables())
 
 
-def print_rows(rows: "Sequence[Mapping[str, Any]]") -> None:
+def print_rows(rows: "Sequence[dict[str, Any]]") -> None:
     """Print rows with the same keys as a table."""
     from rich.console import Console
 

@@ -208,8 +208,9 @@ class Comparison(StoredComparison):
         accuracy, correlation, subsumption = self.plots()
         undefined, unknowing = [], []
         models = [{"model": label} for label in self.labels]
-        varies = np.ptp([relation.accuracy for relation in self.relations], axis=0) > 0
-        for label, is_varied, knows_any in zip(self.labels, varies, self.shared.known.any(axis=1), strict=True):
+        varies: Bools = np.atleast_1d(np.ptp([relation.accuracy for relation in self.relations], axis=0) > 0)
+        knows: Bools = np.any(self.shared.known, axis=1)
+        for label, is_varied, knows_any in zip(self.labels, varies, knows, strict=True):
             if not is_varied:
                 undefined.append(f"{label} has the same accuracy in all relations, so its correlations are undefined.")
             if not knows_any:

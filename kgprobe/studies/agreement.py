@@ -253,7 +253,12 @@ def calibration_study(
     table: list[dict[str, Any]] = []
     data: list[dict[str, Any]] = []
     for name, result in ranked.items():
-        row = {"measure": name, "mean τ": result.mean, "deviation": result.deviation, "facts": result.facts}
+        row: dict[str, Any] = {
+            "measure": name,
+            "mean τ": result.mean,
+            "deviation": result.deviation,
+            "facts": result.facts,
+        }
         row |= {"own facts": own[name].facts, "τ on own facts": own[name].mean}
         for number, fold in enumerate(result.folds, start=1):
             best = described(measures[name].configurations[fold.best])
@@ -315,7 +320,7 @@ def _ranked(
 
 def _common(measured: Iterable[Floats]) -> NDArray[np.bool_]:
     """Return a mask of the facts that have a value of all measures in each configuration."""
-    common: NDArray[np.bool_] = ~np.isnan(np.hstack(list(measured))).any(axis=1)
+    common: NDArray[np.bool_] = np.all(~np.isnan(np.hstack(list(measured))), axis=1)
     return common
 
 
