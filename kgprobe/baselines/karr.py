@@ -80,7 +80,7 @@ def draw_templates(
     templates = []
     for place in generator.permutation(len(relations))[:count]:
         sentences = clozes[relations[int(place)]]
-        templates.append(sentences[generator.integers(len(sentences))])
+        templates.append(sentences[int(generator.integers(len(sentences)))])
     return tuple(templates)
 
 
