@@ -95,7 +95,13 @@ NODES = (
     Node(":Sweep", ("a graph that a judge", "went through"), 670, 430, 230, "asked"),
 )
 EDGES = (
-    Edge("FACT", "M 260 85 L 662 85", 460, 78, "id, relation, start, end, from, until, rank"),
+    Edge(
+        "FACT",
+        "M 260 85 L 662 85",
+        460,
+        78,
+        "id, relation, start, end; alpha, beta, belief of one run",
+    ),
     Edge(
         "KNOWN · UNSURE · UNKNOWN · LEARNED · FORGOT",
         "M 260 118 C 380 165, 540 165, 662 118",
@@ -110,7 +116,7 @@ EDGES = (
     Edge("", "M 400 275 L 250 134", 0, 0, kind="named"),
     Edge("", "M 540 275 L 690 151", 0, 0, kind="named"),
     Edge("", "M 585 305 L 662 300", 0, 0, kind="named"),
-    Edge("", "M 470 341 L 470 432", 0, 0, kind="named"),
+    Edge("BELIEVES", "M 470 440 L 470 349", 470, 395),
     Edge("", "M 260 465 L 347 465", 0, 0, kind="named"),
 )
 _LEGEND = (

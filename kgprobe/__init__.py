@@ -50,10 +50,12 @@ if TYPE_CHECKING:
     from kgprobe.api.reports import make_report as make_report
     from kgprobe.api.rounds import estimate_rates as estimate_rates
     from kgprobe.api.rounds import forget_run as forget_run
+    from kgprobe.api.rounds import hide_beliefs as hide_beliefs
     from kgprobe.api.rounds import open_run as open_run
     from kgprobe.api.rounds import resume_rounds as resume_rounds
     from kgprobe.api.rounds import run_rounds as run_rounds
     from kgprobe.api.rounds import runs as runs
+    from kgprobe.api.rounds import show_beliefs as show_beliefs
     from kgprobe.api.sampling import sample_distractors as sample_distractors
     from kgprobe.api.sampling import sample_facts as sample_facts
     from kgprobe.api.sampling import sample_negatives as sample_negatives

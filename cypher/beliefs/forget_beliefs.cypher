@@ -2,5 +2,5 @@
 // $run, $size -> deleted
 MATCH (belief:Belief {run: $run})
 WITH belief LIMIT $size
-DELETE belief
+DETACH DELETE belief
 RETURN count(*) AS deleted

@@ -1,4 +1,4 @@
 // Delete a run after its beliefs.
 // $id -> no rows
 MATCH (run:Run {id: $id})
-DELETE run
+DETACH DELETE run

@@ -6,4 +6,4 @@ UNWIND $rows AS row
 UNWIND runs AS run
 MATCH (belief:Belief {id: run + '/' + row.fact})
 USING INDEX SEEK belief:Belief(id)
-DELETE belief
+DETACH DELETE belief

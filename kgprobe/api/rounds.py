@@ -23,13 +23,15 @@ from kgprobe.models.spec_forms import LocalOptions, short_name
 from kgprobe.options import make_options
 from kgprobe.probes.outcome import Probe
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
+from kgprobe.progress import OnProgress, no_progress
 from kgprobe.results.graph_rates import GraphRates, estimate_run
 from kgprobe.results.measurement import RUN_COLUMNS, Run
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.plan import Plan, RoundsOptions, plan_of
-from kgprobe.running.rounds import RunReport, continue_run
+from kgprobe.running.rounds import RunReport, continue_run, show_run
 from kgprobe.running.runs import begin_run, get_run, run_folder
 from kgprobe.running.runs import forget_run as forget_beliefs
+from kgprobe.running.view import hide_view
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +53,8 @@ def run_rounds(
     year_relation: str | None = None,
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
+    view: bool = True,
+    on_view: OnProgress = no_progress,
     **options: Any,
 ) -> Run:
     """Start a run of adaptive rounds: each asks facts chosen by the sampling rule, and updates the beliefs.
@@ -68,6 +72,9 @@ def run_rounds(
         name: name of the run; None makes one from model, probe and time.
         year_relation: id or name of a relation whose date at the subject is the fact's year in findings; None takes the
             start of the fact. Does not affect the run.
+        view: True to write the beliefs onto the facts after each round, and at the end those about all facts, in place
+            of another run's; see :func:`show_beliefs`. False leaves the facts as they are.
+        on_view: called with the number of facts that show the beliefs at the end, and of all.
         options: fields of :class:`~kgprobe.running.plan.RoundsOptions`, and options of the probe.
 
     Raises:
@@ -93,7 +100,7 @@ def run_rounds(
     kept = {"options": asdict(chosen), "relations": list(relations)}
     kept_json, local_json = (msgspec.json.encode(value).decode() for value in (kept, local))
     begin_run(graph, made_probe, plan, kind.name, kept_json, local_json)
-    result = _continue_run(graph, made_probe, plan, kind, callbacks, year_relation)
+    result = _continue_run(graph, made_probe, plan, kind, callbacks, year_relation, view, on_view)
     if result.report.facts == 0:
         forget_run(graph, plan.run)
         raise KgprobeError(
@@ -112,6 +119,8 @@ def resume_rounds(
     year_relation: str | None = None,
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
+    view: bool = True,
+    on_view: OnProgress = no_progress,
 ) -> Run:
     """Resume a run with its own options; a finished run is returned.
 
@@ -119,7 +128,7 @@ def resume_rounds(
         run: name of the run.
         model: model of the run; None opens it by its spec, with the run's device, precision and revision.
         rounds: new total number of rounds; None keeps the run's.
-        year_relation: as in :func:`run_rounds`.
+        year_relation, view, on_view: as in :func:`run_rounds`.
 
     Raises:
         UnknownNameError: no such run or relation.
@@ -141,7 +150,7 @@ def resume_rounds(
     made_probe = kind.make(context, kind.options_from(kept["options"]))
     if rounds is not None:
         plan = replace(plan, options=replace(plan.options, rounds=rounds))
-    return _continue_run(graph, made_probe, plan, kind, callbacks, year_relation)
+    return _continue_run(graph, made_probe, plan, kind, callbacks, year_relation, view, on_view)
 
 
 def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None = None) -> Run:
@@ -211,6 +220,45 @@ def forget_run(graph: Graph, run: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def show_beliefs(graph: Graph, run: str | None = None, *, on_progress: OnProgress = no_progress) -> int:
+    """Bring a run into view: write its beliefs onto all facts that it can ask; return the number of these facts.
+
+    >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, facts_per_round=4, distractors=3, name="seen", view=False)
+    >>> shown = kgprobe.show_beliefs(graph, "seen")
+    >>> text = "MATCH ()-[f:FACT]->() WHERE f.belief <> 'not asked' RETURN f.alpha AS alpha, f.beta AS beta"
+    >>> len(graph.query(text))
+    4
+
+    The properties of a fact: ``alpha``, ``beta``, ``theta`` (the probability that the model fails), its 90% interval
+    ``low`` and ``high``, ``right``, ``wrong``, ``asked``, ``round`` (the last one that touched it), and ``belief``:
+    a word of the finding, or ``not asked`` with the expectation. An interrupted call is continued.
+
+    Cost: a walk through all facts to remove another run's beliefs; a credible interval and a write for each fact.
+
+    Args:
+        run: name of the run; None is the latest.
+        on_progress: called with the number of written facts, and of all.
+
+    Raises:
+        UnknownNameError: no such run, or the graph has no runs.
+        KgprobeError: another process uses the run, or brings another one into view.
+    """
+    return show_run(graph, open_run(graph, run).name, on_progress)
+
+
+def hide_beliefs(graph: Graph, *, on_progress: OnProgress = no_progress) -> int:
+    """Remove the beliefs of the run in view from the facts; return the number of these facts.
+
+    The beliefs themselves are kept with their run.
+
+    Args:
+        on_progress: called with the number of cleared entities, and of all.
+
+    Cost: a walk through all facts, if a run is in view.
+    """
+    return hide_view(graph, on_progress)
+
+
 def estimate_rates(
     graph: Graph,
     run: str | None = None,
@@ -273,7 +321,7 @@ def estimate_rates(
             )
             break
         total = int(min(most, _next_rounds(done, estimate.overall.width / (2 * precision))))
-        report = resume_rounds(graph, run, model, rounds=total, models=models, callbacks=callbacks).report
+        report = resume_rounds(graph, run, model, rounds=total, models=models, callbacks=callbacks, view=False).report
         estimate = _estimate(graph, run, others, years, groups=False)
         if report.stopped is not Stop.DONE:
             stopped, reason = report.stopped, report.reason
@@ -339,9 +387,16 @@ def run_names(name: str | None, models: Sequence[str], probe: str) -> list[str]:
 
 
 def _continue_run(
-    graph: Graph, probe: Probe, plan: Plan, kind: ProbeKind, callbacks: Callbacks, year_relation: str | None
+    graph: Graph,
+    probe: Probe,
+    plan: Plan,
+    kind: ProbeKind,
+    callbacks: Callbacks,
+    year_relation: str | None,
+    view: bool,
+    on_view: OnProgress,
 ) -> Run:
-    report = continue_run(graph, probe, plan, callbacks, kind=kind)
+    report = continue_run(graph, probe, plan, callbacks, kind=kind, view=view, on_view=on_view)
     properties = get_run(graph, plan.run)
     return Run(plan.run, report, run_folder(properties), kind, properties, year_relation, graph)
 

@@ -32,7 +32,7 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.probe import ProbeGroup
 from kgprobe.cli.rendering import open_in_browser, print_rows, render, show_finding
-from kgprobe.cli.running import open_asked, open_models, report_end, running
+from kgprobe.cli.running import counting_bar, open_asked, open_models, report_end, running
 from kgprobe.probes.register import ProbeKind
 from kgprobe.progress import waiting
 from kgprobe.running.plan import RoundsOptions
@@ -54,6 +54,12 @@ kgprobe rounds run {name} --model demo --rounds 4 --facts-per-round 32
 kgprobe rounds run {name} --model hf:gpt2 --aim estimate"""
 
 
+_view_option = cloup.option(
+    "--view/--no-view",
+    default=True,
+    show_default=True,
+    help="Write the beliefs onto the facts of the graph, in place of another run's; see `kgprobe beliefs show`.",
+)
 _LOOK = "MATCH path = (:Entity {label: 'France'})-[:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT]-() RETURN path"
 
 
@@ -77,6 +83,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
     @year_relation_option
     @cloup.option("--name", metavar="NAME", help="Name of the run.  [default: model, probe and time]")
     @given_options(("Models behind an API", ApiLimits), argument="api")
+    @_view_option
     @full_option
     @common_options
     def run(
@@ -105,9 +112,16 @@ def _run_command(kind: ProbeKind) -> click.Command:
                     open_asked(opened, spec)
             for spec, run_id in zip(specs, run_ids, strict=True):
                 model = open_asked(opened, spec)
-                with running(run_id) as callbacks:
+                with running(run_id) as callbacks, counting_bar("Writing beliefs", "facts") as on_view:
                     result = run_rounds(
-                        connection, model, kind.name, name=run_id, models=opened, callbacks=callbacks, **options
+                        connection,
+                        model,
+                        kind.name,
+                        name=run_id,
+                        models=opened,
+                        callbacks=callbacks,
+                        on_view=on_view,
+                        **options,
                     )
                 finished.append(result)
                 print_run(result, as_json, place, full)
@@ -143,6 +157,7 @@ def run_probe() -> None:
 @year_relation_option
 @explain_option
 @given_options(("Models behind an API", ApiLimits), argument="api")
+@_view_option
 @full_option
 @on_graph
 def resume(run: str, api: dict[str, Any], full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
@@ -153,8 +168,8 @@ def resume(run: str, api: dict[str, Any], full: bool, graph: str | None, as_json
     from kgprobe.api.rounds import resume_rounds
 
     with open_models(api) as models, open_graph(graph) as connection:
-        with running(run) as callbacks:
-            result = resume_rounds(connection, run, models=models, callbacks=callbacks, **options)
+        with running(run) as callbacks, counting_bar("Writing beliefs", "facts") as on_view:
+            result = resume_rounds(connection, run, models=models, callbacks=callbacks, on_view=on_view, **options)
         print_run(result, as_json, graph, full)
 
 
@@ -347,7 +362,53 @@ def _forecast(estimated: "GraphRates", precision: float) -> None:
 
 @click.group(cls=CommandGroup)
 def beliefs() -> None:
-    """Show the beliefs of runs in the graph."""
+    """Show the beliefs of runs in the graph.
+
+    The beliefs of one run at a time are properties of the facts (alpha, beta, theta, belief, …): those of the run in
+    view. `kgprobe rounds run` brings its run into view.
+
+    \b
+    kgprobe beliefs show base
+    kgprobe graph query "MATCH (s:Entity {label: 'France'})-[f:FACT]->(o)
+      RETURN f.relation_label, o.label, f.belief, f.alpha, f.beta"
+    """  # noqa: D301
+
+
+@beliefs.command(cls=OptionsFirst)
+@click.argument("run", required=False)
+@on_graph
+def show(run: str | None, graph: str | None, as_json: bool) -> None:
+    """Bring RUN into view: write its beliefs onto all facts that it can ask. Without RUN, the latest run.
+
+    The beliefs of the run that was in view are removed from the facts first; they are kept with their run. Repeat the
+    command to continue an interrupted one.
+
+    \b
+    kgprobe beliefs show
+    kgprobe beliefs show base
+    """  # noqa: D301
+    from kgprobe.api.rounds import open_run, show_beliefs
+
+    with open_graph(graph) as connection, counting_bar("Writing beliefs", "facts") as on_progress:
+        name = open_run(connection, run).name
+        facts = show_beliefs(connection, name, on_progress=on_progress)
+    content = {"run": name, "facts": facts}
+    click.echo(json.dumps(content) if as_json else f"{facts:,} facts show the beliefs of run {name}.")
+
+
+@beliefs.command(cls=OptionsFirst)
+@on_graph
+def hide(graph: str | None, as_json: bool) -> None:
+    """Remove the beliefs of the run in view from the facts; they are kept with their run.
+
+    \b
+    kgprobe beliefs hide
+    """  # noqa: D301
+    from kgprobe.api.rounds import hide_beliefs
+
+    with open_graph(graph) as connection, counting_bar("Removing beliefs", "entities") as on_progress:
+        facts = hide_beliefs(connection, on_progress=on_progress)
+    click.echo(json.dumps({"facts": facts}) if as_json else f"Removed the beliefs from {facts:,} facts.")
 
 
 @beliefs.command(cls=OptionsFirst)

@@ -26,7 +26,10 @@ _NODES: dict[tuple[str, ...], str] = {
     ("Entity", "Literal"): "copy/literal",
     ("Entity", "Literal", "Type"): "copy/literal_type",
 }
-_RELATIONSHIPS = ("FACT", "INSTANCE_OF", "OBJECT_OF", "JUDGED", "KNOWN", "UNSURE", "UNKNOWN", "LEARNED", "FORGOT")
+_RELATIONSHIPS = (
+    *("FACT", "INSTANCE_OF", "OBJECT_OF", "JUDGED", "BELIEVES"),
+    *("KNOWN", "UNSURE", "UNKNOWN", "LEARNED", "FORGOT"),
+)
 
 # Maximum number of rows of a transaction.
 _AT_ONCE = 5_000

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from kgprobe.beliefs.draw import Beliefs, RoundChoice
 from kgprobe.beliefs.register import LEARNERS
@@ -41,6 +42,15 @@ class CountLearner:
         """Return the mean width of the 90% credible interval of theta over all facts that can be asked."""
         return self._beliefs.width()
 
+    def beliefs(self, positions: NDArray[np.int64]) -> list[Row]:
+        """Return ``{subject, fact, alpha, beta}`` of facts, asked or not."""
+        alpha, beta = self._beliefs.parameters(positions)
+        keys = [self.keys[int(position)] for position in positions]
+        return [
+            {**key._asdict(), "alpha": a, "beta": b}
+            for key, a, b in zip(keys, alpha.tolist(), beta.tolist(), strict=True)
+        ]
+
     def apply(self, number: int, outcomes: Sequence[Outcome], chances: Sequence[float | None]) -> Applied:
         """Count a round's answers, and propagate them if the learner does."""
         hubs: dict[str, str] = {}
@@ -59,6 +69,7 @@ class CountLearner:
                     run=self._plan.run,
                     model=self._run["model"],
                     labels=dict(self._labels),
+                    round=number,
                 )
                 changed |= {row["fact"]: row for row in propagated}
                 excluded = transaction.run("beliefs/hubs", rows=answered, max_degree=self._plan.options.max_degree)

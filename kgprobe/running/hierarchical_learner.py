@@ -81,6 +81,10 @@ class HierarchicalLearner:
         low, high = credible_interval(*beta_parameters(self._beliefs.model.posterior(sample)))
         return float((high - low).mean())
 
+    def beliefs(self, positions: Positions) -> list[Row]:
+        """Return ``{subject, fact, alpha, beta}`` of facts, asked or not."""
+        return self._beliefs.beliefs(positions)
+
     def apply(self, number: int, outcomes: Sequence[Outcome], chances: Sequence[float | None]) -> Applied:
         """Update beliefs by a round's answers, and write those of the asked facts and the effects of their ends."""
         clock = time.monotonic()

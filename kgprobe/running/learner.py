@@ -8,14 +8,21 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kgprobe.beliefs.draw import RoundChoice
 from kgprobe.beliefs.summary import belief_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.sampling.keys import Keys
+from kgprobe.running.view import view_rows
+
+if TYPE_CHECKING:
+    from kgprobe.sampling.columns.graph_columns import AskableFacts
+    from kgprobe.sampling.keys import FactKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +48,7 @@ class Learner(Protocol):
     """
 
     @property
-    def keys(self) -> Keys:
+    def keys(self) -> "FactKeys | AskableFacts":
         """Facts that can be asked, in the order of their positions."""
         ...
 
@@ -55,6 +62,10 @@ class Learner(Protocol):
 
     def width(self) -> float:
         """Return the mean width of the stored 90% interval of theta over all facts to ask; NaN where there are none."""
+        ...
+
+    def beliefs(self, positions: NDArray[np.int64]) -> list[Row]:
+        """Return ``{subject, fact, alpha, beta}`` of facts, asked or not."""
         ...
 
     def apply(self, number: int, outcomes: Sequence[Outcome], chances: Sequence[float | None]) -> Applied:
@@ -130,15 +141,24 @@ def apply_round(
             is_forgotten = not transaction.run("beliefs/run", id=run["id"])
             fault = "was forgotten." if is_forgotten else f"has round {number} already: another process continues it."
             raise RoundTakenError(f"The run {run['id']!r} {fault}")
-        applied = transaction.run("beliefs/apply", rows=rows, run=run["id"], model=run["model"], labels=dict(labels))
+        applied = transaction.run(
+            "beliefs/apply", rows=rows, run=run["id"], round=number, model=run["model"], labels=dict(labels)
+        )
         seconds["apply"] = time.monotonic() - clock
         clock = time.monotonic()
         touched = follow(transaction, applied, [row for row in rows if row["right"] + row["wrong"]])
+        untied = {row["fact"]: None for row in [*applied, *touched] if row.get("untied")}
+        if untied:
+            transaction.run("beliefs/tie", run=run["id"], facts=list(untied))
         seconds["follow"] = time.monotonic() - clock
         clock = time.monotonic()
         for part in belief_rows(run["id"], touched):
             transaction.run("beliefs/summarize", rows=part)
         seconds["summarize"] = time.monotonic() - clock
+        if guard[0]["in_view"]:
+            clock = time.monotonic()
+            transaction.run("view/facts", rows=view_rows([{**row, "round": number} for row in touched]))
+            seconds["view"] = time.monotonic() - clock
         return touched
 
     return graph.transaction(work), seconds

@@ -96,8 +96,8 @@ class HierarchicalBeliefs:
         """Return ``{subject, fact, alpha, beta}`` of facts."""
         alpha, beta = np.array(beta_parameters(self.model.posterior(positions))).tolist()
         rows = []
-        for position, alpha_, beta_ in zip(positions.tolist(), alpha, beta, strict=True):
-            rows.append({**self.facts[position]._asdict(), "alpha": alpha_, "beta": beta_})
+        for key, alpha_, beta_ in zip(self.facts.keys(positions), alpha, beta, strict=True):
+            rows.append({**key._asdict(), "alpha": alpha_, "beta": beta_})
         return rows
 
     def effects_rows(self, run: str, parts: Positions) -> list[Row]:

@@ -24,13 +24,15 @@ from kgprobe.graph.state import graph_state
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Outcome, Probe
 from kgprobe.probes.register import ProbeKind
+from kgprobe.progress import OnProgress, no_progress
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
 from kgprobe.running.learner import COUNTS, Applied, Learner, RoundTakenError, counted_answers, counted_as
 from kgprobe.running.name_preferences import NamePreferences
-from kgprobe.running.plan import Plan
+from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.runs import get_run, locked
 from kgprobe.running.settings import differences
 from kgprobe.running.store import OutcomeStore, read_outcomes
+from kgprobe.running.view import take_view, write_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,20 @@ class RunReport:
 
 
 def continue_run(
-    graph: Graph, probe: Probe, plan: Plan, callbacks: Callbacks = NO_CALLBACKS, *, kind: ProbeKind | None = None
+    graph: Graph,
+    probe: Probe,
+    plan: Plan,
+    callbacks: Callbacks = NO_CALLBACKS,
+    *,
+    kind: ProbeKind | None = None,
+    view: bool = True,
+    on_view: OnProgress = no_progress,
 ) -> RunReport:
     """Resume a run up to the last round of the plan, which may be later than the one it was begun with.
 
     Args:
+        view: True to bring the run into view (:mod:`kgprobe.running.view`); False leaves the view as it is.
+        on_view: called with the number of facts that show the run's beliefs at its end, and of all.
         callbacks: ``on_batch`` gets a :class:`Round`.
         kind: of the probe; None if it is not registered: then preferred names are not counted.
 
@@ -110,9 +121,9 @@ def continue_run(
             graph.write("beliefs/extend_run", id=plan.run, rounds=plan.options.rounds)
         with OutcomeStore(folder) as store:
             store.cut_to(counted_answers(run), run["round"])
-            names = {row["id"]: row["label"] for row in graph.read("sample/relations")}
-            labels = {relation: names.get(relation) or relation for relation in run["relations"]}
-            learner: Learner = LEARNERS[plan.options.learner].load()(graph, plan, run, labels)
+            if view:
+                take_view(graph, plan.run)
+            learner = _open_learner(graph, plan, run)
             changed = graph_state(graph) != run["graph"]
             callbacks.on_start(
                 Start(len(learner.keys), run["round"], plan.options.rounds, changed, batch=plan.options.facts_per_round)
@@ -122,7 +133,37 @@ def continue_run(
                 preferences.learn(read_outcomes(store.path, kind.evidence()))
             report = _do_rounds(probe, plan, run, store, learner, preferences, callbacks)
             learner.finish(report.rounds)
+            write_view(graph, plan.run, learner, report.rounds, on_view)
     return dataclasses.replace(report, seconds=time.monotonic() - started)
+
+
+def show_run(graph: Graph, run: str, on_progress: OnProgress = no_progress) -> int:
+    """Bring a run into view, and write its beliefs about all facts that it can ask; return the number of these facts.
+
+    An interrupted call is continued.
+
+    Args:
+        on_progress: called with the number of written facts, and of all.
+
+    Raises:
+        UnknownNameError: the graph has no such run.
+        KgprobeError: another process uses the run.
+
+    Cost: opening the run's learner; a credible interval and a write for each fact.
+    """
+    with locked(get_run(graph, run)):
+        properties = get_run(graph, run)
+        learner = _open_learner(graph, plan_of(properties), properties)
+        take_view(graph, run)
+        write_view(graph, run, learner, properties["round"], on_progress)
+        return len(learner.keys)
+
+
+def _open_learner(graph: Graph, plan: Plan, run: Row) -> Learner:
+    names = {row["id"]: row["label"] for row in graph.read("sample/relations")}
+    labels = {relation: names.get(relation) or relation for relation in run["relations"]}
+    learner: Learner = LEARNERS[plan.options.learner].load()(graph, plan, run, labels)
+    return learner
 
 
 def _do_rounds(

@@ -24,6 +24,7 @@ from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Probe
 from kgprobe.running.plan import Plan, RoundsOptions
 from kgprobe.running.settings import versions
+from kgprobe.running.view import hide_view
 
 # Format of a run and its beliefs in the graph; runs of other formats cannot be read.
 _FORM = 5
@@ -101,6 +102,8 @@ def get_run(graph: Graph, run: str) -> Row:
         KgprobeError: the run was begun by another version of kgprobe.
     """
     properties = find_run(graph, run)
+    if properties.get("round", 0) < 0:
+        raise KgprobeError(f"Run {run!r} is being deleted; `kgprobe rounds forget {run}` finishes that.")
     missing = sorted(name for name in _PROPERTIES if properties.get(name) is None)
     if missing or properties["form"] != _FORM:
         fault = f"it lacks {', '.join(missing)}" if missing else f"its form is {properties['form']}, not {_FORM}"
@@ -142,9 +145,12 @@ def forget_run(graph: Graph, run: str) -> None:
         KgprobeError: another process uses the run.
     """
     with locked(find_run(graph, run)):
-        # First the run, so that no process can add a round meanwhile.
-        graph.write("beliefs/forget_run", id=run)
+        # First of all, so that no process can add a round meanwhile.
+        graph.write("beliefs/retire_run", id=run)
+        if any(row["run"] == run for row in graph.read("view/runs")):
+            hide_view(graph)
         _forget_beliefs(graph, run)
+        graph.write("beliefs/forget_run", id=run)
 
 
 def _forget_beliefs(graph: Graph, run: str) -> None:

@@ -58,6 +58,10 @@ class FactKeys:
     def __getitem__(self, position: int) -> FactKey:
         return FactKey(self._subjects[position].decode(), self._facts[position].decode())
 
+    def by_subject(self) -> NDArray[np.int64]:
+        """Return all positions, those of a subject's facts next to each other."""
+        return np.argsort(self._subjects, kind="stable")
+
     def positions(self, facts: Sequence[str]) -> NDArray[np.int64]:
         """Return the positions of facts by their ids, shape (facts,); -1 for an unknown id."""
         return places_among(self._facts, np.array([fact.encode() for fact in facts], dtype=np.bytes_))

@@ -51,6 +51,10 @@ def asked(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grap
         "believed: 'surely unknown'})"
     )
     graph.query(belief)
+    graph.query(
+        "MATCH (s:Entity {label: 'France'})-[f:FACT {relation_label: 'capital'}]->(), (run:Run {id: 'run'})"
+        " SET f.alpha = 9.0, f.beta = 1.0, f.theta = 0.9, f.belief = 'surely unknown', run.inView = true"
+    )
     graph.write(
         "judge/keep", id="sweep", properties={}, rows=[{"relation": "P36", "properties": {"facts": 3, "correct": 0.5}}]
     )

@@ -33,6 +33,7 @@ from kgprobe.servers.opening import open_graph
 from tests.beliefs.graphs import random_graph
 from tests.beliefs.test_propagation import beliefs_in
 from tests.results.found import find_in_run
+from tests.running.held_beliefs import assert_holds
 from tests.running.killed_run import AS_OF, SEED, HashProbe, make_plan
 from tests.written_source import WrittenSource
 
@@ -457,6 +458,7 @@ def test_killed_again_and_again_each_answer_counts_once(own_graph: tuple[Graph, 
     assert beliefs_in(graph, "killed") == beliefs_in(graph, "undisturbed")
     assert effects_in(graph, "killed") == effects_in(graph, "undisturbed")
     assert (answers_of(graph, "killed")) == (answers_of(graph, "undisturbed"))
+    assert_holds(graph, "killed")
     run = get_run(graph, "killed")
     assert (run["round"], run["asked"]) == (rounds, rounds * 8)
 

@@ -338,6 +338,16 @@ class AskableFacts:
         subject = self.columns.entity_ids[int(self.columns.subjects[place])]
         return FactKey(subject.as_py(), self.columns.fact_ids[place].as_py())
 
+    def by_subject(self) -> Int64s:
+        """Return all positions, those of a subject's facts next to each other."""
+        return np.arange(len(self.places))
+
+    def keys(self, positions: Int64s) -> list[FactKey]:
+        """Return the keys of facts."""
+        places = self.places[positions]
+        subjects = self.columns.entity_ids.take(pa.array(self.columns.subjects[places])).to_pylist()
+        return list(map(FactKey, subjects, self.columns.fact_ids.take(pa.array(places)).to_pylist()))
+
     def positions(self, facts: Sequence[str]) -> NDArray[np.int64]:
         """Return the positions of facts by their ids, shape (facts,); -1 for an unknown id.
 

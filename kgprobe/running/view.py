@@ -1,0 +1,126 @@
+"""The view: the beliefs of one run as properties of the facts, for Cypher and Neo4j Browser.
+
+docs/guides/data-model.md. A graph has at most one run in view. Each of its rounds also writes the touched facts, in
+the transaction of the round. When the run stops, or is shown, all facts that it can ask are written, in batches. The
+`Run` node counts the written facts, so that an interrupted call is continued. Before another run comes into view, the
+beliefs of the former are removed: at no time do facts hold beliefs of two runs.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kgprobe.beliefs.summary import summarize
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph, Row, Transaction
+from kgprobe.progress import OnProgress, no_progress
+
+if TYPE_CHECKING:
+    from kgprobe.running.learner import Learner
+
+# Belief of a fact without own answers.
+NOT_ASKED = "not asked"
+
+# Facts written, and entities cleared, in one transaction.
+_FACTS, _ENTITIES = 5_000, 5_000
+
+
+def view_rows(beliefs: Sequence[Row]) -> list[Row]:
+    """Return the rows of the query ``view/facts``.
+
+    Args:
+        beliefs: ``{subject, fact, alpha, beta, right, wrong, chances, round}`` of distinct facts.
+
+    Cost: see :func:`kgprobe.beliefs.summary.summarize`.
+    """
+    summaries = summarize(beliefs)
+    facts_of: dict[str, dict[str, Row]] = {}
+    for place, belief in enumerate(beliefs):
+        asked = belief["right"] + belief["wrong"] > 0
+        interval = float(summaries.low[place]), float(summaries.high[place])
+        facts_of.setdefault(belief["subject"], {})[belief["fact"]] = {
+            "values": [float(belief["alpha"]), float(belief["beta"]), *interval],
+            "right": belief["right"],
+            "wrong": belief["wrong"],
+            "belief": summaries.words[place].value if asked else NOT_ASKED,
+            "round": belief["round"],
+        }
+    return [{"subject": subject, "facts": facts} for subject, facts in facts_of.items()]
+
+
+def take_view(graph: Graph, run: str, on_progress: OnProgress = no_progress) -> None:
+    """Bring a run into view; does nothing if it is in view.
+
+    The beliefs of another run in view are removed from the facts first; an interrupted removal is continued.
+
+    Args:
+        on_progress: called with the number of cleared entities, and of all.
+
+    Raises:
+        KgprobeError: another process has brought another run into view meanwhile.
+
+    Cost: nothing to remove: a look-up. Else a walk through all facts.
+    """
+    rows = graph.read("view/runs")
+    if rows and any(row["run"] != run or not row["in_view"] for row in rows):
+        hide_view(graph, on_progress)
+    if not graph.write("view/begin", run=run):
+        raise KgprobeError(f"Run {run!r} cannot come into view: another process has brought another run into view.")
+
+
+def hide_view(graph: Graph, on_progress: OnProgress = no_progress) -> int:
+    """Remove the beliefs of the run in view from the facts; return the number of cleared facts.
+
+    Args:
+        on_progress: called with the number of cleared entities, and of all.
+
+    Cost: a walk through all facts, if a run is in view, or was when an earlier call was interrupted.
+    """
+    if not graph.read("view/runs"):
+        return 0
+    graph.write("view/end")
+    size = graph.read("view/size")[0]["size"]
+    cleared = 0
+    for start in range(0, size, _ENTITIES):
+        cleared += graph.write("view/clear", **{"from": start, "to": min(start + _ENTITIES, size)})[0]["cleared"]
+        on_progress(min(start + _ENTITIES, size), size)
+    graph.write("view/cleared")
+    return cleared
+
+
+def write_view(graph: Graph, run: str, learner: "Learner", number: int, on_progress: OnProgress = no_progress) -> None:
+    """Write a run's beliefs about all facts that it can ask, if the run is in view.
+
+    Args:
+        learner: learner of the run after round ``number``.
+        on_progress: called with the number of written facts, and of all.
+    """
+    (state,) = [row for row in graph.read("view/runs") if row["run"] == run and row["in_view"]] or [None]
+    if state is None:
+        return
+    own = {row["fact"]: row for row in graph.stream("beliefs/touched", run=run)}
+    count = len(learner.keys)
+    written = state["viewed"] if state["viewed_round"] == number else 0
+    order = learner.keys.by_subject()
+    for start in range(written, count, _FACTS):
+        end = min(start + _FACTS, count)
+        beliefs = _with_own_answers(learner.beliefs(order[start:end]), own)
+        rows = view_rows(beliefs)
+
+        def work(transaction: Transaction, rows: list[Row] = rows, end: int = end) -> bool:
+            in_view = bool(transaction.run("view/advance", run=run, viewed=end, round=number))
+            if in_view:
+                transaction.run("view/facts", rows=rows)
+            return in_view
+
+        if not graph.transaction(work):
+            return
+        on_progress(end, count)
+
+
+def _with_own_answers(beliefs: Iterable[Row], own: Mapping[str, Row]) -> list[Row]:
+    """Return the beliefs of facts with the counts of their own answers, and the last round that touched them."""
+    rows = []
+    for belief in beliefs:
+        counts = own.get(belief["fact"], {"right": 0, "wrong": 0, "chances": [], "round": None})
+        rows.append({**belief, **{name: counts[name] for name in ("right", "wrong", "chances", "round")}})
+    return rows

@@ -1,0 +1,159 @@
+"""The run in view: its beliefs on the facts, never mixed with those of another run."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgprobe
+from kgprobe.beliefs.register import LEARNERS
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.running import view
+from kgprobe.running.callbacks import Callbacks
+from kgprobe.running.rounds import continue_run, show_run
+from kgprobe.running.runs import begin_run, forget_run
+from tests.beliefs.graphs import random_graph
+from tests.running.held_beliefs import assert_holds, on_facts
+from tests.running.killed_run import HashProbe, make_plan
+from tests.written_source import WrittenSource
+
+ROUNDS = 4
+
+
+class StoppedError(Exception):
+    """In place of the end of the process."""
+
+
+@pytest.fixture(autouse=True)
+def small_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(view, "_FACTS", 16)
+    monkeypatch.setattr(view, "_ENTITIES", 8)
+    return
+
+
+@pytest.fixture
+def loaded(graph: Graph) -> Graph:
+    people, facts, relations = random_graph(40, 300, seed=9)
+    load(graph, WrittenSource(people, facts, relations))
+    return graph
+
+
+def run_rounds(graph: Graph, run: str, *, shown: bool = True, **options: Any) -> None:
+    probe, plan = HashProbe(graph), make_plan(run, **{"rounds": ROUNDS, "facts_per_round": 8} | options)
+    begin_run(graph, probe, plan, "hash")
+    continue_run(graph, probe, plan, view=shown)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_facts_after_a_run_hold_its_beliefs(loaded: Graph, learner: str) -> None:
+    run_rounds(loaded, "first", learner=learner)
+    assert_holds(loaded, "first")
+    run_rounds(loaded, "second", learner=learner, seed=6)
+    assert_holds(loaded, "second")
+    show_run(loaded, "first")
+    assert_holds(loaded, "first")
+    assert [(row["run"], row["in_view"]) for row in loaded.read("view/runs")] == [("first", True)]
+
+
+def test_round_in_view_updates_its_facts_at_once(loaded: Graph) -> None:
+    probe, plan = HashProbe(loaded), make_plan("run", rounds=2, facts_per_round=8)
+    begin_run(loaded, probe, plan, "hash")
+    seen = []
+
+    def on_batch(_round: Any) -> None:
+        held = on_facts(loaded)
+        seen.append(len(held))
+        assert_holds(loaded, "run", everywhere=False)
+
+    continue_run(loaded, probe, plan, Callbacks(on_batch=on_batch))
+    assert seen[0] == 8
+    assert 8 <= seen[1] <= 16
+
+
+def test_run_out_of_view_leaves_facts_alone(loaded: Graph) -> None:
+    run_rounds(loaded, "hidden", shown=False)
+    assert on_facts(loaded) == {}
+    run_rounds(loaded, "shown")
+    before = on_facts(loaded)
+    continue_run(loaded, HashProbe(loaded), make_plan("hidden", rounds=ROUNDS + 2, facts_per_round=8), view=False)
+    assert on_facts(loaded) == before
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_interrupted_show_is_continued_and_never_mixed(loaded: Graph, steps: int) -> None:
+    run_rounds(loaded, "first", learner="propagation")
+    run_rounds(loaded, "second", shown=False, seed=6)
+    calls = 0
+
+    def stop(_done: int, _total: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == steps:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        show_run(loaded, "second", stop)
+    assert len(on_facts(loaded)) == 16 * steps
+    assert_holds(loaded, "second", everywhere=False)
+    done = []
+    show_run(loaded, "second", lambda now, _total: done.append(now))
+    # Continued, not begun again.
+    assert done[0] == 16 * (steps + 1)
+    assert_holds(loaded, "second")
+
+
+def test_interrupted_removal_is_finished_by_the_next_run(loaded: Graph) -> None:
+    run_rounds(loaded, "first")
+    complete = on_facts(loaded)
+
+    def stop(_done: int, _total: int) -> None:
+        raise StoppedError
+
+    with pytest.raises(StoppedError):
+        view.hide_view(loaded, stop)
+    assert 0 < len(on_facts(loaded)) < len(complete)
+    # A round of a run that is leaving the view does not write.
+    continue_run(loaded, HashProbe(loaded), make_plan("first", rounds=ROUNDS + 1, facts_per_round=8), view=False)
+    assert {fact: complete[fact] for fact in on_facts(loaded)} == on_facts(loaded)
+    run_rounds(loaded, "second", learner="independent", seed=6)
+    assert_holds(loaded, "second")
+
+
+def test_forgotten_run_leaves_no_beliefs_on_facts(loaded: Graph) -> None:
+    run_rounds(loaded, "kept", shown=False)
+    run_rounds(loaded, "gone")
+    forget_run(loaded, "gone")
+    assert on_facts(loaded) == {}
+    assert len(loaded.query("MATCH (b:Belief {run: 'gone'}) RETURN b.id AS id")) == 0
+    show_run(loaded, "kept")
+    assert_holds(loaded, "kept")
+    forget_run(loaded, "kept")
+    assert on_facts(loaded) == {}
+
+
+def test_run_being_deleted_can_only_be_forgotten(loaded: Graph) -> None:
+    run_rounds(loaded, "run")
+    loaded.write("beliefs/retire_run", id="run")
+    for call in (lambda: show_run(loaded, "run"), lambda: kgprobe.resume_rounds(loaded, "run")):
+        with pytest.raises(KgprobeError, match="'run' is being deleted; `kgprobe rounds forget run` finishes that"):
+            call()
+    forget_run(loaded, "run")
+    assert on_facts(loaded) == {}
+    assert loaded.read("beliefs/runs") == []
+
+
+def test_beliefs_of_a_fact_are_found_from_its_run_and_by_cypher(loaded: Graph) -> None:
+    run_rounds(loaded, "run", learner="independent")
+    text = """
+    MATCH (s:Entity)-[f:FACT]->(o:Entity), (:Run {id: 'run'})-[:BELIEVES]->(b:Belief {fact: f.id})
+    WHERE f.asked
+    RETURN f.alpha = b.alpha AND f.beta = b.beta AS same,
+           s.label = b.subject_label AND o.label = b.object_label AS named
+    """
+    rows = loaded.query(text)
+    assert len(rows) > ROUNDS
+    assert all(row["same"] and row["named"] for row in rows)
