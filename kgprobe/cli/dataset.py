@@ -24,7 +24,7 @@ from kgprobe.datasets import DatasetOptions
 from kgprobe.probes.examples import ExampleOptions
 
 # The data set determines the examples and has its own choices.
-_NOT_OF_DATASETS = ("choices", "packed", "prompt")
+_NOT_OF_DATASETS = ("choices", "packed", "separate_tokens", "prompt", "examples_seed", "templates")
 
 _folder_argument = cloup.argument("folder", type=click.Path(path_type=Path), help="Folder of the data set.")
 _examples_options = given_options((None, ExampleOptions), left_out=_NOT_OF_DATASETS)

@@ -1,10 +1,17 @@
 """`kgprobe dataset` as a user types it; what it computes is tested in tests/datasets."""
 
+import dataclasses
+import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import kgprobe
+from kgprobe.cli.dataset import dataset
+from kgprobe.probes.examples import ExampleOptions
 from tests.cli.inprocess import run
 
 RULES = ("--min-facts", "50", "--min-objects", "20", "--train", "10", "--test", "12", "--alternatives", "4")
@@ -70,3 +77,14 @@ def test_what_cannot_be_is_told(
     done = run("dataset", *arguments, **home)
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
     assert said in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("command", "function"), [("probe", kgprobe.probe_dataset), ("export", kgprobe.export_dataset)]
+)
+def test_dataset_commands_have_only_options_of_their_function(command: str, function: Callable[..., Any]) -> None:
+    shown = {parameter.name for parameter in dataset.commands[command].params}
+    # An option that the function lacks would end in a TypeError.
+    of_probe = {field.name for field in dataclasses.fields(ExampleOptions)} & shown
+    assert of_probe == {"examples", "separator", "between"}
+    assert of_probe <= set(inspect.signature(function).parameters)
