@@ -88,8 +88,8 @@ class Beliefs:
     def parameters(self, positions: Positions) -> tuple[Floats, Floats]:
         """Return alpha and beta of facts, touched or not, both of shape (facts,)."""
         alpha, beta = np.ones(len(positions)), np.ones(len(positions))
-        _, asked, touched = np.intersect1d(positions, self.positions, assume_unique=True, return_indices=True)
-        alpha[asked], beta[asked] = self.alpha[touched], self.beta[touched]
+        _, places, touched = np.intersect1d(positions, self.positions, assume_unique=True, return_indices=True)
+        alpha[places], beta[places] = self.alpha[touched], self.beta[touched]
         return alpha, beta
 
     def choose(self, sampling: str, size: int, number: int, generator: np.random.Generator) -> RoundChoice:

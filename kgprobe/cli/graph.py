@@ -193,8 +193,8 @@ def query(
     form = "json" if as_json else form or "table"
     if statement is None:
         queries = [
-            {"query": named.name, "parameters": parameters_in(named.text), "question": named.question}
-            for named in map(get_query, explore_names())
+            {"query": query.name, "parameters": parameters_in(query.text), "question": query.question}
+            for query in map(get_query, explore_names())
         ]
         _show_rows(list(queries[0]), queries, form, limit)
         return

@@ -100,9 +100,9 @@ def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None
         from kgprobe.api.measuring import measure
 
         with open_models(api) as models, open_directed(graph, inverse, reversing) as opened:
-            asked = open_asked(models, model)
+            opened_model = open_asked(models, model)
             with measuring(f"Probing {model}") as callbacks:
-                result = measure(opened, asked, kind.name, models=models, callbacks=callbacks, **options)
+                result = measure(opened, opened_model, kind.name, models=models, callbacks=callbacks, **options)
             show(result, as_json, full)
 
     help_ = f"{kind.summary}\n\n{kind.details}" if kind.details else kind.summary

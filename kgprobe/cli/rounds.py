@@ -55,10 +55,11 @@ kgprobe rounds run {name} --model hf:gpt2 --aim estimate"""
 
 
 _view_option = cloup.option(
-    "--view/--no-view",
+    "--no-view",
+    "view",
+    flag_value=False,
     default=True,
-    show_default=True,
-    help="Write the beliefs onto the facts of the graph, in place of another run's; see `kgprobe beliefs show`.",
+    help="Leave the beliefs of another run on the facts of the graph; see `kgprobe beliefs show`.",
 )
 _LOOK = "MATCH path = (:Entity {label: 'France'})-[:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT]-() RETURN path"
 

@@ -44,8 +44,8 @@ def in_order(facts: Iterable[AskedFact], reasons: Iterable[str | None], outcomes
         reasons: why a fact is not asked; None if it is.
         outcomes: those of the asked facts, in their order.
     """
-    asked = iter(outcomes)
+    answered = iter(outcomes)
     ordered = []
     for fact, reason in zip(facts, reasons, strict=True):
-        ordered.append(next(asked) if reason is None else unaskable(fact.key, fact.relation, reason))
+        ordered.append(next(answered) if reason is None else unaskable(fact.key, fact.relation, reason))
     return ordered

@@ -98,14 +98,14 @@ def figures(trainer: Trainer) -> dict[int, dict[str, float]]:
 def test_a_training_is_the_same_and_its_logs_say_what_is_known(
     capitals: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask = training._Asking.ask
+    figures_of = training.TrainerCallback._figures
 
     def drawing(self):
         # As a probe may that somebody adds.
         random.random(), np.random.random(), torch.rand(())
-        return ask(self)
+        return figures_of(self)
 
-    monkeypatch.setattr(training._Asking, "ask", drawing)
+    monkeypatch.setattr(training.TrainerCallback, "_figures", drawing)
     heard, silent = Heard(), Heard()
     # Checkpointing as the trainer does it: the scorer must neither need nor end it.
     alone, asked = (trainer_of(tmp_path, one, activation_checkpointing=True) for one in (silent, heard))
@@ -180,7 +180,7 @@ def test_an_error_ends_no_training_unless_it_shall(
     def broken(_: object) -> None:
         raise KgprobeError("the graph is gone")
 
-    monkeypatch.setattr(training._Asking, "ask", broken)
+    monkeypatch.setattr(training.TrainerCallback, "_figures", broken)
     trainer = trainer_of(tmp_path, Heard(), max_steps=3)
     trainer.add_callback(kgprobe.TrainerCallback(trainer, capitals, every=1))
     with caplog.at_level(logging.WARNING):
@@ -206,13 +206,13 @@ def test_asking_keeps_to_its_share_of_the_time(
     monkeypatch.setattr(training, "_clock", lambda: now[0])
     trainer = trainer_of(tmp_path, Heard(), max_steps=12)
     callback = kgprobe.TrainerCallback(trainer, capitals, every=2, most_of_time=most, distractors=2, sentences=1)
-    ask = training._Asking.ask
+    figures_of = training.TrainerCallback._figures
 
     def slow(self):
         now[0] += 2.0
-        return ask(self)
+        return figures_of(self)
 
-    monkeypatch.setattr(training._Asking, "ask", slow)
+    monkeypatch.setattr(training.TrainerCallback, "_figures", slow)
 
     class Ticking(TrainerCallback):
         def on_step_begin(self, *_, **__):

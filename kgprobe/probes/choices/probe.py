@@ -196,7 +196,7 @@ class ChoiceProbe:
         """
         described = describe_facts(self._graph, facts)
         answers = read_answers(self._graph, facts, self._as_of)
-        asked: list[_Question] = []
+        questions: list[_Question] = []
         reasons: list[str | None] = []
         for fact in described:
             question = self._question(fact, answers[fact.key.fact])
@@ -204,8 +204,8 @@ class ChoiceProbe:
                 reasons.append(question)
             else:
                 reasons.append(None)
-                asked.append(question)
-        return in_order(described, reasons, self._outcomes(asked))
+                questions.append(question)
+        return in_order(described, reasons, self._outcomes(questions))
 
     def _question(self, fact: AskedFact, answers: Sequence[Row]) -> _Question | str:
         """Return the question about a fact, or the reason why there is none."""

@@ -166,8 +166,8 @@ def _answer_tables(answers: pd.DataFrame, notes: Sequence[str]) -> Iterator[Tabl
     tables = []
     for kind, group in answers.groupby("kind"):
         yes, no = _side(True, group), _side(False, group)
-        said = group["says"][group["expected"].notna()].dropna()
-        says_yes = share(int(said.sum()), len(said)) if len(said) else None
+        sides = group["says"][group["expected"].notna()].dropna()
+        says_yes = share(int(sides.sum()), len(sides)) if len(sides) else None
         balanced = mean_of_shares(yes["right"], no["right"]) if yes["right"] and no["right"] else None
         row = {
             "kind": kind,

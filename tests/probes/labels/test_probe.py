@@ -1,6 +1,7 @@
 """Labels: what becomes of several answers to each statement, and how a real model is asked for them."""
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -15,7 +16,6 @@ from kgprobe.probes.labels import INSTRUCTION, LabelOptions
 from kgprobe.probes.labels.evidence import LabelEvidence
 from kgprobe.probes.labels.probe import LabelProbe
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.probes.register import PROBES
 from kgprobe.probes.statements.items import StatementItems
 from kgprobe.probes.statements.metrics import FALSE, NONE, TRUE, UNKNOWN
 from kgprobe.records import Entity, Fact, Relation
@@ -144,7 +144,7 @@ def test_headline_yes_sayer_is_correct_on_no_fact(filled: Graph) -> None:
     assert finding.to_dict()["headline_measure"]["value"] == 0
     honest = asked(filled, Rule(lambda text, _: str(text[5] == text[-2])))
     sides = [
-        read_answers(name, name, "labels", None, its, PROBES.get("labels").values, leads="correct")
+        read_answers(name, name, "labels", None, its, attrgetter("values"), leads="correct")
         for name, its in (("yes-sayer", outcomes), ("honest", list(honest.values())))
     ]
     told = compare_models(sides, {}).summary()
