@@ -81,10 +81,10 @@ def test_a_reader_that_leaves_is_no_failure(endpoint: Endpoint, tmp_path: object
     assert found == (0, "")
 
 
-def test_few_bytes_that_nobody_reads_are_no_failure(endpoint: Endpoint) -> None:
+def test_few_bytes_that_nobody_reads_are_no_failure(example_endpoint: Endpoint) -> None:
     for form in ("table", "jsonl", "csv"):
         arguments = ("graph", "query", "explore/counts", "--format", form)
-        assert exit_without_reader(*arguments, **environment_of(endpoint)) == (0, ""), form
+        assert exit_without_reader(*arguments, **environment_of(example_endpoint)) == (0, ""), form
 
 
 def test_a_failure_stays_one_without_a_reader() -> None:
