@@ -94,9 +94,10 @@ def write_view(graph: Graph, run: str, learner: "Learner", number: int, on_progr
         learner: learner of the run after round ``number``.
         on_progress: called with the number of written facts, and of all.
     """
-    (state,) = [row for row in graph.read("view/runs") if row["run"] == run and row["in_view"]] or [None]
-    if state is None:
+    states = [row for row in graph.read("view/runs") if row["run"] == run and row["in_view"]]
+    if not states:
         return
+    state = states[0]
     own = {row["fact"]: row for row in graph.stream("beliefs/touched", run=run)}
     count = len(learner.keys)
     written = state["viewed"] if state["viewed_round"] == number else 0
