@@ -2,4 +2,4 @@
 // no parameters -> no rows
 MATCH (run:Run)
 WHERE NOT run.inView
-REMOVE run.inView, run.viewed, run.viewed_round
+REMOVE run.inView, run.viewed, run.viewed_round, run.viewed_graph

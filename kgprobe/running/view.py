@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kgprobe.beliefs.summary import summarize
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
+from kgprobe.graph.state import graph_state
 from kgprobe.progress import OnProgress, no_progress
 
 if TYPE_CHECKING:
@@ -97,10 +98,12 @@ def write_view(graph: Graph, run: str, learner: "Learner", number: int, on_progr
     states = [row for row in graph.read("view/runs") if row["run"] == run and row["in_view"]]
     if not states:
         return
-    state = states[0]
+    state, now = states[0], graph_state(graph)
+    # After a load, facts are written again: there may be others.
+    resumed = (state["viewed_round"], state["viewed_graph"]) == (number, now)
     own = {row["fact"]: row for row in graph.stream("beliefs/touched", run=run)}
     count = len(learner.keys)
-    written = state["viewed"] if state["viewed_round"] == number else 0
+    written = state["viewed"] if resumed else 0
     order = learner.keys.by_subject()
     for start in range(written, count, _FACTS):
         end = min(start + _FACTS, count)
@@ -108,7 +111,7 @@ def write_view(graph: Graph, run: str, learner: "Learner", number: int, on_progr
         rows = view_rows(beliefs)
 
         def work(transaction: Transaction, rows: list[Row] = rows, end: int = end) -> bool:
-            in_view = bool(transaction.run("view/advance", run=run, viewed=end, round=number))
+            in_view = bool(transaction.run("view/advance", run=run, viewed=end, round=number, graph=now))
             if in_view:
                 transaction.run("view/facts", rows=rows)
             return in_view

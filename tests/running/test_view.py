@@ -106,6 +106,14 @@ def test_interrupted_show_is_continued_and_never_mixed(loaded: Graph, steps: int
     assert_holds(loaded, "second")
 
 
+def test_facts_loaded_later_get_beliefs_when_shown_again(loaded: Graph) -> None:
+    run_rounds(loaded, "run")
+    people, facts, relations = random_graph(40, 330, seed=9)
+    load(loaded, WrittenSource(people, facts, relations, fingerprint="more"))
+    show_run(loaded, "run")
+    assert_holds(loaded, "run")
+
+
 def test_interrupted_removal_is_finished_by_the_next_run(loaded: Graph) -> None:
     run_rounds(loaded, "first")
     complete = on_facts(loaded)
