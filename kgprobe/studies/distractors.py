@@ -289,8 +289,8 @@ def sizes_study(
         row = {"model": model, "parameters": parameters[model], f"Avg@{count}": mean.value}
         data.append(row | {"low": mean.low, "high": mean.high, "line": None})
     # A single fact has no interval.
-    low = [mean.low for mean in means if mean.low is not None]
-    high = [mean.high for mean in means if mean.high is not None]
+    ends = np.array([(mean.low, mean.high) for mean in means], np.float64).T.tolist()
+    low, high = ends if len(common) > 1 else ([], [])
     lines = [Line("models", sizes, values, low, high, points=True, labels=ordered)]
     notes = ["A line is left out: it fits any two points perfectly; at least three sizes show how well it fits."]
     if len(set(sizes)) >= SIZES_OF_A_LINE:
