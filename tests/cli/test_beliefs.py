@@ -23,3 +23,22 @@ def test_beliefs_are_painted_and_cleared(home: dict[str, str], model: str) -> No
     assert (same.returncode, "--against is 'base', the run itself" in same.stderr) == (2, True), same.stderr
     nobody = kgprobe("beliefs", "paint", "--run", "nobody", **home)
     assert (nobody.returncode, "Unknown run 'nobody'" in nobody.stderr) == (2, True), nobody.stderr
+
+
+def test_beliefs_are_shown_on_facts_and_hidden(home: dict[str, str], model: str) -> None:
+    begin = ["--rounds", "1", "--facts-per-round", "4", "--relation", "P36", "--distractors", "1", "--name"]
+    for name, options in (("seen", []), ("unseen", ["--no-view"])):
+        asked = kgprobe("rounds", "run", "distractors", "--model", model, *begin, name, *options, **home)
+        assert asked.returncode == 0, asked.stderr
+    in_view = "MATCH (r:Run) WHERE r.inView RETURN r.id AS run"
+    assert json.loads(kgprobe("graph", "query", in_view, "--format", "jsonl", **home).stdout)["run"] == "seen"
+    shown = kgprobe("beliefs", "show", "unseen", "--json", **home)
+    assert shown.returncode == 0, shown.stderr
+    facts = json.loads(shown.stdout)["facts"]
+    held = "MATCH ()-[f:FACT]->() WHERE f.theta > 0 RETURN sum(f.right + f.wrong) AS answers, count(f) AS facts"
+    row = json.loads(kgprobe("graph", "query", held, "--format", "jsonl", **home).stdout)
+    assert (row["answers"], row["facts"]) == (4, facts)
+    assert kgprobe("beliefs", "hide", **home).stdout == f"Removed the beliefs from {facts:,} facts.\n"
+    assert json.loads(kgprobe("graph", "query", held, "--format", "jsonl", **home).stdout)["facts"] == 0
+    nobody = kgprobe("beliefs", "show", "nobody", **home)
+    assert (nobody.returncode, "Unknown run 'nobody'" in nobody.stderr) == (2, True), nobody.stderr
