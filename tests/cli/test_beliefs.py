@@ -42,3 +42,5 @@ def test_beliefs_are_shown_on_facts_and_hidden(home: dict[str, str], model: str)
     assert json.loads(kgprobe("graph", "query", held, "--format", "jsonl", **home).stdout)["facts"] == 0
     nobody = kgprobe("beliefs", "show", "nobody", **home)
     assert (nobody.returncode, "Unknown run 'nobody'" in nobody.stderr) == (2, True), nobody.stderr
+    for name in ("seen", "unseen"):
+        assert kgprobe("rounds", "forget", name, "--yes", **home).returncode == 0

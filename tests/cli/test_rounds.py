@@ -31,7 +31,7 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
     assert len(Path(found["outcomes"]).read_text().splitlines()) == 8
     assert found["chance"] == 0.25
 
-    status = json.loads(kgprobe("rounds", "status", "--json", **home).stdout)
+    status = json.loads(kgprobe("rounds", "status", "first", "--json", **home).stdout)
     assert (status["id"], status["round"], status["rounds"], status["asked"]) == ("first", 2, 2, 8)
 
     fewer = kgprobe("rounds", "resume", "first", "--rounds", "1", **home)
