@@ -157,7 +157,8 @@ def apply_round(
         seconds["summarize"] = time.monotonic() - clock
         if guard[0]["in_view"]:
             clock = time.monotonic()
-            transaction.run("view/facts", rows=view_rows([{**row, "round": number} for row in touched]))
+            for part in view_rows([{**row, "round": number} for row in touched]):
+                transaction.run("view/facts", rows=part)
             seconds["view"] = time.monotonic() - clock
         return touched
 

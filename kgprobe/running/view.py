@@ -6,12 +6,13 @@ the transaction of the round. When the run stops, or is shown, all facts that it
 beliefs of the former are removed: at no time do facts hold beliefs of two runs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kgprobe.beliefs.summary import summarize
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
+from kgprobe.graph.driver import MESSAGE_BYTES, encoded_bytes
 from kgprobe.graph.state import graph_state
 from kgprobe.progress import OnProgress, no_progress
 
@@ -21,19 +22,24 @@ if TYPE_CHECKING:
 # Belief of a fact without own answers.
 NOT_ASKED = "not asked"
 
+# Bytes of one fact in addition to the ids: numbers, words and keys.
+_BELIEF_BYTES = 160
+
 # Facts written, and entities cleared, in one transaction.
 _FACTS, _ENTITIES = 5_000, 5_000
 
 
-def view_rows(beliefs: Sequence[Row]) -> list[Row]:
-    """Return the rows of the query ``view/facts``.
+def view_rows(beliefs: Sequence[Row], most_bytes: int = MESSAGE_BYTES // 2) -> Iterator[list[Row]]:
+    """Yield the rows of the query ``view/facts``, in parts that fit into a message.
 
     Args:
         beliefs: ``{subject, fact, alpha, beta, right, wrong, chances, round}`` of distinct facts.
+        most_bytes: approximate size of a part, which has at least one fact.
 
     Cost: see :func:`kgprobe.beliefs.summary.summarize`.
     """
     summaries = summarize(beliefs)
+    size = 0
     facts_of: dict[str, dict[str, Row]] = {}
     for place, belief in enumerate(beliefs):
         asked = belief["right"] + belief["wrong"] > 0
@@ -45,6 +51,15 @@ def view_rows(beliefs: Sequence[Row]) -> list[Row]:
             "belief": summaries.words[place].value if asked else NOT_ASKED,
             "round": belief["round"],
         }
+        size += encoded_bytes(belief["fact"]) + encoded_bytes(belief["subject"]) + _BELIEF_BYTES
+        if size >= most_bytes:
+            yield _by_subject(facts_of)
+            facts_of, size = {}, 0
+    if facts_of:
+        yield _by_subject(facts_of)
+
+
+def _by_subject(facts_of: Mapping[str, dict[str, Row]]) -> list[Row]:
     return [{"subject": subject, "facts": facts} for subject, facts in facts_of.items()]
 
 
@@ -108,12 +123,13 @@ def write_view(graph: Graph, run: str, learner: "Learner", number: int, on_progr
     for start in range(written, count, _FACTS):
         end = min(start + _FACTS, count)
         beliefs = _with_own_answers(learner.beliefs(order[start:end]), own)
-        rows = view_rows(beliefs)
+        parts = list(view_rows(beliefs))
 
-        def work(transaction: Transaction, rows: list[Row] = rows, end: int = end) -> bool:
+        def work(transaction: Transaction, parts: list[list[Row]] = parts, end: int = end) -> bool:
             in_view = bool(transaction.run("view/advance", run=run, viewed=end, round=number, graph=now))
             if in_view:
-                transaction.run("view/facts", rows=rows)
+                for rows in parts:
+                    transaction.run("view/facts", rows=rows)
             return in_view
 
         if not graph.transaction(work):
