@@ -1,7 +1,8 @@
 """Cost of a round without the model, which must not grow with the graph.
 
 Graphs of 10⁴, 10⁵ and 10⁶ facts at equal degree. The parts of a round: drawing facts, sampling distractors, learning,
-applying answers, propagating them or writing effects, and writing summaries of beliefs. A coin replaces the model;
+applying answers, propagating them or writing effects, writing summaries of beliefs, and with ``--view`` writing the
+touched facts' beliefs on the facts; then all facts' beliefs are written, and removed. A coin replaces the model;
 distractors are drawn as by the distractor probe.
 """
 
@@ -9,6 +10,7 @@ import os
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,8 +27,9 @@ from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.running.callbacks import Batch, Callbacks
 from kgprobe.running.plan import Plan, RoundsOptions
-from kgprobe.running.rounds import Round, continue_run
+from kgprobe.running.rounds import Round, continue_run, show_run
 from kgprobe.running.runs import begin_run
+from kgprobe.running.view import hide_view
 from kgprobe.sampling.distractors import RandomDistractors
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
@@ -67,7 +70,9 @@ class Coin:
         ]
 
 
-def measure(graph: Graph, size: int, learner: str, rounds: int, facts_per_round: int, seed: int) -> list[Row]:
+def measure(
+    graph: Graph, size: int, learner: str, rounds: int, facts_per_round: int, seed: int, *, view: bool
+) -> list[Row]:
     """Run rounds on a graph and return the medians of their parts."""
     done: list[Round] = []
 
@@ -76,14 +81,14 @@ def measure(graph: Graph, size: int, learner: str, rounds: int, facts_per_round:
             done.append(done_now)
 
     options = RoundsOptions(rounds=WARM_UP + rounds, facts_per_round=facts_per_round, learner=learner)
-    plan = Plan(f"rounds-{size}-{learner}", AS_OF, seed, options)
+    plan = Plan(f"rounds-{size}-{learner}-{'view' if view else 'no-view'}", AS_OF, seed, options)
     probe = Coin(graph)
     begin_run(graph, probe, plan, "coin")
-    continue_run(graph, probe, plan, Callbacks(on_batch=on_batch))
+    continue_run(graph, probe, plan, Callbacks(on_batch=on_batch), view=view)
     warm = done[WARM_UP:]
-    case = f"{size:,} facts, {learner}"
+    case = f"{size:,} facts, {learner}{', view' if view else ''}"
     titles = {"draw": "draw", "ask": "sample distractors", "learn": "learn", "apply": "apply"}
-    titles |= {"follow": FOLLOWS[LEARNERS[learner].beliefs], "summarize": "summarize", "update": "update"}
+    titles |= {"follow": FOLLOWS[LEARNERS[learner].beliefs], "summarize": "summarize", "update": "update", "view": "write beliefs on facts"}
     rows = []
     for part, title in titles.items():
         values = [1000 * round_.seconds[part] for round_ in warm if part in round_.seconds]
@@ -95,7 +100,22 @@ def measure(graph: Graph, size: int, learner: str, rounds: int, facts_per_round:
     if LEARNERS[learner].beliefs == "counts":
         each = [1000 * round_.seconds["follow"] / round_.touched for round_ in warm]
         rows.append(Row(case, "propagate, a touched fact", statistics.median(each), "ms", less_is_better=True))
+    if view:
+        rows += _measure_view(graph, case, plan.run)
     return rows
+
+
+def _measure_view(graph: Graph, case: str, run: str) -> list[Row]:
+    """Remove the beliefs of a run from all facts, and write them again."""
+    clock = time.monotonic()
+    hide_view(graph)
+    hidden = time.monotonic()
+    show_run(graph, run)
+    shown = time.monotonic()
+    return [
+        Row(case, "remove beliefs from all facts", hidden - clock, "s", less_is_better=True),
+        Row(case, "show beliefs on all facts", shown - hidden, "s", less_is_better=True),
+    ]
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -114,6 +134,7 @@ def measure(graph: Graph, size: int, learner: str, rounds: int, facts_per_round:
     help="Learner; repeatable.",
 )
 @click.option("--engine", default="arcadedb", show_default=True, help="arcadedb or neo4j.")
+@click.option("--view", is_flag=True, help="Measure also with the run in view, and showing it.")
 @click.option("--bulk", is_flag=True, help="Load by Neo4j's import; for 10⁷ facts.")
 @seed_option
 @json_option
@@ -124,6 +145,7 @@ def main(
     facts_per_round: int,
     learners: tuple[str, ...],
     engine: str,
+    view: bool,
     bulk: bool,
     seed: int,
     as_json: bool,
@@ -143,7 +165,8 @@ def main(
                 if not bulk:
                     load(graph, source)
                 for learner in learners:
-                    rows += measure(graph, size, learner, rounds, facts_per_round, seed)
+                    for in_view in (False, True)[: 1 + view]:
+                        rows += measure(graph, size, learner, rounds, facts_per_round, seed, view=in_view)
     versions = {**versions_of("neo4j", "numpy"), "engine": server}
     show(Report("rounds", rows, seed, versions), as_json=as_json)
 
