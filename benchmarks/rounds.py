@@ -88,7 +88,8 @@ def measure(
     warm = done[WARM_UP:]
     case = f"{size:,} facts, {learner}{', view' if view else ''}"
     titles = {"draw": "draw", "ask": "sample distractors", "learn": "learn", "apply": "apply"}
-    titles |= {"follow": FOLLOWS[LEARNERS[learner].beliefs], "summarize": "summarize", "update": "update", "view": "write beliefs on facts"}
+    titles |= {"follow": FOLLOWS[LEARNERS[learner].beliefs], "summarize": "summarize", "update": "update"}
+    titles["view"] = "write beliefs on facts"
     rows = []
     for part, title in titles.items():
         values = [1000 * round_.seconds[part] for round_ in warm if part in round_.seconds]

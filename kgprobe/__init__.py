@@ -83,6 +83,8 @@ if TYPE_CHECKING:
     from kgprobe.graph.reversal import reversal_of as reversal_of
     from kgprobe.graph.subgraphs import facts_of as facts_of
     from kgprobe.graph.subgraphs import neighbourhood as neighbourhood
+    from kgprobe.graph.type_labels import label_by_type as label_by_type
+    from kgprobe.graph.type_labels import remove_type_labels as remove_type_labels
     from kgprobe.models.model import Models as Models
     from kgprobe.models.model import load_model as load_model
     from kgprobe.models.model import wrap_model as wrap_model

@@ -1,6 +1,6 @@
 // Delete some painted relationships; called until none are left, to limit the size of transactions.
 // $run: id of a run, null for all, $size -> deleted
-MATCH (:Entity)-[painted:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT]->(:Entity)
+MATCH (:Entity)-[painted:KNOWN|LEANS_KNOWN|LEANS_UNKNOWN|UNKNOWN|EXPECTED|LEARNED|FORGOT]->(:Entity)
 WHERE $run IS NULL OR painted.run = $run
 WITH painted LIMIT $size
 DELETE painted

@@ -1,12 +1,17 @@
-// Paint facts that a run surely knows and an earlier run surely did not: a parallel relationship LEARNED with the belief. A type
-// cannot be a parameter, so that each type has a file. Three look-ups per fact.
-// $beliefs: ['RUN/FACT'], each once -> no rows
-UNWIND $beliefs AS id
-MATCH (belief:Belief {id: id})
-USING INDEX SEEK belief:Belief(id)
-MATCH (subject:Entity {id: belief.subject})
+// Paint facts that a run surely knows and an earlier run surely did not: a parallel relationship LEARNED.
+// A type cannot be a parameter, so that each type has a file. Walks the facts of each subject once.
+// $rows: [{subject, facts: {id: {properties, mark, suffix}}}], each subject once; the caption is mark, relation, years, suffix
+//   -> painted: number of facts
+UNWIND $rows AS row
+MATCH (subject:Entity {id: row.subject})-[fact:FACT]->(object:Entity)
 USING INDEX SEEK subject:Entity(id)
-MATCH (object:Entity {id: belief.object})
-USING INDEX SEEK object:Entity(id)
-CREATE (subject)-[:LEARNED {run: belief.run, fact: belief.fact, relation: belief.relation_label, theta: belief.theta,
-                   low: belief.low, high: belief.high, right: belief.right, wrong: belief.wrong}]->(object)
+WITH subject, object, fact, row.facts[fact.id] AS now
+WHERE now IS NOT NULL
+WITH subject, object, fact, now,
+     CASE WHEN fact.from IS NULL AND fact.until IS NULL THEN ''
+          ELSE ' ' + coalesce(toString(toInteger(floor(fact.from / 10000.0))), '') + '–'
+               + coalesce(toString(toInteger(floor(fact.until / 10000.0))), '') END AS years
+CREATE (subject)-[painted:LEARNED {fact: fact.id, relation: fact.relation_label,
+                   caption: now.mark + ' ' + fact.relation_label + years + now.suffix}]->(object)
+SET painted += now.properties
+RETURN count(*) AS painted

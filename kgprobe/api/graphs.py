@@ -7,7 +7,7 @@ from pathlib import Path
 from kgprobe.api.options import ReversingOptions
 from kgprobe.api.rounds import open_run
 from kgprobe.arguments import whole_number
-from kgprobe.beliefs.painting import Painted, paint_run
+from kgprobe.beliefs.painting import Painted, paint_runs
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.loading import OnProgress
@@ -17,37 +17,53 @@ from kgprobe.options import make_options
 from kgprobe.results.graph_picture import MOST_FACTS, GraphPicture
 from kgprobe.verbalize.inverse_graph import OnNote, open_inverse
 
+# Unasked facts that are painted by default.
+_EXPECTED = 200
 
-def paint_beliefs(graph: Graph, run: str | None = None, *, against: str | None = None) -> Painted:
-    """Add a relationship next to each fact that a run asked, whose type is the belief.
+
+def paint_beliefs(
+    graph: Graph, runs: str | Sequence[str] | None = None, *, against: str | None = None, expected: int | None = None
+) -> Painted:
+    """Add relationships parallel to the facts that runs asked, whose types are the beliefs, for Neo4j Browser.
 
     >>> run = kgprobe.run_rounds(graph, "demo", rounds=2, facts_per_round=8, distractors=3, name="painted")
-    >>> painted = kgprobe.paint_beliefs(graph, "painted")
+    >>> painted = kgprobe.paint_beliefs(graph, "painted", expected=20)
     >>> print(painted)
-    Painted the beliefs of run painted: ... UNSURE...
+    Painted the beliefs of run painted: ... 20 EXPECTED.
 
-    ``KNOWN`` if the fact is surely known, ``UNKNOWN`` if it is surely unknown, else ``UNSURE``; with an earlier
-    run, ``LEARNED`` and ``FORGOT`` if that was sure of the opposite. The words are those of the run's page: see
-    :mod:`kgprobe.beliefs.summary`.
-    Earlier paint is cleared first: a graph shows one run at a time.
+    The types are ``KNOWN``, ``LEANS_KNOWN``, ``LEANS_UNKNOWN`` and ``UNKNOWN``; with an earlier run, ``LEARNED`` and
+    ``FORGOT`` if that was sure of the opposite; ``EXPECTED`` for unasked facts. The words are those of the run's page:
+    see :mod:`kgprobe.beliefs.summary`. Asked entities get a label: ``MostlyKnown``, ``HalfKnown`` or ``MostlyUnknown``.
+    Earlier paint is cleared first.
 
     Args:
-        run: name of the run; None is the latest.
+        runs: names of runs, each painted by relationships of its own; None is the latest run.
         against: name of an earlier run on the same graph, such as one before fine-tuning.
+        expected: number of unasked facts to paint, those that the run in view most probably fails on. None: 200 if a
+            painted run is in view (:func:`kgprobe.show_beliefs`), else 0.
 
     Raises:
         UnknownNameError: no such run.
-        ArgumentError: the two runs are the same.
+        ArgumentError: a run is compared with itself, or ``expected`` is above 0 and no painted run is in view.
 
-    Cost: the run's beliefs, and those of the earlier one; in transactions of bounded size. Memory: the earlier
-    run's sure facts.
+    Cost: the runs' beliefs, and a walk through the facts of their subjects; in transactions of bounded size. Memory:
+    the asked entities, and the earlier run's sure facts.
     """
-    run = open_run(graph, run).name
+    if runs is None or isinstance(runs, str):
+        runs = [runs] if runs else []
+    names = [open_run(graph, run).name for run in dict.fromkeys(runs)] or [open_run(graph).name]
     if against is not None:
         against = open_run(graph, against).name
-        if against == run:
-            raise ArgumentError("against", f"is {run!r}, the run itself; expected another run.")
-    return paint_run(graph, run, against)
+        if against in names:
+            raise ArgumentError("against", f"is {against!r}, a painted run itself; expected another run.")
+    in_view = any(row["in_view"] and row["run"] in names for row in graph.read("view/runs"))
+    if expected is None:
+        expected = _EXPECTED if in_view else 0
+    elif whole_number("expected", expected, minimum=0) and not in_view:
+        raise ArgumentError(
+            "expected", f"is {expected}, but no painted run is in view; `kgprobe beliefs show {names[0]}` brings one."
+        )
+    return paint_runs(graph, names, against, expected)
 
 
 def reverse_graph(

@@ -1,26 +1,30 @@
-"""Paint: the beliefs of a run as relationships, to see them in Neo4j Browser."""
+"""Paint: the beliefs of runs as relationships and labels, to see them in Neo4j Browser.
+
+docs/guides/browser.md. Browser chooses colours by type and label, so each belief word has a type of relationship, and
+entities have a label for the share of their asked facts that is unknown.
+"""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 
 from kgprobe.beliefs.summary import BeliefWord
-from kgprobe.graph.client import Graph
+from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.state import PAINTED
 
-# Types of painted relationships, in lower case, and their queries.
-PAINTS = {
-    "known": "paint/known",
-    "unsure": "paint/unsure",
-    "unknown": "paint/unknown",
-    "learned": "paint/learned",
-    "forgot": "paint/forgot",
+# Painted types of relationships with the sign that begins their captions.
+PAINTS = dict(zip(PAINTED, ("✓", "✓?", "✗?", "✗", "+", "−", "…"), strict=True))
+_TYPE_OF = {
+    BeliefWord.SURELY_KNOWN.value: "KNOWN",
+    BeliefWord.LEANS_KNOWN.value: "LEANS_KNOWN",
+    BeliefWord.LEANS_UNKNOWN.value: "LEANS_UNKNOWN",
+    BeliefWord.SURELY_UNKNOWN.value: "UNKNOWN",
 }
-
-# Paint of a belief word; all other words are painted as unsure.
-_PAINT_OF = {BeliefWord.SURELY_KNOWN.value: "known", BeliefWord.SURELY_UNKNOWN.value: "unknown"}
-# Paint of a change between two runs.
-_CHANGES = {("unknown", "known"): "learned", ("known", "unknown"): "forgot"}
+# Type of a change between the sure beliefs of two runs.
+_CHANGES = {("UNKNOWN", "KNOWN"): "LEARNED", ("KNOWN", "UNKNOWN"): "FORGOT"}
+# Values of a belief that a painted relationship has, in addition to the run.
+_VALUES = ("model", "alpha", "beta", "theta", "low", "high", "right", "wrong", "belief")
 _AT_ONCE = 5_000
 
 
@@ -29,46 +33,113 @@ class Painted:
     """Result of painting.
 
     Attributes:
-        run: the painted run.
+        runs: the painted runs.
         against: the earlier run, if compared.
-        counts: number of facts by paint, see ``PAINTS``.
+        counts: number of painted facts by type, see ``PAINTS``.
     """
 
-    run: str
+    runs: Sequence[str]
     against: str | None
     counts: Mapping[str, int]
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{count:,} {paint.upper()}" for paint, count in self.counts.items() if count)
-        return f"Painted the beliefs of run {self.run}: {counts or 'it has no answers yet'}."
+        counts = ", ".join(f"{count:,} {type_}" for type_, count in self.counts.items() if count)
+        called = f"run {self.runs[0]}" if len(self.runs) == 1 else f"runs {', '.join(self.runs)}"
+        return f"Painted the beliefs of {called}: {counts or 'no answers yet'}."
 
 
-def paint_run(graph: Graph, run: str, against: str | None) -> Painted:
-    """Replace the paint of a graph by the beliefs of a run, compared with an earlier one if it is given."""
-    # Paint of the facts that the earlier run is sure of.
+@dataclass
+class _Shares:
+    """Asked and unknown facts of the entities."""
+
+    asked: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+
+    def count(self, row: Row) -> None:
+        for entity in {row["subject"], row["object"]}:
+            self.asked[entity] += 1
+            self.unknown[entity] += row["belief"].endswith("unknown")
+
+
+def paint_runs(graph: Graph, runs: Sequence[str], against: str | None, expected: int) -> Painted:
+    """Replace the paint of a graph by the beliefs of runs, compared with an earlier run if one is given.
+
+    Args:
+        expected: number of unasked facts to paint, of the run in view, which has to be one of the runs.
+
+    Cost: the runs' beliefs, and a walk through the facts of their subjects. Memory: the asked entities, and the sure
+    beliefs of the earlier run.
+    """
+    # Types of the facts of which the earlier run is sure.
     before: dict[str, str] = {}
     if against is not None:
         for row in graph.stream("paint/beliefs", run=against):
-            if row["believed"] in _PAINT_OF:
-                before[row["fact"]] = _PAINT_OF[row["believed"]]
+            if _TYPE_OF[row["belief"]] in ("KNOWN", "UNKNOWN"):
+                before[row["fact"]] = _TYPE_OF[row["belief"]]
     clear_paint(graph)
     counts: Counter[str] = Counter()
-    rows = graph.stream("paint/beliefs", run=run)
-    while batch := list(islice(rows, _AT_ONCE)):
-        painted = defaultdict(list)
-        for row in batch:
-            now = _PAINT_OF.get(row["believed"], "unsure")
-            paint = _CHANGES.get((before.get(row["fact"], ""), now), now)
-            painted[paint].append(f"{run}/{row['fact']}")
-        for paint, beliefs in painted.items():
-            graph.write(PAINTS[paint], beliefs=beliefs)
-            counts[paint] += len(beliefs)
-    return Painted(run, against, {paint: counts[paint] for paint in PAINTS})
+    shares = _Shares()
+    for run in runs:
+        # Several runs have parallel relationships, which only the caption distinguishes.
+        suffix = f" · {run}" if len(runs) > 1 else ""
+        rows = graph.stream("paint/beliefs", run=run)
+        while batch := list(islice(rows, _AT_ONCE)):
+            by_type = defaultdict(list)
+            for row in batch:
+                now = _TYPE_OF[row["belief"]]
+                by_type[_CHANGES.get((before.get(row["fact"], ""), now), now)].append(row)
+                shares.count(row)
+            for type_, of_type in by_type.items():
+                counts[type_] += _paint(graph, type_, run, of_type, suffix)
+    if expected:
+        run = graph.read("view/runs")[0]["run"]
+        rows = graph.stream("paint/unasked", limit=expected)
+        while batch := list(islice(rows, _AT_ONCE)):
+            counts["EXPECTED"] += _paint(graph, "EXPECTED", run, batch, f" · {run}" if len(runs) > 1 else "")
+    if not graph.is_embedded:
+        # The embedded engine has no Browser, and stores a node again whose labels change.
+        _label_entities(graph, shares)
+    return Painted(runs, against, {type_: counts[type_] for type_ in PAINTS})
 
 
-def clear_paint(graph: Graph) -> int:
-    """Delete all painted relationships, in transactions of bounded size; return their number."""
+def _paint(graph: Graph, type_: str, run: str, beliefs: Iterable[Row], suffix: str) -> int:
+    """Paint relationships of a type; return their number."""
+    facts_of: dict[str, dict[str, Row]] = defaultdict(dict)
+    for belief in beliefs:
+        properties = {"run": run, **{name: belief[name] for name in _VALUES}}
+        facts_of[belief["subject"]][belief["fact"]] = {
+            "properties": properties,
+            "mark": PAINTS[type_],
+            "suffix": suffix,
+        }
+    rows = [{"subject": subject, "facts": facts} for subject, facts in facts_of.items()]
+    painted: int = graph.write(f"paint/{type_.lower()}", rows=rows)[0]["painted"]
+    return painted
+
+
+def _label_entities(graph: Graph, shares: _Shares) -> None:
+    """Label the asked entities by their share of unknown facts: at most a third, at least two thirds, or between."""
+    rows_of = defaultdict(list)
+    for entity, asked in shares.asked.items():
+        share = shares.unknown[entity] / asked
+        # Exact for thirds: 3 * unknown is an integer.
+        thrice = 3 * shares.unknown[entity]
+        label = "mostly_known" if thrice <= asked else "mostly_unknown" if thrice >= 2 * asked else "half_known"
+        rows_of[label].append({"id": entity, "share": share})
+    for label, rows in rows_of.items():
+        for start in range(0, len(rows), _AT_ONCE):
+            graph.write(f"paint/{label}", rows=rows[start : start + _AT_ONCE])
+
+
+def clear_paint(graph: Graph, run: str | None = None) -> int:
+    """Delete the painted relationships of a run, or of all runs, and the painted labels; return their number.
+
+    In transactions of bounded size.
+    """
     deleted = 0
-    while now := graph.write("paint/clear", run=None, size=10_000)[0]["deleted"]:
+    while now := graph.write("paint/clear", run=run, size=10_000)[0]["deleted"]:
         deleted += now
+    if not graph.is_embedded and (deleted or run is None):
+        while graph.write("paint/clear_entities", size=10_000)[0]["cleared"]:
+            pass
     return deleted

@@ -1,21 +1,26 @@
-"""``kgprobe graph browser``: Neo4j Browser with kgprobe's style sheet, guide and queries."""
+"""``kgprobe graph browser`` and ``labels``: Neo4j Browser with kgprobe's style sheets, guide and queries."""
 
 import http.server
+import json
 import os
 import re
 import threading
 import webbrowser
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
-from kgprobe.cli.options import debug_option, graph_option
+from kgprobe.cli.options import count_option, debug_option, graph_option, on_graph, open_graph
+from kgprobe.cli.rendering import print_rows
+from kgprobe.cli.running import counting_bar
 from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.sanitize import counted
 
 if TYPE_CHECKING:
     from kgprobe.servers.folder import Folder
@@ -33,7 +38,7 @@ _TO_TYPE = "Once connected, type the lines of colours and queries into Browser; 
     "--files",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Only write style sheet, guide and queries into this folder.",
+    help="Only write style sheets, guide and queries into this folder.",
 )
 @click.option("--port", type=click.IntRange(1, 65535), help="Port of the file server.  [default: a free port]")
 @click.option(
@@ -56,37 +61,39 @@ _TO_TYPE = "Once connected, type the lines of colours and queries into Browser; 
 def browser(files: Path | None, port: int | None, bind: str, host: str, in_browser: bool, graph: str | None) -> None:
     """Open the graph in Neo4j Browser, with a style sheet and queries.
 
-    Starts Neo4j if the graph is a Neo4j folder, opens Browser, and serves its files: a style sheet with colours for
-    `kgprobe beliefs paint`, a guide with clickable queries, and the queries as favourites. Prints the lines to type.
-    Ctrl-C stops the file server; Neo4j runs until `kgprobe graph stop`.
+    Starts Neo4j if the graph is a Neo4j folder, opens Browser, and serves its files: style sheets with colours for
+    `kgprobe beliefs paint` and `kgprobe graph labels`, a guide with clickable queries, and more queries as favourites.
+    Prints the lines to type. Ctrl-C stops the file server; Neo4j runs until `kgprobe graph stop`.
 
     \b
     kgprobe graph browser --graph ./neo4j
     kgprobe graph browser --graph bolt://host:7687
     kgprobe graph browser --files ./for-browser
     """  # noqa: D301
-    from kgprobe.report.browser_files import FAVOURITES, GUIDE, STYLE, browser_files
+    from kgprobe.report.browser_files import FAVOURITES, GUIDE, PAINTED_STYLE, STYLE, browser_files
     from kgprobe.temporary import temporary_folder
 
     if files is not None:
         _write(files, browser_files(""))
         click.echo(
-            f"Wrote {STYLE}, {GUIDE} and {FAVOURITES} to {files}. Drop {STYLE}, then {FAVOURITES}, on Neo4j Browser."
+            f"Wrote {STYLE}, {PAINTED_STYLE}, {GUIDE} and {FAVOURITES} to {files}. Drop {PAINTED_STYLE} (or {STYLE},"
+            f" for a graph without paint), then {FAVOURITES}, on Neo4j Browser."
         )
         return
     if not re.fullmatch(r"[\w.-]+|\[[\da-fA-F:.]+\]", host, re.ASCII):
         raise ArgumentError("host", f"is {host!r}; expected a name or address of this machine.")
     page, connection, is_ours = _address(graph)
+    style, labels = _style_of(graph)
     with temporary_folder("browser") as folder, _served(folder, bind, port) as server_port:
         base = f"http://{host}:{server_port}/"
-        _write(folder, browser_files(base))
+        _write(folder, browser_files(base, labels))
         if is_ours:
             # Browser runs one command from its address; other Neo4j servers must allow the file server first.
             page += f"?cmd=play&arg={base}{GUIDE}"
         lines = {
             "browser": page,
             "connect": connection,
-            "colours": f":style {base}{STYLE}",
+            "colours": f":style {base}{style}",
             "queries": f":play {base}{GUIDE}",
             "favourites": f"download {base}{FAVOURITES} and drop it on the page",
         }
@@ -100,6 +107,39 @@ def browser(files: Path | None, port: int | None, bind: str, host: str, in_brows
             threading.Event().wait()
         except KeyboardInterrupt:
             click.echo("", err=True)
+
+
+@click.command()
+@count_option("--count", default=12, help="Number of types.")
+@click.option("--remove", is_flag=True, help="Remove the labels.")
+@on_graph
+def labels(count: int, remove: bool, graph: str | None, as_json: bool) -> None:
+    """Label entities by the graph's largest types, such as :Country and :City.
+
+    Neo4j Browser then colours them by type, and Cypher becomes shorter. Entities that are loaded later get their labels
+    at the next call. Repeat the command to complete an interrupted one.
+
+    \b
+    kgprobe graph labels --count 20
+    kgprobe graph query "MATCH (c:Country)-[f:FACT]->(:City) RETURN c.label, f.relation_label, f.belief"
+    kgprobe graph labels --remove
+    """  # noqa: D301
+    from kgprobe.graph.type_labels import label_by_type, remove_type_labels
+
+    with open_graph(graph) as connection, counting_bar("Labelling", "entities") as on_progress:
+        if remove:
+            removed = remove_type_labels(connection)
+            message = f"Removed the labels of {counted(removed, 'type')}."
+            content: Any = {"removed": removed}
+        else:
+            content = list(map(asdict, label_by_type(connection, count, on_progress)))
+            message = "" if content else "The graph has no types with a name."
+    if as_json:
+        click.echo(json.dumps(content, ensure_ascii=False))
+    elif message:
+        click.echo(message)
+    else:
+        print_rows(content)
 
 
 def _address(graph: str | None) -> tuple[str, str, bool]:
@@ -117,6 +157,22 @@ def _address(graph: str | None) -> tuple[str, str, bool]:
     status = _started(folder_of(graph))
     connection = f"{status.address}, user {status.user}, password in {status.password_file}"
     return str(status.browser), connection, True
+
+
+def _style_of(graph: str | None) -> tuple[str, list[str]]:
+    """Return the name of the style sheet for a graph, painted or not, and the labels of its types.
+
+    Without a password, a server is not asked: then they are those of a graph without paint and labels.
+    """
+    from kgprobe.graph.endpoint import is_address
+    from kgprobe.graph.type_labels import type_labels
+    from kgprobe.report.browser_files import PAINTED_STYLE, STYLE
+
+    if is_address(graph or os.environ.get("KGPROBE_GRAPH") or "") and "KGPROBE_GRAPH_PASSWORD" not in os.environ:
+        return STYLE, []
+    with open_graph(graph) as connection:
+        style = PAINTED_STYLE if connection.read("paint/counts") else STYLE
+        return style, [row.label for row in type_labels(connection)]
 
 
 def _started(folder: "Folder") -> "Status":

@@ -12,7 +12,7 @@ import click
 import cloup
 
 from kgprobe.api.options import ReversingOptions
-from kgprobe.cli.browser import browser
+from kgprobe.cli.browser import browser, labels
 from kgprobe.cli.commands import CommandGroup, given_options
 from kgprobe.cli.load import finish_import
 from kgprobe.cli.options import (
@@ -229,6 +229,7 @@ def shell(graph: str | None) -> None:
 
 
 graph.add_command(browser)
+graph.add_command(labels)
 graph.add_command(finish_import)
 
 
@@ -323,7 +324,7 @@ def _duration(seconds: float) -> str:
 def copy(to: str, engine: str | None, graph: str | None, as_json: bool) -> None:
     """Copy the graph with its beliefs into another folder or server.
 
-    Copies entities, relations, facts, runs with their beliefs, judged graphs and painted relationships, then compares
+    Copies entities, relations, facts, runs with their beliefs, and judged graphs, but no paint, then compares
     both graphs by counts and digests. Unknown kinds, such as beliefs of an older version, are left out and counted.
     Repeat the command to continue an interrupted copy; a finished copy is only compared. Folders of runs and
     measurements are not copied. User, password and database of the target server come from KGPROBE_TO_USER,

@@ -61,7 +61,7 @@ _view_option = cloup.option(
     default=True,
     help="Leave the beliefs of another run on the facts of the graph; see `kgprobe beliefs show`.",
 )
-_LOOK = "MATCH path = (:Entity {label: 'France'})-[:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT]-() RETURN path"
+_LOOK = "MATCH path = (:Entity {label: 'France'})-[r]-() WHERE r.run IS NOT NULL RETURN path"
 
 
 @click.group(cls=CommandGroup)
@@ -413,34 +413,45 @@ def hide(graph: str | None, as_json: bool) -> None:
 
 
 @beliefs.command(cls=OptionsFirst)
-@cloup.option("--run", metavar="NAME", help="Name of the run.  [default: the latest run]")
+@click.argument("runs", metavar="[RUN]...", nargs=-1)
 @cloup.option("--against", metavar="NAME", help="An earlier run to compare with: shows learned and forgotten facts.")
-@cloup.option("--clear", is_flag=True, help="Delete the painted relationships, and paint nothing.")
+@cloup.option(
+    "--expected",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Paint the N unasked facts that the run in view most probably fails on.  [default: 200 if RUN is in view]",
+)
+@cloup.option("--clear", is_flag=True, help="Delete all paint, and paint nothing.")
 @on_graph
-def paint(run: str | None, against: str | None, clear: bool, graph: str | None, as_json: bool) -> None:
-    """Paint the beliefs of a run about its asked facts as relationships, for Neo4j Browser.
+def paint(
+    runs: tuple[str, ...], against: str | None, expected: int | None, clear: bool, graph: str | None, as_json: bool
+) -> None:
+    """Paint the beliefs of RUN as relationships, for Neo4j Browser. Without RUN, the latest run.
 
-    Types of relationships: KNOWN and UNKNOWN if the belief is sure, else UNSURE. With --against, LEARNED and FORGOT if
-    the earlier run was sure of the opposite. Relationships painted before are deleted first.
+    Types of relationships: KNOWN, LEANS_KNOWN, LEANS_UNKNOWN and UNKNOWN for asked facts, EXPECTED for unasked ones.
+    With --against, LEARNED and FORGOT if the earlier run was sure of the opposite. Several runs are painted parallel to
+    each other, with their names in the captions. Asked entities get the label MostlyKnown, HalfKnown or MostlyUnknown.
+    What was painted before is deleted first.
 
     \b
-    kgprobe beliefs paint --run base
-    kgprobe beliefs paint --run tuned --against base
+    kgprobe beliefs paint base
+    kgprobe beliefs paint base tuned
+    kgprobe beliefs paint tuned --against base
     kgprobe beliefs paint --clear
     """  # noqa: D301
     from kgprobe.api.graphs import paint_beliefs
     from kgprobe.beliefs.painting import clear_paint
 
-    if clear and (run is not None or against is not None):
-        raise click.UsageError("--clear deletes all painted relationships; leave out --run and --against.")
+    if clear and (runs or against is not None or expected is not None):
+        raise click.UsageError("--clear deletes all paint; leave out RUN, --against and --expected.")
     with open_graph(graph) as connection, waiting("Clearing" if clear else "Painting"):
         if clear:
             deleted = clear_paint(connection)
             content: dict[str, Any] = {"deleted": deleted}
             message = f"Deleted {deleted:,} painted relationships."
         else:
-            painted = paint_beliefs(connection, run, against=against)
-            content = {"run": painted.run, "against": painted.against, **painted.counts}
+            painted = paint_beliefs(connection, runs, against=against, expected=expected)
+            content = {"runs": painted.runs, "against": painted.against, **painted.counts}
             message = f"{painted}\nTo look at them in Neo4j Browser: {_LOOK}"
     click.echo(json.dumps(content, ensure_ascii=False) if as_json else message)
 

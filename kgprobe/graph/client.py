@@ -316,7 +316,7 @@ def _release_in_thread(release: Callable[[], None]) -> None:
 
 
 # Indexes that the embedded engine refuses, or with which it does not find all nodes.
-_NEO4J_ONLY = frozenset({"schema/entity_names"})
+_NEO4J_ONLY = frozenset({"schema/entity_names", "schema/entity_label"})
 
 
 def apply_schema(graph: Graph) -> None:

@@ -1,7 +1,7 @@
 """Copy a graph with all data of kgprobe to another server, of any engine; resumable and verified."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -9,7 +9,7 @@ from itertools import islice
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction, apply_schema
 from kgprobe.graph.driver import batches, encoded_bytes
-from kgprobe.graph.state import Digest, digest_of, graph_state
+from kgprobe.graph.state import Digest, digest_of, graph_state, stored_nodes, stored_relationships
 
 _STAGES = ("nodes", "relationships")
 # Queries that write nodes, by their labels.
@@ -26,10 +26,7 @@ _NODES: dict[tuple[str, ...], str] = {
     ("Entity", "Literal"): "copy/literal",
     ("Entity", "Literal", "Type"): "copy/literal_type",
 }
-_RELATIONSHIPS = (
-    *("FACT", "INSTANCE_OF", "OBJECT_OF", "JUDGED", "BELIEVES"),
-    *("KNOWN", "UNSURE", "UNKNOWN", "LEARNED", "FORGOT"),
-)
+_RELATIONSHIPS = ("FACT", "INSTANCE_OF", "OBJECT_OF", "JUDGED", "BELIEVES")
 
 # Maximum number of rows of a transaction.
 _AT_ONCE = 5_000
@@ -59,8 +56,8 @@ def copy_graph(
     ...     kgprobe.copy_graph(graph, target).was_there
     False
 
-    Copied are entities, relations, facts, types, runs, beliefs, effects, judged graphs, painted relationships and the
-    state of loads. Other data, such as relationships of older versions of kgprobe, are skipped and counted. An
+    Copied are entities, relations, facts, types, runs, beliefs, effects, judged graphs and the state of loads. Other
+    data, such as relationships of older versions of kgprobe, are skipped and counted; paint is not copied. An
     interrupted copy is continued; a target with other data is refused.
 
     Cost: three walks through the graph and two through the copy. Memory: a few thousand records.
@@ -110,7 +107,7 @@ def _copy_stages(
     else:
         apply_schema(target)
     for stage in _STAGES[_STAGES.index(first) :]:
-        rows = graph.stream(f"copy/{stage}")
+        rows = stored_nodes(graph) if stage == "nodes" else stored_relationships(graph)
         # An engine reads unchanged data always in the same order; the digests verify this at the end.
         report(stage, sum(1 for _ in islice(rows, position)))
         for batch in batches(rows, lambda row: encoded_bytes(row["properties"]) + 200, _AT_ONCE):
@@ -125,13 +122,9 @@ def _copy_stages(
 def _is_known(row: Row) -> bool:
     """Return True for nodes that kgprobe writes, and for relationships that it writes between such nodes."""
     if "type" not in row:
-        return _labels(row["labels"]) in _NODES
-    ends = (_labels(row["from_labels"]), _labels(row["to_labels"]))
+        return tuple(row["labels"]) in _NODES
+    ends = (tuple(row["from_labels"]), tuple(row["to_labels"]))
     return row["type"] in _RELATIONSHIPS and all(end in _NODES for end in ends)
-
-
-def _labels(labels: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(labels))
 
 
 def _write(batch: list[Row], place: Row, transaction: Transaction) -> None:
@@ -144,7 +137,7 @@ def _write(batch: list[Row], place: Row, transaction: Transaction) -> None:
             ends = {"from": row["from"], "to": row["to"]}
             queries[f"copy/{row['type'].lower()}"].append({**ends, "properties": properties})
         else:
-            queries[_NODES[_labels(row["labels"])]].append({"id": properties["id"], "properties": properties})
+            queries[_NODES[tuple(row["labels"])]].append({"id": properties["id"], "properties": properties})
     for query, rows in queries.items():
         result = transaction.run(query, rows=rows)
         if place["stage"] == "relationships" and result[0]["written"] != len(rows):

@@ -27,6 +27,9 @@ STAGES = ("relations", "entities", "facts")
 BATCH_RECORDS = 10_000
 BATCH_BYTES = RECORD_BYTES = MESSAGE_BYTES // 2
 
+# An engine's text index holds up to 32,766 bytes of a label.
+LABEL_BYTES = 30_000
+
 # Bytes of a row besides the record's fields: names of columns, numbers.
 _ROW_BYTES = 100
 
@@ -221,27 +224,31 @@ def _next_records(stream: Iterator[Placed], overhead: int) -> tuple[list[Placed]
     records: list[Placed] = []
     size = 0
     for placed in stream:
-        record = placed.record
-        if not isinstance(record, Rejected):
-            try:
-                bytes_ = encoded_bytes(record) + overhead
-            except UnicodeEncodeError:
-                reason = "a text in it contains half a character (a lone surrogate)"
-                placed = placed._replace(record=Rejected(reason))
-            else:
-                if bytes_ <= RECORD_BYTES:
-                    size += bytes_
-                else:
-                    placed = placed._replace(
-                        record=Rejected(
-                            f"{record.id[:80]} has {bytes_ / 1e6:,.1f} MB; a record can have up to"
-                            f" {RECORD_BYTES / 1e6:.1f} MB: shorten its texts"
-                        )
-                    )
-        records.append(placed)
+        checked, bytes_ = _checked(placed, overhead)
+        records.append(checked)
+        size += bytes_
         if len(records) >= BATCH_RECORDS or size >= BATCH_BYTES:
             return records, False
     return records, True
+
+
+def _checked(placed: Placed, overhead: int) -> tuple[Placed, int]:
+    """Return a record, rejected if it is too large for the graph, and the number of bytes that are sent for it."""
+    record = placed.record
+    if isinstance(record, Rejected):
+        return placed, 0
+    try:
+        size = encoded_bytes(record) + overhead
+    except UnicodeEncodeError:
+        return placed._replace(record=Rejected("a text in it contains half a character (a lone surrogate)")), 0
+    reason = ""
+    if size > RECORD_BYTES:
+        limit = f"{RECORD_BYTES / 1e6:.1f} MB"
+        reason = f"{record.id[:80]} has {size / 1e6:,.1f} MB; a record can have up to {limit}: shorten its texts"
+    elif isinstance(record, Entity) and size > LABEL_BYTES and encoded_bytes(record.label) > LABEL_BYTES:
+        limit = f"{LABEL_BYTES:,} bytes"
+        reason = f"the label of {record.id[:80]} is too long; a label can have up to {limit}: shorten it"
+    return (placed._replace(record=Rejected(reason)), 0) if reason else (placed, size)
 
 
 def prefetched(things: Iterator[T], waiting: Callable[[], None]) -> Iterator[T]:

@@ -5,7 +5,7 @@ Digests are equal for equal graphs on any engine and in any order.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,12 @@ def graph_state(graph: Graph) -> str:
 
 _encode = msgspec.json.Encoder(order="sorted", enc_hook=str).encode
 _BITS = 128
+
+# Types of painted relationships; see kgprobe.beliefs.painting.
+PAINTED = ("KNOWN", "LEANS_KNOWN", "LEANS_UNKNOWN", "UNKNOWN", "LEARNED", "FORGOT", "EXPECTED")
+# Labels of entities that loaders write; others, and these properties, are added for Neo4j Browser.
+_ENTITY_LABELS = frozenset({"Entity", "Literal", "Type"})
+_FOR_BROWSER = frozenset({"unknown_share", "node_label"})
 
 # Rows between two reports of progress.
 _AT_ONCE = 10_000
@@ -75,7 +81,7 @@ def digest_of(
 
     Args:
         on_progress: called regularly with the number of nodes and relationships read since the last call.
-        includes: returns True if a row of ``copy/nodes`` or ``copy/relationships`` counts.
+        includes: returns True if a row of :func:`stored_nodes` or :func:`stored_relationships` counts.
     """
     left_out, counts, totals = Counter[str](), Counter[str](), Counter[str]()
     for number, (kind, content, row) in enumerate(_items(graph), start=1):
@@ -93,8 +99,27 @@ def digest_of(
 
 def _items(graph: Graph) -> Iterator[tuple[str, Any, Row]]:
     """Yield kind, hashed content and row of each node and relationship."""
-    for row in graph.stream("copy/nodes"):
-        yield "".join(f":{label}" for label in sorted(row["labels"])), row["properties"], row
-    for row in graph.stream("copy/relationships"):
-        ends = [sorted(row["from_labels"]), row["from"], sorted(row["to_labels"]), row["to"]]
+    for row in stored_nodes(graph):
+        yield "".join(f":{label}" for label in row["labels"]), row["properties"], row
+    for row in stored_relationships(graph):
+        ends = [row["from_labels"], row["from"], row["to_labels"], row["to"]]
         yield f"-{row['type']}->", [ends, row["properties"]], row
+
+
+def stored_nodes(graph: Graph) -> Iterator[Row]:
+    """Yield ``{labels, properties}`` of all nodes without what is added for Neo4j Browser; labels are sorted."""
+    for row in graph.stream("copy/nodes"):
+        properties = {name: value for name, value in row["properties"].items() if name not in _FOR_BROWSER}
+        yield {"labels": _stored_labels(row["labels"]), "properties": properties}
+
+
+def stored_relationships(graph: Graph) -> Iterator[Row]:
+    """Yield the rows of ``copy/relationships`` without what is added for Neo4j Browser; labels are sorted."""
+    for row in graph.stream("copy/relationships"):
+        if row["type"] not in PAINTED:
+            ends = {name: _stored_labels(row[name]) for name in ("from_labels", "to_labels")}
+            yield row | ends
+
+
+def _stored_labels(labels: Collection[str]) -> list[str]:
+    return sorted(_ENTITY_LABELS.intersection(labels) if "Entity" in labels else labels)

@@ -1,25 +1,41 @@
-"""Files for Neo4j Browser: a style sheet, a guide with queries to click, and the queries as favourites."""
+"""Files for Neo4j Browser: style sheets, a guide with queries to click, and more queries as favourites."""
 
 import io
 import re
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import cycle
 
-from kgprobe.graph.queries import Query, explore_names, get_query
+from kgprobe.beliefs.painting import PAINTS
+from kgprobe.graph.queries import Query, explore_names, get_query, query_names
 from kgprobe.report.page import render_page
 
-STYLE, GUIDE, FAVOURITES = "kgprobe.grass", "guide.html", "kgprobe-queries.zip"
+STYLE, PAINTED_STYLE, GUIDE, FAVOURITES = "kgprobe.grass", "kgprobe-painted.grass", "guide.html", "kgprobe-queries.zip"
 
-# Painted relationship types with their colours in the style sheet.
+# Meanings of the painted types; the style sheet has their colours.
 _LEGEND = {
-    "KNOWN": "surely known (blue)",
-    "UNSURE": "asked, and not sure (grey)",
-    "UNKNOWN": "surely unknown (orange, thick)",
-    "LEARNED": "known, and surely unknown to an earlier run (green)",
-    "FORGOT": "surely unknown, and known to an earlier run (purple, thick)",
+    "KNOWN": "surely known",
+    "LEANS_KNOWN": "asked, and rather known",
+    "LEANS_UNKNOWN": "asked, and rather unknown",
+    "UNKNOWN": "surely unknown",
+    "EXPECTED": "not asked: the run expects that the model fails",
+    "LEARNED": "surely known, and surely unknown to an earlier run",
+    "FORGOT": "surely unknown, and surely known to an earlier run",
 }
-_FIRST = "MATCH path = (:Entity)-[:UNKNOWN|FORGOT]->(:Entity) RETURN path LIMIT 50"
+# The style of facts while beliefs are painted parallel to them: the painted relationship has caption and width.
+_PLAIN_FACTS = """
+relationship.FACT {
+  color: #d3d8de;
+  shaft-width: 1px;
+  caption: "";
+}
+"""
+# Colours of entities by their painted label, and by their type in the order of size; from the palette of Okabe and Ito,
+# darkened for white captions.
+_SHARES = {"MostlyKnown": "#0b4f77", "HalfKnown": "#6a4c85", "MostlyUnknown": "#a34700"}
+_TYPES = ("#2f5d8a", "#1f6f5c", "#7a5c00", "#7d3c6b", "#8a3b12", "#3d6b99", "#4f6b1f", "#5b4b8a", "#6b4423", "#2a6b77")
 _PARAMETERS = re.compile(r"^For Neo4j Browser: (:params \{.*\})$", re.MULTILINE)
 # Lines of a query's comment with its parameters, which the guide shows separately.
 _CALLED = re.compile(r"^(For Neo4j Browser|Unless given): .*\n?", re.MULTILINE)
@@ -56,30 +72,44 @@ def browser_queries() -> list[BrowserQuery]:
     return sorted(queries, key=lambda query: "path" not in query.text)
 
 
-def browser_files(base: str) -> dict[str, bytes]:
-    """Return the files by name: ``kgprobe.grass``, ``guide.html``, ``kgprobe-queries.zip``.
+def browser_files(base: str, labels: Sequence[str] = ()) -> dict[str, bytes]:
+    """Return the files by name: two style sheets, ``guide.html``, ``kgprobe-queries.zip``.
 
     Args:
         base: address of their folder, with a trailing slash.
+        labels: labels of types (:func:`kgprobe.graph.type_labels.type_labels`), which get a colour each.
     """
-    queries = browser_queries()
+    style = files("kgprobe.report").joinpath("pages").joinpath(STYLE).read_text(encoding="utf-8")
+    colours = dict(re.findall(r"relationship\.(\w+) \{\s*color: (#\w+)", style))
+    legend = [(type_, PAINTS[type_], says, colours[type_]) for type_, says in _LEGEND.items()]
     guide = render_page(
         "browser_guide.html",
-        legend=_LEGEND.items(),
-        queries=queries,
+        legend=legend,
+        queries={name: _browser_query(get_query(name)) for name in query_names() if name.startswith("guide/")},
         style=base + STYLE,
+        painted_style=base + PAINTED_STYLE,
         archive=base + FAVOURITES,
-        first=_FIRST,
     )
-    style = files("kgprobe.report").joinpath("pages").joinpath(STYLE).read_bytes()
+    # Later rules have precedence: the share of known facts is more than a type.
+    of_types = zip(labels, cycle(_TYPES))
+    style += "".join(_node_style(label, colour) for label, colour in (*of_types, *_SHARES.items()))
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for query in queries:
+        for query in browser_queries():
             # The first line of a favourite is its title, the second the command to run before it.
             before = f"// First run {query.parameters}\n" if query.parameters else ""
             file = zipfile.ZipInfo(f"kgprobe/{query.name.partition('/')[2]}.cypher", _NO_TIME)
             archive.writestr(file, f"// {query.title}\n{before}{query.text}\n")
-    return {STYLE: style, GUIDE: guide.encode(), FAVOURITES: packed.getvalue()}
+    return {
+        STYLE: style.encode(),
+        PAINTED_STYLE: (style + _PLAIN_FACTS).encode(),
+        GUIDE: guide.encode(),
+        FAVOURITES: packed.getvalue(),
+    }
+
+
+def _node_style(label: str, colour: str) -> str:
+    return f"\nnode.{label} {{\n  color: {colour};\n  border-color: #222b36;\n  text-color-internal: #ffffff;\n}}\n"
 
 
 def _browser_query(query: Query) -> BrowserQuery:

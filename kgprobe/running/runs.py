@@ -15,6 +15,7 @@ import filelock
 import msgspec
 
 from kgprobe.arguments import folder_name
+from kgprobe.beliefs.painting import clear_paint
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph, Row, apply_schema
@@ -154,9 +155,10 @@ def forget_run(graph: Graph, run: str) -> None:
 
 
 def _forget_beliefs(graph: Graph, run: str) -> None:
-    for query in ("beliefs/forget_beliefs", "beliefs/forget_effects", "beliefs/forget_older_beliefs", "paint/clear"):
+    for query in ("beliefs/forget_beliefs", "beliefs/forget_effects", "beliefs/forget_older_beliefs"):
         while graph.write(query, run=run, size=10_000)[0]["deleted"]:
             pass
+    clear_paint(graph, run)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import json
 
+from kgprobe.beliefs.painting import PAINTS
 from tests.cli.inprocess import run as kgprobe
 
 
@@ -9,19 +10,22 @@ def test_beliefs_are_painted_and_cleared(home: dict[str, str], model: str) -> No
     begin = ["--rounds", "1", "--facts-per-round", "4", "--relation", "P36", "--distractors", "1", "--name"]
     for name in ("base", "tuned"):
         assert kgprobe("rounds", "run", "distractors", "--model", model, *begin, name, **home).returncode == 0
-    painted = kgprobe("beliefs", "paint", "--run", "base", **home)
+    painted = kgprobe("beliefs", "paint", "base", **home)
     assert painted.returncode == 0, painted.stderr
     assert painted.stdout.startswith("Painted the beliefs of run base: ")
-    assert "MATCH path = (:Entity {label: 'France'})-[:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT]-()" in painted.stdout
+    assert "MATCH path = (:Entity {label: 'France'})-[r]-() WHERE r.run IS NOT NULL" in painted.stdout
     told = json.loads(kgprobe("beliefs", "paint", "--against", "base", "--json", **home).stdout)
-    assert (told["run"], told["against"]) == ("tuned", "base")
-    assert sum(told[kind] for kind in ("known", "unsure", "unknown", "learned", "forgot")) == 4
-    assert json.loads(kgprobe("beliefs", "paint", "--clear", "--json", **home).stdout) == {"deleted": 4}
-    both = kgprobe("beliefs", "paint", "--clear", "--run", "base", **home)
-    assert (both.returncode, "leave out --run and --against" in both.stderr) == (2, True), both.stderr
-    same = kgprobe("beliefs", "paint", "--run", "base", "--against", "base", **home)
-    assert (same.returncode, "--against is 'base', the run itself" in same.stderr) == (2, True), same.stderr
-    nobody = kgprobe("beliefs", "paint", "--run", "nobody", **home)
+    assert (told["runs"], told["against"]) == (["tuned"], "base")
+    asked = sum(told[type_] for type_ in PAINTS if type_ != "EXPECTED")
+    # The last run is in view, so that unasked facts have an expectation.
+    assert (asked, 0 < told["EXPECTED"] <= 200) == (4, True)
+    deleted = asked + told["EXPECTED"]
+    assert json.loads(kgprobe("beliefs", "paint", "--clear", "--json", **home).stdout) == {"deleted": deleted}
+    both = kgprobe("beliefs", "paint", "--clear", "base", **home)
+    assert (both.returncode, "leave out RUN, --against and --expected" in both.stderr) == (2, True), both.stderr
+    same = kgprobe("beliefs", "paint", "base", "--against", "base", **home)
+    assert (same.returncode, "--against is 'base', a painted run itself" in same.stderr) == (2, True), same.stderr
+    nobody = kgprobe("beliefs", "paint", "nobody", **home)
     assert (nobody.returncode, "Unknown run 'nobody'" in nobody.stderr) == (2, True), nobody.stderr
 
 

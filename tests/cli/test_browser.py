@@ -1,11 +1,13 @@
 """``kgprobe graph browser``, and what it gives to Neo4j Browser, in a real web browser."""
 
+import html
 import os
 import re
 import signal
 import subprocess
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +15,10 @@ from pathlib import Path
 import pytest
 
 import kgprobe
+from kgprobe.beliefs.painting import PAINTS
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
+from kgprobe.graph.queries import get_query, query_names
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.report.browser_files import browser_queries
 from kgprobe.servers.leases import stop
@@ -27,7 +31,23 @@ from tests.neo4j_browser import connect, drawn, run
 from tests.written_source import WrittenSource
 
 HOSTILE = ("<img src=x onerror=alert(1)>", "evil \u202eesrever", "long " * 200, "</script><script>alert(2)</script>")
-BLUE, ORANGE, GREY, GREEN, PURPLE, FACT = "#0072b2", "#d55e00", "#7a828d", "#007a5a", "#a3467c", "#c3c9d1"
+COLOURS = {
+    "KNOWN": "#0072b2",
+    "LEANS_KNOWN": "#5a9bc9",
+    "LEANS_UNKNOWN": "#e59a5c",
+    "UNKNOWN": "#d55e00",
+    "EXPECTED": "#7a828d",
+    "LEARNED": "#007a5a",
+    "FORGOT": "#a3467c",
+}
+PLAIN_FACT = "#d3d8de"
+# An unasked fact, of the run in view.
+EXPECTATION = """
+MATCH (run:Run {id: 'new'}) SET run.inView = true
+WITH run MATCH (:Entity)-[fact:FACT {id: 'f6'}]->(:Entity)
+SET fact.alpha = 3.0, fact.beta = 1.0, fact.theta = 0.75, fact.low = 0.2, fact.high = 0.9, fact.right = 0,
+    fact.wrong = 0, fact.belief = 'not asked'
+"""
 
 
 @contextmanager
@@ -59,7 +79,8 @@ def test_neo4j_browser_draws_what_is_believed(tmp_path: Path) -> None:
     require_engine("neo4j")
     # Neo4j is downloaded once, into the home that the tests share.
     home, folder = Path(os.environ.get("KGPROBE_HOME", tmp_path)), tmp_path / "graph"
-    people = [Entity(f"e{n}", label) for n, label in enumerate([*HOSTILE, "Eve", "Fay", "Gus"])]
+    people = [Entity(f"e{n}", label, types=("h",)) for n, label in enumerate([*HOSTILE, "Eve", "Fay", "Gus"])]
+    people.append(Entity("h", "tall human"))
     facts = [Fact(f"f{n}", f"e{n % 7}", "r", f"e{(n + 1) % 7}") for n in range(7)]
     with chromium() as browser, kgprobe.open_graph(folder, engine="neo4j", memory=1024) as graph:
         load(graph, WrittenSource(people, facts, [Relation("r", "likes & <b>fears</b>")]))
@@ -68,7 +89,9 @@ def test_neo4j_browser_draws_what_is_believed(tmp_path: Path) -> None:
         believe(graph, "old", {"f0": 0.9, "f1": 0.1})
         believe(graph, "new", {"f0": 0.1, "f1": 0.9, "f2": 0.1, "f3": 0.1, "f4": 0.9, "f5": 0.5})
         graph.query("MATCH (b:Belief {fact: 'f7'}) DELETE b")
+        graph.query(EXPECTATION)
         kgprobe.paint_beliefs(graph, "new", against="old")
+        assert [row.label for row in kgprobe.label_by_type(graph)] == ["TallHuman"]
         try:
             with served(folder, home) as told:
                 page = browser.new_page(viewport={"width": 1400, "height": 1000})
@@ -81,25 +104,31 @@ def test_neo4j_browser_draws_what_is_believed(tmp_path: Path) -> None:
                 guide.get_by_text("What does a model know?").wait_for()
                 picture = run(page, "MATCH path = (:Entity)-[:FACT]->(:Entity) RETURN path")
                 # Browser draws, beside what is asked for, whatever is between the same nodes.
-                counts = {colour: drawn(picture, colour) for colour in (FACT, BLUE, ORANGE, GREY, GREEN, PURPLE)}
-                assert counts == {FACT: 7, BLUE: 2, ORANGE: 1, GREY: 1, GREEN: 1, PURPLE: 1}
-                captions = picture.locator("g.relationship text").all_text_contents()
-                assert {caption[0] for caption in captions} == set("✓✗?+−l")
-                whole = ("likes & <b>fears</b>", *(f"{sign} likes & <b>fears</b>" for sign in "✓✗?+−"))
-                # The caption of a short relationship ends in an ellipsis.
+                counts = {type_: drawn(picture, colour) for type_, colour in COLOURS.items()}
+                assert counts == dict.fromkeys(COLOURS, 1) | {"KNOWN": 2, "LEANS_KNOWN": 0}
+                assert drawn(picture, PLAIN_FACT) == 7
+                # Only painted relationships have captions; those of short ones end in an ellipsis.
+                captions = [text for text in picture.locator("g.relationship text").all_text_contents() if text]
+                assert len(captions) == 7
+                whole = [f"{sign} likes & <b>fears</b>" for sign in PAINTS.values()]
                 starts = [caption.removesuffix("…") for caption in captions]
-                assert all(len(start) > 2 and any(text.startswith(start) for text in whole) for start in starts)
+                assert all(any(text.startswith(start) for text in whole) for start in starts)
                 nodes = " ".join(" ".join(picture.locator("g.node text").all_text_contents()).split())
                 assert "onerror" in nodes.replace(" ", "")
-                # A query of the guide, with its parameters, is typed into the editor by a click.
-                (changed,) = [query for query in browser_queries() if query.name == "explore/changed"]
-                run(page, changed.parameters)
-                only = run(page, changed.text)
-                assert {colour: drawn(only, colour) for colour in (GREEN, PURPLE)} == {GREEN: 1, PURPLE: 1}
-                # Two neighbours and the relation; no belief is drawn.
+                # Colours of the shares of unknown facts have precedence over that of the type.
+                fills = picture.locator("g.node circle.b-outline").evaluate_all(
+                    "all => all.map(c => c.getAttribute('fill'))"
+                )
+                assert Counter(fills) == {"#0b4f77": 2, "#6a4c85": 3, "#a34700": 2}
+                # Queries of the guide, with parameters.
+                run(page, ":params {limit: 5}")
+                assert drawn(run(page, get_query("guide/unknown").text), COLOURS["UNKNOWN"]) == 1
+                run(page, f":params {{one: 'Eve', other: '{HOSTILE[3]}'}}")
+                assert drawn(run(page, get_query("guide/paths").text), COLOURS["KNOWN"]) == 1
+                # Two neighbours, the relation and the type; no belief is drawn.
                 around = run(page, "MATCH (e:Entity {id: 'e0'})-[r]-(o) RETURN e, r, o")
-                assert drawn(around, FACT) == 2
-                assert around.locator("g.node").count() == 4
+                assert drawn(around, PLAIN_FACT) == 2
+                assert around.locator("g.node").count() == 5
                 assert said == []
         finally:
             stop(folder_of(folder), force=True)
@@ -110,7 +139,13 @@ def test_the_files_can_be_written(home: dict[str, str], tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     written = tmp_path / "for" / "browser"
     assert "relationship.UNKNOWN" in (written / "kgprobe.grass").read_text()
-    assert "shortestPath" in (written / "guide.html").read_text()
+    assert 'caption: "";' in (written / "kgprobe-painted.grass").read_text()
+    guide = (written / "guide.html").read_text()
+    assert [f"{chapter}. " in guide for chapter in range(1, 8)] == [True] * 6 + [False]
+    for query in map(get_query, filter(lambda name: name.startswith("guide/"), query_names())):
+        lines = [line for line in query.text.splitlines() if not line.startswith("//")]
+        assert len(lines) <= 12
+        assert html.escape(lines[-1]) in guide
     with zipfile.ZipFile(written / "kgprobe-queries.zip") as archive:
         favourites = archive.namelist()
         assert archive.read("kgprobe/known_path.cypher").startswith(b"// known path\n// First run :params {one:")

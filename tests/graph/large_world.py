@@ -89,6 +89,6 @@ def build_large_world(graph: Graph) -> None:
         for first in range(0, BELIEFS_OF_A_RUN, _AT_ONCE):
             graph.query(_BELIEFS, run=run, first=first, last=min(first + _AT_ONCE, BELIEFS_OF_A_RUN) - 1)
         graph.query(_EFFECTS, run=run, entities=ENTITIES)
-    for part, kind in enumerate(("KNOWN", "UNSURE", "UNKNOWN", "LEARNED", "FORGOT")):
+    for part, kind in enumerate(("KNOWN", "LEANS_UNKNOWN", "UNKNOWN", "LEARNED", "FORGOT")):
         graph.query(_PAINTED.format(type=kind), run=RUNS[0], part=part)
     graph.query("DROP INDEX fact_id")

@@ -182,13 +182,13 @@ PAINTED = [
     ("LEARNED", "second", "k1", 0.1, 9, 0),
     ("UNKNOWN", "second", "c3", 0.83, 0, 4),
     ("UNKNOWN", "second", "l4", 0.7, 0, 1),
-    ("UNSURE", "second", "c4", 0.67, 1, 3),
-    ("UNSURE", "second", "b3", 0.45, 2, 2),
-    ("UNSURE", "second", "p1", 0.48, 3, 2),
+    ("LEANS_UNKNOWN", "second", "c4", 0.67, 1, 3),
+    ("LEANS_KNOWN", "second", "b3", 0.45, 2, 2),
+    ("LEANS_KNOWN", "second", "p1", 0.48, 3, 2),
     ("FORGOT", "second", "b2", 0.75, 1, 5),
     ("FORGOT", "second", "k5", 0.9, 1, 5),
     ("FORGOT", "second", "k3", 0.9, 1, 5),
-    ("UNSURE", "first", "c7", 0.6, 1, 2),
+    ("LEANS_UNKNOWN", "first", "c7", 0.6, 1, 2),
     ("KNOWN", "first", "b4", 0.2, 4, 0),
 ]
 

@@ -482,9 +482,13 @@ def test_batches_are_cut_by_the_bytes_of_all_that_is_sent(graph: Graph) -> None:
             Entity("big", "x" * 20_000_000),
             "big has 20.0 MB; a record can have up to 7.8 MB: shorten its text",
         ),
+        (
+            Entity("wordy", "é" * 15_001),
+            "the label of wordy is too long; a label can have up to 30,000 bytes: shorten it",
+        ),
         (Entity("half", "\ud800"), "a text in it contains half a character (a lone surrogate)"),
     ],
-    ids=["large", "surrogate"],
+    ids=["large", "label", "surrogate"],
 )
 def test_a_record_that_the_graph_cannot_be_sent_is_rejected_with_its_line(
     graph: Graph, record: Entity, reason: str

@@ -99,7 +99,7 @@ def indexes_of(world: World) -> list[dict[str, Any]]:
     if world.engine == "neo4j":
         text = """
         SHOW INDEXES YIELD type, labelsOrTypes, properties, owningConstraint
-        WHERE type IN ['RANGE', 'FULLTEXT']
+        WHERE type IN ['RANGE', 'TEXT', 'FULLTEXT']
         RETURN labelsOrTypes[0] AS label, properties, owningConstraint IS NOT NULL AS unique
         """
         return sorted(world.graph.run_text(text, {})[1], key=str)
