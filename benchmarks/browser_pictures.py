@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from kgprobe.report.browser_files import browser_files
+from kgprobe.report.browser_files import PAINTED_STYLE, browser_files
 from kgprobe.servers.opening import folder_of
 from kgprobe.servers.server import status_of
 from tests.chromium import chromium
 from tests.neo4j_browser import WAIT, connect, run
 
 _WIDTH, _HEIGHT = 1200, 800
-_AROUND = "MATCH path = (:Entity {label: $entity})-[:KNOWN|UNSURE|UNKNOWN]-() RETURN path"
+_AROUND = "MATCH path = (:Entity {label: $entity})-[painted]-() WHERE painted.run IS NOT NULL RETURN path"
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -24,7 +24,7 @@ _AROUND = "MATCH path = (:Entity {label: $entity})-[:KNOWN|UNSURE|UNKNOWN]-() RE
 def main(graph: str, entity: str, out: Path) -> None:
     """Draw the painted beliefs around an entity in Neo4j Browser."""
     status = status_of(folder_of(graph))
-    style = browser_files("")["kgprobe.grass"].decode()
+    style = browser_files("")[PAINTED_STYLE].decode()
     with chromium() as browser:
         page = browser.new_page(viewport={"width": _WIDTH, "height": _HEIGHT})
         connect(page, str(status.browser), Path(str(status.password_file)))

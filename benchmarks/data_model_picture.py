@@ -103,7 +103,7 @@ EDGES = (
         "id, relation, start, end; alpha, beta, belief of one run",
     ),
     Edge(
-        "KNOWN · UNSURE · UNKNOWN · LEARNED · FORGOT",
+        "KNOWN · … · UNKNOWN · EXPECTED · FORGOT",
         "M 260 118 C 380 165, 540 165, 662 118",
         460,
         176,

@@ -18,6 +18,7 @@ from kgprobe.graph.explore import resolve_parameters, why_empty
 from kgprobe.graph.parameters import complete_parameters, parse_assignment, parse_map, parse_parameters
 from kgprobe.graph.queries import Query, explore_names, get_query, parameters_in, split_statements
 from kgprobe.graph.rows import QueryPlan, asks_for_plan, cell, plan_of
+from kgprobe.graph.state import PAINTED
 from kgprobe.progress import waiting
 from kgprobe.report.rows import plan_shown, table
 
@@ -53,7 +54,7 @@ KEYWORDS = (
 
 # Names in every graph of kgprobe, for engines that do not list them; see docs/guides/data-model.md.
 LABELS = ("Belief", "Effect", "Entity", "Literal", "Relation", "Run", "Type")
-TYPES = ("FACT", "INSTANCE_OF", "KNOWN", "OBJECT_OF", "UNKNOWN", "UNSURE")
+TYPES = ("BELIEVES", "FACT", "INSTANCE_OF", "OBJECT_OF", *PAINTED)
 PROPERTIES = (
     *("aliases", "alpha", "beta", "clozes", "datatype", "degree", "description", "end", "fact", "from", "high", "id"),
     *("label", "low", "model", "number", "off_format", "popularity", "probe", "question", "rank", "refused"),

@@ -23,6 +23,7 @@ from kgprobe.running.learner import Applied, apply_round
 from kgprobe.running.learning import AskedRound, open_learning
 from kgprobe.running.plan import Plan
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
+from kgprobe.sampling.lists import places_among
 
 Positions = NDArray[np.int64]
 
@@ -30,6 +31,8 @@ Positions = NDArray[np.int64]
 _WIDTH_FACTS = 4_096
 # Rows of effects per statement.
 _EFFECTS = 5_000
+# Unasked facts whose expectation a round writes into the view, at most.
+_EXPECTED = 1_000
 # Facts with beliefs per statement, at most; messages are also bounded in bytes.
 _BELIEFS = 20_000
 
@@ -102,7 +105,10 @@ class HierarchicalLearner:
             transaction.run("beliefs/effects", run=self._plan.run, rows=effects)
             return _with_answers(touched, applied)
 
-        rows, seconds = apply_round(self._graph, self._run, self._labels, number, outcomes, chances, follow)
+        def expect() -> list[Row]:
+            return self._beliefs.beliefs(self._unasked_around(positions))
+
+        rows, seconds = apply_round(self._graph, self._run, self._labels, number, outcomes, chances, follow, expect)
         return Applied(len(rows), {"learn": learning, **seconds})
 
     def finish(self, number: int) -> None:
@@ -124,6 +130,22 @@ class HierarchicalLearner:
             rows = self._beliefs.effects_rows(run, parts[start : start + _EFFECTS])
             self._graph.write("beliefs/effects", run=run, rows=rows)
         self._graph.write("beliefs/learned", id=run, learned={**self._beliefs.describe(), "settled": number})
+
+    def _unasked_around(self, positions: Positions) -> Positions:
+        """Return other facts of the subjects and objects of asked facts, those of entities with few facts first.
+
+        Cost: the facts of these entities, at most ``_EXPECTED`` each.
+        """
+        columns = self.keys.columns
+        places = self.keys.places[positions]
+        entities = np.unique([columns.subjects[places], columns.objects[places]])
+        # The columns are sorted by subject.
+        starts, ends = (np.searchsorted(columns.subjects, entities, side) for side in ("left", "right"))
+        few_first = np.argsort(ends - starts, kind="stable")
+        ranges = [np.arange(starts[i], min(ends[i], starts[i] + _EXPECTED)) for i in few_first]
+        around = places_among(self.keys.places, np.concatenate(ranges))
+        around = around[around >= 0]
+        return around[~self._beliefs.asked[around]][:_EXPECTED]
 
     def _parts_of(self, positions: Positions) -> Positions:
         """Return the distinct parts of facts: relations, entities and others."""

@@ -114,6 +114,7 @@ def apply_round(
     outcomes: Sequence[Outcome],
     chances: Sequence[float | None],
     follow: Follow,
+    expect: Callable[[], list[Row]] = list,
 ) -> tuple[list[Row], dict[str, float]]:
     """Count a round's answers and write the updated beliefs.
 
@@ -122,6 +123,8 @@ def apply_round(
         labels: labels of the askable relations by their ids. A belief stores the label; if a relation gets another
             one, its id still identifies it.
         chances: probability of each right answer by guessing; None where unknown.
+        expect: returns the changed beliefs ``{subject, fact, alpha, beta}`` about unasked facts, for the view alone;
+            called if the run is in view.
 
     Returns:
         The rows of ``follow``, and the seconds of each part.
@@ -157,7 +160,9 @@ def apply_round(
         seconds["summarize"] = time.monotonic() - clock
         if guard[0]["in_view"]:
             clock = time.monotonic()
-            for part in view_rows([{**row, "round": number} for row in touched]):
+            changed = [row | {"round": number} for row in touched]
+            expected = [row | {"round": None, "right": 0, "wrong": 0, "chances": []} for row in expect()]
+            for part in view_rows([*changed, *expected]):
                 transaction.run("view/facts", rows=part)
             seconds["view"] = time.monotonic() - clock
         return touched

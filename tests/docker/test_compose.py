@@ -23,6 +23,7 @@ from kgprobe.servers.opening import folder_of, open_graph
 from kgprobe.servers.server import status_of
 from tests.chromium import chromium
 from tests.cli.inprocess import run as typed
+from tests.cli.test_browser import COLOURS
 from tests.conftest import REPOSITORY, require_engine
 from tests.neo4j_browser import WAIT, connect, drawn, run
 from tests.servers.servers import clean_environment
@@ -31,7 +32,6 @@ from tests.test_documents import commands_in, problems_of
 FOLDER = REPOSITORY / "docker"
 PASSWORD = "a-password-of-tests"
 SCRIPT = "demo.sh"
-BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#7a828d"
 
 
 def interpolated(text: str, variables: Mapping[str, str]) -> str:
@@ -255,9 +255,9 @@ def test_the_demo_and_browser_outside_of_docker(
             connect(page, str(status.browser), Path(str(status.password_file)))
             # Nothing is typed: guide and colours are there.
             page.get_by_text("What does a model know?").wait_for(timeout=WAIT)
-            page.get_by_text(f":style http://localhost:{port}/kgprobe.grass").first.wait_for(timeout=WAIT)
-            picture = run(page, "MATCH path = (:Entity)-[:KNOWN|UNSURE|UNKNOWN]->(:Entity) RETURN path")
-            painted = graph.query("MATCH ()-[r:KNOWN|UNSURE|UNKNOWN]->() RETURN count(r) AS n").to_frame()["n"][0]
-            assert sum(drawn(picture, colour) for colour in (BLUE, ORANGE, GREY)) == painted > 5
+            page.get_by_text(f":style http://localhost:{port}/kgprobe-painted.grass").first.wait_for(timeout=WAIT)
+            picture = run(page, "MATCH path = (:Entity)-[painted]->(:Entity) WHERE painted.run IS NOT NULL RETURN path")
+            painted = sum(row["count"] for row in graph.read("paint/counts"))
+            assert sum(drawn(picture, colour) for colour in COLOURS.values()) == painted > 5
     finally:
         stop(folder_of(folder), force=True)

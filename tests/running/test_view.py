@@ -11,16 +11,23 @@ from kgprobe.beliefs.register import LEARNERS
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.running import view
+from kgprobe.running import hierarchical_learner, view
 from kgprobe.running.callbacks import Callbacks
 from kgprobe.running.rounds import continue_run, show_run
 from kgprobe.running.runs import begin_run, forget_run
 from tests.beliefs.graphs import random_graph
 from tests.running.held_beliefs import assert_holds, on_facts
 from tests.running.killed_run import HashProbe, make_plan
+from tests.running.test_expected import learned
 from tests.written_source import WrittenSource
 
 ROUNDS = 4
+AROUND = """
+MATCH (a:Entity)-[f:FACT]->(b:Entity) WHERE f.id IN $facts
+UNWIND [a, b] AS e
+MATCH (e)-[other:FACT]->()
+RETURN DISTINCT other.id AS fact
+"""
 
 
 class StoppedError(Exception):
@@ -70,8 +77,34 @@ def test_round_in_view_updates_its_facts_at_once(loaded: Graph) -> None:
         assert_holds(loaded, "run", everywhere=False)
 
     continue_run(loaded, probe, plan, Callbacks(on_batch=on_batch))
-    assert seen[0] == 8
-    assert 8 <= seen[1] <= 16
+    # Facts that were asked, and others at their ends.
+    assert 8 < seen[0] < seen[1]
+
+
+def test_round_in_view_updates_expectations_of_unasked_facts_around_it(
+    loaded: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hierarchical_learner, "_EXPECTED", 20)
+    probe, plan = HashProbe(loaded), make_plan("run", rounds=3, facts_per_round=8)
+    begin_run(loaded, probe, plan, "hash")
+    theta: list[dict[str, float]] = []
+
+    def on_batch(_round: Any) -> None:
+        held = on_facts(loaded)
+        unasked = {fact for fact, row in held.items() if not row["asked"]}
+        assert len(unasked) <= 20 * (len(theta) + 1)
+        theta.append({fact: held[fact]["theta"] for fact in unasked})
+        updated = [fact for fact in unasked if len(theta) == 1 or theta[-2].get(fact) != theta[-1][fact]]
+        rows = loaded.query(AROUND, facts=[fact for fact, row in held.items() if row["round"] == len(theta)])
+        assert 0 < len(updated) <= 20
+        assert set(updated) <= {row["fact"] for row in rows}
+        # The same as by a learner that learns from the stored answers.
+        beliefs = learned(loaded, "run")
+        positions = beliefs.facts.positions(updated)
+        assert [theta[-1][fact] for fact in updated] == pytest.approx(beliefs.model.posterior(positions).theta)
+
+    continue_run(loaded, probe, plan, Callbacks(on_batch=on_batch))
+    assert len(theta) == 3
 
 
 def test_run_out_of_view_leaves_facts_alone(loaded: Graph) -> None:
