@@ -52,12 +52,12 @@ class Painted:
 class _Shares:
     """Asked and unknown facts of the entities."""
 
-    asked: Counter[str] = field(default_factory=Counter)
+    facts: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
 
     def count(self, row: Row) -> None:
         for entity in {row["subject"], row["object"]}:
-            self.asked[entity] += 1
+            self.facts[entity] += 1
             self.unknown[entity] += row["belief"].endswith("unknown")
 
 
@@ -120,11 +120,11 @@ def _paint(graph: Graph, type_: str, run: str, beliefs: Iterable[Row], suffix: s
 def _label_entities(graph: Graph, shares: _Shares) -> None:
     """Label the asked entities by their share of unknown facts: at most a third, at least two thirds, or between."""
     rows_of = defaultdict(list)
-    for entity, asked in shares.asked.items():
-        share = shares.unknown[entity] / asked
+    for entity, facts in shares.facts.items():
+        share = shares.unknown[entity] / facts
         # Exact for thirds: 3 * unknown is an integer.
         thrice = 3 * shares.unknown[entity]
-        label = "mostly_known" if thrice <= asked else "mostly_unknown" if thrice >= 2 * asked else "half_known"
+        label = "mostly_known" if thrice <= facts else "mostly_unknown" if thrice >= 2 * facts else "half_known"
         rows_of[label].append({"id": entity, "share": share})
     for label, rows in rows_of.items():
         for start in range(0, len(rows), _AT_ONCE):

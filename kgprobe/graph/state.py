@@ -107,14 +107,14 @@ def _items(graph: Graph) -> Iterator[tuple[str, Any, Row]]:
 
 
 def stored_nodes(graph: Graph) -> Iterator[Row]:
-    """Yield ``{labels, properties}`` of all nodes without what is added for Neo4j Browser; labels are sorted."""
+    """Yield ``{labels, properties}`` of all nodes, with sorted labels, except paint and labels of types."""
     for row in graph.stream("copy/nodes"):
         properties = {name: value for name, value in row["properties"].items() if name not in _FOR_BROWSER}
         yield {"labels": _stored_labels(row["labels"]), "properties": properties}
 
 
 def stored_relationships(graph: Graph) -> Iterator[Row]:
-    """Yield the rows of ``copy/relationships`` without what is added for Neo4j Browser; labels are sorted."""
+    """Yield the rows of ``copy/relationships``, with sorted labels, except paint and labels of types."""
     for row in graph.stream("copy/relationships"):
         if row["type"] not in PAINTED:
             ends = {name: _stored_labels(row[name]) for name in ("from_labels", "to_labels")}

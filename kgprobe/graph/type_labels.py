@@ -63,12 +63,12 @@ def label_by_type(graph: Graph, count: int = 12, on_progress: OnProgress = no_pr
         raise KgprobeError(
             "Labels of types need a graph on Neo4j; `kgprobe graph copy --to FOLDER` copies this one to Neo4j."
         )
-    wanted = dict(_names(graph.read("labels/largest", limit=count)))
-    remove_type_labels(graph, keep=wanted)
+    new = dict(_names(graph.read("labels/largest", limit=count)))
+    remove_type_labels(graph, keep=new)
     rows = graph.read("labels/largest", limit=count)
     total, done = sum(row["size"] for row in rows), 0
     for row in rows:
-        label = wanted[row["type"]]
+        label = new[row["type"]]
         graph.write("labels/begin", type=row["type"], label=label)
 
         def report(more: int) -> None:
