@@ -23,7 +23,6 @@ from kgprobe.models.spec_forms import LocalOptions, short_name
 from kgprobe.options import make_options
 from kgprobe.probes.outcome import Probe
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
-from kgprobe.progress import OnProgress, no_progress
 from kgprobe.results.graph_rates import GraphRates, estimate_run
 from kgprobe.results.measurement import RUN_COLUMNS, Run
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
@@ -31,7 +30,7 @@ from kgprobe.running.plan import Plan, RoundsOptions, plan_of
 from kgprobe.running.rounds import RunReport, continue_run, show_run
 from kgprobe.running.runs import begin_run, get_run, run_folder
 from kgprobe.running.runs import forget_run as forget_beliefs
-from kgprobe.running.view import hide_view
+from kgprobe.running.view import OnView, hide_view, ignore_view
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +53,7 @@ def run_rounds(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     view: bool = True,
-    on_view: OnProgress = no_progress,
+    on_view: OnView = ignore_view,
     **options: Any,
 ) -> Run:
     """Start a run of adaptive rounds: each asks facts chosen by the sampling rule, and updates the beliefs.
@@ -74,7 +73,8 @@ def run_rounds(
             start of the fact. Does not affect the run.
         view: True to write the beliefs onto the facts after each round, and at the end those about all facts, in place
             of another run's; see :func:`show_beliefs`. False leaves the facts as they are.
-        on_view: called with the number of facts that show the beliefs at the end, and of all.
+        on_view: called with the step (removing the beliefs of another run, or writing those of this one at the end),
+            the number of finished entities or facts, and of all.
         options: fields of :class:`~kgprobe.running.plan.RoundsOptions`, and options of the probe.
 
     Raises:
@@ -120,7 +120,7 @@ def resume_rounds(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     view: bool = True,
-    on_view: OnProgress = no_progress,
+    on_view: OnView = ignore_view,
 ) -> Run:
     """Resume a run with its own options; a finished run is returned.
 
@@ -220,7 +220,7 @@ def forget_run(graph: Graph, run: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def show_beliefs(graph: Graph, run: str | None = None, *, on_progress: OnProgress = no_progress) -> int:
+def show_beliefs(graph: Graph, run: str | None = None, *, on_view: OnView = ignore_view) -> int:
     """Bring a run into view: write its beliefs onto all facts that it can ask; return the number of these facts.
 
     >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, facts_per_round=4, distractors=3, name="seen", view=False)
@@ -237,26 +237,27 @@ def show_beliefs(graph: Graph, run: str | None = None, *, on_progress: OnProgres
 
     Args:
         run: name of the run; None is the latest.
-        on_progress: called with the number of written facts, and of all.
+        on_view: called with the step (removing or writing beliefs), the number of finished entities or facts, and of
+            all.
 
     Raises:
         UnknownNameError: no such run, or the graph has no runs.
         KgprobeError: another process uses the run, or brings another one into view.
     """
-    return show_run(graph, open_run(graph, run).name, on_progress)
+    return show_run(graph, open_run(graph, run).name, on_view)
 
 
-def hide_beliefs(graph: Graph, *, on_progress: OnProgress = no_progress) -> int:
+def hide_beliefs(graph: Graph, *, on_view: OnView = ignore_view) -> int:
     """Remove the beliefs of the run in view from the facts; return the number of these facts.
 
     The beliefs themselves are kept with their run.
 
     Args:
-        on_progress: called with the number of cleared entities, and of all.
+        on_view: called with the step, the number of cleared entities, and of all.
 
     Cost: a walk through all facts, if a run is in view.
     """
-    return hide_view(graph, on_progress)
+    return hide_view(graph, on_view)
 
 
 def estimate_rates(
@@ -394,7 +395,7 @@ def _continue_run(
     callbacks: Callbacks,
     year_relation: str | None,
     view: bool,
-    on_view: OnProgress,
+    on_view: OnView,
 ) -> Run:
     report = continue_run(graph, probe, plan, callbacks, kind=kind, view=view, on_view=on_view)
     properties = get_run(graph, plan.run)

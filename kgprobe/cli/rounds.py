@@ -32,7 +32,7 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.probe import ProbeGroup
 from kgprobe.cli.rendering import open_in_browser, print_rows, render, show_finding
-from kgprobe.cli.running import counting_bar, open_asked, open_models, report_end, running
+from kgprobe.cli.running import open_asked, open_models, report_end, running, view_bars
 from kgprobe.probes.register import ProbeKind
 from kgprobe.progress import waiting
 from kgprobe.running.plan import RoundsOptions
@@ -113,7 +113,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
                     open_asked(opened, spec)
             for spec, run_id in zip(specs, run_ids, strict=True):
                 model = open_asked(opened, spec)
-                with running(run_id) as callbacks, counting_bar("Writing beliefs", "facts") as on_view:
+                with running(run_id) as callbacks, view_bars() as on_view:
                     result = run_rounds(
                         connection,
                         model,
@@ -169,7 +169,7 @@ def resume(run: str, api: dict[str, Any], full: bool, graph: str | None, as_json
     from kgprobe.api.rounds import resume_rounds
 
     with open_models(api) as models, open_graph(graph) as connection:
-        with running(run) as callbacks, counting_bar("Writing beliefs", "facts") as on_view:
+        with running(run) as callbacks, view_bars() as on_view:
             result = resume_rounds(connection, run, models=models, callbacks=callbacks, on_view=on_view, **options)
         print_run(result, as_json, graph, full)
 
@@ -390,9 +390,9 @@ def show(run: str | None, graph: str | None, as_json: bool) -> None:
     """  # noqa: D301
     from kgprobe.api.rounds import open_run, show_beliefs
 
-    with open_graph(graph) as connection, counting_bar("Writing beliefs", "facts") as on_progress:
+    with open_graph(graph) as connection, view_bars() as on_view:
         name = open_run(connection, run).name
-        facts = show_beliefs(connection, name, on_progress=on_progress)
+        facts = show_beliefs(connection, name, on_view=on_view)
     content = {"run": name, "facts": facts}
     click.echo(json.dumps(content) if as_json else f"{facts:,} facts show the beliefs of run {name}.")
 
@@ -407,8 +407,8 @@ def hide(graph: str | None, as_json: bool) -> None:
     """  # noqa: D301
     from kgprobe.api.rounds import hide_beliefs
 
-    with open_graph(graph) as connection, counting_bar("Removing beliefs", "entities") as on_progress:
-        facts = hide_beliefs(connection, on_progress=on_progress)
+    with open_graph(graph) as connection, view_bars() as on_view:
+        facts = hide_beliefs(connection, on_view=on_view)
     click.echo(json.dumps({"facts": facts}) if as_json else f"Removed the beliefs from {facts:,} facts.")
 
 

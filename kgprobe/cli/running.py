@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kgprobe.models.model import Model, Models
     from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.running.callbacks import Batch, Callbacks, Start, Stop
+    from kgprobe.running.view import OnView
 
 
 @contextmanager
@@ -145,6 +146,24 @@ def counting_bar(title: str, unit: str) -> Iterator[Callable[[int, int], None]]:
             if not bars:
                 bars.append(stack.enter_context(progress_bar(title, total, unit)))
             bars[0].move_to(done, done)
+
+        yield move
+
+
+@contextmanager
+def view_bars() -> Iterator["OnView"]:
+    """Yield a function that shows on stderr how the beliefs on the facts change, with a bar for each step."""
+    from kgprobe.running.view import REMOVING
+
+    with ExitStack() as stack:
+        bars: dict[str, Callable[[int, int], None]] = {}
+
+        def move(step: str, done: int, total: int) -> None:
+            if step not in bars:
+                # The bar of the step before ends.
+                stack.close()
+                bars[step] = stack.enter_context(counting_bar(step, "entities" if step == REMOVING else "facts"))
+            bars[step](done, total)
 
         yield move
 

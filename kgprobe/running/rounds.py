@@ -24,7 +24,6 @@ from kgprobe.graph.state import graph_state
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Outcome, Probe
 from kgprobe.probes.register import ProbeKind
-from kgprobe.progress import OnProgress, no_progress
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
 from kgprobe.running.learner import COUNTS, Applied, Learner, RoundTakenError, counted_answers, counted_as
 from kgprobe.running.name_preferences import NamePreferences
@@ -32,7 +31,7 @@ from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.runs import get_run, locked
 from kgprobe.running.settings import differences
 from kgprobe.running.store import OutcomeStore, read_outcomes
-from kgprobe.running.view import take_view, write_view
+from kgprobe.running.view import OnView, ignore_view, take_view, write_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +89,13 @@ def continue_run(
     *,
     kind: ProbeKind | None = None,
     view: bool = True,
-    on_view: OnProgress = no_progress,
+    on_view: OnView = ignore_view,
 ) -> RunReport:
     """Resume a run up to the last round of the plan, which may be later than the one it was begun with.
 
     Args:
         view: True to bring the run into view (:mod:`kgprobe.running.view`); False leaves the view as it is.
-        on_view: called with the number of facts that show the run's beliefs at its end, and of all.
+        on_view: progress of removing the beliefs of another run from the facts, and of writing this run's at its end.
         callbacks: ``on_batch`` gets a :class:`Round`.
         kind: of the probe; None if it is not registered: then preferred names are not counted.
 
@@ -122,7 +121,7 @@ def continue_run(
         with OutcomeStore(folder) as store:
             store.cut_to(counted_answers(run), run["round"])
             if view:
-                take_view(graph, plan.run)
+                take_view(graph, plan.run, on_view)
             learner = _open_learner(graph, plan, run)
             changed = graph_state(graph) != run["graph"]
             callbacks.on_start(
@@ -137,13 +136,10 @@ def continue_run(
     return dataclasses.replace(report, seconds=time.monotonic() - started)
 
 
-def show_run(graph: Graph, run: str, on_progress: OnProgress = no_progress) -> int:
+def show_run(graph: Graph, run: str, on_view: OnView = ignore_view) -> int:
     """Bring a run into view, and write its beliefs about all facts that it can ask; return the number of these facts.
 
     An interrupted call is continued.
-
-    Args:
-        on_progress: called with the number of written facts, and of all.
 
     Raises:
         UnknownNameError: the graph has no such run.
@@ -154,8 +150,8 @@ def show_run(graph: Graph, run: str, on_progress: OnProgress = no_progress) -> i
     with locked(get_run(graph, run)):
         properties = get_run(graph, run)
         learner = _open_learner(graph, plan_of(properties), properties)
-        take_view(graph, run)
-        write_view(graph, run, learner, properties["round"], on_progress)
+        take_view(graph, run, on_view)
+        write_view(graph, run, learner, properties["round"], on_view)
         return len(learner.keys)
 
 

@@ -6,18 +6,21 @@ the transaction of the round. When the run stops, or is shown, all facts that it
 beliefs of the former are removed: at no time do facts hold beliefs of two runs.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from kgprobe.beliefs.summary import summarize
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.driver import MESSAGE_BYTES, encoded_bytes
 from kgprobe.graph.state import graph_state
-from kgprobe.progress import OnProgress, no_progress
 
 if TYPE_CHECKING:
     from kgprobe.running.learner import Learner
+
+# Called with the step (``REMOVING`` or ``WRITING``), the number of finished facts or entities, and of all.
+OnView: TypeAlias = Callable[[str, int, int], None]
+REMOVING, WRITING = "Removing beliefs", "Writing beliefs"
 
 # Belief of a fact without own answers.
 NOT_ASKED = "not asked"
@@ -63,52 +66,49 @@ def _by_subject(facts_of: Mapping[str, dict[str, Row]]) -> list[Row]:
     return [{"subject": subject, "facts": facts} for subject, facts in facts_of.items()]
 
 
-def take_view(graph: Graph, run: str, on_progress: OnProgress = no_progress) -> None:
+def ignore_view(step: str, done: int, total: int) -> None:
+    """Ignore progress."""
+
+
+def take_view(graph: Graph, run: str, on_view: OnView = ignore_view) -> None:
     """Bring a run into view; does nothing if it is in view.
 
     The beliefs of another run in view are removed from the facts first; an interrupted removal is continued.
-
-    Args:
-        on_progress: called with the number of cleared entities, and of all.
 
     Raises:
         KgprobeError: another process has brought another run into view meanwhile.
 
     Cost: nothing to remove: a look-up. Else a walk through all facts.
     """
-    rows = graph.read("view/runs")
-    if rows and any(row["run"] != run or not row["in_view"] for row in rows):
-        hide_view(graph, on_progress)
+    if [(row["run"], row["in_view"]) for row in graph.read("view/runs")] != [(run, True)]:
+        hide_view(graph, on_view)
     if not graph.write("view/begin", run=run):
         raise KgprobeError(f"Run {run!r} cannot come into view: another process has brought another run into view.")
 
 
-def hide_view(graph: Graph, on_progress: OnProgress = no_progress) -> int:
+def hide_view(graph: Graph, on_view: OnView = ignore_view) -> int:
     """Remove the beliefs of the run in view from the facts; return the number of cleared facts.
 
-    Args:
-        on_progress: called with the number of cleared entities, and of all.
-
-    Cost: a walk through all facts, if a run is in view, or was when an earlier call was interrupted.
+    Cost: a walk through all facts, if a run is in view, or was when an earlier call was interrupted, or if the node of
+    the run in view was deleted by other means.
     """
-    if not graph.read("view/runs"):
+    if not graph.read("view/runs") and not graph.read("view/orphans"):
         return 0
     graph.write("view/end")
     size = graph.read("view/size")[0]["size"]
     cleared = 0
     for start in range(0, size, _ENTITIES):
         cleared += graph.write("view/clear", **{"from": start, "to": min(start + _ENTITIES, size)})[0]["cleared"]
-        on_progress(min(start + _ENTITIES, size), size)
+        on_view(REMOVING, min(start + _ENTITIES, size), size)
     graph.write("view/cleared")
     return cleared
 
 
-def write_view(graph: Graph, run: str, learner: "Learner", number: int, on_progress: OnProgress = no_progress) -> None:
+def write_view(graph: Graph, run: str, learner: "Learner", number: int, on_view: OnView = ignore_view) -> None:
     """Write a run's beliefs about all facts that it can ask, if the run is in view.
 
     Args:
         learner: learner of the run after round ``number``.
-        on_progress: called with the number of written facts, and of all.
     """
     states = [row for row in graph.read("view/runs") if row["run"] == run and row["in_view"]]
     if not states:
@@ -134,7 +134,7 @@ def write_view(graph: Graph, run: str, learner: "Learner", number: int, on_progr
 
         if not graph.transaction(work):
             return
-        on_progress(end, count)
+        on_view(WRITING, end, count)
 
 
 def _with_own_answers(beliefs: Iterable[Row], own: Mapping[str, Row]) -> list[Row]:

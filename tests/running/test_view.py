@@ -1,6 +1,9 @@
 """The run in view: its beliefs on the facts, never mixed with those of another run."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from kgprobe.running import hierarchical_learner, view
 from kgprobe.running.callbacks import Callbacks
 from kgprobe.running.rounds import continue_run, show_run
 from kgprobe.running.runs import begin_run, forget_run
+from kgprobe.servers.opening import open_graph
 from tests.beliefs.graphs import random_graph
 from tests.running.held_beliefs import assert_holds, on_facts
 from tests.running.killed_run import HashProbe, make_plan
@@ -22,6 +26,16 @@ from tests.running.test_expected import learned
 from tests.written_source import WrittenSource
 
 ROUNDS = 4
+# Shows a run of a graph, a line for each step.
+SHOW = """
+import sys
+from kgprobe.running import view
+from kgprobe.running.rounds import show_run
+from kgprobe.servers.opening import open_graph
+view._FACTS, view._ENTITIES = 100, 16
+with open_graph(sys.argv[1]) as graph:
+    show_run(graph, sys.argv[2], lambda *progress: print(progress, flush=True))
+"""
 AROUND = """
 MATCH (a:Entity)-[f:FACT]->(b:Entity) WHERE f.id IN $facts
 UNWIND [a, b] AS e
@@ -122,9 +136,9 @@ def test_interrupted_show_is_continued_and_never_mixed(loaded: Graph, steps: int
     run_rounds(loaded, "second", shown=False, seed=6)
     calls = 0
 
-    def stop(_done: int, _total: int) -> None:
+    def stop(step: str, _done: int, _total: int) -> None:
         nonlocal calls
-        calls += 1
+        calls += step == view.WRITING
         if calls == steps:
             raise StoppedError
 
@@ -133,7 +147,7 @@ def test_interrupted_show_is_continued_and_never_mixed(loaded: Graph, steps: int
     assert len(on_facts(loaded)) == 16 * steps
     assert_holds(loaded, "second", everywhere=False)
     done = []
-    show_run(loaded, "second", lambda now, _total: done.append(now))
+    show_run(loaded, "second", lambda _step, now, _total: done.append(now))
     # Continued, not begun again.
     assert done[0] == 16 * (steps + 1)
     assert_holds(loaded, "second")
@@ -151,7 +165,7 @@ def test_interrupted_removal_is_finished_by_the_next_run(loaded: Graph) -> None:
     run_rounds(loaded, "first")
     complete = on_facts(loaded)
 
-    def stop(_done: int, _total: int) -> None:
+    def stop(_step: str, _done: int, _total: int) -> None:
         raise StoppedError
 
     with pytest.raises(StoppedError):
@@ -162,6 +176,66 @@ def test_interrupted_removal_is_finished_by_the_next_run(loaded: Graph) -> None:
     assert {fact: complete[fact] for fact in on_facts(loaded)} == on_facts(loaded)
     run_rounds(loaded, "second", learner="independent", seed=6)
     assert_holds(loaded, "second")
+
+
+def test_run_that_was_deleted_by_hand_leaves_no_beliefs_to_the_next(loaded: Graph) -> None:
+    run_rounds(loaded, "first")
+    run_rounds(loaded, "second", shown=False, seed=6)
+    loaded.query("MATCH (r:Run {id: 'first'}) DETACH DELETE r")
+    # A fact that no run can ask.
+    loaded.query("MATCH ()-[f:FACT]->() WITH f LIMIT 1 SET f.relation = 'not askable'")
+    steps = []
+    show_run(loaded, "second", lambda step, done, total: steps.append((step, done == total)))
+    assert [step for step in steps if step[1]] == [(view.REMOVING, True), (view.WRITING, True)]
+    assert_holds(loaded, "second")
+
+
+def test_two_processes_that_change_the_view_never_mix_beliefs(loaded: Graph) -> None:
+    names = ("first", "second", "third")
+    for seed, name in enumerate(names):
+        run_rounds(loaded, name, shown=False, seed=seed)
+
+    def show(name: str) -> str:
+        with Graph(loaded.endpoint) as graph:
+            try:
+                show_run(graph, name)
+            except KgprobeError as error:
+                return str(error)
+        return name
+
+    for _ in range(2):
+        with ThreadPoolExecutor(len(names)) as pool:
+            shown = list(filter(None, pool.map(show, names)))
+        (in_view,) = loaded.read("view/runs")
+        assert in_view["in_view"]
+        assert in_view["run"] in shown
+        assert_holds(loaded, in_view["run"], everywhere=False)
+        # What another process removed is written by the next call.
+        show_run(loaded, in_view["run"])
+        assert_holds(loaded, in_view["run"])
+
+
+@pytest.mark.slow
+def test_killed_show_is_finished_by_the_next_and_never_mixed(tmp_path: Path) -> None:
+    with open_graph(tmp_path / "graph") as graph:
+        people, facts, relations = random_graph(60, 2_000, seed=9)
+        load(graph, WrittenSource(people, facts, relations))
+        run_rounds(graph, "first")
+        run_rounds(graph, "second", shown=False, seed=6)
+        for number, name in enumerate(["second", "first"] * 3):
+            command = [sys.executable, "-c", SHOW, str(tmp_path / "graph"), name]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+                assert process.stdout is not None
+                # A step later each time: while beliefs are removed, and while they are written.
+                for _ in range(1 + 2 * number):
+                    process.stdout.readline()
+                process.kill()
+            in_view = [row["run"] for row in graph.read("view/runs") if row["in_view"]]
+            if in_view:
+                assert_holds(graph, in_view[0], everywhere=False)
+        assert len(on_facts(graph)) < len(facts)
+        show_run(graph, "second")
+        assert_holds(graph, "second")
 
 
 def test_forgotten_run_leaves_no_beliefs_on_facts(loaded: Graph) -> None:
