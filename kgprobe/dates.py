@@ -20,6 +20,8 @@ _BEFORE_EVERY_DAY = -(10**16)
 # A day yyyymmdd, not the year 20,100,630.
 _DAY = re.compile(r"[0-9]{8}")
 
+_CALENDAR_DATE = re.compile(r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
 # Twelve digits reach past the age of the universe, and yyyymmdd then stays within 64 bits.
 _YEARS = 10**12
 _YEAR = re.compile(r"[+-]?\d{4,}")
@@ -43,6 +45,15 @@ def _days(year: int, month: int) -> int:
     if month == 2:
         return 29 if calendar.isleap(year) else 28
     return 30 if month in (4, 6, 9, 11) else 31
+
+
+def calendar_date(bound: str) -> str | None:
+    """Return a bound that is a day of the years 1 to 9999; None for others.
+
+    >>> calendar_date("1998-10-27"), calendar_date("1998-10"), calendar_date("-0043-03-15")
+    ('1998-10-27', None, None)
+    """
+    return bound if _CALENDAR_DATE.fullmatch(bound) else None
 
 
 def first_day(bound: str) -> int:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from neo4j.time import Date
+
 from kgprobe.graph.bulk.bulk_files import read_bulk_files
 
 Made = list[tuple[list[str], dict[str, Any]]]
@@ -44,8 +46,8 @@ def rows_of(path: Path) -> Iterator[list[str | None]]:
 def _value(text: str, kind: str) -> Any:
     if kind == "string[]":
         return text.split("\x1f")
-    convert = {"long": int, "double": float, "boolean": lambda said: said == "true"}.get(kind, str)
-    return convert(text)
+    convert = {"long": int, "double": float, "boolean": lambda said: said == "true", "date": Date.from_iso_format}
+    return convert.get(kind, str)(text)
 
 
 def _read(path: Path) -> Iterator[tuple[list[str], list[str], dict[str, Any]]]:

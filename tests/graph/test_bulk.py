@@ -48,7 +48,7 @@ HOSTILE = [
     "  space at the ends  ",
     "delimiter \x1f within",
     "👩\u200d👩\u200d👧 e\u0301",
-    "x" * 100_000,
+    "x" * 29_000,
     "",
 ]
 ENTITIES = [

@@ -475,6 +475,29 @@ def test_batches_are_cut_by_the_bytes_of_all_that_is_sent(graph: Graph) -> None:
     assert rows(graph, "MATCH (e:Entity) RETURN count(e), min(size(e.description))") == [(20, 300_000)]
 
 
+def test_bounds_that_are_days_are_also_dates(graph: Graph) -> None:
+    facts = [
+        Fact("f0", "a", "r", "b", start="1998-10-27", end="2005-11"),
+        Fact("f1", "a", "r", "c", start="-0043-03-15", end="0001-01-01"),
+        Fact("f2", "a", "r", "d"),
+    ]
+    people = [Entity(id_, id_) for id_ in "abcd"]
+    ingest.load(graph, WrittenSource(people, facts, [Relation("r", "r")]))
+    dates = """
+    MATCH ()-[f:FACT]->()
+    RETURN f.id, toString(f.start_date), toString(f.end_date), duration.between(f.start_date, date('1998-10-30')).days
+    ORDER BY f.id
+    """
+    assert rows(graph, dates) == [
+        ("f0", "1998-10-27", None, 3),
+        ("f1", None, "0001-01-01", None),
+        ("f2", None, None, None),
+    ]
+    facts[0] = Fact("f0", "a", "r", "b", end="2005-11-22")
+    ingest.load(graph, WrittenSource(people, facts, [Relation("r", "r")], fingerprint="later"))
+    assert rows(graph, dates)[0] == ("f0", None, "2005-11-22", None)
+
+
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
