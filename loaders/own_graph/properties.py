@@ -114,10 +114,14 @@ class Properties:
     whole: bool
     of: Mapping[str, Property]
 
-    def name(self, label: str) -> str | None:
-        """Return the property for names: a text that most nodes have, with mostly distinct values."""
+    def name(self, label: str, also: Sequence[str] = ()) -> str | None:
+        """Return the property for names: a text that most nodes have, with mostly distinct values.
+
+        Args:
+            also: further names of properties that may have it, the least preferred.
+        """
         own = _bare(label)
-        preferred = [*_NAMES, f"{own}name", f"{own}title", f"{own}label"]
+        preferred = [*_NAMES, f"{own}name", f"{own}title", f"{own}label", *also]
 
         def fits(property_: Property) -> bool:
             listed = _bare(property_.name) in preferred

@@ -23,7 +23,7 @@ from kgprobe.sources.values import tidy
 
 from .mapping import EntityKind, Facts, NodeFacts, PropertyFacts, RelationshipFacts, RelationshipSide, relation_id
 from .properties import SAMPLE, Properties, properties_of
-from .schema import Schema, describe, read_schema
+from .schema import Schema, describe, extracted_entities, has_extracted_entities, read_schema
 from .sentences import Sentences, sentences_of, sentences_of_date, words_of
 
 T = TypeVar("T", bound=EntityKind | Facts)
@@ -129,13 +129,16 @@ def propose(graph: "Graph", name: str) -> str:
 
     Cost: counts all nodes and relationships once, and reads up to ``SAMPLE`` of each kind.
     """
-    schema = read_schema(graph)
+    whole = read_schema(graph)
+    extracted = has_extracted_entities(whole)
+    schema = extracted_entities(whole) if extracted else whole
     counts, labels = schema.labels(), _own_labels(schema)
     properties: dict[str, Properties] = {}
     for label in labels:
         rows = graph.stream("own/node_sample", label=label, limit=SAMPLE)
         properties[label] = properties_of((row["properties"] for row in rows), counts[label])
-    entities = _entities(properties)
+    # The LLM Graph Builder stores names as ids.
+    entities = _entities(properties, ("id",) if extracted else ())
     if not entities:
         raise KgprobeError(
             f"{name} has no possible entities: no label has a property that looks like a name. {describe(schema)}"
@@ -161,6 +164,8 @@ def propose(graph: "Graph", name: str) -> str:
     for label, kind in entities.items():
         proposed.append(Proposed(kind, [f"{counts[label]:,} nodes", *_remarks(kind, properties[label])]))
     left_out = {label: counts[label] for label in others if label not in between}
+    if extracted:
+        left_out |= {label: count for label, count in sorted(whole.labels().items()) if label not in counts}
     return written(name, proposed, _distinct(facts), left_out)
 
 
@@ -172,15 +177,20 @@ def _own_labels(schema: Schema) -> list[str]:
     for nodes in schema.nodes:
         for label in nodes.labels:
             shared.setdefault(label, set(nodes.labels)).intersection_update(nodes.labels)
-    order = sorted(counts, key=lambda label: (-counts[label], label))
+    # A label that begins with underscores is for nodes without others.
+    order = sorted(counts, key=lambda label: (label.startswith("__"), -counts[label], label))
     return [label for place, label in enumerate(order) if shared[label].isdisjoint(order[:place])]
 
 
-def _entities(properties_of_label: dict[str, Properties]) -> dict[str, EntityKind]:
-    """Return the labels whose nodes have a name, as kinds of entities."""
+def _entities(properties_of_label: dict[str, Properties], names: Sequence[str]) -> dict[str, EntityKind]:
+    """Return the labels whose nodes have a name, as kinds of entities.
+
+    Args:
+        names: further properties that may have a name.
+    """
     entities = {}
     for label, properties in properties_of_label.items():
-        name = properties.name(label)
+        name = properties.name(label, names)
         if name is not None:
             entities[label] = EntityKind(
                 label=label,

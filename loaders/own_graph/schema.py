@@ -1,6 +1,7 @@
 """Schema of a property graph: labels and relationship types with counts, and misfits of a mapping."""
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,11 @@ from .mapping import Facts, Mapping, NodeFacts, PropertyFacts, RelationshipFacts
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
+
+# Label of the entities that neo4j-graphrag and the LLM Graph Builder extract from texts.
+_EXTRACTED = "__Entity__"
+# Labels for their own use, such as __Entity__, __KGBuilder__ and __Community__.
+_INTERNAL = re.compile(r"__\w+__")
 
 # Maximum numbers of names, and of characters of a name, in a message.
 _LISTED = 12
@@ -84,6 +90,37 @@ def read_schema(graph: "Graph") -> Schema:
     nodes.sort(key=attrgetter("labels"))
     relationships.sort(key=attrgetter("type", "tails", "heads"))
     return Schema(nodes, relationships)
+
+
+def has_extracted_entities(schema: Schema) -> bool:
+    """Return True if the entities were extracted from texts, by neo4j-graphrag or the LLM Graph Builder."""
+    return any(_EXTRACTED in nodes.labels for nodes in schema.nodes)
+
+
+def extracted_entities(schema: Schema) -> Schema:
+    """Return the part of a schema between extracted entities, without documents and chunks of text, and their types.
+
+    The label of an entity without a type is ``__Entity__``.
+    """
+    nodes: Counter[tuple[str, ...]] = Counter()
+    for each in schema.nodes:
+        if _EXTRACTED in each.labels:
+            nodes[types_in(each.labels)] += each.count
+    relationships: Counter[tuple[str, tuple[str, ...], tuple[str, ...]]] = Counter()
+    for one in schema.relationships:
+        if _EXTRACTED in one.tails and _EXTRACTED in one.heads:
+            relationships[one.type, types_in(one.tails), types_in(one.heads)] += one.count
+    return Schema(
+        [Nodes(labels, count) for labels, count in sorted(nodes.items())],
+        [Relationships(*ends, count) for ends, count in sorted(relationships.items())],
+    )
+
+
+def types_in(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return the labels that are types: without internal ones of extracted entities, unless there are no others."""
+    if _EXTRACTED not in labels:
+        return tuple(labels)
+    return tuple(label for label in labels if not _INTERNAL.fullmatch(label)) or (_EXTRACTED,)
 
 
 def rows_of(facts: Facts, schema: Schema, mapping: Mapping) -> int:

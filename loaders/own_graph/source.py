@@ -32,7 +32,7 @@ from .mapping import (
     relation_id,
     relation_records,
 )
-from .schema import Schema, describe, rows_of
+from .schema import Schema, describe, rows_of, types_in
 from .sentences import words_of
 from .values import bound_of, key_of, literal_of, name_of, popularity_of, rank_of, shown, text_of, texts_of
 
@@ -111,7 +111,7 @@ class OwnGraph:
         labels: set[str] = set()
         for nodes in self.schema.nodes:
             if mapped.intersection(nodes.labels):
-                labels.update(nodes.labels)
+                labels.update(types_in(nodes.labels))
         for label in sorted(labels):
             number += 1
             yield Placed(number, Entity(_type_id(label), words_of(label)), self.name, "label")
@@ -209,7 +209,7 @@ class OwnGraph:
                 f"another node has the id {shown(identifier)}, too; choose a unique property for 'id', or leave it out"
             )
         label = name_of(row["name"], kind.name)
-        types = [*map(_type_id, sorted(row["labels"]))]
+        types = [*map(_type_id, types_in(sorted(row["labels"])))]
         types += [check_id(text, "type") for text in texts_of([row["type"]], (kind.type_property or "",))]
         types += sorted(map(self._end, row["types"]))
         return Entity(

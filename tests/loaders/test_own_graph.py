@@ -104,6 +104,57 @@ def test_movies_are_loaded_as_proposed(own: Graph, graph: Graph, tmp_path: Path)
     assert rows(own, "MATCH (n) WHERE n:Entity OR n:Load RETURN count(n) AS n") == [{"n": 0}]
 
 
+# As neo4j-graphrag writes them: names are properties, a chunk has an embedding, all nodes have its own label.
+GRAPHRAG = """
+CREATE (d:Document:__KGBuilder__ {id: 'd', path: 'a.pdf'})
+CREATE (c:Chunk:__KGBuilder__ {id: 'c', text: 'Ada Lovelace worked with Charles Babbage in London.', index: 0})
+CREATE (c)-[:FROM_DOCUMENT]->(d)
+CREATE (ada:Person:__Entity__:__KGBuilder__ {id: 'c:0', name: 'Ada Lovelace'})
+CREATE (charles:Person:__Entity__:__KGBuilder__ {id: 'c:1', name: 'Charles Babbage'})
+CREATE (london:City:__Entity__:__KGBuilder__ {id: 'c:2', name: 'London'})
+CREATE (ada)-[:WORKED_WITH]->(charles), (ada)-[:LIVED_IN]->(london), (charles)-[:LIVED_IN]->(london)
+CREATE (ada)-[:FROM_CHUNK]->(c), (charles)-[:FROM_CHUNK]->(c), (london)-[:FROM_CHUNK]->(c)
+"""
+# As the LLM Graph Builder writes them: ids are names, communities are nodes, and an entity may have no type.
+GRAPH_BUILDER = """
+CREATE (d:Document {fileName: 'a.pdf'})
+CREATE (c:Chunk {id: 'c', text: 'Ada Lovelace worked with Charles Babbage in London.', position: 1})-[:PART_OF]->(d)
+CREATE (d)-[:FIRST_CHUNK]->(c)
+CREATE (ada:Person:__Entity__ {id: 'Ada Lovelace', description: 'a mathematician'})
+CREATE (charles:Person:__Entity__ {id: 'Charles Babbage'})
+CREATE (london:__Entity__ {id: 'London'})
+CREATE (ada)-[:WORKED_WITH]->(charles), (ada)-[:LIVED_IN]->(london), (charles)-[:LIVED_IN]->(london)
+CREATE (c)-[:HAS_ENTITY]->(ada), (c)-[:HAS_ENTITY]->(charles), (c)-[:HAS_ENTITY]->(london)
+CREATE (com:__Community__ {id: '0-1', title: 'London', level: 0})<-[:IN_COMMUNITY]-(ada)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "types", "omitted"),
+    [
+        (GRAPHRAG, {"Person": 2, "City": 1}, ["Chunk (1 nodes)", "Document (1 nodes)"]),
+        (GRAPH_BUILDER, {"Person": 2, "__Entity__": 1}, ["Chunk (1 nodes)", "Document (1 nodes)", "__Community__ (1"]),
+    ],
+    ids=["neo4j-graphrag", "LLM Graph Builder"],
+)
+def test_entities_that_were_extracted_from_texts_are_loaded_without_the_texts(
+    own: Graph, graph: Graph, tmp_path: Path, text: str, types: dict[str, int], omitted: list[str]
+) -> None:
+    fill(own, text)
+    address = own.endpoint.address
+    mapping = kgprobe.propose_mapping("graph", source=address, mapping=tmp_path / "extracted.toml")
+    assert all(f"# Left out: {label}" in mapping.read_text() for label in omitted)
+    report = load(graph, "graph", source=address, mapping=mapping)
+    assert not sum(report.skipped.values())
+    assert loaded(graph) == {
+        ("Ada Lovelace", "WORKED_WITH", "Charles Babbage", None),
+        ("Ada Lovelace", "LIVED_IN", "London", None),
+        ("Charles Babbage", "LIVED_IN", "London", None),
+    }
+    sizes = rows(graph, "MATCH (t:Type) WHERE t.size > 0 RETURN t.id AS id, t.size AS size")
+    assert {row["id"]: row["size"] for row in sizes} == types
+
+
 @ON_BOTH
 def test_orders_are_facts_with_dates(own: Graph, graph: Graph, tmp_path: Path) -> None:
     fill(own, (DATA / "northwind.cypher").read_text())
