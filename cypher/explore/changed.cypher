@@ -40,7 +40,8 @@ CALL (begun, entities) {
   UNION
   UNWIND entities AS e
   MATCH (e)-[f:FACT]-(:Entity)
-  MATCH (now:Belief {id: begun.id + '/' + f.id})
+  WITH DISTINCT begun.id + '/' + f.id AS id
+  MATCH (now:Belief {id: id})
   USING INDEX SEEK now:Belief(id)
   WHERE now.believed IN ['surely known', 'surely unknown']
   RETURN now

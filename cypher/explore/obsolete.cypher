@@ -35,7 +35,8 @@ CALL (begun, entities) {
   UNION
   UNWIND entities AS e
   MATCH (e)-[f:FACT]->(:Entity)
-  MATCH (belief:Belief {id: begun.id + '/' + f.id})
+  WITH DISTINCT begun.id + '/' + f.id AS id
+  MATCH (belief:Belief {id: id})
   USING INDEX SEEK belief:Belief(id)
   WHERE belief.wrong >= belief.right AND belief.wrong > 0
   RETURN belief

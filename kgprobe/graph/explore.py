@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from kgprobe.errors import UnknownNameError
-from kgprobe.graph.client import Graph
+from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import entity_ids, relation_ids
 from kgprobe.graph.parameters import parse_map
 from kgprobe.graph.queries import Query
-from kgprobe.graph.runs import NO_RUN, list_runs
+from kgprobe.graph.runs import NO_RUN, NONE_IN_VIEW, list_runs, run_in_view
 from kgprobe.sanitize import counted
 
 _NAMES = re.compile(r"^Names: (\{.*\})$", re.MULTILINE)
@@ -75,7 +75,8 @@ _IDS: Mapping[str, Callable[[Graph, Sequence[str]], Sequence[str]]] = {
 }
 
 
-_PAINTED = re.compile(r":(?:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT)\b")
+# Queries of the run in view: they read the properties of facts, so that rows need one.
+_READS_VIEW = re.compile(r"WHERE begun\.inView\b")
 
 # Queries whose rows are facts with or without a belief.
 _FACT_QUERIES = ("explore/around", "explore/expected")
@@ -84,7 +85,7 @@ _FACT_QUERIES = ("explore/around", "explore/expected")
 def why_empty(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str | None:
     """Return the reason why an explore query has no rows, as a sentence; None for other queries.
 
-    Cost: a scan of the painted relationships for a query about these, else one reading of the runs.
+    Cost: one reading of the runs.
 
     Args:
         parameters: parameters of the query, with ids instead of names.
@@ -94,8 +95,8 @@ def why_empty(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str 
     kinds = set(names_in(query).values())
     if not graph.read("load/any_node")[0]["nodes"]:
         return "The graph is empty; `kgprobe load example` loads the example."
-    if _PAINTED.search(query.text):
-        return _why_not_painted(graph)
+    if _READS_VIEW.search(query.text):
+        return _why_not_in_view(graph, query, parameters)
     if query.name == "explore/runs":
         return NO_RUN
     if "Sweep" in kinds:
@@ -106,25 +107,40 @@ def why_empty(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str 
     return f"The graph has nothing of that kind at {ids}." if ids else "The graph has nothing of that kind."
 
 
-def _why_not_painted(graph: Graph) -> str:
-    painted = graph.read("paint/counts")
-    if not painted:
-        return "Nothing is painted; `kgprobe beliefs paint` draws the beliefs of a run."
-    counts = ", ".join(f"{row['count']:,} {row['kind']}" for row in painted)
-    return f"Nothing of that kind is painted; there are {counts}."
+def _why_not_in_view(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str:
+    if query.name == "explore/known_path" and graph.is_embedded:
+        return "The embedded engine cannot search for this path; `kgprobe graph path` does."
+    runs = list_runs(graph)
+    if not runs:
+        return NO_RUN
+    run = run_in_view(graph)
+    if run is None:
+        return NONE_IN_VIEW
+    return f"Nothing of that kind{_at_entities(query, parameters)} is believed by {_with_answers(runs, [run])}."
 
 
 def _why_not_believed(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str:
     runs = list_runs(graph)
     if not runs:
         return NO_RUN
-    answers = {run["id"]: run.get("asked") or 0 for run in runs}
     chosen = _values(parameters, [name for name, kind in names_in(query).items() if kind == "Run"])
     if not chosen:
         # Without a name, a query reads all runs or the latest.
-        chosen = list(answers) if "runs" in parameters else [runs[-1]["id"]]
+        chosen = [run["id"] for run in runs] if "runs" in parameters else [runs[-1]["id"]]
+    if query.name == "explore/changed" and len(runs) == 1:
+        return f"There is one run only, {runs[0]['id']}; a change needs an earlier one."
+    return f"Nothing of that kind{_at_entities(query, parameters)} is believed by {_with_answers(runs, chosen)}."
+
+
+def _at_entities(query: Query, parameters: Mapping[str, Any]) -> str:
+    ids = _values(parameters, [name for name, kind in names_in(query).items() if kind == "Entity"])
+    return f" at {', '.join(map(str, ids))}" if ids else ""
+
+
+def _with_answers(runs: Sequence[Row], chosen: Sequence[str]) -> str:
+    answers = {run["id"]: run.get("asked") or 0 for run in runs}
     counts = ", ".join(f"{run} ({counted(answers[run], 'answer')})" for run in chosen)
-    return f"Nothing of that kind is believed by {'run' if len(chosen) == 1 else 'the runs'} {counts}."
+    return f"{'run' if len(chosen) == 1 else 'the runs'} {counts}"
 
 
 def _values(parameters: Mapping[str, Any], names: Iterable[str]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The beliefs of two runs about 116,000 facts of Wikidata, of which one is in view: as large as people's queries get."""
+"""Beliefs of two runs about 116,000 facts of Wikidata, one run in view: the size that queries for people must bear."""
 
 import zlib
 from collections import defaultdict
