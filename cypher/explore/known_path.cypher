@@ -1,12 +1,12 @@
 // Best known path between two entities: of the paths of at most $facts facts, in any direction, the one whose least known fact is
-// best known to the model of the run in view; of equally known ones, the shortest. Exact to one percentage point: the least known fact
-// of every other path has less than one point more. `kgprobe graph path` is exact, and also works on the embedded engine, whose
-// shortestPath takes no condition on facts.
+// best known to the model of the run in view, to one percentage point; of equally known ones, the shortest. Returns a path for each
+// pair of entities with these names. `kgprobe graph path` is exact.
 // For Neo4j Browser: :params {one: 'France', other: 'Berlin', facts: 6}
 // Unless given: {facts: 6}
 // Names: {one: 'Entity', other: 'Entity'}
-// Only for Neo4j. Searches from both entities up to 100 times: through facts known with 99%, with 98%, and so on, until there is a
-// path. $one, $other: ids or names, $facts: at most 8
+// Only for Neo4j; on the embedded engine, use `kgprobe graph path`.
+// Searches from both entities up to 100 times: through facts known with 99%, with 98%, and so on, until there is a path. $one,
+// $other: ids or names, $facts: at most 8
 //   -> run, one, other: ids, known: of the least known fact, facts: number, entities, relations, each_known, path
 MATCH (begun:Run)
 WHERE begun.inView
@@ -53,7 +53,7 @@ CALL (a, b) {
   LIMIT 1
 }
 WITH begun, a, b, path, [fact IN relationships(path) | 1 - fact.theta] AS each_known
-RETURN begun.id AS run, a.id AS one, b.id AS other, reduce(least = 1.0, known IN each_known | CASE WHEN known < least THEN known ELSE least END) AS known,
-       length(path) AS facts, [e IN nodes(path) | e.label] AS entities, [fact IN relationships(path) | fact.relation_label] AS relations,
-       each_known, path
+RETURN begun.id AS run, a.id AS one, b.id AS other,
+       reduce(least = 1.0, each IN each_known | CASE WHEN each < least THEN each ELSE least END) AS known, length(path) AS facts,
+       [e IN nodes(path) | e.label] AS entities, [fact IN relationships(path) | fact.relation_label] AS relations, each_known, path
 ORDER BY one, other

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import entity_ids, relation_ids
 from kgprobe.graph.parameters import parse_map
@@ -17,6 +17,8 @@ from kgprobe.graph.queries import Query
 from kgprobe.graph.runs import NO_RUN, NONE_IN_VIEW, list_runs, run_in_view
 from kgprobe.sanitize import counted
 
+# Engine and replacement of a query whose answer would be wrong on the embedded engine.
+_ONLY_NEO4J = re.compile(r"^Only for Neo4j; (.*)$", re.MULTILINE)
 _NAMES = re.compile(r"^Names: (\{.*\})$", re.MULTILINE)
 _SHOWN = 5
 
@@ -33,8 +35,11 @@ def resolve_parameters(graph: Graph, query: Query, parameters: Mapping[str, Any]
     Cost: look-ups of the names, as in :func:`~kgprobe.graph.names.entity_ids`.
 
     Raises:
+        KgprobeError: the query is only for Neo4j, and the engine is the embedded one.
         UnknownNameError: a name is unknown or ambiguous; the message lists similar names or the ids.
     """
+    if graph.is_embedded and (only := _ONLY_NEO4J.search(query.about)):
+        raise KgprobeError(f"{query.name} is only for Neo4j; {only[1].strip()}")
     resolved = dict(parameters)
     for parameter, kind in names_in(query).items():
         value = parameters.get(parameter)
@@ -108,8 +113,6 @@ def why_empty(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str 
 
 
 def _why_not_in_view(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str:
-    if query.name == "explore/known_path" and graph.is_embedded:
-        return "The embedded engine cannot search for this path; `kgprobe graph path` does."
     runs = list_runs(graph)
     if not runs:
         return NO_RUN

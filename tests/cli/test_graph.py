@@ -99,8 +99,8 @@ def test_query_without_rows_says_why_on_stderr(at: dict[str, str], form: str) ->
     done = kgprobe("graph", "query", "explore/around", "--param", "entity=LONELY", "--format", form, **at)
     assert (done.returncode, "nothing" in done.stdout) == (0, False)
     assert "The graph has nothing of that kind at Q0." in done.stderr
-    painted = kgprobe("graph", "query", "explore/obsolete", "--format", form, **at)
-    assert "Nothing is painted; `kgprobe beliefs paint` draws the beliefs of a run." in painted.stderr
+    obsolete = kgprobe("graph", "query", "explore/obsolete", "--format", form, **at)
+    assert "The graph has no runs yet; `kgprobe rounds run distractors --model demo` starts one." in obsolete.stderr
     misspelt = kgprobe("graph", "query", "explore/around", "--param", "entity=Lonly", "--format", form, **at)
     assert (misspelt.returncode, misspelt.stdout) == (2, "")
     assert "No entity is called 'Lonly'; close to it: Lonely (Q0)" in misspelt.stderr
