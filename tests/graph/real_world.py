@@ -18,8 +18,17 @@ _AT_ONCE = 5_000
 FACTS = """
 MATCH (s:Entity)-[f:FACT]->(o:Entity)
 RETURN f.id AS fact, s.id AS subject, o.id AS object, f.relation AS relation, f.relation_label AS relation_label,
-       s.degree AS subject_degree, o.degree AS object_degree
+       s.degree AS subject_degree, f.until AS until
 ORDER BY fact
+"""
+_ENDED = """
+MATCH (s:Entity)-[f:FACT]->(:Entity)
+WHERE f.until IS NULL
+WITH s, f.relation AS relation, collect(f) AS facts
+WHERE size(facts) = 2
+WITH facts[0] AS one, facts[1] AS other
+WITH CASE WHEN one.id < other.id THEN one ELSE other END AS ended
+SET ended.until = 20000101
 """
 _RUN = """
 CREATE (run:Run {id: $run, model: $run, probe: 'distractors', started: $started, round: $rounds, asked: 400000,
@@ -40,25 +49,27 @@ def table_files(folder: Path) -> dict[str, Path]:
     return {option: folder / "wikidata" / name for option, name in names.items()}
 
 
-def believe_all(graph: Graph) -> list[Row]:
-    """Write the beliefs of both runs, bring the second into view, and return its beliefs about all facts.
+def believe_all(graph: Graph) -> dict[str, list[Row]]:
+    """Write the beliefs of both runs, bring the second into view, and return their beliefs about all facts.
 
-    Facts of well-known entities are known more often. One fact in five is not asked.
+    Facts of well-known entities are known more often. One fact in five is not asked. Where a subject has two facts of a
+    relation, one of them ended in 2000.
     """
+    graph.query(_ENDED)
     facts = list(graph.query(FACTS))
     relations = sorted({fact["relation"] for fact in facts})
-    believed: list[Row] = []
+    believed: dict[str, list[Row]] = {}
     for number, run in enumerate(RUNS, start=1):
         started = f"2026-01-0{number}T00:00:00+00:00"
         graph.query(_RUN, run=run, started=started, rounds=ROUNDS, relations=relations)
-        believed = list(_beliefs(run, facts))
-        asked = [belief for belief in believed if belief["belief"] != "not asked"]
+        believed[run] = list(_beliefs(run, facts))
+        asked = [belief for belief in believed[run] if belief["belief"] != "not asked"]
         for start in range(0, len(asked), _AT_ONCE):
             graph.query(_BELIEFS, rows=[_belief_node(belief) for belief in asked[start : start + _AT_ONCE]])
     graph.write("view/begin", run=IN_VIEW)
-    believed.sort(key=itemgetter("subject", "fact"))
-    for start in range(0, len(believed), _AT_ONCE):
-        graph.write("view/facts", rows=_view_rows(believed[start : start + _AT_ONCE]))
+    shown = sorted(believed[IN_VIEW], key=itemgetter("subject", "fact"))
+    for start in range(0, len(shown), _AT_ONCE):
+        graph.write("view/facts", rows=_view_rows(shown[start : start + _AT_ONCE]))
     return believed
 
 
