@@ -7,7 +7,7 @@
 // latest, $against: id of the earlier run, null for the last one that began before, $entity: id of one of the two ends, or name on
 // Neo4j, null for all, $limit
 //   -> run, against, change: forgot or learned, relation, subject, object, known, known_before, right, wrong, entity: id of the
-//      subject, fact, path
+//      given one, else of the subject, fact, path
 OPTIONAL MATCH (same:Entity {id: $entity})
 CALL (same) {
   WITH same
@@ -36,20 +36,20 @@ CALL (begun, entities) {
   UNWIND CASE WHEN $entity IS NULL THEN [1] ELSE [] END AS every
   MATCH (now:Belief {run: begun.id})
   WHERE now.believed IN ['surely known', 'surely unknown']
-  RETURN now
-  UNION
+  RETURN now, null AS entity
+  UNION ALL
   UNWIND entities AS e
   MATCH (e)-[f:FACT]-(:Entity)
-  WITH DISTINCT begun.id + '/' + f.id AS id
+  WITH begun.id + '/' + f.id AS id, min(e.id) AS entity
   MATCH (now:Belief {id: id})
   USING INDEX SEEK now:Belief(id)
   WHERE now.believed IN ['surely known', 'surely unknown']
-  RETURN now
+  RETURN now, entity
 }
 MATCH (old:Belief {id: before.id + '/' + now.fact})
 USING INDEX SEEK old:Belief(id)
 WHERE old.believed IN ['surely known', 'surely unknown'] AND old.believed <> now.believed
-WITH begun, before, now, old, CASE WHEN now.believed = 'surely known' THEN 'learned' ELSE 'forgot' END AS change
+WITH begun, before, now, old, entity, CASE WHEN now.believed = 'surely known' THEN 'learned' ELSE 'forgot' END AS change
 ORDER BY change, abs(now.theta - 0.5) DESC, now.fact
 LIMIT toInteger($limit)
 MATCH (s:Entity {id: now.subject})
@@ -60,5 +60,5 @@ OPTIONAL MATCH (r:Relation {id: now.relation})
 OPTIONAL MATCH path = (s)-[:FACT {id: now.fact}]->(o)
 RETURN begun.id AS run, before.id AS against, change, coalesce(r.label, now.relation_label) AS relation, s.label AS subject,
        o.label AS object, 1 - now.theta AS known, 1 - old.theta AS known_before, now.right AS right, now.wrong AS wrong,
-       s.id AS entity, now.fact AS fact, path
+       coalesce(entity, s.id) AS entity, now.fact AS fact, path
 ORDER BY change, abs(known - 0.5) DESC, fact

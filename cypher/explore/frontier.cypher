@@ -28,7 +28,8 @@ WITH entities, begun
 LIMIT 1
 CALL (entities) {
   UNWIND CASE WHEN $entity IS NULL THEN [1] ELSE [] END AS every
-  MATCH (:Entity)-[f:FACT]->(:Entity)
+  MATCH ()-[f:FACT]->()
+  USING INDEX f:FACT(theta)
   WHERE f.theta > 0.5 AND (f.belief IN ['surely unknown', 'leans unknown'] OR $expected AND f.belief = 'not asked')
   WITH f
   ORDER BY f.theta DESC

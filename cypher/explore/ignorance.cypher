@@ -10,7 +10,8 @@ MATCH (begun:Run)
 WHERE begun.inView
 WITH begun
 LIMIT 1
-MATCH (s:Entity)-[f:FACT]->(o:Entity)
+MATCH (s)-[f:FACT]->(o)
+USING INDEX f:FACT(theta)
 WHERE f.theta > 0.5 AND f.belief = 'surely unknown'
 WITH begun, CASE WHEN s.id = o.id THEN [s] ELSE [s, o] END AS ends
 UNWIND ends AS centre

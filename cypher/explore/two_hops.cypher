@@ -29,7 +29,8 @@ WITH entities, begun
 LIMIT 1
 CALL (entities) {
   UNWIND CASE WHEN $entity IS NULL THEN [1] ELSE [] END AS every
-  MATCH (:Entity)-[first:FACT]->(:Entity)
+  MATCH ()-[first:FACT]->()
+  USING INDEX first:FACT(theta)
   WHERE first.theta < 0.5 AND first.belief IN ['surely known', 'leans known']
   WITH first
   ORDER BY first.theta
@@ -37,7 +38,8 @@ CALL (entities) {
   RETURN first
   UNION
   UNWIND CASE WHEN $entity IS NULL AND $known = 1 THEN [1] ELSE [] END AS every
-  MATCH (:Entity)-[first:FACT]->(:Entity)
+  MATCH ()-[first:FACT]->()
+  USING INDEX first:FACT(theta)
   WHERE first.theta > 0.5 AND first.belief IN ['surely unknown', 'leans unknown']
   WITH first
   ORDER BY first.theta DESC

@@ -38,7 +38,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "neighbours": {"id": HUB},
     "to_retrieve": {"entities": [HUB, "Q183"]},
 }
-# Most accesses to the store: of an aggregate over all beliefs of a run or two, of facts found by theta, and around France.
+# Most accesses to the store: of an aggregate over the beliefs of a run or two, of facts found by theta, around France.
 OF_A_RUN, BY_THETA, AROUND = 1_500_000, 700_000, 50_000
 AGGREGATES = {
     *(

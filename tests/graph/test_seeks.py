@@ -61,7 +61,6 @@ LOOK_UPS = (
     "expected",
     "facts_of_entities",
     "frontier",
-    "known_path",
     "neighbours",
     "obsolete",
     "to_retrieve",
