@@ -35,14 +35,14 @@ class Communities:
 
     Attributes:
         communities: those with most unknown facts first, at most the requested number.
-        found: number of communities.
+        total: number of communities.
         facts: number of unknown facts of the run, also between communities.
         entities: number of their subjects and objects.
         labels: names of the first entities and relations of each community, by id.
     """
 
     communities: tuple[Community, ...]
-    found: int
+    total: int
     facts: int
     entities: int
     labels: Mapping[str, str]
@@ -95,8 +95,8 @@ def find_communities(graph: Graph, run: str, method: str, *, sure: bool, seed: i
     numbers = {entity: number for number, entity in enumerate(ids)}
     network: nx.Graph[int] = nx.Graph()
     network.add_nodes_from(range(len(ids)))
-    for (one, other), facts in sorted(Counter(_ends(numbers, row) for row in rows).items()):
-        network.add_edge(one, other, facts=facts)
+    for (lower, higher), facts in sorted(Counter(_ends(numbers, row) for row in rows).items()):
+        network.add_edge(lower, higher, facts=facts)
     groups = METHODS[method](network, seed) if rows else []
     group_of = {entity: number for number, group in enumerate(groups) for entity in group}
     communities = [community for community in _described(rows, numbers, group_of) if community.unknown]
@@ -105,8 +105,8 @@ def find_communities(graph: Graph, run: str, method: str, *, sure: bool, seed: i
 
 
 def _ends(numbers: Mapping[str, int], row: tuple[str, str, str]) -> tuple[int, int]:
-    one, other = numbers[row[0]], numbers[row[1]]
-    return min(one, other), max(one, other)
+    ends = numbers[row[0]], numbers[row[1]]
+    return min(ends), max(ends)
 
 
 def _described(

@@ -46,7 +46,7 @@ class IgnoranceCommunities(Result):
         seed: random seed.
         facts: number of unknown facts of the run, also between communities.
         entities: number of their subjects and objects.
-        found: number of communities, also those without a row.
+        total: number of communities, also those without a row.
         communities: the rows.
     """
 
@@ -56,7 +56,7 @@ class IgnoranceCommunities(Result):
     seed: int
     facts: int
     entities: int
-    found: int
+    total: int
     communities: Sequence[CommunityRow]
 
     row = CommunityRow
@@ -72,7 +72,7 @@ class IgnoranceCommunities(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return everything, with stable keys."""
         options = {"run": self.run, "method": self.method, "sure": self.sure, "seed": self.seed}
-        counts = {"facts": self.facts, "entities": self.entities, "found": self.found}
+        counts = {"facts": self.facts, "entities": self.entities, "total": self.total}
         return {**options, **counts, "communities": self.rows()}
 
     def summary(self) -> str:
@@ -80,7 +80,7 @@ class IgnoranceCommunities(Result):
         unknown = f"{'surely ' if self.sure else ''}unknown fact"
         if not self.facts:
             return f"Run {self.run} has no {unknown}s."
-        found = f"{self.found:,} communit{'y' if self.found == 1 else 'ies'}"
+        communities = f"{self.total:,} communit{'y' if self.total == 1 else 'ies'}"
         entities = f"{self.entities:,} entit{'y' if self.entities == 1 else 'ies'}"
-        shown = f", {len(self.communities)} shown" if self.found > len(self.communities) else ""
-        return f"Run {self.run}: {counted(self.facts, unknown)} of {entities}, {found} ({self.method}){shown}."
+        shown = f", {len(self.communities)} shown" if self.total > len(self.communities) else ""
+        return f"Run {self.run}: {counted(self.facts, unknown)} of {entities}, {communities} ({self.method}){shown}."

@@ -168,7 +168,7 @@ def test_communities_are_of_unknown_facts(believed: Graph, method: str) -> None:
 def test_communities_of_surely_unknown_facts_and_of_none(believed: Graph) -> None:
     sure = kgprobe.find_ignorance(believed, "old", method="components", sure=True)
     assert [(row.entities, row.unknown, row.share) for row in sure.communities] == [(2, 1, 0.5), (2, 1, 0.5)]
-    assert kgprobe.find_ignorance(believed, "old", method="components", sure=True, limit=1).found == 2
+    assert kgprobe.find_ignorance(believed, "old", method="components", sure=True, limit=1).total == 2
     believed.query("MATCH (b:Belief {run: 'old'}) SET b.believed = 'surely known'")
     none = kgprobe.find_ignorance(believed, "old")
     assert (none.summary(), none.tables(), len(none)) == ("Run old has no unknown facts.", [], 0)

@@ -338,7 +338,7 @@ def test_communities_agree_with_union_of_sets(world: World) -> None:
     facts = Counter(root(belief["subject"]) for belief in unknown)
     sizes = Counter(map(root, list(parent)))
     result = kgprobe.find_ignorance(world.graph, method="components", limit=20)
-    assert (result.facts, result.entities, result.found) == (len(unknown), len(parent), len(facts))
+    assert (result.facts, result.entities, result.total) == (len(unknown), len(parent), len(facts))
     expected = sorted(((count, sizes[group]) for group, count in facts.items()), reverse=True)
     assert [row.unknown for row in result.communities] == [count for count, _ in expected[:20]]
     assert (result.communities[0].unknown, result.communities[0].entities) == expected[0]
