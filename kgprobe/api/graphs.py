@@ -145,12 +145,10 @@ def draw_graph(
 def known_path(graph: Graph, one: str, other: str, *, facts: int = 6) -> KnownPath:
     """Return the best known path between two entities: of all paths, the one whose least known fact is best known.
 
-    >>> run = kgprobe.run_rounds(graph, "demo", rounds=2, facts_per_round=8, distractors=3, name="walked")
+    >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, facts_per_round=8, distractors=3, name="walked")
     >>> path = kgprobe.known_path(graph, "Q142", "Berlin")
-    >>> path.known == max(min(fact.known for fact in path.facts), 0)
-    True
-    >>> print(path.summary())
-    ... by run walked; the least known one is known with ...
+    >>> path.run, path.known == min(fact.known for fact in path.facts)
+    ('walked', True)
 
     Paths walk facts in both directions; *known* is that of the run in view, for unasked facts the expectation. Of
     equally known paths, the result is a shortest one.
@@ -199,7 +197,7 @@ def find_ignorance(
 ) -> IgnoranceCommunities:
     """Return communities of ignorance: groups of entities that are connected by facts that a model does not know.
 
-    >>> run = kgprobe.run_rounds(graph, "demo", rounds=2, facts_per_round=30, distractors=3, name="grouped")
+    >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, facts_per_round=8, distractors=3, name="grouped")
     >>> communities = kgprobe.find_ignorance(graph, "grouped", limit=3)
     >>> len(communities.to_frame()) <= 3, communities.facts >= communities.communities[0].unknown
     (True, True)
