@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo
     from kgprobe.api.graphs import draw_graph as draw_graph
+    from kgprobe.api.graphs import find_ignorance as find_ignorance
+    from kgprobe.api.graphs import known_path as known_path
     from kgprobe.api.graphs import paint_beliefs as paint_beliefs
     from kgprobe.api.graphs import reverse_graph as reverse_graph
     from kgprobe.api.judging import evaluate_judge as evaluate_judge

@@ -4,7 +4,7 @@
 // Unless given: {run: null, limit: 25}
 // Names: {entity: 'Entity', run: 'Run'}
 // Reads all facts of the entity. $entity: id, or name on Neo4j, $run: id of a run, null for the latest, $limit
-//   -> run, relation, subject, object, known, known_low, known_high, believed, right, wrong, question, fact, path
+//   -> run, entity: id, relation, subject, object, known, known_low, known_high, believed, right, wrong, question, fact, path
 OPTIONAL MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun.id AS run, begun.started AS started
@@ -24,15 +24,15 @@ CALL (same) {
   RETURN node AS e
 }
 MATCH (e)-[f:FACT]-(:Entity)
-WITH DISTINCT run, f
-WITH run, f, startNode(f) AS s, endNode(f) AS o
+WITH run, f, min(e.id) AS entity
+WITH run, f, entity, startNode(f) AS s, endNode(f) AS o
 OPTIONAL MATCH (belief:Belief {id: run + '/' + f.id})
-WITH run, f, s, o, belief
+WITH run, f, entity, s, o, belief
 ORDER BY coalesce(belief.theta, -1.0) DESC, f.id
 LIMIT toInteger($limit)
 OPTIONAL MATCH (r:Relation {id: f.relation})
 OPTIONAL MATCH path = (s)-[:FACT {id: f.id}]->(o)
-RETURN run, coalesce(r.label, f.relation) AS relation, s.label AS subject, o.label AS object, 1 - belief.theta AS known,
+RETURN run, entity, coalesce(r.label, f.relation) AS relation, s.label AS subject, o.label AS object, 1 - belief.theta AS known,
        1 - belief.high AS known_low, 1 - belief.low AS known_high, belief.believed AS believed,
        belief.right AS right, belief.wrong AS wrong, belief.question AS question, f.id AS fact, path
 ORDER BY coalesce(known, 2.0), fact

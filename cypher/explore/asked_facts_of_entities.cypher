@@ -2,11 +2,26 @@
 // For Neo4j Browser: :params {run: 'base', entities: ['Q142'], relations: [], as_of: null, limit: 100}
 // Unless given: {relations: [], as_of: null, limit: 100}
 // Names: {run: 'Run', entities: 'Entity', relations: 'Relation'}
-// Reads the run's beliefs. $run: id of a run, $entities: [id], $relations: [id], none for all, $as_of: yyyymmdd at which the facts
+// Reads the run's beliefs. $run: id of a run, $entities: [id, or name on Neo4j], $relations: [id], none for all, $as_of: yyyymmdd at which the facts
 // hold, null for any time, $limit
 //   -> fact, subject, subject_label, relation, relation_label, object, object_label, start, end, rank
+UNWIND $entities AS name
+OPTIONAL MATCH (same:Entity {id: name})
+CALL (name, same) {
+  WITH same
+  WHERE same IS NOT NULL
+  RETURN same AS e
+  UNION
+  WITH name, same
+  WHERE same IS NULL AND name IS NOT NULL
+  CALL db.index.fulltext.queryNodes('entity_names', '"' + replace(replace(name, '\\', '\\\\'), '"', '\\"') + '"') YIELD node
+  WITH name, node
+  WHERE toLower(node.label) = toLower(name) OR any(alias IN coalesce(node.aliases, []) WHERE toLower(alias) = toLower(name))
+  RETURN node AS e
+}
+WITH collect(e.id) AS ids
 MATCH (belief:Belief {run: $run})
-WHERE belief.right + belief.wrong > 0 AND (belief.subject IN $entities OR belief.object IN $entities)
+WHERE belief.right + belief.wrong > 0 AND (belief.subject IN ids OR belief.object IN ids)
   AND (size($relations) = 0 OR belief.relation IN $relations)
 MATCH (s:Entity {id: belief.subject})-[f:FACT {id: belief.fact}]->(o:Entity)
 WHERE $as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of

@@ -6,7 +6,7 @@
 // Unless given: {run: null, limit: 25}
 // Names: {entity: 'Entity', run: 'Run'}
 // Reads all facts of the entity. $entity: id, or name on Neo4j, $run: id of a run, null for the latest, $limit
-//   -> run, relation, subject, object, known, asked: true or false, fact, path
+//   -> run, entity: id, relation, subject, object, known, asked: true or false, fact, path
 OPTIONAL MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun
@@ -26,15 +26,15 @@ CALL (same) {
   RETURN node AS e
 }
 MATCH (e)-[f:FACT]-(:Entity)
-WITH DISTINCT begun, f
-WITH begun, f, startNode(f) AS s, endNode(f) AS o
+WITH begun, f, min(e.id) AS entity
+WITH begun, f, entity, startNode(f) AS s, endNode(f) AS o
 OPTIONAL MATCH (belief:Belief {id: begun.id + '/' + f.id})
 OPTIONAL MATCH (mean:Effect {id: begun.id + '/mean/'})
 OPTIONAL MATCH (weight:Effect {id: begun.id + '/popularity/'})
 OPTIONAL MATCH (related:Effect {id: begun.id + '/relation/' + f.relation})
 OPTIONAL MATCH (subjects:Effect {id: begun.id + '/entity/' + s.id})
 OPTIONAL MATCH (objects:Effect {id: begun.id + '/entity/' + o.id})
-WITH begun, f, s, o, belief, [p IN [s.popularity, o.popularity] WHERE p IS NOT NULL | log(1.0 + p)] AS popular,
+WITH begun, f, entity, s, o, belief, [p IN [s.popularity, o.popularity] WHERE p IS NOT NULL | log(1.0 + p)] AS popular,
      1 / begun.variance_mean + coalesce(mean.precision, 0.0) AS mean_precision, coalesce(mean.shift, 0.0) AS mean_shift,
      1 / begun.variance_popularity + coalesce(weight.precision, 0.0) AS weight_precision,
      coalesce(weight.shift, 0.0) AS weight_shift,
@@ -43,24 +43,24 @@ WITH begun, f, s, o, belief, [p IN [s.popularity, o.popularity] WHERE p IS NOT N
      1 / begun.variance_entity + coalesce(subjects.precision, 0.0) AS s_precision, coalesce(subjects.shift, 0.0) AS s_shift,
      1 / begun.variance_entity + coalesce(objects.precision, 0.0) AS o_precision, coalesce(objects.shift, 0.0) AS o_shift,
      CASE WHEN s.id = o.id THEN 2.0 ELSE 1.0 END AS s_times, CASE WHEN s.id = o.id THEN 0.0 ELSE 1.0 END AS o_times
-WITH begun, f, s, o, belief, mean_precision, mean_shift, weight_precision, weight_shift, relation_precision, relation_shift,
+WITH begun, f, entity, s, o, belief, mean_precision, mean_shift, weight_precision, weight_shift, relation_precision, relation_shift,
      s_precision, s_shift, o_precision, o_shift, s_times, o_times,
      CASE WHEN begun.popularity_spread IS NULL OR size(popular) = 0 THEN 0.0
           ELSE (reduce(sum = 0.0, p IN popular | sum + p) / size(popular) - begun.popularity_mean) / begun.popularity_spread
      END AS z
-WITH begun, f, s, o, belief,
+WITH begun, f, entity, s, o, belief,
      mean_shift / mean_precision + coalesce(z * weight_shift / weight_precision, 0.0) + relation_shift / relation_precision
      + s_times * s_shift / s_precision + o_times * o_shift / o_precision AS x,
      1 / mean_precision + coalesce(z * z / weight_precision, 0.0) + 1 / relation_precision
      + s_times * s_times / s_precision + o_times * o_times / o_precision + begun.variance_fact AS variance
-WITH begun, f, s, o, belief,
+WITH begun, f, entity, s, o, belief,
      reduce(sum = 0.0, i IN range(-20, 20) | sum + exp(-i * i / 32.0) / (1.0 + exp(-(x + sqrt(variance) * i / 4.0))))
      / reduce(sum = 0.0, i IN range(-20, 20) | sum + exp(-i * i / 32.0)) AS expected
-WITH begun, f, s, o, 1 - coalesce(belief.theta, expected) AS known, coalesce(belief.right + belief.wrong > 0, false) AS asked
+WITH begun, f, entity, s, o, 1 - coalesce(belief.theta, expected) AS known, coalesce(belief.right + belief.wrong > 0, false) AS asked
 ORDER BY coalesce(known, 2.0), f.id
 LIMIT toInteger($limit)
 OPTIONAL MATCH (r:Relation {id: f.relation})
 OPTIONAL MATCH path = (s)-[:FACT {id: f.id}]->(o)
-RETURN begun.id AS run, coalesce(r.label, f.relation) AS relation, s.label AS subject, o.label AS object, known, asked,
+RETURN begun.id AS run, entity, coalesce(r.label, f.relation) AS relation, s.label AS subject, o.label AS object, known, asked,
        f.id AS fact, path
 ORDER BY coalesce(known, 2.0), fact

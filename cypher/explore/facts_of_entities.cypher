@@ -2,20 +2,33 @@
 // For Neo4j Browser: :params {entities: ['Q142'], relations: [], as_of: null, limit: 100}
 // Unless given: {relations: [], as_of: null, limit: 100}
 // Names: {entities: 'Entity', relations: 'Relation'}
-// $entities: [id], $relations: [id], none for all, $as_of: yyyymmdd at which the facts hold, null for any time, $limit
+// $entities: [id, or name on Neo4j], $relations: [id], none for all, $as_of: yyyymmdd at which the facts hold, null for any time, $limit
 //   -> fact, subject, subject_label, relation, relation_label, object, object_label, start, end, rank
-CALL () {
-  UNWIND $entities AS id
-  MATCH (s:Entity {id: id})-[f:FACT]->(o:Entity)
-  USING INDEX SEEK s:Entity(id)
+UNWIND $entities AS name
+OPTIONAL MATCH (same:Entity {id: name})
+CALL (name, same) {
+  WITH same
+  WHERE same IS NOT NULL
+  RETURN same AS e
+  UNION
+  WITH name, same
+  WHERE same IS NULL AND name IS NOT NULL
+  CALL db.index.fulltext.queryNodes('entity_names', '"' + replace(replace(name, '\\', '\\\\'), '"', '\\"') + '"') YIELD node
+  WITH name, node
+  WHERE toLower(node.label) = toLower(name) OR any(alias IN coalesce(node.aliases, []) WHERE toLower(alias) = toLower(name))
+  RETURN node AS e
+}
+WITH collect(DISTINCT e) AS entities
+CALL (entities) {
+  UNWIND entities AS e
+  MATCH (e)-[f:FACT]->(:Entity)
   WHERE (size($relations) = 0 OR f.relation IN $relations)
     AND ($as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of)
   RETURN f
   LIMIT toInteger($limit)
   UNION ALL
-  UNWIND $entities AS id
-  MATCH (o:Entity {id: id})<-[f:FACT]-(s:Entity)
-  USING INDEX SEEK o:Entity(id)
+  UNWIND entities AS e
+  MATCH (e)<-[f:FACT]-(:Entity)
   WHERE (size($relations) = 0 OR f.relation IN $relations)
     AND ($as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of)
   RETURN f

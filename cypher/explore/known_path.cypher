@@ -1,10 +1,17 @@
-// Shortest path between two entities through facts that a run surely knows, in any direction, as painted KNOWN or LEARNED by
-// `kgprobe beliefs paint`. No row without a path of eight facts or fewer.
-// For Neo4j Browser: :params {one: 'France', other: 'Japan'}
-// Unless given: {}
+// Best known path between two entities: of the paths of at most $facts facts, in any direction, the one whose least known fact is
+// best known to the model of the run in view, to one percentage point; of equally known ones, the shortest. Returns a path for each
+// pair of entities with these names. `kgprobe graph path` is exact.
+// For Neo4j Browser: :params {one: 'France', other: 'Berlin', facts: 6}
+// Unless given: {facts: 6}
 // Names: {one: 'Entity', other: 'Entity'}
-// Walks painted relationships. $one, $other: id, or name on Neo4j
-//   -> facts: number of facts, entities, relations, path
+// Only for Neo4j; on the embedded engine, use `kgprobe graph path`.
+// Searches from both entities up to 100 times: through facts known with 99%, with 98%, and so on, until there is a path. $one,
+// $other: ids or names, $facts: at most 8
+//   -> run, one, other: ids, known: of the least known fact, facts: number, entities, relations, each_known, path
+MATCH (begun:Run)
+WHERE begun.inView
+WITH begun
+LIMIT 1
 OPTIONAL MATCH (same:Entity {id: $one})
 CALL (same) {
   WITH same
@@ -31,7 +38,22 @@ CALL (also) {
   WHERE toLower(node.label) = toLower($other) OR any(alias IN coalesce(node.aliases, []) WHERE toLower(alias) = toLower($other))
   RETURN node AS b
 }
-MATCH path = shortestPath((a)-[:KNOWN|LEARNED*1..8]-(b))
-RETURN length(path) AS facts, [e IN nodes(path) | e.label] AS entities, [r IN relationships(path) | r.relation] AS relations, path
-ORDER BY facts, entities
-LIMIT 1
+WITH DISTINCT begun, a, b
+WHERE a.id <> b.id
+CALL (a, b) {
+  UNWIND range(1, 100) AS percent
+  CALL (a, b, percent) {
+    MATCH path = shortestPath((a)-[:FACT*1..8]-(b))
+    WHERE all(fact IN relationships(path) WHERE fact.theta <= percent / 100.0)
+    RETURN path
+  }
+  WITH path
+  WHERE length(path) <= $facts
+  RETURN path
+  LIMIT 1
+}
+WITH begun, a, b, path, [fact IN relationships(path) | 1 - fact.theta] AS each_known
+RETURN begun.id AS run, a.id AS one, b.id AS other,
+       reduce(least = 1.0, each IN each_known | CASE WHEN each < least THEN each ELSE least END) AS known, length(path) AS facts,
+       [e IN nodes(path) | e.label] AS entities, [fact IN relationships(path) | fact.relation_label] AS relations, each_known, path
+ORDER BY one, other

@@ -1,12 +1,13 @@
-// Facts of which a model may still believe a former object: facts that a run does not know, the only ones of their subject and
-// relation at the run's date, with a former object. Uses relationships painted by `kgprobe beliefs paint`; the run's report shows
-// answers with the former object. Returns paths from the current object to the subject to the former object.
-// For Neo4j Browser: :params {entity: null, limit: 50}
-// Unless given: {entity: null, limit: 50}
-// Names: {entity: 'Entity'}
-// Reads all relationships UNSURE, UNKNOWN or FORGOT, or those of an entity, and the facts of subjects with 1,000 facts or fewer.
-// $entity: id of the subject, or name on Neo4j, null for all, $limit
-//   -> relation, subject, object, former, until: yyyymmdd, null for an unknown time, known, right, wrong, fact, path
+// Facts of which a model may still believe a former object: facts that it does not know according to a run, the only ones of their
+// subject and relation at the run's date, with a former object. The run's report shows answers with the former object. Returns paths
+// from the current object to the subject to the former object.
+// For Neo4j Browser: :params {run: null, entity: null, limit: 50}
+// Unless given: {run: null, entity: null, limit: 50}
+// Names: {run: 'Run', entity: 'Entity'}
+// Reads the run's beliefs, or those about the facts of the entity, and the facts of unknown facts' subjects with 1,000 facts or
+// fewer. $run: id of a run, null for the latest, $entity: id of the subject, or name on Neo4j, null for all, $limit
+//   -> run, entity: id of the subject, relation, subject, object, former, until: yyyymmdd, null for an unknown time, known, right,
+//      wrong, fact, path
 OPTIONAL MATCH (same:Entity {id: $entity})
 CALL (same) {
   WITH same
@@ -20,29 +21,43 @@ CALL (same) {
   WHERE toLower(node.label) = toLower($entity) OR any(alias IN coalesce(node.aliases, []) WHERE toLower(alias) = toLower($entity))
   RETURN node AS e
 }
-WITH collect(e) AS entities
-CALL (entities) {
+WITH collect(DISTINCT e) AS entities
+MATCH (begun:Run)
+WHERE $run IS NULL OR begun.id = $run
+WITH entities, begun
+ORDER BY begun.started DESC, begun.id DESC
+LIMIT 1
+CALL (begun, entities) {
   UNWIND CASE WHEN $entity IS NULL THEN [1] ELSE [] END AS every
-  MATCH ()-[painted:UNSURE|UNKNOWN|FORGOT]->()
-  RETURN painted
-  UNION ALL
+  MATCH (belief:Belief {run: begun.id})
+  WHERE belief.wrong >= belief.right AND belief.wrong > 0
+  RETURN belief
+  UNION
   UNWIND entities AS e
-  MATCH (e)-[painted:UNSURE|UNKNOWN|FORGOT]->(:Entity)
-  RETURN painted
+  MATCH (e)-[f:FACT]->(:Entity)
+  WITH DISTINCT begun.id + '/' + f.id AS id
+  MATCH (belief:Belief {id: id})
+  USING INDEX SEEK belief:Belief(id)
+  WHERE belief.wrong >= belief.right AND belief.wrong > 0
+  RETURN belief
 }
-WITH painted, startNode(painted) AS s, endNode(painted) AS o
-WHERE painted.wrong >= painted.right AND s.degree <= 1000
-MATCH (run:Run {id: painted.run})
-MATCH (s)-[now:FACT {id: painted.fact}]->(o)
+WITH begun, belief.subject AS subject, collect(belief) AS beliefs
+MATCH (s:Entity {id: subject})
+USING INDEX SEEK s:Entity(id)
+WHERE s.degree <= 1000
 MATCH (s)-[ended:FACT]->(former:Entity)
-WHERE ended.relation = now.relation AND ended.until < run.as_of AND former.id <> o.id
-  AND NOT EXISTS { MATCH (s)-[also:FACT]->() WHERE also.relation = now.relation AND also.id <> now.id
-                                               AND coalesce(also.until, run.as_of) >= run.as_of }
-WITH s, o, painted, now, ended, former
-ORDER BY painted.theta DESC, painted.fact, ended.until DESC, ended.id
+WHERE ended.until < begun.as_of
+UNWIND [belief IN beliefs WHERE belief.relation = ended.relation AND belief.object <> former.id] AS belief
+MATCH (s)-[now:FACT {id: belief.fact}]->(o:Entity)
+WHERE NOT EXISTS { MATCH (s)-[also:FACT]->() WHERE also.relation = now.relation AND also.id <> now.id
+                                               AND coalesce(also.until, begun.as_of) >= begun.as_of }
+WITH begun, s, o, belief, now, ended, former
+ORDER BY belief.theta DESC, belief.fact, ended.until DESC, ended.id
 LIMIT toInteger($limit)
-MATCH path = (o)<-[:UNSURE|UNKNOWN|FORGOT {fact: painted.fact}]-(s)-[:FACT {id: ended.id}]->(former)
-RETURN painted.relation AS relation, s.label AS subject, o.label AS object, former.label AS former,
-       CASE WHEN ended.until = -10000000000000000 THEN null ELSE ended.until END AS until, 1 - painted.theta AS known,
-       painted.right AS right, painted.wrong AS wrong, painted.fact AS fact, path
+OPTIONAL MATCH (r:Relation {id: now.relation})
+MATCH path = (o)<-[:FACT {id: now.id}]-(s)-[:FACT {id: ended.id}]->(former)
+RETURN begun.id AS run, s.id AS entity, coalesce(r.label, belief.relation_label) AS relation, s.label AS subject,
+       o.label AS object, former.label AS former,
+       CASE WHEN ended.until = -10000000000000000 THEN null ELSE ended.until END AS until, 1 - belief.theta AS known,
+       belief.right AS right, belief.wrong AS wrong, belief.fact AS fact, path
 ORDER BY known, fact, coalesce(until, -10000000000000000) DESC, former

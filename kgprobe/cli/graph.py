@@ -23,9 +23,11 @@ from kgprobe.cli.options import (
     on_graph,
     open_graph,
     reversed_graph,
+    seed_option,
 )
-from kgprobe.cli.rendering import print_rows
+from kgprobe.cli.rendering import print_rows, render
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.graph.communities import METHODS
 from kgprobe.sanitize import visible
 from kgprobe.servers.engine import LEAST_MEMORY
 from kgprobe.servers.engines import DEFAULT, ENGINES
@@ -210,6 +212,64 @@ def query(
         any_rows = _show_rows(columns, rows, form, limit)
         if not any_rows and (reason := why_empty(connection, named_query, parameters)):
             click.echo(reason, err=True)
+
+
+@graph.command()
+@click.argument("one", metavar="ENTITY")
+@click.argument("other", metavar="ENTITY")
+@count_option("--facts", default=6, help="Maximum number of facts.")
+@on_graph
+def path(one: str, other: str, facts: int, graph: str | None, as_json: bool) -> None:
+    """Show the best known path between two entities, given by id or name.
+
+    Of all paths of up to so many facts, it is the one whose least known fact is best known to the model of the run in
+    view; of equally known ones a shortest. Facts are walked in both directions.
+
+    \b
+    kgprobe graph path France Berlin
+    kgprobe graph path Q142 Q64 --facts 3 --json
+    """  # noqa: D301
+    from kgprobe.api.graphs import known_path
+    from kgprobe.progress import waiting
+
+    with open_graph(graph) as connection:
+        with waiting("Searching"):
+            result = known_path(connection, one, other, facts=facts)
+        render(result, as_json)
+
+
+@graph.command()
+@click.option("--run", metavar="NAME", help="Name of the run.  [default: the latest]")
+@click.option(
+    "--method",
+    type=click.Choice(list(METHODS)),
+    default="louvain",
+    show_default=True,
+    help="Modularity (Louvain), label propagation, or connected components.",
+)
+@click.option("--sure", is_flag=True, help="Use surely unknown facts only.")
+@seed_option
+@count_option("--limit", default=10, help="Maximum number of communities.")
+@on_graph
+def communities(
+    run: str | None, method: str, sure: bool, seed: int, limit: int, graph: str | None, as_json: bool
+) -> None:
+    """Show communities of ignorance: entities connected by facts that a model does not know.
+
+    Each has its number of entities and unknown facts, its share of all unknown facts, its most central entities and
+    most frequent relations.
+
+    \b
+    kgprobe graph communities
+    kgprobe graph communities --run films --method components --sure --json
+    """  # noqa: D301
+    from kgprobe.api.graphs import find_ignorance
+    from kgprobe.progress import waiting
+
+    with open_graph(graph) as connection:
+        with waiting("Finding communities"):
+            result = find_ignorance(connection, run, method=method, sure=sure, seed=seed, limit=limit)
+        render(result, as_json)
 
 
 @graph.command()

@@ -9,14 +9,16 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from kgprobe.errors import UnknownNameError
-from kgprobe.graph.client import Graph
+from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import entity_ids, relation_ids
 from kgprobe.graph.parameters import parse_map
 from kgprobe.graph.queries import Query
-from kgprobe.graph.runs import NO_RUN, list_runs
+from kgprobe.graph.runs import NO_RUN, NONE_IN_VIEW, list_runs, run_in_view
 from kgprobe.sanitize import counted
 
+# Engine and replacement of a query whose answer would be wrong on the embedded engine.
+_ONLY_NEO4J = re.compile(r"^Only for Neo4j; (.*)$", re.MULTILINE)
 _NAMES = re.compile(r"^Names: (\{.*\})$", re.MULTILINE)
 _SHOWN = 5
 
@@ -33,8 +35,11 @@ def resolve_parameters(graph: Graph, query: Query, parameters: Mapping[str, Any]
     Cost: look-ups of the names, as in :func:`~kgprobe.graph.names.entity_ids`.
 
     Raises:
+        KgprobeError: the query is only for Neo4j, and the engine is the embedded one.
         UnknownNameError: a name is unknown or ambiguous; the message lists similar names or the ids.
     """
+    if graph.is_embedded and (only := _ONLY_NEO4J.search(query.about)):
+        raise KgprobeError(f"{query.name} is only for Neo4j; {only[1].strip()}")
     resolved = dict(parameters)
     for parameter, kind in names_in(query).items():
         value = parameters.get(parameter)
@@ -75,7 +80,8 @@ _IDS: Mapping[str, Callable[[Graph, Sequence[str]], Sequence[str]]] = {
 }
 
 
-_PAINTED = re.compile(r":(?:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT)\b")
+# Queries of the run in view: they read the properties of facts, so that rows need one.
+_READS_VIEW = re.compile(r"WHERE begun\.inView\b")
 
 # Queries whose rows are facts with or without a belief.
 _FACT_QUERIES = ("explore/around", "explore/expected")
@@ -84,7 +90,7 @@ _FACT_QUERIES = ("explore/around", "explore/expected")
 def why_empty(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str | None:
     """Return the reason why an explore query has no rows, as a sentence; None for other queries.
 
-    Cost: a scan of the painted relationships for a query about these, else one reading of the runs.
+    Cost: one reading of the runs.
 
     Args:
         parameters: parameters of the query, with ids instead of names.
@@ -94,8 +100,8 @@ def why_empty(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str 
     kinds = set(names_in(query).values())
     if not graph.read("load/any_node")[0]["nodes"]:
         return "The graph is empty; `kgprobe load example` loads the example."
-    if _PAINTED.search(query.text):
-        return _why_not_painted(graph)
+    if _READS_VIEW.search(query.text):
+        return _why_not_in_view(graph, query, parameters)
     if query.name == "explore/runs":
         return NO_RUN
     if "Sweep" in kinds:
@@ -106,25 +112,38 @@ def why_empty(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str 
     return f"The graph has nothing of that kind at {ids}." if ids else "The graph has nothing of that kind."
 
 
-def _why_not_painted(graph: Graph) -> str:
-    painted = graph.read("paint/counts")
-    if not painted:
-        return "Nothing is painted; `kgprobe beliefs paint` draws the beliefs of a run."
-    counts = ", ".join(f"{row['count']:,} {row['kind']}" for row in painted)
-    return f"Nothing of that kind is painted; there are {counts}."
+def _why_not_in_view(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str:
+    runs = list_runs(graph)
+    if not runs:
+        return NO_RUN
+    run = run_in_view(graph)
+    if run is None:
+        return NONE_IN_VIEW
+    return f"Nothing of that kind{_at_entities(query, parameters)} is believed by {_with_answers(runs, [run])}."
 
 
 def _why_not_believed(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str:
     runs = list_runs(graph)
     if not runs:
         return NO_RUN
-    answers = {run["id"]: run.get("asked") or 0 for run in runs}
     chosen = _values(parameters, [name for name, kind in names_in(query).items() if kind == "Run"])
     if not chosen:
         # Without a name, a query reads all runs or the latest.
-        chosen = list(answers) if "runs" in parameters else [runs[-1]["id"]]
+        chosen = [run["id"] for run in runs] if "runs" in parameters else [runs[-1]["id"]]
+    if query.name == "explore/changed" and len(runs) == 1:
+        return f"There is one run only, {runs[0]['id']}; a change needs an earlier one."
+    return f"Nothing of that kind{_at_entities(query, parameters)} is believed by {_with_answers(runs, chosen)}."
+
+
+def _at_entities(query: Query, parameters: Mapping[str, Any]) -> str:
+    ids = _values(parameters, [name for name, kind in names_in(query).items() if kind == "Entity"])
+    return f" at {', '.join(map(str, ids))}" if ids else ""
+
+
+def _with_answers(runs: Sequence[Row], chosen: Sequence[str]) -> str:
+    answers = {run["id"]: run.get("asked") or 0 for run in runs}
     counts = ", ".join(f"{run} ({counted(answers[run], 'answer')})" for run in chosen)
-    return f"Nothing of that kind is believed by {'run' if len(chosen) == 1 else 'the runs'} {counts}."
+    return f"{'run' if len(chosen) == 1 else 'the runs'} {counts}"
 
 
 def _values(parameters: Mapping[str, Any], names: Iterable[str]) -> list[Any]:

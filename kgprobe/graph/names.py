@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
+from kgprobe.sanitize import counted
 
 _SIMILAR = 1_000
 _SHOWN = 5
+_SHOWN_CHOICES = 10
 
 # With more names, one scan of the entities is cheaper than look-ups.
 _LOOKED_UP = 1_000
@@ -68,7 +70,8 @@ def entity_ids(graph: Graph, names: Iterable[str]) -> tuple[str, ...]:
     scans the entities for other names.
 
     Raises:
-        UnknownNameError: a name is unknown or ambiguous; the message lists similar names or the ids.
+        UnknownNameError: a name is unknown or ambiguous; the message lists similar names, or the entities with label,
+            description and number of facts.
     """
     names = list(names)
     ids_by_name: dict[str, list[str]] = {}
@@ -79,9 +82,19 @@ def entity_ids(graph: Graph, names: Iterable[str]) -> tuple[str, ...]:
         if not ids:
             raise UnknownNameError(f"{no_entity(graph, name)}.")
         if len(ids) > 1:
-            shown = ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")
-            raise UnknownNameError(f"{len(ids)} entities are called {name!r}: {shown}. Name one by its id.")
+            raise UnknownNameError(_choices(graph, name, ids))
     return tuple(ids_by_name[name][0] for name in names)
+
+
+def _choices(graph: Graph, name: str, ids: Sequence[str]) -> str:
+    """Return a message about an ambiguous name: a line for each entity, those with most facts first."""
+    lines = [f"{len(ids)} entities are called {name!r}. Name one by its id:"]
+    for row in graph.read("sample/choices", ids=list(ids))[:_SHOWN_CHOICES]:
+        about = ", ".join(filter(None, (row["label"], row["description"], counted(row["facts"], "fact"))))
+        lines.append(f"  {row['id']}: {about}")
+    if len(ids) > _SHOWN_CHOICES:
+        lines.append(f"  … and {len(ids) - _SHOWN_CHOICES:,} more with fewer facts")
+    return "\n".join(lines)
 
 
 def entities_called(graph: Graph, texts: set[str]) -> Iterator[dict[str, list[str]]]:

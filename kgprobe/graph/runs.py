@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
 
 NO_RUN = "The graph has no runs yet; `kgprobe rounds run distractors --model demo` starts one."
+NONE_IN_VIEW = "No run is in view; `kgprobe beliefs show RUN` brings one."
 
 
 def find_run(graph: Graph, run: str) -> Row:
@@ -27,6 +28,23 @@ def find_run(graph: Graph, run: str) -> Row:
 def list_runs(graph: Graph) -> list[Row]:
     """Return the properties of all runs, the latest last."""
     return [row["run"] for row in graph.read("beliefs/runs")]
+
+
+def run_in_view(graph: Graph) -> str | None:
+    """Return the id of the run whose beliefs the facts have; None if no run is in view."""
+    return next((row["run"] for row in graph.read("view/runs") if row["in_view"]), None)
+
+
+def find_run_in_view(graph: Graph) -> str:
+    """Return the id of the run whose beliefs the facts have.
+
+    Raises:
+        KgprobeError: no run is in view.
+    """
+    run = run_in_view(graph)
+    if run is None:
+        raise KgprobeError(NONE_IN_VIEW if list_runs(graph) else NO_RUN)
+    return run
 
 
 # Look-ups per statement.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.queries import explore_names
 from tests.cli.inprocess import run as kgprobe
@@ -99,11 +100,45 @@ def test_query_without_rows_says_why_on_stderr(at: dict[str, str], form: str) ->
     done = kgprobe("graph", "query", "explore/around", "--param", "entity=LONELY", "--format", form, **at)
     assert (done.returncode, "nothing" in done.stdout) == (0, False)
     assert "The graph has nothing of that kind at Q0." in done.stderr
-    painted = kgprobe("graph", "query", "explore/obsolete", "--format", form, **at)
-    assert "Nothing is painted; `kgprobe beliefs paint` draws the beliefs of a run." in painted.stderr
+    obsolete = kgprobe("graph", "query", "explore/obsolete", "--format", form, **at)
+    assert "The graph has no runs yet; `kgprobe rounds run distractors --model demo` starts one." in obsolete.stderr
     misspelt = kgprobe("graph", "query", "explore/around", "--param", "entity=Lonly", "--format", form, **at)
     assert (misspelt.returncode, misspelt.stdout) == (2, "")
     assert "No entity is called 'Lonly'; close to it: Lonely (Q0)" in misspelt.stderr
+
+
+BELIEVED = """
+UNWIND [['a', 'b', 0.1], ['b', 'c', 0.2], ['a', 'c', 0.9]] AS row
+MERGE (s:Entity {id: row[0]}) SET s.label = toUpper(row[0])
+MERGE (o:Entity {id: row[1]}) SET o.label = toUpper(row[1])
+CREATE (s)-[f:FACT {id: row[0] + row[1], relation: 'r', relation_label: 'likes'}]->(o)
+SET f.theta = row[2], f.belief = 'leans known'
+MERGE (run:Run {id: 'walked'}) SET run.inView = true, run.started = '2026-01-01'
+CREATE (:Belief {id: 'walked/' + row[0] + row[1], run: 'walked', subject: row[0], object: row[1], relation: 'r',
+                 right: 0, wrong: 1, believed: 'leans unknown'})
+"""
+
+
+def test_path_and_communities_as_table_and_json(graph: Graph, at: dict[str, str]) -> None:
+    graph.query(BELIEVED)
+    shown = kgprobe("graph", "path", "a", "C", **at)
+    assert "│ A       │ likes    │ B      │ 90%   │ leans known │" in shown.stdout
+    assert "2 facts by run walked; the least known one is known with 80.0%: B | likes | C." in shown.stdout
+    path = json.loads(kgprobe("graph", "path", "a", "c", "--facts", "1", "--json", **at).stdout)
+    assert [fact["fact"] for fact in path.pop("facts")] == ["ac"]
+    assert path == {"run": "walked", "one": "a", "other": "c", "most_facts": 1, "known": pytest.approx(0.1)}
+    communities = kgprobe("graph", "communities", "--method", "components", **at)
+    assert "Run walked: 3 unknown facts of 3 entities, 1 community (components)." in communities.stdout
+    result = json.loads(kgprobe("graph", "communities", "--run", "walked", "--json", **at).stdout)
+    assert (result["facts"], result["communities"][0]["unknown"], result["method"]) == (3, 3, "louvain")
+    none = kgprobe("graph", "communities", "--sure", **at)
+    assert (none.returncode, none.stdout.strip()) == (0, "Run walked has no surely unknown facts.")
+    same = kgprobe("graph", "path", "a", "A", **at)
+    assert (same.returncode, "the same entity" in same.stderr) == (2, True)
+    graph.query("MATCH (run:Run) REMOVE run.inView")
+    hidden = kgprobe("graph", "path", "a", "c", **at)
+    assert (hidden.returncode, hidden.stdout) == (1, "")
+    assert "No run is in view; `kgprobe beliefs show RUN` brings one." in hidden.stderr
 
 
 def test_query_json_is_one_list_of_rows(at: dict[str, str]) -> None:

@@ -53,13 +53,12 @@ UNWIND range(0, $entities / 2) AS i
 CREATE (:Effect {id: $run + '/entity/E' + i, run: $run, kind: 'entity', of: 'E' + i, precision: 1.0,
                  shift: i % 7 / 7.0})
 """
-_PAINTED = """
-MATCH (belief:Belief {{run: $run}})
-WHERE toInteger(substring(belief.fact, 1)) % 5 = $part
-MATCH (s:Entity {{id: belief.subject}})
-MATCH (o:Entity {{id: belief.object}})
-CREATE (s)-[:{type} {{run: $run, fact: belief.fact, relation: belief.relation_label, theta: belief.theta,
-                      low: belief.low, high: belief.high, right: belief.right, wrong: belief.wrong}}]->(o)
+_VIEW = """
+MATCH (:Entity)-[f:FACT]->(:Entity)
+WITH f, toInteger(substring(f.id, 1)) AS i
+WITH f, i, i % 3 = 0 AS fails, i < $beliefs AS asked
+SET f.theta = CASE WHEN fails THEN 0.8 ELSE 0.2 END, f.asked = asked,
+    f.belief = CASE WHEN NOT asked THEN 'not asked' WHEN fails THEN 'surely unknown' ELSE 'surely known' END
 """
 _SWEEP = """
 CREATE (sweep:Sweep {id: 'sweep', model: 'model', kept: '2026-01-01T00:00:00+00:00'})
@@ -89,6 +88,6 @@ def build_large_world(graph: Graph) -> None:
         for first in range(0, BELIEFS_OF_A_RUN, _AT_ONCE):
             graph.query(_BELIEFS, run=run, first=first, last=min(first + _AT_ONCE, BELIEFS_OF_A_RUN) - 1)
         graph.query(_EFFECTS, run=run, entities=ENTITIES)
-    for part, kind in enumerate(("KNOWN", "LEANS_UNKNOWN", "UNKNOWN", "LEARNED", "FORGOT")):
-        graph.query(_PAINTED.format(type=kind), run=RUNS[0], part=part)
+    graph.query(_VIEW, beliefs=BELIEFS_OF_A_RUN)
+    graph.query("MATCH (run:Run {id: $run}) SET run.inView = true", run=RUNS[0])
     graph.query("DROP INDEX fact_id")

@@ -33,11 +33,13 @@ def test_counts_of_an_empty_graph(graph: Graph) -> None:
 
 def test_neighbours(few_facts: Graph) -> None:
     rows = few_facts.read("explore/neighbours", id="Q183")
-    assert list(rows[0]) == ["direction", "relation", "relation_label", "id", "label", "start", "end", "fact"]
+    assert list(rows[0]) == [
+        *("entity", "direction", "relation", "relation_label", "id", "label", "start", "end", "fact")
+    ]
     assert [tuple(row.values()) for row in rows] == [
-        ("out", "P36", "capital", "Q586", "Bonn", "1949-05", "1990", "f2"),
-        ("out", "P47", "shares border with", "Q142", "France", None, None, "f4"),
-        ("in", "P47", "shares border with", "Q142", "France", None, None, "f3"),
+        ("Q183", "out", "P36", "capital", "Q586", "Bonn", "1949-05", "1990", "f2"),
+        ("Q183", "out", "P47", "shares border with", "Q142", "France", None, None, "f4"),
+        ("Q183", "in", "P47", "shares border with", "Q142", "France", None, None, "f3"),
     ]
 
 
@@ -52,7 +54,8 @@ def test_neighbours_shows_a_fact_about_itself_once(few_facts: Graph) -> None:
 
 
 def test_neighbours_of_nobody(few_facts: Graph) -> None:
-    assert few_facts.read("explore/neighbours", id="Q142' OR true //") == []
+    with pytest.raises(UnknownNameError, match="No entity is called"):
+        few_facts.query("explore/neighbours", id="Q142' OR true //")
 
 
 def test_relations(few_facts: Graph) -> None:
@@ -219,14 +222,14 @@ def test_what_a_run_found_by_relation(believed: Graph) -> None:
 @pytest.mark.parametrize("entity", ["Q142", "France"])
 def test_what_a_run_believes_around_an_entity(believed: Graph, entity: str) -> None:
     rows = believed.query("explore/around", entity=entity)
-    assert rows.columns == FACT_COLUMNS
+    assert rows.columns == ("run", "entity", *FACT_COLUMNS[1:])
     assert [(row["fact"], row["right"], row["wrong"], row["question"]) for row in rows] == [
         ("f1", 0, 2, "The capital of France is …"),
         ("f3", 1, 2, "France borders …"),
         ("f4", 0, 0, None),
         ("f5", None, None, None),
     ]
-    assert rounded(rows)[3] == ("b", "P99", "France", "France", *[None] * 7, "f5")
+    assert rounded(rows)[3] == ("b", "Q142", "P99", "France", "France", *[None] * 7, "f5")
     assert [row["fact"] for row in believed.query("explore/around", entity=entity, run="c", limit=2.0)] == ["f1", "f5"]
     assert believed.read("explore/around", entity="Q142", run="no run", limit=9)[0]["run"] is None
     with pytest.raises(UnknownNameError, match='No entity is called "Q142\' OR true //"'):

@@ -3,11 +3,13 @@
 import pytest
 
 from kgprobe.api.rounds import runs
+from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
-from kgprobe.graph.runs import NO_RUN
+from kgprobe.graph.runs import NO_RUN, NONE_IN_VIEW
 from kgprobe.graph.subgraphs import facts_of
 
-NOT_PAINTED = "Nothing is painted; `kgprobe beliefs paint` draws the beliefs of a run."
+TWO_RUNS = "CREATE (:Run {id: 'a', asked: 1, started: '1'}), (:Run {id: 'b', asked: 1200, started: '2'})"
+IN_VIEW = "CREATE (:Run {id: 'a', asked: 1, started: '1', inView: true}), (:Run {id: 'b', started: '2'})"
 
 
 @pytest.mark.parametrize(
@@ -16,26 +18,42 @@ NOT_PAINTED = "Nothing is painted; `kgprobe beliefs paint` draws the beliefs of 
         ("explore/unknown", {}, "RETURN 1", NO_RUN),
         ("explore/runs", {}, "RETURN 1", NO_RUN),
         ("explore/suspects", {}, "RETURN 1", NO_RUN),
-        ("explore/changed", {"entity": "France"}, "RETURN 1", NOT_PAINTED),
-        ("explore/weakest_relations", {}, "RETURN 1", NOT_PAINTED),
+        ("explore/changed", {"entity": "France"}, "RETURN 1", NO_RUN),
+        ("explore/weakest_relations", {}, "RETURN 1", NO_RUN),
+        ("explore/two_hops", {}, "RETURN 1", NO_RUN),
+        ("explore/two_hops", {}, TWO_RUNS, NONE_IN_VIEW),
+        ("explore/to_retrieve", {"entities": ["France"]}, TWO_RUNS, NONE_IN_VIEW),
+        ("explore/frontier", {}, IN_VIEW, "Nothing of that kind is believed by run a (1 answer)."),
+        (
+            "explore/to_retrieve",
+            {"entities": ["France", "Q183"]},
+            IN_VIEW,
+            "Nothing of that kind at Q142, Q183 is believed by run a (1 answer).",
+        ),
+        (
+            "explore/changed",
+            {"entity": "France"},
+            TWO_RUNS,
+            "Nothing of that kind at Q142 is believed by run b (1,200 answers).",
+        ),
+        (
+            "explore/changed",
+            {},
+            "CREATE (:Run {id: 'a', asked: 1, started: '1'})",
+            "There is one run only, a; a change needs an earlier one.",
+        ),
         ("explore/judged", {}, "RETURN 1", "No judge has judged this graph yet; `kgprobe judge predict` does."),
         ("explore/facts_of_relations", {"relations": []}, "RETURN 1", "The graph has nothing of that kind."),
         (
-            "explore/known_path",
-            {"one": "France", "other": "Germany"},
-            "MATCH (s {id: 'Q142'}), (o {id: 'Q90'}) CREATE (s)-[:UNKNOWN]->(o)",
-            "Nothing of that kind is painted; there are 1 UNKNOWN.",
-        ),
-        (
             "explore/known",
             {"run": "a"},
-            "CREATE (:Run {id: 'a', asked: 1, started: '1'}), (:Run {id: 'b', asked: 1200, started: '2'})",
+            TWO_RUNS,
             "Nothing of that kind is believed by run a (1 answer).",
         ),
         (
             "explore/known",
             {},
-            "CREATE (:Run {id: 'a', asked: 1, started: '1'}), (:Run {id: 'b', asked: 1200, started: '2'})",
+            TWO_RUNS,
             "Nothing of that kind is believed by run b (1,200 answers).",
         ),
         (
@@ -60,6 +78,15 @@ def test_query_without_rows_says_why(
     assert (len(rows), rows.note) == (0, note)
     assert rows.to_frame().attrs["note"] == note
     assert repr(rows).endswith(f"0 rows\n{note}")
+
+
+def test_known_path_on_the_embedded_engine_is_refused(few_facts: Graph) -> None:
+    few_facts.query(TWO_RUNS)
+    if few_facts.is_embedded:
+        with pytest.raises(KgprobeError, match="only for Neo4j; on the embedded engine, use `kgprobe graph path`"):
+            few_facts.query("explore/known_path", one="France", other="Germany")
+    else:
+        assert few_facts.query("explore/known_path", one="France", other="Germany").note == NONE_IN_VIEW
 
 
 def test_query_of_an_empty_graph_says_so(graph: Graph) -> None:

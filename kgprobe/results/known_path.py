@@ -1,0 +1,77 @@
+"""Best known path between two entities, as a result."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from kgprobe.results.result import Result
+from kgprobe.results.samples import FactIds
+from kgprobe.sanitize import counted
+from kgprobe.stats.proportions import Percent
+from kgprobe.tables import Heading, Table, row_table
+
+
+@dataclass(frozen=True, slots=True)
+class PathRow(FactIds):
+    """Fact of a path.
+
+    Attributes:
+        known: probability that the model knows it.
+        belief: a word of the finding, or ``not asked``; then ``known`` is the expectation.
+    """
+
+    subject_label: Annotated[str, Heading("subject")]
+    relation_label: Annotated[str, Heading("relation")]
+    object_label: Annotated[str, Heading("object")]
+    known: Annotated[float, Heading("known", Percent)]
+    belief: Annotated[str, Heading("belief")]
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class KnownPath(Result):
+    """Best known path between two entities; no rows if there is no path.
+
+    Attributes:
+        run: the run in view.
+        one, other: ids of the entities.
+        most_facts: maximum number of facts.
+        facts: facts of the path, from one entity to the other.
+    """
+
+    run: str
+    one: str
+    other: str
+    most_facts: int
+    facts: Sequence[PathRow]
+
+    row = PathRow
+
+    @property
+    def known(self) -> float | None:
+        """Probability that the model knows the least known fact; None without a path."""
+        return min((fact.known for fact in self.facts), default=None)
+
+    def records(self) -> Sequence[PathRow]:
+        """Return the facts of the path."""
+        return self.facts
+
+    def tables(self) -> list[Table]:
+        """Return the facts as a table; none without a path."""
+        return [row_table("path", "", self.facts)] if self.facts else []
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, with stable keys."""
+        ends = {"run": self.run, "one": self.one, "other": self.other, "most_facts": self.most_facts}
+        return {**ends, "known": self.known, "facts": self.rows()}
+
+    def summary(self) -> str:
+        """Return the number of facts and the least known of them."""
+        if not self.facts:
+            return (
+                f"{self.one} and {self.other} are not connected by {counted(self.most_facts, 'fact')} or fewer that run"
+                f" {self.run} can ask."
+            )
+        least = min(self.facts, key=lambda fact: fact.known)
+        name = f"{least.subject_label} | {least.relation_label} | {least.object_label}"
+        facts = counted(len(self.facts), "fact")
+        return f"{facts} by run {self.run}; the least known one is known with {least.known:.1%}: {name}."
