@@ -43,6 +43,8 @@ Reported: TypeAlias = Stored | JudgedGraph
 PAGE = "report.html"
 # Results in the report, and its first sentences.
 ABOUT = "report.json"
+# Results in a title.
+_IN_TITLE = 2
 # Suspects that a report lists.
 _SUSPECTS = 25
 # Maximum length of a folder's name, in characters.
@@ -194,7 +196,8 @@ def _title(findings: Sequence[Finding], judged: Sequence[JudgedGraph]) -> str:
         return f"Judged answers of {' and '.join(models)} on a whole graph"
     if len(findings) == 1:
         return finding_title(findings[0])
-    return f"{len(findings)} results that share no fact"
+    titles = [finding_title(finding) for finding in findings[:_IN_TITLE]]
+    return f"{'; '.join(titles)}{'; …' if len(findings) > _IN_TITLE else ''}"
 
 
 @dataclass(slots=True)

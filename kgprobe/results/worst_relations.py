@@ -1,12 +1,15 @@
 """The relations that a model knows least, each with a question that it got wrong: the first screen of a page."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from kgprobe.results.finding import LEAST, Finding, ranked_groups, rate_of, relation_groups
+from kgprobe.results.finding import LEAST, Finding, ranked_groups, rate_of
 from kgprobe.results.rates import Group
 from kgprobe.stats.proportions import Share
 from kgprobe.tables import Heading, ResultRow
+
+if TYPE_CHECKING:
+    from kgprobe.results.graph_rates import GroupRate
 
 _SHOWN = 3
 
@@ -35,27 +38,24 @@ class WorstRelation(ResultRow):
 def worst_relations(finding: Finding) -> list[WorstRelation]:
     """Return the three relations that are known least, the least known first.
 
-    They are those of :func:`ranked_groups`; of relations without a narrow interval over the graph, the asked facts
-    count. Relations that are known whole are left out.
+    They are those with a narrow interval over the graph; if there are fewer than three, also those of the asked facts,
+    with at least five facts first. Relations that are known whole are left out.
     """
-    groups = list(ranked_groups(finding)) or list(relation_groups(finding))
-    if len(groups) < _SHOWN:
-        groups += [group for group in _asked_groups(finding) if group.name not in {other.name for other in groups}]
-    groups = [group for group in groups if rate_of(group).value < 1]
+    by_asked = next((grouping.groups for grouping in finding.groupings if grouping.by == "relation"), ())
+    many = [group for group in by_asked if group.facts >= LEAST]
+    groups: dict[str, "Group | GroupRate"] = {}
+    for candidates in (list(ranked_groups(finding)), many, by_asked):
+        for group in sorted(candidates, key=lambda group: (rate_of(group).value, group.name)):
+            if len(groups) < _SHOWN and rate_of(group).value < 1:
+                groups.setdefault(group.name, group)
     facts = finding.facts
     wrong = facts[(facts["right"] <= facts["wrong"]) & facts["prediction"].notna()]
     # The surest unknown fact first; of equal ones, the first by id.
     wrong = wrong.sort_values(["known_high", "fact"]).drop_duplicates("relation_label")
     examples = {row["relation_label"]: row for row in wrong.to_dict("records")}
     worst = []
-    for group in sorted(groups, key=lambda group: (rate_of(group).value, group.name))[:_SHOWN]:
+    for group in sorted(groups.values(), key=lambda group: (rate_of(group).value, group.name)):
         example = examples.get(group.name, {"question": "", "answer": "", "prediction": ""})
         texts = example["question"], example["answer"], example["prediction"]
         worst.append(WorstRelation(group.name, group.facts, isinstance(group, Group), rate_of(group), *texts))
     return worst
-
-
-def _asked_groups(finding: Finding) -> list[Group]:
-    """Return the relations of the asked facts with enough facts."""
-    groups = next((grouping.groups for grouping in finding.groupings if grouping.by == "relation"), ())
-    return [group for group in groups if group.facts >= LEAST]

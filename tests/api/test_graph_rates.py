@@ -47,6 +47,15 @@ def test_rates_speak_of_the_whole_graph(example_graph: Graph, run: Run) -> None:
     assert finding.over_graph.overall == found.overall
     assert finding.headline.startswith(f"tiny knows {found.overall.right} of the graph's {found.facts} facts")
     assert finding.headline in finding.summary()
+    # The facts that it expects are those without answers in the view, with their E[theta].
+    unasked = "MATCH (:Entity)-[f:FACT]->(:Entity) WHERE f.belief = 'not asked'"
+    ((facts, known),) = example_graph.query(f"{unasked} RETURN count(*) AS facts, sum(1 - f.theta) AS known").rows
+    assert finding.whole is not None
+    assert (finding.whole.unasked, len(finding.whole.expected)) == (facts, facts)
+    assert finding.whole.expected_known == pytest.approx(known)
+    assert facts + finding.overall.facts == found.facts
+    assert sum(link.facts for link in finding.whole.links) == found.facts
+    assert sum(link.asked for link in finding.whole.links) == finding.overall.facts
     page = run.page(finding).read_text(encoding="utf-8")
     assert "By relation, estimated over the graph" in page
     headings = [page.index(f"By relation, {kind}</h2>") for kind in ("estimated over the graph", "of the facts asked")]

@@ -1,6 +1,7 @@
 // The matrix of several results: facts by relation, one column for each result. A relation is a strip of ticks, one
 // for each fact, that opens into rows.
 const MATRIX_PAGE = 50;
+const WIDEST_TICK = 9;
 const STATE_CLASSES = ["surely-known", "leans-known", "leans-unknown", "surely-unknown", "not-asked"];
 // Facts by id: the row of each result, or -1. Relations: place, facts, number of shown rows while open.
 const matrix = { facts: [], relations: [], open: new Map() };
@@ -86,7 +87,7 @@ function stripOf(relation, result) {
   const asked = relation.facts.length - counts[counts.length - 1];
   const name = asked ? `${grouped(known)} of ${counted(asked, "fact")} known` : "not asked";
   const strip = svgElement("svg", { class: "strip", viewBox: `0 0 ${relation.facts.length} 1`,
-    preserveAspectRatio: "none", role: "img", "aria-label": name });
+    preserveAspectRatio: "none", role: "img", "aria-label": name, style: `max-width: ${WIDEST_TICK * relation.facts.length}px` });
   paths.forEach((path, state) => { if (path) strip.append(svgElement("path", { class: STATE_CLASSES[state], d: path })); });
   const cell = htmlElement("td");
   cell.append(strip, htmlElement("span", { class: "share", "aria-hidden": "true" },
