@@ -51,6 +51,7 @@ _IN_TITLE = 3
 _SMALLEST_P = 0.0005
 # Tables whose cells are shares of facts.
 _SHARES = ("accuracy", "subsumption")
+_BY_RELATION = "Differences by relation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +212,12 @@ class Comparison(StoredComparison):
         sections = []
         for table in self.page_tables():
             shaded = [*self.labels, "mean"] if table.key in _SHARES else []
-            sections.append(table_section(table, shaded))
+            section = table_section(table, shaded)
+            if table.key == "relations":
+                # The table of contents names the first of several pairs.
+                listed = all(other.short != _BY_RELATION for other in sections)
+                section = replace(section, short=_BY_RELATION, listed=listed)
+            sections.append(section)
         return sections
 
     def page(self) -> Path:

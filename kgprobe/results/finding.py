@@ -517,7 +517,7 @@ def rate_of(group: Group | GroupRate) -> Share:
     return group.win_rate if isinstance(group, Group) else group.right
 
 
-def _relation_groups(finding: Finding) -> Sequence[Any]:
+def relation_groups(finding: Finding) -> Sequence[Any]:
     """Return the relations over the graph, where they can be estimated, else those of the facts asked."""
     groupings: Sequence[Grouping[Any]] = (
         finding.groupings if finding.over_graph is None else finding.over_graph.groupings
@@ -527,7 +527,7 @@ def _relation_groups(finding: Finding) -> Sequence[Any]:
 
 def ranked_groups(finding: Finding) -> Iterator[Group | GroupRate]:
     """Yield the relations with enough facts, or with a narrow interval."""
-    for group in _relation_groups(finding):
+    for group in relation_groups(finding):
         if group.facts >= LEAST if isinstance(group, Group) else group.width <= _WIDEST:
             yield group
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from kgprobe.results.finding import LEAST, Finding, ranked_groups, rate_of
+from kgprobe.results.finding import LEAST, Finding, ranked_groups, rate_of, relation_groups
 from kgprobe.results.rates import Group
 from kgprobe.stats.proportions import Share
 from kgprobe.tables import Heading, ResultRow
@@ -38,13 +38,14 @@ class WorstRelation(ResultRow):
 def worst_relations(finding: Finding) -> list[WorstRelation]:
     """Return the three relations that are known least, the least known first.
 
-    They are those with a narrow interval over the graph; if there are fewer than three, also those of the asked facts,
-    with at least five facts first. Relations that are known whole are left out.
+    They are those with an estimate over the graph, narrow ones first; if there are fewer than three, also those of the
+    asked facts, with at least five facts first. Relations that are known whole are left out.
     """
+    over_graph = [] if finding.over_graph is None else relation_groups(finding)
     by_asked = next((grouping.groups for grouping in finding.groupings if grouping.by == "relation"), ())
     many = [group for group in by_asked if group.facts >= LEAST]
-    groups: dict[str, "Group | GroupRate"] = {}
-    for candidates in (list(ranked_groups(finding)), many, by_asked):
+    groups: dict[str, Group | GroupRate] = {}
+    for candidates in (list(ranked_groups(finding)), over_graph, many, by_asked):
         for group in sorted(candidates, key=lambda group: (rate_of(group).value, group.name)):
             if len(groups) < _SHOWN and rate_of(group).value < 1:
                 groups.setdefault(group.name, group)

@@ -86,7 +86,10 @@ def test_results_stand_beside_each_other_without_a_graph(tmp_path: Path) -> None
     text = found.page().read_text(encoding="utf-8")
     assert "three has the same accuracy in all relations" in text
     assert "<b>rivers</b>" not in text
-    assert "heatmap" in text
+    # One page, without plotly: the facts by results, and the tables.
+    assert '<table id="matrix"' in text
+    assert "<script src" not in text
+    assert "<h1>three knows 100% [98, 100] of the 199 facts that all were asked, two" in text
     assert "three knows most of the 199 facts" in found.summary()
     assert "Side by side" in repr(found)
     assert "<table" in found._repr_html_()
