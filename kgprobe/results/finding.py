@@ -343,7 +343,8 @@ def make_finding(
 ) -> Finding:
     """Return the finding of a run, or of a measurement, in which beliefs follow from each fact's own answers.
 
-    Cost: a walk from each asked subject, and from the subjects of outdated answers.
+    Cost: a walk from each asked subject, and from the subjects of outdated answers; without rates over the graph,
+    look-ups of the facts' ends, else some passes over the columns of all facts.
 
     Args:
         over_graph: estimated rates over the whole graph.

@@ -196,8 +196,13 @@ def _title(findings: Sequence[Finding], judged: Sequence[JudgedGraph]) -> str:
         return f"Judged answers of {' and '.join(models)} on a whole graph"
     if len(findings) == 1:
         return finding_title(findings[0])
-    titles = [finding_title(finding) for finding in findings[:_IN_TITLE]]
+    titles = [_labelled_title(finding) for finding in findings[:_IN_TITLE]]
     return f"{'; '.join(titles)}{'; …' if len(findings) > _IN_TITLE else ''}"
+
+
+def _labelled_title(finding: Finding) -> str:
+    """Return the title of a finding with its label in place of its model."""
+    return finding.label + finding_title(finding).removeprefix(finding.about.called)
 
 
 @dataclass(slots=True)

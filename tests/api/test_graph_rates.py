@@ -49,7 +49,8 @@ def test_rates_speak_of_the_whole_graph(example_graph: Graph, run: Run) -> None:
     assert finding.headline in finding.summary()
     # The facts that it expects are those without answers in the view, with their E[theta].
     unasked = "MATCH (:Entity)-[f:FACT]->(:Entity) WHERE f.belief = 'not asked'"
-    ((facts, known),) = example_graph.query(f"{unasked} RETURN count(*) AS facts, sum(1 - f.theta) AS known").rows
+    view = example_graph.query(f"{unasked} RETURN count(*) AS facts, sum(1 - f.theta) AS known").to_frame()
+    facts, known = view.iloc[0]
     assert finding.whole is not None
     assert (finding.whole.unasked, len(finding.whole.expected)) == (facts, facts)
     assert finding.whole.expected_known == pytest.approx(known)

@@ -11,10 +11,22 @@ function* allFacts(result) {
   const { expected } = data;
   for (let row = 0; row < expected.result.length; row++)
     if (expected.result[row] === result)
-      yield { isAsked: false, relation: expected.relation[row], subject: expected.subject[row], object: expected.object[row], known: expected.known[row] / 1000 };
+      yield {
+        isAsked: false,
+        relation: expected.relation[row],
+        subject: expected.subject[row],
+        object: expected.object[row],
+        known: expected.known[row] / 1000,
+      };
 }
-const askedFact = (row) => ({ isAsked: true, row, relation: columns.relation[row], subject: columns.subject[row],
-  object: columns.object[row], known: columns.known[row] / 1000 });
+const askedFact = (row) => ({
+  isAsked: true,
+  row,
+  relation: columns.relation[row],
+  subject: columns.subject[row],
+  object: columns.object[row],
+  known: columns.known[row] / 1000,
+});
 
 // Facts by their ends, for one result at a time.
 const byEntity = { result: null, facts: null };
@@ -41,12 +53,17 @@ function groupFacts(entity, facts) {
     groups.get(key).facts.push({ ...fact, other });
   }
   for (const group of groups.values())
-    group.facts.sort((one, other) => other.isAsked - one.isAsked || one.known - other.known || one.other - other.other);
-  return [...groups.values()].sort((one, other) => other.facts.length - one.facts.length || one.relation - other.relation);
+    group.facts.sort(
+      (one, other) => other.isAsked - one.isAsked || one.known - other.known || one.other - other.other,
+    );
+  return [...groups.values()].sort(
+    (one, other) => other.facts.length - one.facts.length || one.relation - other.relation,
+  );
 }
 // The facts of a group that are spokes, and the hub of the others.
 function spokesOf(group, room) {
-  const wanted = mapState.expanded.get(group.key) || (group.facts.length > HUB_FROM ? BEFORE_HUB : group.facts.length);
+  const wanted =
+    mapState.expanded.get(group.key) || (group.facts.length > HUB_FROM ? BEFORE_HUB : group.facts.length);
   const count = Math.max(0, Math.min(wanted, room));
   const spokes = group.facts.slice(0, count).map((fact) => ({ ...fact, group }));
   const rest = group.facts.slice(count);
@@ -79,30 +96,46 @@ function placeSpokes(groups) {
 function ringPlace(known, angle) {
   const { width, height } = stage;
   const share = 0.22 + 0.78 * (1 - known);
-  const across = Math.max(width / 2 - Math.min(150, width * 0.17), 90), down = height / 2 - 34;
+  const across = Math.max(width / 2 - Math.min(150, width * 0.17), 90),
+    down = height / 2 - 34;
   return { x: width / 2 + share * across * Math.cos(angle), y: height / 2 + share * down * Math.sin(angle) };
 }
 const typeName = (type) => (type < 0 ? "any type" : `type ${text(type)}`);
 const arrow = ({ relation, isOut }) => (isOut ? `${text(relation)} →` : `← ${text(relation)}`);
 function spokeName(spoke) {
-  if (spoke.hub) return `+${grouped(spoke.count)} more of ${typeName(spoke.group.type)} (${arrow(spoke.group)}), ${percent(1000 * spoke.known)} known`;
+  if (spoke.hub)
+    return `+${grouped(spoke.count)} more of ${typeName(spoke.group.type)} (${arrow(spoke.group)}), ${percent(1000 * spoke.known)} known`;
   const fact = `${nameOf(spoke.subject)} — ${text(spoke.relation)} → ${nameOf(spoke.object)}`;
   return `${fact}: ${spoke.isAsked ? BELIEFS[columns.belief[spoke.row]] : "expected"}, known ${percent(1000 * spoke.known)}`;
 }
 const radiusOf = (spoke) => (spoke.hub ? 8 + 3 * Math.log10(spoke.count) : 6);
 function openSpoke(spoke) {
-  if (!spoke.hub) { showEntity(spoke.other, mapState.result); return; }
+  if (!spoke.hub) {
+    showEntity(spoke.other, mapState.result);
+    return;
+  }
   mapState.expanded.set(spoke.group.key, spoke.shown + HUB_STEP);
   drawEntity();
-  const group = [...at("map").querySelectorAll("[data-group]")].filter((part) => part.dataset.group === spoke.group.key);
+  const group = [...at("map").querySelectorAll("[data-group]")].filter(
+    (part) => part.dataset.group === spoke.group.key,
+  );
   (group.find((part) => part.classList.contains("hub")) || group[group.length - 1]).focus();
 }
 function drawRings(boxes) {
   const centre = onScreen({ x: stage.width / 2, y: stage.height / 2 });
   return [1, 0.5, 0].flatMap((known) => {
-    const edge = onScreen(ringPlace(known, 0)), top = onScreen(ringPlace(known, -Math.PI / 2));
-    const ring = svgElement("ellipse", { class: "ring", cx: centre.x, cy: centre.y, rx: edge.x - centre.x, ry: centre.y - top.y });
-    const name = label(boxes, `known ${100 * known}%`, [{ x: centre.x, y: top.y - 3, anchor: "middle" }], { class: "ring-name" });
+    const edge = onScreen(ringPlace(known, 0)),
+      top = onScreen(ringPlace(known, -Math.PI / 2));
+    const ring = svgElement("ellipse", {
+      class: "ring",
+      cx: centre.x,
+      cy: centre.y,
+      rx: edge.x - centre.x,
+      ry: centre.y - top.y,
+    });
+    const name = label(boxes, `known ${100 * known}%`, [{ x: centre.x, y: top.y - 3, anchor: "middle" }], {
+      class: "ring-name",
+    });
     return name === null ? [ring] : [ring, name];
   });
 }
@@ -110,10 +143,19 @@ function drawSpoke(spoke, centre) {
   const point = onScreen(spoke);
   const colour = knownColour(spoke.known);
   const name = spokeName(spoke);
-  const part = activated({ class: spoke.hub ? "spoke hub" : `spoke ${spoke.isAsked ? "asked" : "expected"}`,
-    "data-group": spoke.group.key, style: `--colour: ${colour}` }, name, () => openSpoke(spoke));
-  part.append(svgElement("line", { x1: centre.x, y1: centre.y, x2: point.x, y2: point.y }),
-    svgElement("circle", { cx: point.x, cy: point.y, r: radiusOf(spoke) }));
+  const part = activated(
+    {
+      class: spoke.hub ? "spoke hub" : `spoke ${spoke.isAsked ? "asked" : "expected"}`,
+      "data-group": spoke.group.key,
+      style: `--colour: ${colour}`,
+    },
+    name,
+    () => openSpoke(spoke),
+  );
+  part.append(
+    svgElement("line", { x1: centre.x, y1: centre.y, x2: point.x, y2: point.y }),
+    svgElement("circle", { cx: point.x, cy: point.y, r: radiusOf(spoke) }),
+  );
   return part;
 }
 // Names of relations in the middle of their groups, then names of hubs, then of entities; where there is room.
@@ -121,27 +163,40 @@ function drawNames(rows, boxes) {
   const names = [];
   for (const spokes of rows) {
     const angle = (spokes[0].angle + spokes[spokes.length - 1].angle) / 2;
-    const places = [0.05, 0.3, 0.6, 0.8, -0.06].map((known) => ({ ...onScreen(ringPlace(known, angle)), anchor: "middle" }));
+    const places = [0.05, 0.3, 0.6, 0.8, -0.06].map((known) => ({
+      ...onScreen(ringPlace(known, angle)),
+      anchor: "middle",
+    }));
     names.push(label(boxes, fitted(arrow(spokes[0].group), 150), places, { class: "relation-name" }));
   }
   const spokes = rows.flat().sort((one, other) => Boolean(other.hub) - Boolean(one.hub));
   for (const spoke of spokes) {
-    const name = spoke.hub ? fitted(spokeName(spoke).replace(/ \(.*\),/, ","), 260) : fitted(nameOf(spoke.other), 150);
+    const name = spoke.hub
+      ? fitted(spokeName(spoke).replace(/ \(.*\),/, ","), 260)
+      : fitted(nameOf(spoke.other), 150);
     names.push(label(boxes, name, placesAround(onScreen(spoke), radiusOf(spoke), Math.cos(spoke.angle) >= 0)));
   }
   return names.filter((name) => name !== null);
 }
 function drawEntity() {
-  const rows = mapState.rows = placeSpokes(groupFacts(mapState.entity, factsOf(mapState.entity, mapState.result)));
+  const rows = (mapState.rows = placeSpokes(groupFacts(mapState.entity, factsOf(mapState.entity, mapState.result))));
   const boxes = new Boxes();
   const centre = onScreen({ x: stage.width / 2, y: stage.height / 2 });
   boxes.addDot(centre, 12);
   for (const spoke of rows.flat()) boxes.addDot(onScreen(spoke), radiusOf(spoke));
-  const name = label(boxes, fitted(nameOf(mapState.entity), 200), placesAround(centre, 11, true), { class: "centre-name" });
+  const name = label(boxes, fitted(nameOf(mapState.entity), 200), placesAround(centre, 11, true), {
+    class: "centre-name",
+  });
   const names = drawNames(rows, boxes);
   const rings = drawRings(boxes);
   const middle = svgElement("circle", { class: "centre", cx: centre.x, cy: centre.y, r: 11 });
-  at("map").replaceChildren(...rings, ...rows.flat().map((spoke) => drawSpoke(spoke, centre)), middle, ...names, ...(name ? [name] : []));
+  at("map").replaceChildren(
+    ...rings,
+    ...rows.flat().map((spoke) => drawSpoke(spoke, centre)),
+    middle,
+    ...names,
+    ...(name ? [name] : []),
+  );
   const list = at("map-listed").querySelector("ul");
   list.replaceChildren(...rows.flat().map((spoke) => htmlElement("li", { dir: "auto" }, spokeName(spoke))));
 }
@@ -154,7 +209,8 @@ function showEntity(entity, result, isBack = false) {
   const facts = factsOf(entity, result);
   const asked = facts.filter((fact) => fact.isAsked).length;
   const known = facts.reduce((sum, fact) => sum + fact.known, 0) / (facts.length || 1);
-  at("map-count").textContent = `${nameOf(entity)}: ${counted(facts.length, "fact")}, ${grouped(asked)} asked; ${percent(1000 * known)} known`;
+  at("map-count").textContent =
+    `${nameOf(entity)}: ${counted(facts.length, "fact")}, ${grouped(asked)} asked; ${percent(1000 * known)} known`;
   at("map-entity").value = nameOf(entity);
   setStage(stage.width < 600 ? 480 : 560, drawEntity);
   if (hadFocus) at("map").querySelector(".spoke")?.focus();
@@ -169,7 +225,8 @@ function drawing(mode, result) {
   at("map-listed").hidden = mode !== "entity";
 }
 function showAllTypes() {
-  if (mapState.mode !== "types") mapState.before.push({ mode: mapState.mode, entity: mapState.entity, result: mapState.result });
+  if (mapState.mode !== "types")
+    mapState.before.push({ mode: mapState.mode, entity: mapState.entity, result: mapState.result });
   at("map-entity").value = "";
   showTypes(mapState.result);
 }
@@ -180,7 +237,9 @@ function goBack() {
 }
 function findEntity(name) {
   const lower = name.trim().toLowerCase();
-  const found = data.entities.findIndex((place, entity) => text(place).toLowerCase() === lower && factsOf(entity, mapState.result).length);
+  const found = data.entities.findIndex(
+    (place, entity) => text(place).toLowerCase() === lower && factsOf(entity, mapState.result).length,
+  );
   return found < 0 ? null : found;
 }
 function offerEntities(event) {
@@ -193,7 +252,10 @@ function offerEntities(event) {
   at("map-entities").replaceChildren(...[...names].map((name) => htmlElement("option", { value: name })));
 }
 function beginMap() {
-  offer(at("map-result"), data.results.map((result, place) => [place, result.label]));
+  offer(
+    at("map-result"),
+    data.results.map((result, place) => [place, result.label]),
+  );
   at("map-results").hidden = data.results.length < 2;
   at("map-types").hidden = data.links.length === 0;
   at("map-entity").addEventListener("input", offerEntities);
@@ -203,8 +265,12 @@ function beginMap() {
     if (entity === null) at("map-count").textContent = `The page has no fact about “${at("map-entity").value}”.`;
     else showEntity(entity, mapState.result);
   });
-  const redraw = () => (mapState.mode === "types" ? showTypes(mapState.result) : showEntity(mapState.entity, mapState.result, true));
-  at("map-result").addEventListener("input", () => { mapState.result = Number(at("map-result").value); redraw(); });
+  const redraw = () =>
+    mapState.mode === "types" ? showTypes(mapState.result) : showEntity(mapState.entity, mapState.result, true);
+  at("map-result").addEventListener("input", () => {
+    mapState.result = Number(at("map-result").value);
+    redraw();
+  });
   at("map-types").addEventListener("click", showAllTypes);
   at("map-back").addEventListener("click", goBack);
   at("map-form").hidden = false;
@@ -213,5 +279,10 @@ function beginMap() {
   if (data.links.length) showTypes(data.links[0][0]);
   else showEntity(data.start[0], data.start[1], true);
   let drawnFor = window.innerWidth;
-  window.addEventListener("resize", () => { if (window.innerWidth !== drawnFor) { drawnFor = window.innerWidth; redraw(); } });
+  window.addEventListener("resize", () => {
+    if (window.innerWidth !== drawnFor) {
+      drawnFor = window.innerWidth;
+      redraw();
+    }
+  });
 }

@@ -1,8 +1,12 @@
 // The list of asked facts of one result: search, filters, order, pages, and details.
 const FACT_HEADS = [
-  ["Question", "question", "words"], ["Right answer", "answer", "words answer"],
-  ["Prediction", "prediction", "words prediction"], ["Relation", "relation", "words"],
-  ["Right : wrong", "right", "number"], ["P(right)", "probability", "number"], ["Known", "known", "number"],
+  ["Question", "question", "words"],
+  ["Right answer", "answer", "words answer"],
+  ["Prediction", "prediction", "words prediction"],
+  ["Relation", "relation", "words"],
+  ["Right : wrong", "right", "number"],
+  ["P(right)", "probability", "number"],
+  ["Known", "known", "number"],
   ["Believed", "belief", "words"],
 ];
 const PAGE = 50;
@@ -38,11 +42,16 @@ function sortedFacts(rows) {
 function factCell(row, column) {
   const share = (value) => (value / 1000).toFixed(2);
   switch (column) {
-    case "known": return `${share(columns.known[row])} [${share(columns.known_low[row])}, ${share(columns.known_high[row])}]`;
-    case "belief": return BELIEFS[columns.belief[row]];
-    case "probability": return probability(columns.probability[row]);
-    case "right": return `${grouped(columns.right[row])} : ${grouped(columns.wrong[row])}`;
-    default: return text(columns[column][row]);
+    case "known":
+      return `${share(columns.known[row])} [${share(columns.known_low[row])}, ${share(columns.known_high[row])}]`;
+    case "belief":
+      return BELIEFS[columns.belief[row]];
+    case "probability":
+      return probability(columns.probability[row]);
+    case "right":
+      return `${grouped(columns.right[row])} : ${grouped(columns.wrong[row])}`;
+    default:
+      return text(columns[column][row]);
   }
 }
 // A button that opens and closes a row of details below its own row.
@@ -51,7 +60,10 @@ function detailButton(name, line, width, makeDetails) {
   button.addEventListener("click", () => {
     const open = button.getAttribute("aria-expanded") === "true";
     button.setAttribute("aria-expanded", String(!open));
-    if (open) { line.nextSibling.remove(); return; }
+    if (open) {
+      line.nextSibling.remove();
+      return;
+    }
     const more = htmlElement("tr", { class: "detail" });
     const whole = htmlElement("td", { colspan: width });
     whole.append(...makeDetails());
@@ -109,13 +121,25 @@ function factHead(row, [name, column, kind]) {
 }
 function beginFacts() {
   const relations = [...new Set(columns.relation)].sort((one, other) => one - other);
-  offer(at("asked-relation"), relations.map((place) => [place, text(place)]));
-  offer(at("asked-belief"), BELIEFS.map((word, place) => [place, word]));
+  offer(
+    at("asked-relation"),
+    relations.map((place) => [place, text(place)]),
+  );
+  offer(
+    at("asked-belief"),
+    BELIEFS.map((word, place) => [place, word]),
+  );
   const row = at("asked-table").tHead.rows[0];
   row.append(...FACT_HEADS.map((head) => factHead(row, head)));
   whenChanged(at("asked-form"), showFacts);
-  at("asked-before").addEventListener("click", () => { factList.page--; showFactPage(); });
-  at("asked-next").addEventListener("click", () => { factList.page++; showFactPage(); });
+  at("asked-before").addEventListener("click", () => {
+    factList.page--;
+    showFactPage();
+  });
+  at("asked-next").addEventListener("click", () => {
+    factList.page++;
+    showFactPage();
+  });
   // Print all pages of the list.
   window.addEventListener("beforeprint", () => drawFacts(factList.order));
   window.addEventListener("afterprint", showFactPage);

@@ -53,8 +53,9 @@ const RELATION_ORDERS = {
 function chooseFacts() {
   const words = wordsOf(at("matrix-search"));
   const state = at("matrix-state").value;
-  return matrix.facts.filter((fact) =>
-    hasState(fact, state) && (!words.length || fact.rows.some((row) => row >= 0 && hasWords(row, words))));
+  return matrix.facts.filter(
+    (fact) => hasState(fact, state) && (!words.length || fact.rows.some((row) => row >= 0 && hasWords(row, words))),
+  );
 }
 function byRelation(facts, order) {
   const relations = new Map();
@@ -86,24 +87,46 @@ function stripOf(relation, result) {
   const known = counts[0] + counts[1];
   const asked = relation.facts.length - counts[counts.length - 1];
   const name = asked ? `${grouped(known)} of ${counted(asked, "fact")} known` : "not asked";
-  const strip = svgElement("svg", { class: "strip", viewBox: `0 0 ${relation.facts.length} 1`,
-    preserveAspectRatio: "none", role: "img", "aria-label": name, style: `max-width: ${WIDEST_TICK * relation.facts.length}px` });
-  paths.forEach((path, state) => { if (path) strip.append(svgElement("path", { class: STATE_CLASSES[state], d: path })); });
+  const strip = svgElement("svg", {
+    class: "strip",
+    viewBox: `0 0 ${relation.facts.length} 1`,
+    preserveAspectRatio: "none",
+    role: "img",
+    "aria-label": name,
+    style: `max-width: ${WIDEST_TICK * relation.facts.length}px`,
+  });
+  paths.forEach((path, state) => {
+    if (path) strip.append(svgElement("path", { class: STATE_CLASSES[state], d: path }));
+  });
   const cell = htmlElement("td");
-  cell.append(strip, htmlElement("span", { class: "share", "aria-hidden": "true" },
-    asked ? `${percent((1000 * known) / asked)} of ${grouped(asked)}` : "not asked"));
+  cell.append(
+    strip,
+    htmlElement(
+      "span",
+      { class: "share", "aria-hidden": "true" },
+      asked ? `${percent((1000 * known) / asked)} of ${grouped(asked)}` : "not asked",
+    ),
+  );
   return cell;
 }
 function answerCell(row) {
   if (row < 0) return htmlElement("td", { class: "unasked" }, "not asked");
   const right = isKnown(row);
   const share = columns.known[row] / 1000;
-  const cell = htmlElement("td", { class: "state", dir: "auto",
-    style: `--shade: var(${share < 0.5 ? "--unknown" : "--known"}); --share: ${Math.abs(2 * share - 1).toFixed(2)}` });
+  const cell = htmlElement("td", {
+    class: "state",
+    dir: "auto",
+    style: `--shade: var(${share < 0.5 ? "--unknown" : "--known"}); --share: ${Math.abs(2 * share - 1).toFixed(2)}`,
+  });
   cell.append(
-    htmlElement("span", { class: right ? "mark answer" : "mark prediction", "aria-hidden": "true" }, right ? "✓" : "✗"),
+    htmlElement(
+      "span",
+      { class: right ? "mark answer" : "mark prediction", "aria-hidden": "true" },
+      right ? "✓" : "✗",
+    ),
     htmlElement("span", { class: "spoken" }, right ? "right: " : "wrong: "),
-    ` ${text(right ? columns.answer[row] : columns.prediction[row]) || (right ? "" : "another answer")}`);
+    ` ${text(right ? columns.answer[row] : columns.prediction[row]) || (right ? "" : "another answer")}`,
+  );
   cell.title = `${BELIEFS[columns.belief[row]]}, known ${percent(columns.known[row])}`;
   return cell;
 }
@@ -129,7 +152,11 @@ function drawOpenRelation(body, relation, most) {
   if (left <= 0) return;
   const line = htmlElement("tr");
   const cell = htmlElement("td", { colspan: data.results.length + 1 });
-  const button = htmlElement("button", { type: "button" }, `Show ${grouped(Math.min(left, MATRIX_PAGE))} of ${grouped(left)} more`);
+  const button = htmlElement(
+    "button",
+    { type: "button" },
+    `Show ${grouped(Math.min(left, MATRIX_PAGE))} of ${grouped(left)} more`,
+  );
   button.addEventListener("click", () => {
     matrix.open.set(relation.place, most + MATRIX_PAGE);
     drawOpenRelation(body, relation, most + MATRIX_PAGE);
@@ -152,9 +179,16 @@ function relationBody(relation) {
   const line = htmlElement("tr", { class: "relation" });
   const head = htmlElement("th", { scope: "rowgroup", dir: "auto" });
   const shown = matrix.open.get(relation.place);
-  const button = htmlElement("button", { type: "button", "aria-expanded": String(shown !== undefined) }, text(relation.place));
+  const button = htmlElement(
+    "button",
+    { type: "button", "aria-expanded": String(shown !== undefined) },
+    text(relation.place),
+  );
   button.addEventListener("click", () => toggleRelation(body, relation, button));
-  head.append(button, htmlElement("small", {}, `${counted(relation.facts.length, "fact")}, ${grouped(relation.apart)} disagree`));
+  head.append(
+    button,
+    htmlElement("small", {}, `${counted(relation.facts.length, "fact")}, ${grouped(relation.apart)} disagree`),
+  );
   line.append(head, ...data.results.map((_, result) => stripOf(relation, result)));
   body.append(line);
   if (shown !== undefined) drawOpenRelation(body, relation, shown);
@@ -165,7 +199,8 @@ function showMatrix() {
   matrix.relations = byRelation(facts, at("matrix-order").value);
   // Few facts, such as those that a search finds, are shown at once.
   if (facts.length <= MATRIX_PAGE && facts.length < matrix.facts.length)
-    for (const relation of matrix.relations) if (!matrix.open.has(relation.place)) matrix.open.set(relation.place, MATRIX_PAGE);
+    for (const relation of matrix.relations)
+      if (!matrix.open.has(relation.place)) matrix.open.set(relation.place, MATRIX_PAGE);
   for (const body of [...at("matrix").tBodies]) body.remove();
   at("matrix").append(...matrix.relations.map(relationBody));
   const apart = facts.filter((fact) => fact.isApart).length;
@@ -193,8 +228,15 @@ function beginMatrix() {
   row.append(htmlElement("th", { scope: "col" }, "Relation and fact"));
   for (const { label } of data.results) row.append(htmlElement("th", { scope: "col", dir: "auto" }, label));
   data.results.forEach(({ label }, result) =>
-    offer(at("matrix-state"), BELIEFS.map((word) => [`${result} ${word}`, `${label}: ${word}`])));
-  whenChanged(at("matrix-form"), () => { matrix.open.clear(); showMatrix(); });
+    offer(
+      at("matrix-state"),
+      BELIEFS.map((word) => [`${result} ${word}`, `${label}: ${word}`]),
+    ),
+  );
+  whenChanged(at("matrix-form"), () => {
+    matrix.open.clear();
+    showMatrix();
+  });
   at("matrix").addEventListener("keydown", moveInMatrix);
   window.addEventListener("beforeprint", openAllRelations);
   window.addEventListener("afterprint", showMatrix);

@@ -16,20 +16,30 @@ function fitted(name, width) {
   while (letters.length && widthOf(`${letters.join("")}…`) > width) letters.pop();
   return `${letters.join("")}…`;
 }
-const onScreen = ({ x, y }) => ({ x: (x - stage.view.x) * stage.view.scale, y: (y - stage.view.y) * stage.view.scale });
+const onScreen = ({ x, y }) => ({
+  x: (x - stage.view.x) * stage.view.scale,
+  y: (y - stage.view.y) * stage.view.scale,
+});
 // From orange by grey to blue, as on every page.
 const knownColour = (share) =>
   `color-mix(in srgb, var(${share < 0.5 ? "--unknown" : "--known"}) ${Math.round(Math.abs(share - 0.5) * 200)}%, var(--middle))`;
 
 // Boxes on the stage that labels must not touch.
 class Boxes {
-  constructor() { this.all = []; }
-  add(box) { this.all.push(box); }
-  isFree(box) {
-    return !this.all.some((other) =>
-      box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom);
+  constructor() {
+    this.all = [];
   }
-  addDot({ x, y }, radius) { this.add({ left: x - radius, right: x + radius, top: y - radius, bottom: y + radius }); }
+  add(box) {
+    this.all.push(box);
+  }
+  isFree(box) {
+    return !this.all.some(
+      (other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom,
+    );
+  }
+  addDot({ x, y }, radius) {
+    this.add({ left: x - radius, right: x + radius, top: y - radius, bottom: y + radius });
+  }
 }
 function textBox({ x, y }, name, anchor) {
   const width = widthOf(name);
@@ -110,25 +120,35 @@ function pressKey(event) {
 function keepFocus(change) {
   const name = at("map").contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
   change();
-  if (name !== null) [...at("map").querySelectorAll("[tabindex]")].find((part) => part.getAttribute("aria-label") === name)?.focus();
+  if (name !== null)
+    [...at("map").querySelectorAll("[tabindex]")].find((part) => part.getAttribute("aria-label") === name)?.focus();
 }
 function beginStage() {
   const svg = at("map");
   let grip = null;
   svg.addEventListener("keydown", pressKey);
-  svg.addEventListener("wheel", (event) => {
-    const box = svg.getBoundingClientRect();
-    const point = { x: event.clientX - box.left, y: event.clientY - box.top };
-    // Where nothing is left to zoom, the wheel scrolls the page.
-    if (zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15, point)) event.preventDefault();
-  }, { passive: false });
-  svg.addEventListener("pointerdown", (event) => { grip = { x: event.clientX, y: event.clientY }; });
+  svg.addEventListener(
+    "wheel",
+    (event) => {
+      const box = svg.getBoundingClientRect();
+      const point = { x: event.clientX - box.left, y: event.clientY - box.top };
+      // Where nothing is left to zoom, the wheel scrolls the page.
+      if (zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15, point)) event.preventDefault();
+    },
+    { passive: false },
+  );
+  svg.addEventListener("pointerdown", (event) => {
+    grip = { x: event.clientX, y: event.clientY };
+  });
   svg.addEventListener("pointermove", (event) => {
     if (grip === null || stage.view.scale === 1) return;
     moveBy(grip.x - event.clientX, grip.y - event.clientY);
     grip = { x: event.clientX, y: event.clientY };
   });
-  for (const name of ["pointerup", "pointerleave"]) svg.addEventListener(name, () => { grip = null; });
+  for (const name of ["pointerup", "pointerleave"])
+    svg.addEventListener(name, () => {
+      grip = null;
+    });
   at("map-nearer").addEventListener("click", () => zoom(1.3));
   at("map-farther").addEventListener("click", () => zoom(1 / 1.3));
 }

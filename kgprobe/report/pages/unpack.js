@@ -35,8 +35,7 @@ const probability = (code) => {
   const value = (code % 1000) / 100 / 10 ** Math.floor(code / 1000);
   return value < 0.0005 ? "≈ 0" : String(Number(value.toPrecision(3)));
 };
-const percent = (thousandths) =>
-  thousandths > 0 && thousandths < 10 ? "< 1%" : `${Math.round(thousandths / 10)}%`;
+const percent = (thousandths) => (thousandths > 0 && thousandths < 10 ? "< 1%" : `${Math.round(thousandths / 10)}%`);
 const beliefClass = (row) => BELIEFS[columns.belief[row]].replace(" ", "-");
 const isKnown = (row) => columns.right[row] > columns.wrong[row];
 
@@ -47,8 +46,12 @@ function searchText(row) {
     const lower = strings.map((string) => string.toLowerCase());
     const part = (place) => (place < 0 ? "" : lower[place]);
     searchTexts = Array.from({ length: data.rows }, (_, each) =>
-      [...[columns.question, columns.answer, columns.prediction].map((column) => part(column[each])),
-        part(data.entities[columns.subject[each]]), part(data.entities[columns.object[each]])].join("\n"));
+      [
+        ...[columns.question, columns.answer, columns.prediction].map((column) => part(column[each])),
+        part(data.entities[columns.subject[each]]),
+        part(data.entities[columns.object[each]]),
+      ].join("\n"),
+    );
   }
   return searchTexts[row];
 }
@@ -62,7 +65,10 @@ function offer(select, values) {
 function whenChanged(form, show) {
   let waiting = 0;
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(show, 60); });
+  form.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(show, 60);
+  });
   form.addEventListener("reset", () => setTimeout(show));
 }
 
@@ -94,7 +100,9 @@ function alternativesOf(row) {
   if (data.ends[row] === first) return null;
   const names = htmlElement("ul");
   for (let place = first; place < data.ends[row]; place++)
-    names.append(htmlElement("li", { dir: "auto" }, `${text(data.names[place])}: ${probability(data.probabilities[place])}`));
+    names.append(
+      htmlElement("li", { dir: "auto" }, `${text(data.names[place])}: ${probability(data.probabilities[place])}`),
+    );
   const more = columns.more[row];
   if (more) names.append(htmlElement("li", {}, `and ${grouped(more)} more, less probable`));
   return names;
