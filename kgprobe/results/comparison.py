@@ -435,9 +435,19 @@ def compare_results(results: Sequence[Stored], seed: int) -> Comparison:
         differences = differing_settings(results[0], other)
         if differences:
             which = "They" if len(results) == 2 else f"{comparison.labels[0]} and {label}"
-            notes.append(f"{which} differ in more than the model: {'; '.join(differences)}.")
+            notes.append(f"{which} differ in more than the model: {'; '.join(map(_without_path, differences))}.")
     config = {"compared": [str(result.folder) for result in results], "seed": seed}
     return replace(comparison, unshared=unshared, notes=tuple(notes), config=config)
+
+
+def _without_path(difference: str) -> str:
+    """Return a difference of settings without the place of the setting.
+
+    >>> _without_path("options.distractors is 100 and 3")
+    'distractors is 100 and 3'
+    """
+    setting, verb, values = difference.partition(" is ")
+    return f"{setting.rpartition('.')[2]}{verb}{values}"
 
 
 def compare_models(answered: Sequence[AnsweredFacts], names: Mapping[str, str], seed: int = 0) -> Comparison:

@@ -125,7 +125,9 @@ def test_what_was_measured_otherwise_is_no_match(other: dict[str, object], named
     with pytest.raises(ArgumentError, match=f"`tuned` differs from the base in more than the model.*{named}"):
         kgprobe.check_forgetting(one, two)
     # Side by side they may stand; what differs is told.
-    assert named in kgprobe.compare([one, two]).notes[0]
+    setting, verb, values = named.partition(" is ")
+    assert f"{setting.rpartition('.')[2]}{verb}{values}" in kgprobe.compare([one, two]).notes[0]
+    assert "options." not in kgprobe.compare([one, two]).notes[0]
 
 
 def test_only_the_model_its_loading_and_the_list_may_differ(tmp_path: Path) -> None:
