@@ -252,13 +252,13 @@ class Comparison(StoredComparison):
         """Return a result's facts for the data of a page; each is believed by its own answers alone."""
         own = answered.facts
         names = {relation.relation: relation.name for relation in self.relations}
-        right, wrong = own["right"], own["wrong"]
-        alpha, beta = (1 + wrong).to_numpy(np.float64), (1 + right).to_numpy(np.float64)
+        right, wrong = own["right"].to_numpy(np.int64), own["wrong"].to_numpy(np.int64)
+        alpha, beta = 1.0 + wrong, 1.0 + right
         theta = alpha / (alpha + beta)
         low, high = credible_interval(alpha, beta)
-        words = belief_words(right, wrong, theta, low, high, by_luck=own["guessed"])
-        facts = own[["subject", "relation", "right", "wrong", "question", "prediction"]].assign(
-            fact=own.index,
+        words = belief_words(right, wrong, theta, low, high, by_luck=own["guessed"].to_numpy(np.float64))
+        facts: pd.DataFrame = own[["subject", "relation", "right", "wrong", "question", "prediction"]].assign(
+            fact=own.index.to_numpy(),
             subject_label=None,
             relation_label=[names.get(relation, relation) for relation in own["relation"]],
             object=own["right_answer"],
@@ -273,7 +273,7 @@ class Comparison(StoredComparison):
             prompt="",
         )
         facts["names"] = [()] * len(facts)
-        return facts.reset_index(drop=True)
+        return facts
 
     def _bar(self, label: str, facts: "pd.DataFrame") -> list[BarPart]:
         """Return the bar of a result over the shared facts."""

@@ -120,7 +120,7 @@ def _largest_types(columns: GraphColumns) -> Int64s:
     """
     types, datatypes = columns.types, columns.datatypes
     count = len(columns.type_ids)
-    largest = np.where(datatypes >= 0, count + datatypes.astype(np.int64), count + len(columns.datatype_names))
+    largest: Int64s = np.where(datatypes >= 0, count + datatypes.astype(np.int64), count + len(columns.datatype_names))
     entities, owned = types.pairs(np.arange(len(columns.entity_ids)))
     sizes = np.bincount(owned, minlength=count)
     # The last type of each entity is its largest one; ties go to the smaller number.

@@ -9,6 +9,8 @@ from kgprobe.stats.proportions import Share
 from kgprobe.tables import Heading, ResultRow
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kgprobe.results.graph_rates import GroupRate
 
 _SHOWN = 3
@@ -41,11 +43,12 @@ def worst_relations(finding: Finding) -> list[WorstRelation]:
     They are those with an estimate over the graph, narrow ones first; if there are fewer than three, also those of the
     asked facts, with at least five facts first. Relations that are known whole are left out.
     """
-    over_graph = [] if finding.over_graph is None else relation_groups(finding)
     by_asked = next((grouping.groups for grouping in finding.groupings if grouping.by == "relation"), ())
     many = [group for group in by_asked if group.facts >= LEAST]
+    over_graph = () if finding.over_graph is None else relation_groups(finding)
+    stages: list[Sequence[Group | GroupRate]] = [list(ranked_groups(finding)), over_graph, many, by_asked]
     groups: dict[str, Group | GroupRate] = {}
-    for candidates in (list(ranked_groups(finding)), over_graph, many, by_asked):
+    for candidates in stages:
         for group in sorted(candidates, key=lambda group: (rate_of(group).value, group.name)):
             if len(groups) < _SHOWN and rate_of(group).value < 1:
                 groups.setdefault(group.name, group)
