@@ -63,6 +63,20 @@ def test_rates_speak_of_the_whole_graph(example_graph: Graph, run: Run) -> None:
     assert headings == sorted(headings)
 
 
+def test_page_of_a_large_graph_lists_unasked_facts_around_asked_ones(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run.finding().whole
+    monkeypatch.setattr("kgprobe.results.whole_graph.LISTED_FACTS", 5)
+    finding = run.finding()
+    fewer = finding.whole
+    assert whole is not None
+    assert fewer is not None
+    assert (fewer.unasked, fewer.expected_known, fewer.links) == (whole.unasked, whole.expected_known, whole.links)
+    ends = set(finding.facts["subject"]) | set(finding.facts["object"])
+    assert 0 < len(fewer.expected) <= 5
+    assert all(row.subject in ends or row.object in ends for row in fewer.expected.itertuples())
+    assert set(fewer.expected["subject"]) <= set(fewer.types)
+
+
 @pytest.mark.usefixtures("run")
 def test_it_asks_until_the_interval_is_as_narrow_as_wanted(example_graph: Graph, tiny: Model) -> None:
     before = kgprobe.estimate_rates(example_graph, "to-estimate")
