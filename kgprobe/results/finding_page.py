@@ -126,8 +126,10 @@ def first_sections(findings: Sequence[Finding]) -> list[Section]:
         worst = worst_relations(findings[0])
         if worst:
             # Rates over the graph have no caveat.
-            notes = _caveat(findings[0]) if any(relation.of_asked for relation in worst) else []
-            sections.append(Section("worst", "Least known relations", {"relations": worst}, notes, listed=False))
+            caveats = _caveat(findings[0]) if any(relation.of_asked for relation in worst) else []
+            if not all(relation.of_asked for relation in worst):
+                caveats = [f"“Asked”: {caveat[:1].lower()}{caveat[1:]}" for caveat in caveats]
+            sections.append(Section("worst", "Least known relations", {"relations": worst}, caveats, listed=False))
     return sections
 
 
