@@ -1,6 +1,6 @@
-"""Asked facts in the data of a page: columns of numbers and one list of texts, compressed.
+"""Facts in the data of a page: columns of numbers and one list of texts, compressed.
 
-The script ``pages/asked.js`` unpacks them. Texts are in alphabetical order, so that places sort as texts do. Entities
+The script ``pages/unpack.js`` unpacks them. Texts are in alphabetical order, so that places sort as texts do. Entities
 are distinguished by their ids, even if they share a label.
 """
 
@@ -9,7 +9,7 @@ import math
 import zlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -30,10 +30,31 @@ ROOM = 13_500_000
 
 _BELIEFS = [word.value for word in BeliefWord]
 _OF_TEXTS = ("relation", "question", "answer", "prediction", "text", "prompt")
+_OF_EXPECTED = ("result", "subject", "relation", "object", "known")
 _SHARES = ("known", "known_low", "known_high")
 
-# The probe and the facts of each result, by label.
-Results: TypeAlias = Mapping[str, tuple[str, pd.DataFrame]]
+
+@dataclass(frozen=True, slots=True)
+class ResultFacts:
+    """The facts of one result.
+
+    Attributes:
+        probe: how it asked.
+        facts: its asked facts, as those of a finding.
+        expected: facts of the graph without answers: ids and labels as of asked ones, and the probability of knowing.
+        types: label of the type of an entity by its id; may lack entities.
+        links: shares known by types: rows of subject type, relation, object type, facts, asked, known.
+    """
+
+    probe: str
+    facts: pd.DataFrame
+    expected: pd.DataFrame | None = None
+    types: Mapping[str, str] = field(default_factory=dict)
+    links: Sequence[tuple[str, str, str, int, int, float]] = ()
+
+
+# Results of a page by label.
+Results: TypeAlias = Mapping[str, ResultFacts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +74,10 @@ def pack_facts(results: Results, room: int = ROOM) -> PackedFacts:
     """Pack the asked facts of results; without enough room, the longest parts are left out, with a note.
 
     Args:
-        results: probe and facts of a finding by label; at least one result, with at least one fact.
+        results: at least one result, with at least one asked fact.
         room: maximum characters of the data; the list of facts itself is never cut.
     """
-    alternatives = chain.from_iterable(facts["names"] for _, facts in results.values())
+    alternatives = chain.from_iterable(result.facts["names"] for result in results.values())
     notes = []
     if max(map(len, alternatives), default=0) > NAMES:
         notes.append(f"The {NAMES} most probable alternatives are listed; the result's file of outcomes has all.")
@@ -91,11 +112,21 @@ class _Packer:
         self._names: list[int] = []
         self._probabilities: list[int] = []
         self._ends: list[int] = []
+        self._expected: dict[str, list[int]] = {name: [] for name in _OF_EXPECTED}
+        self._links: list[tuple[int, list[int], list[int]]] = []
 
     def packed(self, results: Results) -> dict[str, Any]:
         """Return all data of the page, with texts and entities in alphabetical order."""
-        for number, (_, facts) in enumerate(results.values()):
-            self._add(number, facts)
+        types: dict[str, str] = {}
+        for number, result in enumerate(results.values()):
+            self._add(number, result.facts)
+            if result.expected is not None:
+                self._add_expected(number, result.expected)
+            for subject_type, relation, object_type, *figures, known in result.links:
+                names = list(map(self._text, (subject_type, relation, object_type)))
+                self._links.append((number, names, [*figures, round(1000 * known)]))
+            types |= result.types
+        type_of = {id_: self._text(types.get(id_)) for id_ in self._entities}
         strings = sorted(self._texts, key=lambda text: (text.casefold(), text))
         moved = {self._texts[text]: place for place, text in enumerate(strings)} | {-1: -1}
         columns = self._columns
@@ -104,15 +135,20 @@ class _Packer:
         labels = _renumbered(self._labels, moved)
         order = sorted(self._entities, key=lambda id_: (labels[self._entities[id_]], id_))
         ranks = {self._entities[id_]: rank for rank, id_ in enumerate(order)}
-        for end in ("subject", "object"):
-            columns[end] = _renumbered(columns[end], ranks)
+        for own in (columns, self._expected):
+            for end in ("subject", "object"):
+                own[end] = _renumbered(own[end], ranks)
+        self._expected["relation"] = _renumbered(self._expected["relation"], moved)
         return {
             "rows": len(self._facts),
-            "results": [{"label": visible(label), "probe": probe} for label, (probe, _) in results.items()],
+            "results": [{"label": visible(label), "probe": result.probe} for label, result in results.items()],
             "beliefs": _BELIEFS,
             "strings": strings,
             "entities": [labels[self._entities[id_]] for id_ in order],
+            "types": [moved[type_of[id_]] for id_ in order],
             "columns": columns,
+            "expected": self._expected,
+            "links": [[number, *_renumbered(names, moved), *figures] for number, names, figures in self._links],
             "facts": self._facts,
             "names": _renumbered(self._names, moved),
             "probabilities": self._probabilities,
@@ -144,6 +180,15 @@ class _Packer:
                 self._names.append(self._place(visible(name)))
                 self._probabilities.append(probability_code(probability))
             self._ends.append(len(self._names))
+
+    def _add_expected(self, result: int, facts: pd.DataFrame) -> None:
+        """Add the facts that the result with this number expects."""
+        columns = self._expected
+        columns["result"] += [result] * len(facts)
+        columns["relation"] += map(self._label, facts["relation"], facts["relation_label"])
+        for end in ("subject", "object"):
+            columns[end] += map(self._entity, facts[end], facts[f"{end}_label"])
+        columns["known"] += [round(1000 * value) for value in facts["known"]]
 
     def _place(self, text: str) -> int:
         return self._texts.setdefault(text, len(self._texts))

@@ -19,6 +19,9 @@ from kgprobe.sanitize import visible
 from kgprobe.stats.proportions import Percent, Points, Share
 from kgprobe.tables import Table
 
+# Scripts of a page of results, in order.
+RESULT_SCRIPTS = ("unpack.js", "facts.js", "matrix.js", "picture.js", "types.js", "around.js", "begin.js")
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -75,22 +78,22 @@ def write_page(
     sections: Sequence[Section],
     *,
     data: str | None = None,
-    script: str | None = None,
+    script: str | Sequence[str] = (),
     plotly: str | None = None,
 ) -> Path:
     """Write a page, creating its folder, and return its path. Names and notes are escaped.
 
     Args:
         lead: the first sentences.
-        data: asked facts for the list and the picture, see :func:`kgprobe.report.packed_facts.pack_facts`.
-        script: name of the page's script in the folder ``pages``; None for no script.
+        data: facts for the list and the map, see :func:`kgprobe.report.packed_facts.pack_facts`.
+        script: names of the page's scripts in the folder ``pages``, in order; they share their top level.
         plotly: address of plotly's script relative to the page; a page without it is self-contained.
 
     Raises:
         KgprobeError: the page cannot be written.
     """
     policy = None
-    code = "" if script is None else _text(script)
+    code = "\n".join(map(_text, [script] if isinstance(script, str) else script))
     if plotly is None:
         # Only this script runs and nothing is loaded, even if a label contains markup.
         digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
@@ -137,7 +140,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"visible": visible, "shown": shown, "percent": str}
+    environment.filters |= {"visible": visible, "shown": shown, "percent": str, "share": _share_text}
     # Only the first letter of a heading is capitalized, so that names of models stay.
     environment.filters["headed"] = lambda name: name[:1].upper() + name[1:]
     environment.globals.update(
@@ -148,6 +151,15 @@ def _environment() -> jinja2.Environment:
         share_columns=share_columns,
     )
     return environment
+
+
+def _share_text(part: float) -> str:
+    """Return a share in percent; a small one that is not zero is not shown as zero.
+
+    >>> _share_text(0.312), _share_text(0.004), _share_text(0)
+    ('31%', '< 1%', '0%')
+    """
+    return "< 1%" if 0 < part < 0.01 else f"{part:.0%}"
 
 
 @cache

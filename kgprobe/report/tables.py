@@ -27,13 +27,17 @@ _MOST_RECORDS = 6
 
 
 def shown(value: Any) -> str:
-    """Return a cell's text: numbers with three decimals or their interval, a dash for None."""
+    """Return a cell's text: numbers with three decimals or their interval, a dash for None.
+
+    >>> shown(0.25), shown(7e-24), shown(None), shown(1234)
+    ('0.250', '≈ 0', '—', '1,234')
+    """
     if value is None:
         return "—"
     if isinstance(value, (Share, Mean, Percent, Points)):
         return str(value)
     if isinstance(value, float):
-        return f"{value:.3f}"
+        return "≈ 0" if 0 < abs(value) < 0.0005 else f"{value:.3f}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return cell(value)

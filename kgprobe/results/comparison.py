@@ -7,15 +7,20 @@ subsumption rate are defined in sections 4.2.1 and 4.2.2 of the paper on latent 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from kgprobe.beliefs.draw import credible_interval
+from kgprobe.beliefs.summary import BeliefWord, belief_words
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
-from kgprobe.report.plots import HeatMap
+from kgprobe.report.packed_facts import ResultFacts, pack_facts
+from kgprobe.report.page import RESULT_SCRIPTS, Section, table_section, write_page
 from kgprobe.results.answers import (
     AnsweredFacts,
     Bools,
@@ -29,13 +34,24 @@ from kgprobe.results.answers import (
     settings_of,
 )
 from kgprobe.results.directions import Directions, OneWayFact, compare_directions
-from kgprobe.results.result import StoredComparison, points
+from kgprobe.results.finding_page import BarPart, matrix_section
+from kgprobe.results.result import StoredComparison, points, write_result_files
+from kgprobe.sanitize import counted
 from kgprobe.stats.paired_proportions import SIGNIFICANCE, detectable_difference, loss_interval, mcnemar
 from kgprobe.stats.proportions import Mean, Percent, Points
 from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_frame, row_table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# Fewer relations have no correlation.
+_CORRELATED = 3
+# Models that a title names with their shares.
+_IN_TITLE = 3
+_SMALLEST_P = 0.0005
+# Tables whose cells are shares of facts.
+_SHARES = ("accuracy", "subsumption")
+_BY_RELATION = "Differences by relation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +134,7 @@ class PairDifference(ResultRow):
             detectable = f"Minimum detectable difference (80% power): {points(self.detectable)}."
         return (
             f"{verdict} the {self.facts:,} facts: {self.second} less {self.first} is"
-            f" {100 * self.difference.value:+.1f} points (95% interval {low:.1f} to {high:.1f}; p = {self.p:.2g})."
+            f" {100 * self.difference.value:+.1f} points (95% interval {low:.1f} to {high:.1f}; p {_p_text(self.p)})."
             f" {len(self.ties)} of {len(self.relations)} relations are ties. {detectable}"
         )
 
@@ -130,7 +146,8 @@ class Comparison(StoredComparison):
     Attributes:
         shared: the models over the facts that all have answered.
         relations: accuracies by relation, by decreasing mean.
-        correlation: Pearson's, of accuracies over relations, shape (models, models); NaN where one has no spread.
+        correlation: Pearson's, of accuracies over relations, shape (models, models); NaN where one has no spread, and
+            with fewer than three relations.
         subsumption: in row i and column j, the share of the facts known by model i that j knows; NaN if there are none.
         pairs: every pair of models, in their order.
         directions: facts that are known in one direction only; None unless two results differ in direction.
@@ -157,8 +174,14 @@ class Comparison(StoredComparison):
 
     @property
     def title(self) -> str:
-        """Title of the page."""
-        return "Forwards and backwards" if self.directions else f"{len(self.labels)} results side by side"
+        """Title of the page: the shares of the shared facts that the models know."""
+        ranked = self.shared.best_first
+        facts = f"the {counted(len(self.shared.facts), 'fact')} that all were asked"
+        if len(ranked) > _IN_TITLE:
+            return f"{ranked[0].label} knows most of {facts}, of {len(ranked)} models: {ranked[0].win_rate}"
+        first, *others = ranked
+        rest = "".join(f", {model.label} {model.win_rate}" for model in others)
+        return f"{first.label} knows {first.win_rate} of {facts}{rest}"
 
     def records(self) -> list[ComparedModel]:
         """Return each model over the shared facts, with the intervals of its rates."""
@@ -166,8 +189,12 @@ class Comparison(StoredComparison):
 
     def tables(self) -> list[Table]:
         """Return rates, accuracies by relation, subsumption, correlations and pairs; for two models also relations."""
-        tables = [self.shared.table(), *self._matrix_tables(), self._pairs_table()]
-        means = [{"first": pair.first, "second": pair.second, **pair.means} for pair in self.pairs if pair.means]
+        tables = [_worded(self.shared.table()), *self._matrix_tables(), self._pairs_table()]
+        means = []
+        for pair in self.pairs:
+            if pair.means:
+                words = {measure_name(name): mean for name, mean in pair.means.items()}
+                means.append({"first": pair.first, "second": pair.second, **words})
         if means:
             title = "Differences of means, second less first, with paired bootstrap intervals"
             tables.append(Table("means", title, means))
@@ -180,32 +207,86 @@ class Comparison(StoredComparison):
         by_relation = [pair.relations_table() for pair in self.pairs] if len(self.pairs) > 1 else []
         return [*self.tables(), *by_relation]
 
-    def plots(self) -> list[HeatMap]:
-        """Return heat maps of accuracy, correlation and subsumption."""
-        names, labels = [relation.name for relation in self.relations], self.labels
-        accuracies = [relation.accuracy for relation in self.relations]
-        return [
-            HeatMap("Accuracy by relation, the highest mean first", names, labels, accuracies, "accuracy"),
-            HeatMap(
-                f"Pearson correlation of accuracies over relations ({len(names)})",
-                labels,
-                labels,
-                _without_nan(self.correlation),
-                "r",
-                (-1.0, 1.0),
-            ),
-            HeatMap(
-                "Subsumption: share of the facts known by the row's model that the column's model knows, too",
-                labels,
-                labels,
-                _without_nan(self.subsumption),
-                "share known, too",
-            ),
+    def page_sections(self) -> list[Section]:
+        """Return the tables of the page as sections; a darker cell of those with shares is a larger share."""
+        sections = []
+        for table in self.page_tables():
+            shaded = [*self.labels, "mean"] if table.key in _SHARES else []
+            section = table_section(table, shaded)
+            if table.key == "relations":
+                # The table of contents names the first of several pairs.
+                listed = all(other.short != _BY_RELATION for other in sections)
+                section = replace(section, short=_BY_RELATION, listed=listed)
+            sections.append(section)
+        return sections
+
+    def page(self) -> Path:
+        """Write a page, everything as JSON, and the facts as CSV; return the page's path.
+
+        :meth:`kgprobe.results.report.Report.page` writes the same page with all that the graph says about each result.
+
+        Raises:
+            KgprobeError: a file cannot be written.
+        """
+        write_result_files(self.folder, self.file, self.to_dict(), self.frames())
+        frames = {label: self._facts_of(own) for label, own in zip(self.labels, self.answered, strict=True)}
+        bars = [self._bar(label, facts) for label, facts in frames.items()]
+        packed = pack_facts(
+            {
+                label: ResultFacts(own.probe, frames[label])
+                for label, own in zip(self.labels, self.answered, strict=True)
+            }
+        )
+        settings = msgspec.json.format(msgspec.json.encode(self.config), indent=2).decode().splitlines()
+        sections = [
+            Section("whole", values={"bars": bars}, notes=[self.shared.caveat]),
+            matrix_section(frames, packed.notes),
+            Section("text", "In words", {"paragraphs": [self.summary(), *self.notes]}),
+            *self.page_sections(),
+            Section("how", "How it was made", {"parts": {"Settings": settings}}),
         ]
+        path = self.folder / f"{self.file}.html"
+        return write_page(path, self.title, [], sections, data=packed.data, script=RESULT_SCRIPTS)
+
+    def _facts_of(self, answered: AnsweredFacts) -> "pd.DataFrame":
+        """Return a result's facts for the data of a page; each is believed by its own answers alone."""
+        own = answered.facts
+        names = {relation.relation: relation.name for relation in self.relations}
+        right, wrong = own["right"].to_numpy(np.int64), own["wrong"].to_numpy(np.int64)
+        alpha, beta = 1.0 + wrong, 1.0 + right
+        theta = alpha / (alpha + beta)
+        low, high = credible_interval(alpha, beta)
+        words = belief_words(right, wrong, theta, low, high, by_luck=own["guessed"].to_numpy(np.float64))
+        facts: pd.DataFrame = own[["subject", "relation", "right", "wrong", "question", "prediction"]].assign(
+            fact=own.index.to_numpy(),
+            subject_label=None,
+            relation_label=[names.get(relation, relation) for relation in own["relation"]],
+            object=own["right_answer"],
+            object_label=own["right_answer"],
+            answer=own["right_answer"],
+            known=1 - theta,
+            known_low=1 - high,
+            known_high=1 - low,
+            belief=[word.value for word in words],
+            probability=None,
+            text=None,
+            prompt="",
+        )
+        facts["names"] = [()] * len(facts)
+        return facts
+
+    def _bar(self, label: str, facts: "pd.DataFrame") -> list[BarPart]:
+        """Return the bar of a result over the shared facts."""
+        words = facts.loc[facts["fact"].isin(self.shared.facts), "belief"].value_counts()
+        parts = []
+        for word in BeliefWord:
+            count = int(words.get(word.value, 0))
+            if count:
+                parts.append(BarPart(label, word.value, count, count / len(self.shared.facts), is_asked=True))
+        return parts
 
     def _matrix_tables(self) -> list[Table]:
-        """Return accuracies, subsumption and correlations as tables; they have the titles of the heat maps."""
-        accuracy, correlation, subsumption = self.plots()
+        """Return accuracies, subsumption and correlations; no correlations over fewer than three relations."""
         undefined, unknowing = [], []
         models = [{"model": label} for label in self.labels]
         varies: Bools = np.atleast_1d(np.ptp([relation.accuracy for relation in self.relations], axis=0) > 0)
@@ -215,13 +296,35 @@ class Comparison(StoredComparison):
                 undefined.append(f"{label} has the same accuracy in all relations, so its correlations are undefined.")
             if not knows_any:
                 unknowing.append(f"{label} knows none of the facts, so its shares are undefined.")
-        if len(self.relations) == 2:
-            undefined.append("Over two relations, every correlation is 1 or -1.")
-        return [
-            _matrix_table("accuracy", accuracy, [relation.cells() for relation in self.relations], Percent),
-            _matrix_table("subsumption", subsumption, models, Percent, unknowing),
-            _matrix_table("correlation", correlation, models, float, undefined),
+        relations = [relation.cells() for relation in self.relations]
+        accuracies = np.array([relation.accuracy for relation in self.relations])
+        subsumption = "Subsumption: share of the facts known by the row's model that the column's model knows, too"
+        tables = [
+            self._matrix_table(
+                "accuracy", "Accuracy by relation, the highest mean first", relations, accuracies, Percent
+            ),
+            self._matrix_table("subsumption", subsumption, models, self.subsumption, Percent, unknowing),
         ]
+        if len(self.relations) >= _CORRELATED:
+            title = f"Pearson correlation of accuracies over relations ({len(self.relations)})"
+            tables.append(self._matrix_table("correlation", title, models, self.correlation, float, undefined))
+        return tables
+
+    def _matrix_table(
+        self,
+        key: str,
+        title: str,
+        leads: Sequence[Mapping[str, Any]],
+        values: Floats,
+        cell: Callable[[float], object],
+        notes: Sequence[str] = (),
+    ) -> Table:
+        """Return a table with a column for each model; ``leads`` are the first cells of its rows."""
+        rows = []
+        for lead, numbers in zip(leads, _without_nan(values), strict=True):
+            cells = [None if number is None else cell(number) for number in numbers]
+            rows.append({**lead, **dict(zip(self.labels, cells, strict=True))})
+        return Table(key, title, rows, notes)
 
     def _pairs_table(self) -> Table:
         note = (
@@ -238,7 +341,7 @@ class Comparison(StoredComparison):
         shared = self.shared
         if shared.leads:
             means = [f"{model.label} {shared.means_of(model).get(shared.leads, 'none')}" for model in shared.best_first]
-            sentences.append(f"{shared.leads.capitalize()}: {', '.join(means)}.")
+            sentences.append(f"{measure_name(shared.leads)}: {', '.join(means)}.")
         if len(self.pairs) == 1:
             sentences.append(self.pairs[0].summary())
         else:
@@ -287,19 +390,27 @@ class Comparison(StoredComparison):
         }
 
 
-def _matrix_table(
-    key: str,
-    plot: HeatMap,
-    leads: Sequence[Mapping[str, Any]],
-    cell: Callable[[float], object],
-    notes: Sequence[str] = (),
-) -> Table:
-    """Return a heat map as a table: in each row its first cells, ``leads``, and the cell of each value."""
+def measure_name(name: str) -> str:
+    """Return the name of a measure for people.
+
+    >>> measure_name("min_at_n"), measure_name("share_right")
+    ('Min@n', 'Share right')
+    """
+    return name.replace("_", " ").replace(" at ", "@").capitalize()
+
+
+def _worded(table: Table) -> Table:
+    """Return the table of results with the measures' names for people."""
+    names = {name: measure_name(name) if name.endswith(" at n") else name for name in table.columns}
     rows = []
-    for lead, values in zip(leads, plot.values, strict=True):
-        cells = [None if value is None else cell(value) for value in values]
-        rows.append({**lead, **dict(zip(plot.columns, cells, strict=True))})
-    return Table(key, plot.title, rows, notes)
+    for row in table.rows:
+        cells = zip(map(names.__getitem__, row), row.values(), strict=True)
+        rows.append(dict(cells))
+    return replace(table, rows=rows)
+
+
+def _p_text(p: float) -> str:
+    return "≈ 0" if p < _SMALLEST_P else f"= {p:.2g}"
 
 
 def _without_nan(values: Floats) -> list[list[float | None]]:
@@ -324,9 +435,19 @@ def compare_results(results: Sequence[Stored], seed: int) -> Comparison:
         differences = differing_settings(results[0], other)
         if differences:
             which = "They" if len(results) == 2 else f"{comparison.labels[0]} and {label}"
-            notes.append(f"{which} differ in more than the model: {'; '.join(differences)}.")
+            notes.append(f"{which} differ in more than the model: {'; '.join(map(_without_path, differences))}.")
     config = {"compared": [str(result.folder) for result in results], "seed": seed}
     return replace(comparison, unshared=unshared, notes=tuple(notes), config=config)
+
+
+def _without_path(difference: str) -> str:
+    """Return a difference of settings without the place of the setting.
+
+    >>> _without_path("options.distractors is 100 and 3")
+    'distractors is 100 and 3'
+    """
+    setting, verb, values = difference.partition(" is ")
+    return f"{setting.rpartition('.')[2]}{verb}{values}"
 
 
 def compare_models(answered: Sequence[AnsweredFacts], names: Mapping[str, str], seed: int = 0) -> Comparison:
@@ -372,10 +493,13 @@ def compare_models(answered: Sequence[AnsweredFacts], names: Mapping[str, str], 
 
 
 def _correlations(accuracy: Floats) -> Floats:
-    """Return Pearson correlations of models from accuracies, shape (relations, models); NaN for a constant model."""
+    """Return Pearson correlations of models from accuracies, shape (relations, models).
+
+    NaN for a model with one accuracy, and with fewer than three relations: two points are always on a line.
+    """
     varied = np.ptp(accuracy, axis=0) > 0
     correlations = np.full((accuracy.shape[1],) * 2, np.nan)
-    if varied.any():
+    if varied.any() and len(accuracy) >= _CORRELATED:
         correlations[np.ix_(varied, varied)] = np.atleast_2d(np.corrcoef(accuracy[:, varied], rowvar=False))
     return correlations
 

@@ -26,10 +26,11 @@ from kgprobe.graph.reversal import asked_by
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Headline, Verdict
 from kgprobe.results.collected import Ask, CollectedAnswers, FactAnswers
-from kgprobe.results.graph_rates import GraphRates
+from kgprobe.results.graph_rates import GraphRates, GroupRate
 from kgprobe.results.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
 from kgprobe.results.rates import Group, Grouping, by_popularity, by_year, group_of, grouped
 from kgprobe.results.result import Result
+from kgprobe.results.whole_graph import WholeGraph, graph_of_asked, graph_of_run
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import CONFIDENCE, Share, more_than_half
@@ -45,7 +46,7 @@ ASK_COLUMNS = Ask._fields
 
 _FACTS_AT_ONCE = 1_000
 # A relation with fewer facts, or with a wider interval, is not ranked.
-_LEAST, _WIDEST = 5, 0.5
+LEAST, _WIDEST = 5, 0.5
 _RELATIONS = 3
 # Facts in a summary, and characters of a question that are always shown.
 _FACTS, _SHORTEST = 2, 20
@@ -157,6 +158,7 @@ class Finding(Result):
         measure: the measure that replaces the win rate in the headline; None where the probe has none.
         over_graph: estimated rates over the whole graph; None where inclusion probabilities are unknown.
         outdated: answers that were right at an earlier date.
+        whole: expected facts and shares known by type, for the first bar and the map of a page; None if not computed.
     """
 
     about: About
@@ -175,6 +177,7 @@ class Finding(Result):
     measure: Headline | None = None
     over_graph: GraphRates | None = None
     outdated: OutdatedAnswers = NO_OUTDATED
+    whole: WholeGraph | None = None
     label: str = ""
 
     @property
@@ -192,14 +195,20 @@ class Finding(Result):
         """The probe's leading measure, or else the share of the graph, or of the asked facts, that the model knows."""
         if self.measure is not None:
             return f"{self.about.called} is {self.measure}"
+        if self.chance is None:
+            return self.share_known
+        if self.over_graph is None:
+            return f"{self.share_known}; a guesser, {self.overall.guessed:.0%}"
+        return f"{self.share_known}; chance level {self.chance:.0%}"
+
+    @property
+    def share_known(self) -> str:
+        """The share of the graph, or else of the asked facts, that the model knows, in a sentence without its stop."""
         if self.over_graph is None:
             text = f"{self.overall.win_rate} of the {counted(self.overall.facts, 'fact')} asked"
-            chance = f"a guesser, {self.overall.guessed:.0%}"
         else:
             text = f"{self.over_graph.overall.right} of the graph's {counted(self.over_graph.facts, 'fact')}"
-            chance = f"chance level {self.chance or 0:.0%}"
-        headline = f"{self.about.called} knows {text}"
-        return headline if self.chance is None else f"{headline}; {chance}"
+        return f"{self.about.called} knows {text}"
 
     @property
     def scope(self) -> str:
@@ -285,7 +294,7 @@ class Finding(Result):
         """Return origin, rates, groups and the probe's tables, with stable keys; ``facts.csv`` has the facts."""
         about = asdict(self.about)
         rates = {"win_rate": self.overall.win_rate, "zero_sense_rate": self.overall.zero_sense_rate}
-        measure, lead = self.measure, None
+        measure, whole, lead = self.measure, self.whole, None
         if measure is not None:
             lead = {"name": measure.name, "facts": measure.facts, "value": measure.rate, "chance": measure.guessed}
         return {
@@ -302,6 +311,7 @@ class Finding(Result):
             "chance": self.chance,
             "believed": {word.value: count for word, count in self.believed.items()},
             "over_graph": self.over_graph and self.over_graph.overall.to_dict(),
+            "expected": whole and {"facts": whole.unasked, "known": whole.expected_known},
             "relations": dict(zip(self.facts["relation"], self.facts["relation_label"], strict=True)),
             "groups": self._group_rows(),
             "tables": {table.key: table.to_dict() for table in self.probe_tables},
@@ -333,7 +343,8 @@ def make_finding(
 ) -> Finding:
     """Return the finding of a run, or of a measurement, in which beliefs follow from each fact's own answers.
 
-    Cost: a walk from each asked subject, and from the subjects of outdated answers.
+    Cost: a walk from each asked subject, and from the subjects of outdated answers; without rates over the graph,
+    look-ups of the facts' ends, else some passes over the columns of all facts.
 
     Args:
         over_graph: estimated rates over the whole graph.
@@ -376,6 +387,7 @@ def make_finding(
         measure=answers.results.headline,
         over_graph=over_graph,
         outdated=outdated_answers(graph, listed, about.as_of),
+        whole=graph_of_asked(graph, listed) if over_graph is None else graph_of_run(graph, over_graph.run, listed),
     )
 
 
@@ -501,17 +513,32 @@ def ranked_relations(finding: Finding) -> tuple[str, str]:
     return ", ".join(least), ", ".join(best)
 
 
-def _rated_relations(finding: Finding) -> Iterator[tuple[float, str]]:
-    """Yield the rate of each relation, and its name with the rate."""
+def rate_of(group: Group | GroupRate) -> Share:
+    """Return the share of a group that is known."""
+    return group.win_rate if isinstance(group, Group) else group.right
+
+
+def relation_groups(finding: Finding) -> Sequence[Any]:
+    """Return the relations over the graph, where they can be estimated, else those of the facts asked."""
     groupings: Sequence[Grouping[Any]] = (
         finding.groupings if finding.over_graph is None else finding.over_graph.groupings
     )
-    groups = {grouping.by: grouping.groups for grouping in groupings}
-    for group in groups.get("relation", ()):
+    return next((grouping.groups for grouping in groupings if grouping.by == "relation"), ())
+
+
+def ranked_groups(finding: Finding) -> Iterator[Group | GroupRate]:
+    """Yield the relations with enough facts, or with a narrow interval."""
+    for group in relation_groups(finding):
+        if group.facts >= LEAST if isinstance(group, Group) else group.width <= _WIDEST:
+            yield group
+
+
+def _rated_relations(finding: Finding) -> Iterator[tuple[float, str]]:
+    """Yield the rate of each ranked relation, and its name with the rate."""
+    for group in ranked_groups(finding):
         if isinstance(group, Group):
-            if group.facts >= _LEAST:
-                yield group.win_rate.value, f"{group.name} {group.win_rate.value:.0%} of {group.facts:,}"
-        elif group.width <= _WIDEST:
+            yield group.win_rate.value, f"{group.name} {group.win_rate.value:.0%} of {group.facts:,}"
+        else:
             yield group.right.value, f"{group.name} {group.right}"
 
 

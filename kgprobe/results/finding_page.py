@@ -1,25 +1,30 @@
 """Pages and files of one finding or of several."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pandas as pd
 
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.report.dotted_map import dotted_map
-from kgprobe.report.packed_facts import pack_facts
-from kgprobe.report.page import Card, Section, table_section, write_page
+from kgprobe.report.packed_facts import ResultFacts, pack_facts
+from kgprobe.report.page import RESULT_SCRIPTS, Card, Section, table_section, write_page
 from kgprobe.results.finding import FACT_COLUMNS, Finding, ranked_relations, unknown_count
 from kgprobe.results.outdated import OutdatedAnswers
 from kgprobe.results.result import write_result_files
+from kgprobe.results.worst_relations import worst_relations
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import CONFIDENCE, Share
-from kgprobe.tables import flat_row, row_dicts, row_table
+from kgprobe.tables import ResultRow, flat_row, row_dicts, row_table
 
 PAGE = "finding.html"
+
+_EXPECTED_WORDS = ("expected known", "expected unknown")
 
 _BY = {
     "entity": "A fact counts for its subject and for its object.",
@@ -39,13 +44,93 @@ def write_finding(finding: Finding, content: Mapping[str, Any], folder: Path) ->
     """
     frames = {"facts": finding.facts[list(FACT_COLUMNS)], "groups": finding.groups_frame()}
     write_result_files(folder, "results", content, frames)
-    path = folder / PAGE
-    return write_results_page(path, finding_title(finding), finding_lead(finding), result_sections(finding), [finding])
+    return write_finding_page(folder / PAGE, finding)
+
+
+def write_finding_page(path: Path, finding: Finding) -> Path:
+    """Write the page of one finding, and return its path.
+
+    Raises:
+        KgprobeError: it cannot be written.
+    """
+    sections = finding_sections(finding)
+    return write_results_page(path, finding_title(finding), [scope_sentence(finding)], sections, [finding])
+
+
+def finding_sections(finding: Finding) -> list[Section]:
+    """Return all sections of a page on one finding, except the list of asked facts and the settings."""
+    return [*first_sections([finding]), *map_sections([finding]), *result_sections(finding)]
 
 
 def finding_title(finding: Finding) -> str:
-    """Return the title of the page of a finding."""
-    return f"Facts that {finding.about.called} does not know{' backwards' if finding.about.reversed else ''}"
+    """Return the title of the page of a finding: the share that is known, of the graph or of the asked facts."""
+    return f"{finding.share_known}{' backwards' if finding.about.reversed else ''}"
+
+
+def scope_sentence(finding: Finding) -> str:
+    """Return the number of questions, the probe and the chance level in a sentence."""
+    about = finding.about
+    rounds = about.in_rounds and f",{about.in_rounds}"
+    sampling = f" (sampling: {about.sampling})" if about.sampling else ""
+    chance = "" if finding.chance is None else f"; by guessing, {finding.chance:.0%} of the answers would be right"
+    scope = f"{finding.scope}{rounds} by the probe “{about.asked_by}”{sampling}; facts as of {_date(about.as_of)}"
+    return f"{scope}{chance}."
+
+
+@dataclass(frozen=True, slots=True)
+class BarPart(ResultRow):
+    """A part of the bar of the whole graph.
+
+    Attributes:
+        of: label of the result.
+        word: belief; "expected known" and "expected unknown" for facts that were not asked.
+        facts: number of facts; of expected ones, the sum of their probabilities, rounded.
+        share: their share of the bar.
+        is_asked: True if they were asked.
+    """
+
+    of: str
+    word: str
+    facts: int
+    share: float
+    is_asked: bool
+
+
+def bar_of(finding: Finding) -> list[BarPart]:
+    """Return the parts of the bar of the whole graph, from surely known to surely unknown; without empty ones."""
+    known, unknown = _EXPECTED_WORDS
+    counts = {word.value: finding.believed[word] for word in BeliefWord if word.is_known}
+    if finding.whole is not None and finding.whole.unasked:
+        counts[known] = round(finding.whole.expected_known)
+        counts[unknown] = finding.whole.unasked - counts[known]
+    counts |= {word.value: finding.believed[word] for word in BeliefWord if not word.is_known}
+    total, of = sum(counts.values()), finding.label or finding.about.name
+    parts = []
+    for word, count in counts.items():
+        if count:
+            parts.append(BarPart(of, word, count, count / total, word not in _EXPECTED_WORDS))
+    return parts
+
+
+def first_sections(findings: Sequence[Finding]) -> list[Section]:
+    """Return the sections of the first screen: a bar for each result, and the relations that are known least."""
+    bars = [bar_of(finding) for finding in findings]
+    notes = []
+    if any(not part.is_asked for bar in bars for part in bar):
+        notes.append(
+            "Expected: not asked; the sum of the probabilities of knowing these facts, learned from the answers. The"
+            " line below the bar marks the asked facts."
+        )
+    sections = [Section("whole", values={"bars": bars}, notes=notes)]
+    if len(findings) == 1:
+        worst = worst_relations(findings[0])
+        if worst:
+            # Rates over the graph have no caveat.
+            caveats = _caveat(findings[0]) if any(relation.of_asked for relation in worst) else []
+            if not all(relation.of_asked for relation in worst):
+                caveats = [f"“Asked”: {caveat[:1].lower()}{caveat[1:]}" for caveat in caveats]
+            sections.append(Section("worst", "Least known relations", {"relations": worst}, caveats, listed=False))
+    return sections
 
 
 def finding_lead(finding: Finding) -> list[str]:
@@ -62,7 +147,7 @@ def finding_lead(finding: Finding) -> list[str]:
 
 
 def result_sections(finding: Finding) -> list[Section]:
-    """Return all sections of a page on one finding, except the list of asked facts and the picture."""
+    """Return the sections of a finding below the map, except the list of asked facts; empty ones are left out."""
     sections = [
         *_believed(finding, BeliefWord.SURELY_UNKNOWN, BeliefWord.LEANS_UNKNOWN),
         _knowledge(finding),
@@ -75,11 +160,12 @@ def result_sections(finding: Finding) -> list[Section]:
     for title, reasons in (("Not askable", finding.unaskable), ("No answer came", finding.unanswered)):
         if reasons:
             sections.append(Section("reasons", title, {"reasons": reasons}))
+    sections = [section for section in sections if section.kind != "table" or section.values["table"].rows]
     return [replace(section, of=finding.label or finding.about.name) for section in sections]
 
 
 def _believed(finding: Finding, surely: BeliefWord, leans: BeliefWord) -> Iterator[Section]:
-    """Yield the facts that are surely known (or unknown), and those that lean to it."""
+    """Yield the facts that are surely known (or unknown), and those that lean to it; nothing where there are none."""
     tables = {table.key: table for table in finding.belief_tables()}
     for word in (surely, leans):
         table = tables[word.value.replace(" ", "_")]
@@ -91,9 +177,7 @@ def _believed(finding: Finding, surely: BeliefWord, leans: BeliefWord) -> Iterat
                 f"Known is the probability that the model knows the fact, learned from its own answers{around}. Surely:"
                 f" its {CREDIBILITY:.0%} interval is below one half; or it is above one half{luck}."
             )
-        if not table.rows:
-            notes.insert(0, "None is listed.")
-        if table.rows or word is surely:
+        if table.rows:
             yield replace(table_section(replace(table, notes=notes)), short=word.value.capitalize())
 
 
@@ -111,17 +195,12 @@ def _knowledge(finding: Finding) -> Section:
     cards += [_share_card(overall.win_rate, win), _share_card(overall.zero_sense_rate, zero)]
     if finding.chance is not None:
         cards.append(Card(f"{finding.chance:.1%}", "of the questions would be right by guessing", finding.chance))
-    believed = {word.value: finding.believed[word] for word in reversed(BeliefWord)}
-    about = finding.about
-    rounds = about.in_rounds and f",{about.in_rounds}"
-    sampling = f" (sampling: {about.sampling})" if about.sampling else ""
-    asked = f"{finding.scope}{rounds} by the probe “{about.asked_by}”{sampling}; facts as of {_date(about.as_of)}."
     title = "How much it knows"
     return Section(
         "cards",
-        title + (" backwards" if about.reversed else ""),
-        {"cards": cards, "believed": believed},
-        [asked, *_caveat(finding)],
+        title + (" backwards" if finding.about.reversed else ""),
+        {"cards": cards},
+        [scope_sentence(finding), *_caveat(finding)],
         short=title,
     )
 
@@ -178,27 +257,45 @@ def _outdated(outdated: OutdatedAnswers) -> list[Section]:
 def write_results_page(
     path: Path, title: str, lead: Sequence[str], sections: Sequence[Section], findings: Sequence[Finding]
 ) -> Path:
-    """Write a page: the first section, the picture of the graph, the other sections, and all asked facts.
+    """Write a page of sections, with the list of asked facts and the settings. Names and notes are shown as text.
 
-    Names and notes are shown as text.
+    Args:
+        sections: a section of kind ``matrix`` replaces the list of asked facts.
 
     Raises:
         KgprobeError: it cannot be written.
     """
     labels = {finding.label or finding.about.name: finding for finding in findings}
-    packed = pack_facts({label: (finding.about.asked_by, finding.facts) for label, finding in labels.items()})
-    note = "Starts at the entity with the most surely unknown facts. Click an entity to go there; drag to move."
-    results = {"results": list(labels)}
-    picture = Section("picture", "The graph around unknown facts", results, [note], short="The graph")
+    packed = pack_facts({label: result_facts(finding) for label, finding in labels.items()})
     origins = {f"Settings of {label}": _origin_lines(finding) for label, finding in labels.items()}
+    has_matrix = any(section.kind == "matrix" for section in sections)
+    listed = Section("asked", "Every asked fact", notes=packed.notes)
     sections = [
-        *sections[:1],
-        picture,
-        *sections[1:],
-        Section("asked", "Every asked fact", results, packed.notes),
+        *sections,
+        *([] if has_matrix else [listed]),
         Section("how", "How it was made", {"parts": origins}),
     ]
-    return write_page(path, title, lead, sections, data=packed.data, script="asked.js")
+    return write_page(path, title, lead, sections, data=packed.data, script=RESULT_SCRIPTS)
+
+
+def result_facts(finding: Finding) -> ResultFacts:
+    """Return the facts of a finding for the data of a page."""
+    about, whole = finding.about, finding.whole
+    if whole is None:
+        return ResultFacts(about.asked_by, finding.facts)
+    links = [astuple(link) for link in whole.links]
+    return ResultFacts(about.asked_by, finding.facts, whole.expected, whole.types, links)
+
+
+def map_sections(findings: Sequence[Finding]) -> list[Section]:
+    """Return the map of ignorance, with the shares known by types of every result as rows."""
+    links = {finding.label or finding.about.name: finding.whole.links for finding in findings if finding.whole}
+    notes = ["An entity of several types counts for the largest one. Known: mean probability of knowing these facts."]
+    for finding in findings:
+        listed = 0 if finding.whole is None else len(finding.whole.expected)
+        if finding.whole is not None and listed < finding.whole.unasked:
+            notes.append(f"Around an entity, the map has {listed:,} of {finding.whole.unasked:,} facts not asked.")
+    return [Section("map", "Map of ignorance", {"links": links}, notes)]
 
 
 def _origin_lines(finding: Finding) -> list[str]:
@@ -216,6 +313,37 @@ def _origin_lines(finding: Finding) -> list[str]:
 
 def _date(day: int) -> str:
     return f"{day // 10000:04}-{day // 100 % 100:02}-{day % 100:02}"
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRelation(ResultRow):
+    """The facts of one relation in the matrix.
+
+    Attributes:
+        facts: number of facts that any result was asked.
+        disagree: number of those that one result knows and another one does not.
+    """
+
+    relation: str
+    facts: int
+    disagree: int
+
+
+def matrix_section(results: Mapping[str, pd.DataFrame], notes: Sequence[str] = ()) -> Section:
+    """Return the matrix of facts by results, which the page's script draws.
+
+    Args:
+        results: asked facts by label of the result: fact, relation_label, right, wrong.
+    """
+    frames = [
+        facts[["fact", "relation_label"]].assign(known=facts["right"] > facts["wrong"]) for facts in results.values()
+    ]
+    facts = pd.concat(frames).groupby("fact").agg(relation=("relation_label", "first"), apart=("known", "nunique"))
+    facts["apart"] = facts["apart"] > 1
+    groups = facts.groupby("relation")["apart"].agg(["size", "sum"])
+    relations = [MatrixRelation(str(name), int(size), int(apart)) for name, size, apart in groups.itertuples()]
+    note = "Blue: right more often than wrong; orange: not. A stronger colour is a surer belief; grey: not asked."
+    return Section("matrix", "Fact by fact", {"relations": relations, "results": list(results)}, [note, *notes])
 
 
 def section_to_dict(section: Section) -> dict[str, Any]:
@@ -236,13 +364,18 @@ def section_to_dict(section: Section) -> dict[str, Any]:
 def _section_rows(kind: str, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if kind == "cards":
         yield from map(asdict, values["cards"])
-        for word, count in values.get("believed", {}).items():
-            yield {"figure": f"{count:,}", "says": word, "value": count}
     elif kind == "dots":
         yield from values["map"].rows()
     elif kind == "reasons":
         yield from ({"reason": reason, "number": count} for reason, count in values["reasons"].items())
     elif kind == "table":
         yield from map(flat_row, values["table"].rows)
+    elif kind == "whole":
+        yield from chain.from_iterable(map(row_dicts, values["bars"]))
+    elif kind == "worst" or kind == "matrix":
+        yield from row_dicts(values["relations"])
+    elif kind == "map":
+        for of, links in values["links"].items():
+            yield from ({"of": of, **row} for row in row_dicts(links))
     elif kind == "years":
         yield from row_dicts(values["groups"])

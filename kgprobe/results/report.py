@@ -18,8 +18,13 @@ from kgprobe.results.comparison import Comparison, compare_results
 from kgprobe.results.finding import Finding, ranked_relations, unknown_count
 from kgprobe.results.finding_page import (
     finding_lead,
+    finding_sections,
     finding_title,
+    first_sections,
+    map_sections,
+    matrix_section,
     result_sections,
+    scope_sentence,
     section_to_dict,
     write_results_page,
 )
@@ -38,14 +43,13 @@ Reported: TypeAlias = Stored | JudgedGraph
 PAGE = "report.html"
 # Results in the report, and its first sentences.
 ABOUT = "report.json"
-# Facts that a table lists; programs get all.
-_SHOWN = 20
+# Results in a title.
+_IN_TITLE = 2
 # Suspects that a report lists.
 _SUSPECTS = 25
 # Maximum length of a folder's name, in characters.
 _LONGEST = 60
-# Tables of a comparison whose cells are shares of facts, and those on directions.
-_SHARES = ("accuracy", "subsumption")
+# Tables on directions.
 _OF_DIRECTIONS = ("directions", "forwards_alone", "backwards_alone")
 # Headings of the columns of suspects.
 _SUSPECT = {
@@ -65,7 +69,7 @@ class Report:
 
     Attributes:
         title, lead: title, and the answer in a few sentences.
-        sections: sections of the page, except the picture, the list of asked facts and the settings.
+        sections: sections of the page, except the list of asked facts and the settings.
         findings: those of runs and measurements, with their labels.
         judged: the judged graphs.
         extra: figures of several results together, by name.
@@ -101,6 +105,14 @@ class Report:
         frame: pd.DataFrame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
         return frame
 
+    def expected_frame(self) -> "pd.DataFrame":
+        """Return the facts on the map that were not asked, with the probability of knowing them, by every run."""
+        import pandas as pd
+
+        frames = [_labelled(finding) for finding in self.findings if finding.whole is not None]
+        frame: pd.DataFrame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+        return frame
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything on the page, with stable keys: each section with its rows, and every asked fact."""
         return {
@@ -110,6 +122,7 @@ class Report:
             "judged": [result.to_dict() for result in self.judged],
             "sections": [section_to_dict(section) for section in self.sections],
             **self.extra,
+            "expected_facts": self.expected_frame().to_dict("records"),
             "facts": self.facts_frame().to_dict("records"),
         }
 
@@ -130,7 +143,17 @@ class Report:
                 unfinished.write_bytes(msgspec.json.encode(about))
         if not self.findings:
             return write_page(target, self.title, self.lead, self.sections)
-        return write_results_page(target, self.title, self.lead, self.sections, self.findings)
+        # Pages of several results have their sentences below the matrix.
+        lead = [scope_sentence(self.findings[0])] if len(self.findings) == 1 else []
+        return write_results_page(target, self.title, lead, self.sections, self.findings)
+
+
+def _labelled(finding: Finding) -> "pd.DataFrame":
+    """Return the expected facts of a finding with its label."""
+    import pandas as pd
+
+    frame: pd.DataFrame = pd.DataFrame() if finding.whole is None else finding.whole.expected
+    return frame.assign(result=finding.label or finding.about.name)
 
 
 def report_on(results: Sequence[Reported], seed: int) -> Report:
@@ -141,7 +164,7 @@ def report_on(results: Sequence[Reported], seed: int) -> Report:
     findings = [replace(result.finding(), label=label) for result, label in zip(probed, labels, strict=True)]
     draft = _Draft()
     if len(findings) == 1:
-        draft.sections += result_sections(findings[0])
+        draft.sections += finding_sections(findings[0])
         draft.lead += finding_lead(findings[0])
     elif findings:
         draft.add_several(probed, findings, seed)
@@ -149,7 +172,7 @@ def report_on(results: Sequence[Reported], seed: int) -> Report:
         draft.add_judged_graph(graph)
     config = {"results": [str(result.folder) for result in results], "seed": seed}
     return Report(
-        title=_title(findings, judged),
+        title=draft.title or _title(findings, judged),
         lead=draft.lead,
         sections=draft.sections,
         findings=findings,
@@ -167,24 +190,26 @@ def _joined_names(results: Sequence[Reported]) -> str:
 
 
 def _title(findings: Sequence[Finding], judged: Sequence[JudgedGraph]) -> str:
-    """Return the title: the models, and what is shown of them."""
+    """Return the title of a page without a comparison."""
     if not findings:
         models = list(dict.fromkeys(model_name(result.config.judge.answers_of) for result in judged))
         return f"Judged answers of {' and '.join(models)} on a whole graph"
     if len(findings) == 1:
         return finding_title(findings[0])
-    models = list(dict.fromkeys(result.about.called for result in findings))
-    if len(models) == 1:
-        return f"Facts that {models[0]} does not know, by {len(findings)} results"
-    if len(models) > 3:
-        return f"Facts that {len(models)} models do not know"
-    return f"Facts that {', '.join(models[:-1])} and {models[-1]} do not know"
+    titles = [_labelled_title(finding) for finding in findings[:_IN_TITLE]]
+    return f"{'; '.join(titles)}{'; …' if len(findings) > _IN_TITLE else ''}"
+
+
+def _labelled_title(finding: Finding) -> str:
+    """Return the title of a finding with its label in place of its model."""
+    return finding.label + finding_title(finding).removeprefix(finding.about.called)
 
 
 @dataclass(slots=True)
 class _Draft:
-    """Parts of a report: sections, first sentences, notes, and figures for programs by name."""
+    """Parts of a report: title, sections, first sentences, notes, and figures for programs by name."""
 
+    title: str = ""
     sections: list[Section] = field(default_factory=list)
     lead: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -194,12 +219,22 @@ class _Draft:
         """Add at least two results, compared with each other."""
         self.lead += map(_lead_of, findings)
         compared = self._compare(asked, seed)
-        self._add_comparison(findings, compared)
+        self.extra["unknown_to_all"] = _unknown_to_all(findings)
+        if compared is None:
+            self.lead.insert(0, self.notes.pop())
+        else:
+            self._add_comparison(compared)
         self._add_gaps(asked)
         self._add_directions([] if compared is not None and compared.directions else asked, seed)
         self._add_suspects(asked)
-        if self.notes:
-            self.sections.append(Section("text", "Notes", {"paragraphs": list(dict.fromkeys(self.notes))}))
+        paragraphs = list(dict.fromkeys([*self.lead, *self.notes]))
+        self.sections = [
+            *first_sections(findings),
+            matrix_section({finding.label: finding.facts for finding in findings}),
+            Section("text", "In words", {"paragraphs": paragraphs}),
+            *map_sections(findings),
+            *self.sections,
+        ]
         for result in findings:
             for place, section in enumerate(result_sections(result)):
                 # The table of contents names each result once.
@@ -223,45 +258,17 @@ class _Draft:
             self.notes.append(str(error))
             return None
 
-    def _add_comparison(self, findings: Sequence[Finding], compared: Comparison | None) -> None:
-        """Add unknown facts, the comparison on shared facts, and disagreements."""
-        unknown = _unknown_to_all(findings)
-        shared = 0 if compared is None else len(compared.shared.facts)
-        title = f"Surely unknown to all: {len(unknown):,} of {counted(shared, 'fact')} that all were asked"
-        rows = list(map(dict, unknown[:_SHOWN]))
-        for row in rows:
-            del row["fact"]
-        note = "Below each result's name: its prediction." if rows else "None."
-        self._add_list("unknown_to_all", title, rows, note, len(unknown), "are in the list of every asked fact")
-        self.extra["unknown_to_all"] = unknown
-        if compared is None:
-            self.lead.insert(0, self.notes.pop())
-            return
+    def _add_comparison(self, compared: Comparison) -> None:
+        """Add the comparison on shared facts; facts on which the results differ are for programs."""
+        self.title = compared.title
         self.lead[:0] = filter(None, [compared.unshared])
         self.lead.append(compared.summary())
         self.notes += compared.notes
-        for table in compared.tables():
-            # A darker cell is a larger share.
-            shaded = [*compared.labels, "mean"] if table.key in _SHARES else []
-            self.sections.append(table_section(table, shaded))
-        self._add_disagreements(compared)
-        self.extra["comparison"] = compared.to_dict()
-
-    def _add_disagreements(self, compared: Comparison) -> None:
-        """Add the shared facts on which the results differ."""
+        self.sections += compared.page_sections()
         facts = compared.facts_frame()
         rights = [f"{label}: right" for label in compared.labels]
-        apart: list[dict[str, Any]] = facts[facts[rights].nunique(axis="columns") > 1].to_dict("records")
-        rows = []
-        for row in apart[:_SHOWN]:
-            cells = {"question": row["question"], "right answer": row["right_answer"]}
-            for label in compared.labels:
-                cells[label] = "right" if row[f"{label}: right"] else row[f"{label}: prediction"]
-            rows.append(cells)
-        title = f"Where they disagree: {len(apart):,} of {counted(len(facts), 'shared fact')}"
-        note = "“right”, or the wrong prediction." if rows else "They agree on all of them."
-        self._add_list("disagreements", title, rows, note, len(apart), "are in the JSON")
-        self.extra["disagreements"] = apart
+        self.extra["disagreements"] = facts[facts[rights].nunique(axis="columns") > 1].to_dict("records")
+        self.extra["comparison"] = compared.to_dict()
 
     def _add_gaps(self, asked: Sequence[Stored]) -> None:
         """Add knowledge gaps of all pairs of a scoring and a generating result of one model."""
@@ -303,27 +310,16 @@ class _Draft:
         """Add facts that several runs' models surely deny among facts that they know."""
         suspects = _find_suspects(asked)
         self.extra["suspects"] = suspects or []
-        if suspects is None:
+        if not suspects:
             return
         rows = [dict(zip(_SUSPECT.values(), map(row.__getitem__, _SUSPECT), strict=True)) for row in suspects]
-        note = "None: no fact that two models surely deny is among facts that they know."
-        if rows:
-            models = counted(len({result.model for result in asked}), "model")
-            note = (
-                "Two models at least surely deny these facts and none surely knows them, of relations and among facts"
-                f" that they know: perhaps the graph is wrong, not the {models}."
-            )
+        models = counted(len({result.model for result in asked}), "model")
+        note = (
+            "Two models at least surely deny these facts and none surely knows them, of relations and among facts that"
+            f" they know: perhaps the graph is wrong, not the {models}."
+        )
         table = Table("suspects", "Suspects: perhaps the graph is wrong", rows, [note])
         self.sections.append(table_section(table))
-
-    def _add_list(
-        self, key: str, title: str, rows: Sequence[Mapping[str, Any]], note: str, total: int, elsewhere: str
-    ) -> None:
-        """Add a table of the first of several facts; a note says where the others are."""
-        notes = [note]
-        if total > len(rows):
-            notes.append(f"{total - len(rows):,} more {elsewhere}.")
-        self.sections.append(table_section(Table(key, title, rows, notes)))
 
 
 def _find_suspects(asked: Sequence[Stored]) -> list[dict[str, Any]] | None:

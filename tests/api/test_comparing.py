@@ -86,7 +86,10 @@ def test_results_stand_beside_each_other_without_a_graph(tmp_path: Path) -> None
     text = found.page().read_text(encoding="utf-8")
     assert "three has the same accuracy in all relations" in text
     assert "<b>rivers</b>" not in text
-    assert "heatmap" in text
+    # One page, without plotly: the facts by results, and the tables.
+    assert '<table id="matrix"' in text
+    assert "<script src" not in text
+    assert "<h1>three knows 100% [98, 100] of the 199 facts that all were asked, two" in text
     assert "three knows most of the 199 facts" in found.summary()
     assert "Side by side" in repr(found)
     assert "<table" in found._repr_html_()
@@ -122,7 +125,9 @@ def test_what_was_measured_otherwise_is_no_match(other: dict[str, object], named
     with pytest.raises(ArgumentError, match=f"`tuned` differs from the base in more than the model.*{named}"):
         kgprobe.check_forgetting(one, two)
     # Side by side they may stand; what differs is told.
-    assert named in kgprobe.compare([one, two]).notes[0]
+    setting, verb, values = named.partition(" is ")
+    assert f"{setting.rpartition('.')[2]}{verb}{values}" in kgprobe.compare([one, two]).notes[0]
+    assert "options." not in kgprobe.compare([one, two]).notes[0]
 
 
 def test_only_the_model_its_loading_and_the_list_may_differ(tmp_path: Path) -> None:

@@ -47,10 +47,34 @@ def test_rates_speak_of_the_whole_graph(example_graph: Graph, run: Run) -> None:
     assert finding.over_graph.overall == found.overall
     assert finding.headline.startswith(f"tiny knows {found.overall.right} of the graph's {found.facts} facts")
     assert finding.headline in finding.summary()
+    # The facts that it expects are those without answers in the view, with their E[theta].
+    unasked = "MATCH (:Entity)-[f:FACT]->(:Entity) WHERE f.belief = 'not asked'"
+    view = example_graph.query(f"{unasked} RETURN count(*) AS facts, sum(1 - f.theta) AS known").to_frame()
+    facts, known = view.iloc[0]
+    assert finding.whole is not None
+    assert (finding.whole.unasked, len(finding.whole.expected)) == (facts, facts)
+    assert finding.whole.expected_known == pytest.approx(known)
+    assert facts + finding.overall.facts == found.facts
+    assert sum(link.facts for link in finding.whole.links) == found.facts
+    assert sum(link.asked for link in finding.whole.links) == finding.overall.facts
     page = run.page(finding).read_text(encoding="utf-8")
     assert "By relation, estimated over the graph" in page
     headings = [page.index(f"By relation, {kind}</h2>") for kind in ("estimated over the graph", "of the facts asked")]
     assert headings == sorted(headings)
+
+
+def test_page_of_a_large_graph_lists_unasked_facts_around_asked_ones(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run.finding().whole
+    monkeypatch.setattr("kgprobe.results.whole_graph.LISTED_FACTS", 5)
+    finding = run.finding()
+    fewer = finding.whole
+    assert whole is not None
+    assert fewer is not None
+    assert (fewer.unasked, fewer.expected_known, fewer.links) == (whole.unasked, whole.expected_known, whole.links)
+    ends = set(finding.facts["subject"]) | set(finding.facts["object"])
+    assert 0 < len(fewer.expected) <= 5
+    assert all(row.subject in ends or row.object in ends for row in fewer.expected.itertuples())
+    assert set(fewer.expected["subject"]) <= set(fewer.types)
 
 
 @pytest.mark.usefixtures("run")

@@ -26,7 +26,7 @@ def test_results_become_a_page_and_rows(home: dict[str, str], model: str, tmp_pa
     assert both.returncode == 0, both.stderr
     told = json.loads(both.stdout)
     assert told["page"] == str(out)
-    assert "Every asked fact" in out.read_text(encoding="utf-8")
+    assert "Fact by fact" in out.read_text(encoding="utf-8")
     assert {row["result"] for row in told["facts"]} == {result["label"] for result in told["results"]}
     assert told["comparison"]["facts"] > 0
     # The same, where the command is named; a result may be called like one.

@@ -2,6 +2,7 @@
 
 import io
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +64,7 @@ def test_everything_is_its_definition(case: tuple[Answers, dict[str, str]]) -> N
             too = {fact for fact in known if given_answers[other][fact]}
             rate, r = found.subsumption[i, j], found.correlation[i, j]
             assert (math.isnan(rate) and not known) or rate == len(too) / len(known)
-            if len(set(by_model[one])) == 1 or len(set(by_model[other])) == 1:
+            if len(ids) < 3 or len(set(by_model[one])) == 1 or len(set(by_model[other])) == 1:
                 assert math.isnan(r)
             else:
                 assert r == pytest.approx(stats.pearsonr(by_model[one], by_model[other])[0])
@@ -109,6 +110,25 @@ def test_a_model_of_one_accuracy_correlates_with_nothing() -> None:
     assert correlation.notes == ["all has the same accuracy in all relations, so its correlations are undefined."]
     assert np.isnan(found.correlation).tolist() == [[True] * 3, [True, False, False], [True, False, False]]
     assert found.correlation[1, 2] == pytest.approx(1)
+
+
+def test_two_relations_have_no_correlation() -> None:
+    relations = {"x": "r0", "y": "r1"}
+    two = compared({"one": {"x": True, "y": False}, "other": {"x": True, "y": False}}, relations)
+    assert np.isnan(two.correlation).all()
+    assert "correlation" not in [table.key for table in two.tables()]
+    assert two.to_dict()["correlation"] == [[None, None], [None, None]]
+
+
+def test_people_read_names_of_measures_and_no_tiny_numbers() -> None:
+    right = {f"f{n:03}": True for n in range(100)}
+    one, two = answered("one", dict.fromkeys(right, False)), answered("two", right)
+    one.values["min_at_n"] = two.values["min_at_n"] = 1.0
+    found = compare_models([replace(one, leads="min_at_n"), replace(two, leads="min_at_n")], {})
+    assert found.summary().startswith("Min@n: two 100% [96, 100], one 100% [96, 100].")
+    assert "p ≈ 0" in found.summary()
+    assert "Min@n" in found.tables()[0].columns
+    assert "at_n" not in repr(found)
 
 
 def test_means_have_paired_intervals_by_seed() -> None:

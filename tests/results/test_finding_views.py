@@ -18,13 +18,7 @@ from kgprobe.cli.rendering import show_finding
 from kgprobe.errors import KgprobeError
 from kgprobe.results.collected import Ask
 from kgprobe.results.finding import ASK_COLUMNS, FACT_COLUMNS, About, Finding, ShownFact, ranked_relations
-from kgprobe.results.finding_page import (
-    finding_lead,
-    finding_title,
-    result_sections,
-    write_finding,
-    write_results_page,
-)
+from kgprobe.results.finding_page import finding_lead, write_finding, write_finding_page
 from kgprobe.results.graph_rates import GraphRates, GroupRate
 from kgprobe.results.rates import Group, Grouping
 from kgprobe.stats.proportions import Mean, Share, share
@@ -102,11 +96,6 @@ def finding() -> Finding:
     )
 
 
-def write_finding_page(finding: Finding, path: Path) -> Path:
-    """The page of a finding whose outcomes are not there any more."""
-    return write_results_page(path, finding_title(finding), finding_lead(finding), result_sections(finding), [finding])
-
-
 class Page(HTMLParser):
     """What a browser would make of a page: its elements, their attributes, and its text."""
 
@@ -125,7 +114,7 @@ class Page(HTMLParser):
 
 def test_a_page_shows_labels_as_text_and_needs_nothing_else(finding: Finding, tmp_path: Path) -> None:
     path = tmp_path / "runs" / "finding.html"
-    write_finding_page(finding, path)
+    write_finding_page(path, finding)
     text = path.read_text(encoding="utf-8")
     page = Page(text)
     names = [tag for tag, _ in page.tags]
@@ -153,43 +142,36 @@ def test_a_page_shows_labels_as_text_and_needs_nothing_else(finding: Finding, tm
     assert [item.name for item in path.parent.iterdir()] == ["finding.html"]
 
 
-def test_printed_page_has_colours_and_all_rows(finding: Finding, tmp_path: Path) -> None:
+def test_printed_page_has_colours(finding: Finding, tmp_path: Path) -> None:
     path = tmp_path / "finding.html"
-    write_finding_page(finding, path)
+    write_finding_page(path, finding)
     page = path.read_text(encoding="utf-8")
     printed = page.partition("@media print {")[2].partition("</style>")[0]
     assert "print-color-adjust: exact" in printed
     # Dark colours are of screens alone.
     assert re.findall(r"@media ([^{]*)\(prefers-color-scheme: dark\)", page) == ["screen and "]
-    # All rows that the filters leave are drawn before printing, and one page of them afterwards.
-    assert 'window.addEventListener("beforeprint", () => drawRows(order));' in page
-    assert 'window.addEventListener("afterprint", showPage);' in page
-    assert re.search(
-        r"function showPage\(\) \{\s*drawRows\(order\.slice\(page \* PAGE, \(page \+ 1\) \* PAGE\)\);", page
-    )
 
 
 def test_facts_are_listed_by_how_sure_one_is_of_them(finding: Finding, tmp_path: Path) -> None:
-    write_finding_page(finding, tmp_path / "finding.html")
+    write_finding_page(tmp_path / "finding.html", finding)
     page = Page((tmp_path / "finding.html").read_text(encoding="utf-8")).text
     titles = [
         "Surely unknown: 1 of 50 facts",
         "Leans unknown: 1,234 of 50 facts",
-        "Surely known: 0 of 50 facts",
         "Leans known: 20 of 50 facts",
     ]
     places = [page.index(title) for title in titles]
     # What is unknown stands first.
-    assert places[0] < page.index("The graph around unknown facts") < page.index("How much it knows", places[0])
+    assert page.index("Map of ignorance") < places[0] < page.index("How much it knows", places[0])
     assert places == sorted(places)
-    # Of those that are surely known there is none, and the page says so; those that lean stand below.
-    assert "None is listed." in page[places[2] : places[3]]
+    # Of those that are surely known there is none, and the page has no list of them.
+    assert "Surely known" not in page
     assert page[places[1] : places[2]].count("שלום 🇯🇵") == 2
-    assert "x" * 300 in page[places[3] :]
+    assert "x" * 300 in page[places[2] :]
     shown = printed(finding, 200)
-    assert [title for title in titles if title in shown] == [titles[0], titles[1], titles[3]]
+    assert [title for title in titles if title in shown] == titles
     surely = replace(finding, unknown=finding.unknown[:1])
-    write_finding_page(surely, tmp_path / "surely.html")
+    write_finding_page(tmp_path / "surely.html", surely)
     assert titles[1] not in (tmp_path / "surely.html").read_text(encoding="utf-8")
     assert finding.to_dict()["believed"] == {
         "surely known": 0,
@@ -200,7 +182,7 @@ def test_facts_are_listed_by_how_sure_one_is_of_them(finding: Finding, tmp_path:
 
 
 def test_the_intervals_of_a_page_are_where_they_say(finding: Finding, tmp_path: Path) -> None:
-    write_finding_page(finding, tmp_path / "finding.html")
+    write_finding_page(tmp_path / "finding.html", finding)
     page = Page((tmp_path / "finding.html").read_text(encoding="utf-8"))
     drawings = [index for index, (tag, its) in enumerate(page.tags) if tag == "svg" and its.get("class") == "interval"]
     # Two rates of four groups, and two of those heard; a share of the probe's tables, three facts.
@@ -225,7 +207,7 @@ def test_the_tables_of_any_probe_are_drawn_with_their_intervals(finding: Finding
         {"what": "third", "rate": share(3, 4)},
     ]
     table = Table("own", "Something of its own", rows)
-    write_finding_page(replace(finding, probe_tables=[table]), tmp_path / "finding.html")
+    write_finding_page(tmp_path / "finding.html", replace(finding, probe_tables=[table]))
     page = (tmp_path / "finding.html").read_text(encoding="utf-8")
     header, first, second, third = rows_of(page, "Something of its own")
     # A column of shares has one beside it in which they are drawn, in every row.
@@ -301,7 +283,7 @@ def test_a_terminal_shows_all_groups_of_a_kind(finding: Finding) -> None:
 
 
 def page_of(finding: Finding, folder: Path) -> str:
-    write_finding_page(finding, folder / "finding.html")
+    write_finding_page(folder / "finding.html", finding)
     return Page((folder / "finding.html").read_text(encoding="utf-8")).text
 
 
@@ -328,7 +310,7 @@ def test_a_page_that_cannot_be_written_is_named(finding: Finding, tmp_path: Path
         (tmp_path / "file" / "finding.html", "file cannot be created: "),
     ):
         with pytest.raises(KgprobeError, match=re.escape(str(tmp_path)) + f".*{said}"):
-            write_finding_page(finding, path)
+            write_finding_page(path, finding)
 
 
 def test_a_terminal_shows_everything_within_its_width(finding: Finding) -> None:
@@ -355,10 +337,10 @@ def test_the_caveat_stands_with_every_table(finding: Finding, tmp_path: Path) ->
     caveat = ABOUT.caveat
     assert caveat is not None
     assert replace(ABOUT, sampling="sequential").caveat is None
-    write_finding_page(finding, tmp_path / "page.html")
+    write_finding_page(tmp_path / "page.html", finding)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    # Beside the rates of all, each grouping, and relations at entities.
-    assert page.count(caveat) == 2 + len(finding.groupings)
+    # Beside the worst relations, the rates of all, each grouping, and relations at entities.
+    assert page.count(caveat) == 3 + len(finding.groupings)
     assert sum(caveat in table.notes for table in finding.tables()) == len(finding.groupings)
     assert caveat in finding.summary()
     assert finding.to_dict()["caveat"] == caveat
