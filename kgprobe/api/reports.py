@@ -30,14 +30,15 @@ if TYPE_CHECKING:
 def make_report(results: "Sequence[Reported]", *, seed: int = 0) -> "Report":
     """Combine results on one page; no model is loaded.
 
-    Unknown facts come first, then the share that is known, then rates by relation, entity, type, popularity and year,
-    errors with examples, outdated answers, and all asked facts. Several results are also compared: shared facts,
-    disagreements, facts known by one probe or in one direction only, and facts that several models deny.
+    The share that is known comes first, as a title and a bar of the whole graph, with the least known relations; then a
+    map by type, unknown facts, rates by relation, entity, type, popularity and year, errors with examples, outdated
+    answers, and all asked facts. Several results are compared in a matrix of facts and models, and on shared facts:
+    facts known by one probe or in one direction only, and facts that several models deny.
 
     >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
     >>> report = kgprobe.make_report([made])
     >>> report.title, len(report.facts_frame())
-    ('Facts that Gemma 3 270M does not know', 4)
+    ('Gemma 3 270M knows ...% [..., ...] of the 4 facts asked', 4)
 
     Cost: reading all answers; a walk from each asked subject. Memory: the asked facts.
 

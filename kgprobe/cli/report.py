@@ -51,15 +51,15 @@ def report() -> None:
 def page(
     results: tuple[str, ...], out: Path | None, in_browser: bool, seed: int, graph: str | None, as_json: bool
 ) -> None:
-    """Write one page of results: unknown facts, the share known, and every asked fact.
+    """Write one page of results: the share known, unknown facts, and every asked fact.
 
     RESULT is a run, a measurement or a judged graph, by name or folder; default: the latest of the graph. Several
     results (models, probes, directions) are compared on the facts that they share.
 
-    The page is one file without external resources: headline figures with intervals, tables by relation, entity, type,
-    popularity and year, errors with examples, outdated answers, facts that several models deny, a picture of the graph
-    around unknown facts, and a searchable list of asked facts with prompts and distractors. --json prints all figures
-    as rows.
+    The page is one file without external resources: a bar of the whole graph, the least known relations, a map of the
+    graph by type, tables by relation, entity, type, popularity and year, errors with examples, outdated answers, facts
+    that several models deny, and a searchable list of asked facts with prompts and distractors. Several results share a
+    matrix of facts and models. --json prints all figures as rows.
 
     \b
     kgprobe report --open

@@ -209,7 +209,7 @@ class Comparison(StoredComparison):
 
     def page_sections(self) -> list[Section]:
         """Return the tables of the page as sections; a darker cell of those with shares is a larger share."""
-        sections = []
+        sections: list[Section] = []
         for table in self.page_tables():
             shaded = [*self.labels, "mean"] if table.key in _SHARES else []
             section = table_section(table, shaded)

@@ -387,8 +387,15 @@ def make_finding(
         measure=answers.results.headline,
         over_graph=over_graph,
         outdated=outdated_answers(graph, listed, about.as_of),
-        whole=graph_of_asked(graph, listed) if over_graph is None else graph_of_run(graph, over_graph.run, listed),
+        whole=_whole_graph(graph, over_graph, listed),
     )
+
+
+def _whole_graph(graph: Graph, over_graph: GraphRates | None, listed: pd.DataFrame) -> WholeGraph:
+    """Return the graph with the run's expectations, which only the hierarchical learner has for all facts."""
+    if over_graph is None or over_graph.run["learner"] != "hierarchical":
+        return graph_of_asked(graph, listed)
+    return graph_of_run(graph, over_graph.run, listed)
 
 
 def _counted_beliefs(answers: CollectedAnswers) -> list[Row]:

@@ -153,7 +153,8 @@ def _labelled(finding: Finding) -> "pd.DataFrame":
     import pandas as pd
 
     frame: pd.DataFrame = pd.DataFrame() if finding.whole is None else finding.whole.expected
-    return frame.assign(result=finding.label or finding.about.name)
+    labelled: pd.DataFrame = frame.assign(result=finding.label or finding.about.name)
+    return labelled
 
 
 def report_on(results: Sequence[Reported], seed: int) -> Report:

@@ -221,7 +221,9 @@ def graph_of_asked(graph: Graph, asked: pd.DataFrame) -> WholeGraph:
             "known": asked["known"],
         }
     )
-    links = [TypeLink(*ends, int(row.facts), int(row.asked), float(row.known)) for ends, row in _most(triples)]
+    links = []
+    for (subject, relation, object_), row in _most(triples):
+        links.append(TypeLink(subject, relation, object_, row.facts, row.asked, row.known))
     return WholeGraph(links, types)
 
 
