@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from kgprobe.options import option
 
 
+# Methods of kgprobe.graph.communities.
+COMMUNITY_METHODS = ("louvain", "labels", "components")
+
+
 @dataclass(frozen=True, slots=True)
 class ReversingOptions:
     """Options of inverse graphs."""

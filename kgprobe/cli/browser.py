@@ -12,7 +12,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import click
 
@@ -140,6 +140,24 @@ def labels(count: int, remove: bool, graph: str | None, as_json: bool) -> None:
         click.echo(message)
     else:
         print_rows(content)
+
+
+def watch_in_browser(graph: str | None) -> None:
+    """Open Neo4j Browser with a query for the facts of the last round in its editor.
+
+    Raises:
+        KgprobeError: the graph is on another engine.
+    """
+    from kgprobe.graph.queries import get_query
+
+    page = _address(graph)[0]
+    lines = [line for line in get_query("explore/last_round").text.splitlines() if not line.startswith("//")]
+    # Browser's address cannot set parameters.
+    query = "\n".join(lines).replace("$run", "null").replace("$limit", "100")
+    click.echo(f"Neo4j Browser: {page}\nRun its query, explore/last_round, again after each round.", err=True)
+    address = f"{page}?{urlencode({'cmd': 'edit', 'arg': query}, quote_via=quote)}"
+    if not webbrowser.open(address):
+        click.echo(f"No browser could be opened; the page is {page}.", err=True)
 
 
 def _address(graph: str | None) -> tuple[str, str, bool]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.api.options import ReversingOptions
+from kgprobe.api.options import COMMUNITY_METHODS, ReversingOptions
 from kgprobe.cli.browser import browser, labels
 from kgprobe.cli.commands import CommandGroup, given_options
 from kgprobe.cli.load import finish_import
@@ -27,7 +27,6 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.rendering import print_rows, render
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.graph.communities import METHODS
 from kgprobe.sanitize import visible
 from kgprobe.servers.engine import LEAST_MEMORY
 from kgprobe.servers.engines import DEFAULT, ENGINES
@@ -242,7 +241,7 @@ def path(one: str, other: str, facts: int, graph: str | None, as_json: bool) -> 
 @click.option("--run", metavar="NAME", help="Name of the run.  [default: the latest]")
 @click.option(
     "--method",
-    type=click.Choice(list(METHODS)),
+    type=click.Choice(COMMUNITY_METHODS),
     default="louvain",
     show_default=True,
     help="Modularity (Louvain), label propagation, or connected components.",

@@ -9,6 +9,7 @@ import cloup
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.beliefs.register import ESTIMATE_SAMPLING, SAMPLING_RULES
+from kgprobe.cli.browser import watch_in_browser
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     BEHIND_API,
@@ -55,11 +56,12 @@ kgprobe rounds run {name} --model hf:gpt2 --aim estimate"""
 
 
 _view_option = cloup.option(
-    "--no-view",
-    "view",
-    flag_value=False,
-    default=True,
-    help="Leave the beliefs of another run on the facts of the graph; see `kgprobe beliefs show`.",
+    "--view",
+    type=click.Choice(["facts", "browser", "none"]),
+    default="facts",
+    show_default=True,
+    help="facts: write the beliefs onto the facts of the graph after each round, in place of another run's; browser:"
+    " also open Neo4j Browser, to watch them change; none: leave the facts as they are.",
 )
 _LOOK = "MATCH path = (:Entity {label: 'France'})-[r]-() WHERE r.run IS NOT NULL RETURN path"
 
@@ -94,6 +96,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
         name: str | None,
         api: dict[str, Any],
         full: bool,
+        view: str,
         graph: str | None,
         as_json: bool,
         **options: Any,
@@ -107,6 +110,8 @@ def _run_command(kind: ProbeKind) -> click.Command:
         finished: list[Run] = []
         with open_models(api) as opened, open_directed(graph, inverse, reversing) as connection:
             place = str(connection.endpoint.folder) if inverse else graph
+            if view == "browser":
+                watch_in_browser(place)
             # A missing API key is reported before the first model is asked.
             for spec in specs:
                 if spec.startswith("openai:") and kind.asks == "answers":
@@ -121,6 +126,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
                         name=run_id,
                         models=opened,
                         callbacks=callbacks,
+                        view=view != "none",
                         on_view=on_view,
                         **options,
                     )
@@ -161,7 +167,9 @@ def run_probe() -> None:
 @_view_option
 @full_option
 @on_graph
-def resume(run: str, api: dict[str, Any], full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
+def resume(
+    run: str, api: dict[str, Any], full: bool, view: str, graph: str | None, as_json: bool, **options: Any
+) -> None:
     """Continue RUN with the options it was begun with.
 
     A finished run shows its results again; --rounds adds rounds.
@@ -169,6 +177,9 @@ def resume(run: str, api: dict[str, Any], full: bool, graph: str | None, as_json
     from kgprobe.api.rounds import resume_rounds
 
     with open_models(api) as models, open_graph(graph) as connection:
+        if view == "browser":
+            watch_in_browser(graph)
+        options["view"] = view != "none"
         with running(run) as callbacks, view_bars() as on_view:
             result = resume_rounds(connection, run, models=models, callbacks=callbacks, on_view=on_view, **options)
         print_run(result, as_json, graph, full)
