@@ -16,20 +16,10 @@ from scipy import stats
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.report.plots import HeatMap
-from kgprobe.results.answers import (
-    AnsweredFacts,
-    Bools,
-    ComparedModel,
-    Floats,
-    SharedFacts,
-    Stored,
-    collect_answers,
-    differing_settings,
-    find_shared_facts,
-    settings_of,
-)
+from kgprobe.results.answers import Stored, collect_answers, differing_settings, settings_of
 from kgprobe.results.directions import Directions, OneWayFact, compare_directions
 from kgprobe.results.result import StoredComparison, points
+from kgprobe.running.shared_facts import AnsweredFacts, Bools, ComparedModel, Floats, SharedFacts, find_shared_facts
 from kgprobe.stats.paired_proportions import SIGNIFICANCE, detectable_difference, loss_interval, mcnemar
 from kgprobe.stats.proportions import Mean, Percent, Points
 from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_frame, row_table

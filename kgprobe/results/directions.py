@@ -9,8 +9,8 @@ from typing import Annotated
 
 import numpy as np
 
-from kgprobe.results.answers import AnsweredFacts, Bools, SharedFacts
 from kgprobe.results.result import SHOWN_FACTS
+from kgprobe.running.shared_facts import AnsweredFacts, Bools, SharedFacts
 from kgprobe.stats.proportions import Share, share
 from kgprobe.tables import Heading, ResultRow, Table, row_table
 

@@ -13,8 +13,8 @@ from kgprobe.report.dotted_map import dotted_map
 from kgprobe.report.packed_facts import pack_facts
 from kgprobe.report.page import Card, Section, table_section, write_page
 from kgprobe.results.finding import FACT_COLUMNS, Finding, ranked_relations, unknown_count
-from kgprobe.results.outdated import OutdatedAnswers
 from kgprobe.results.result import write_result_files
+from kgprobe.sampling.outdated import OutdatedAnswers
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import CONFIDENCE, Share
 from kgprobe.tables import flat_row, row_dicts, row_table

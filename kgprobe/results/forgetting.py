@@ -12,16 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.results.answers import (
-    AnsweredFacts,
-    Bools,
-    Stored,
-    collect_answers,
-    differing_settings,
-    find_shared_facts,
-    refuse_repeated,
-)
+from kgprobe.results.answers import Stored, collect_answers, differing_settings, refuse_repeated
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
+from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
 from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, loss_bounds
 from kgprobe.stats.proportions import Points, Share, share
 from kgprobe.tables import Heading, ResultRow, Table, headed_cells, row_table

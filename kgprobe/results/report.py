@@ -13,7 +13,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.files import home, make_folder, replacing
 from kgprobe.models.spec_forms import model_name
 from kgprobe.report.page import Section, table_section, tables_html, write_page
-from kgprobe.results.answers import Stored, answers_of, labels_of
+from kgprobe.results.answers import Stored, answers_of
 from kgprobe.results.comparison import Comparison, compare_results
 from kgprobe.results.finding import Finding, ranked_relations, unknown_count
 from kgprobe.results.finding_page import (
@@ -27,6 +27,7 @@ from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.results.knowledge_gap import gap_between
 from kgprobe.results.measurement import Run
 from kgprobe.running.settings import digest_of
+from kgprobe.running.shared_facts import labels_of
 from kgprobe.sanitize import counted
 from kgprobe.tables import Table
 
