@@ -24,7 +24,7 @@ from kgprobe.beliefs.hierarchical_model import HierarchicalModel
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.stats.design_based import Estimate
 from kgprobe.stats.proportions import share
-from kgprobe.studies.replay import Reference, demo_reference, highest
+from kgprobe.running.replays import Reference, demo_reference, highest
 
 Floats = NDArray[np.float64]
 

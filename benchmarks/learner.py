@@ -36,7 +36,7 @@ from kgprobe.running.runs import run_folder
 from kgprobe.running.store import OutcomeStore, read_rounds
 from kgprobe.sampling.columns.graph_columns import ALWAYS, FOREVER, AskableFacts, GraphColumns
 from kgprobe.sampling.lists import Lists
-from kgprobe.studies.replay import Reference, demo_answers, demo_reference, shown_rounds
+from kgprobe.running.replays import Reference, demo_answers, demo_reference, shown_rounds
 
 Floats = NDArray[np.float64]
 
