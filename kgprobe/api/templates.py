@@ -195,4 +195,4 @@ def convert_patterns(
 
 
 def _paths(files: str | Path | Sequence[str | Path]) -> list[Path]:
-    return [Path(files)] if isinstance(files, (str, Path)) else [Path(file) for file in files]
+    return [Path(files)] if isinstance(files, (str, Path)) else list(map(Path, files))

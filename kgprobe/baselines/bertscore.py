@@ -8,7 +8,7 @@ without rescaling; special tokens are left out.
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, starmap
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def bert_score(encoder: Encoder, items: Sequence[BaselineItem], continued: Conti
 
 def _score(encoder: Encoder, texts: Mapping[int, tuple[Sequence[str], Sequence[str]]]) -> dict[int, float | str]:
     """Return the greatest F1 of names and continuations by their key, or the reason why there is none."""
-    distinct = list(dict.fromkeys(chain.from_iterable(chain(*pair) for pair in texts.values())))
+    distinct = list(dict.fromkeys(chain.from_iterable(starmap(chain, texts.values()))))
     vectors = {text: tokens for text, tokens in zip(distinct, encoder.vectors(distinct), strict=True) if len(tokens)}
     results: dict[int, float | str] = {}
     for number, pair in texts.items():

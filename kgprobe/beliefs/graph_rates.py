@@ -5,6 +5,7 @@ docs/methods/graph-estimate.md. :mod:`kgprobe.beliefs.corrected_rates` has the e
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import compress
 from typing import Annotated, TypeAlias
 
 import numpy as np
@@ -108,7 +109,7 @@ def _largest(sizes: NDArray[np.int64]) -> tuple[int, list[int]]:
 def _by_relation(graph: Graph, facts: AskableFacts) -> tuple[int, Iterator[Candidate]]:
     ids, codes = facts.columns.relation_ids, facts.relations
     sizes = np.bincount(codes, minlength=len(ids))
-    names = relation_names(graph, [ids[code] for code in np.flatnonzero(sizes).tolist()])
+    names = relation_names(graph, list(compress(ids, sizes)))
     total, largest = _largest(sizes)
     return total, ((ids[code], names[ids[code]], codes == code) for code in largest)
 
@@ -150,10 +151,12 @@ def _years(graph: Graph, facts: AskableFacts, relation: str | None) -> Floats:
     if relation is None:
         begins = columns.begins[facts.places]
         return np.where(begins == ALWAYS, np.nan, (begins // _DAYS).astype(np.float64))
-    dated = [(row["subject"], year_of(row["date"])) for row in graph.stream("sample/dates", relation=relation)]
     of_entities = np.full(len(columns.entity_ids), np.nan)
-    places = columns.places_of([subject for subject, _ in dated])
-    years = np.array([year for _, year in dated], np.float64)
+    subjects, years_of_subjects = [], []
+    for row in graph.stream("sample/dates", relation=relation):
+        subjects.append(row["subject"])
+        years_of_subjects.append(year_of(row["date"]))
+    places, years = columns.places_of(subjects), np.array(years_of_subjects, np.float64)
     of_entities[places[places >= 0]] = years[places >= 0]
     return of_entities[facts.subjects]
 

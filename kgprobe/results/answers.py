@@ -43,7 +43,7 @@ def collect_answers(results: Sequence[Stored]) -> tuple[list[AnsweredFacts], dic
     Raises:
         KgprobeError: a result has no answers, or no fact is shared.
     """
-    answered = [answers_of(result) for result in results]
+    answered = list(map(answers_of, results))
     return answered, _relation_names(results, answered), unshared_facts(results, answered)
 
 
@@ -70,7 +70,7 @@ def unshared_facts(results: Sequence[Stored], answered: Sequence[AnsweredFacts])
     """
     relations = pd.concat([own.facts["relation"] for own in answered])
     relations = relations[~relations.index.duplicated()].sort_index()
-    shared = set(relations.index).intersection(*(own.facts.index for own in answered))
+    shared = set(relations.index).intersection(*map(attrgetter("facts.index"), answered))
     reasons = []
     for result, own, label in zip(results, answered, labels_of(answered), strict=True):
         lacking = relations.drop(own.facts.index)
@@ -170,10 +170,10 @@ def differing_settings(one: Stored, other: Stored) -> list[str]:
         return [f"probe is {one.kind.name!r} and {other.kind.name!r}"]
     # The direction is the subject of a comparison; the wording follows from it, and the graph has its own note.
     left_out = ("graph", "reversed", "described") if one.reversed != other.reversed else ()
-    ours, theirs = (
-        identity_of({name: value for name, value in settings_of(result).items() if name not in left_out})
-        for result in (one, other)
-    )
+    ours, theirs = settings_of(one), settings_of(other)
+    for name in left_out:
+        del ours[name], theirs[name]
+    ours, theirs = identity_of(ours), identity_of(theirs)
     # By the two values: a probe's description repeats most of its options.
     phrases: dict[tuple[str, str], str] = {}
     for name in ours | theirs:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -115,8 +116,8 @@ class Dataset(Result):
 
     def summary(self) -> str:
         """Return the numbers of relations and facts."""
-        train = sum(relation.train for relation in self.relations)
-        test = sum(relation.test for relation in self.relations)
+        train = sum(map(attrgetter("train"), self.relations))
+        test = sum(map(attrgetter("test"), self.relations))
         return f"{counted(len(self.relations), 'relation')}: {train:,} facts to show and {test:,} to ask."
 
     def to_dict(self) -> dict[str, Any]:

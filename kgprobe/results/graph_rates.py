@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ class GraphRates(Result):
 
     def records(self) -> list[GroupRate]:
         """Return all facts first, then the groups of each kind."""
-        return [self.overall, *chain.from_iterable(grouping.groups for grouping in self.groupings)]
+        return [self.overall, *chain.from_iterable(map(attrgetter("groups"), self.groupings))]
 
     def tables(self) -> list[Table]:
         """Return tables of all facts and relations, types, thirds of popularity, and years."""

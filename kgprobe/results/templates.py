@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -97,7 +98,7 @@ class TemplateCheck(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each flaw."""
-        return [asdict(flaw) for flaw in self.flaws]
+        return list(map(asdict, self.flaws))
 
     def tables(self) -> list[Table]:
         """Return one table of all flaws."""
@@ -270,7 +271,7 @@ def convert_files(files: Sequence[Path], mined: Sequence[Path], output: Path) ->
             templates = getattr(relation, f"{kind}s")
             rows += [PatternRow(relation.id, relation.label, kind, template) for template in templates]
     if not usable:
-        names = ", ".join(file.name for file in [*files, *mined])
+        names = ", ".join(map(attrgetter("name"), [*files, *mined]))
         first = " ".join(patterns.problems[:1])
         raise KgprobeError(f"No pattern in {names} can be used; nothing is written. {first}".rstrip())
     with open_for_relations(output, overwrite=True) as file:

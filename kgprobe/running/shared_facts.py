@@ -7,6 +7,7 @@ facts that all were asked make them comparable.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Annotated, Any
 
 import numpy as np
@@ -214,7 +215,7 @@ def find_shared_facts(answered: Sequence[AnsweredFacts]) -> SharedFacts:
         answered: at least one result, all on one graph, by any probes.
     """
     first = answered[0].facts
-    shared = sorted(set(first.index).intersection(*(result.facts.index for result in answered)))
+    shared = sorted(set(first.index).intersection(*map(attrgetter("facts.index"), answered)))
     models, known = [], []
     for label, result in zip(labels_of(answered), answered, strict=True):
         facts = result.facts.loc[shared]
@@ -226,7 +227,7 @@ def find_shared_facts(answered: Sequence[AnsweredFacts]) -> SharedFacts:
             compared = replace(compared, win_rate=rates.win_rate, zero_sense_rate=zero, guessed=guessed)
         models.append(compared)
     values = _shared_values(answered, shared)
-    lead, *others = {result.leads for result in answered}
+    lead, *others = set(map(attrgetter("leads"), answered))
     leads = lead if not others and lead in values else ""
     relations = first.loc[shared, "relation"].tolist()
     return SharedFacts(models, shared, relations, np.array(known), values, _caveat(answered, len(shared)), leads)
@@ -243,7 +244,7 @@ def _shared_values(answered: Sequence[AnsweredFacts], shared: list[str]) -> dict
 
 def labels_of(answered: Sequence[AnsweredFacts]) -> list[str]:
     """Return distinct names of results: the model, and where models repeat, direction, probe, name and number."""
-    has_directions = len({result.reversed for result in answered}) == 2
+    has_directions = len(set(map(attrgetter("reversed"), answered))) == 2
     forms = []
     for place, result in enumerate(answered, start=1):
         model = model_name(result.model)

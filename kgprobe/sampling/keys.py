@@ -23,7 +23,7 @@ class FactKey(NamedTuple):
 
 def key_rows(keys: Iterable[FactKey]) -> list[dict[str, Any]]:
     """Return keys as rows for a query."""
-    return [key._asdict() for key in keys]
+    return list(map(FactKey._asdict, keys))
 
 
 class Keys(Protocol):

@@ -7,6 +7,7 @@ probability less that in the unchanged sequence. Sequences are the units: interv
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ def noisy_examples_study(
         on_sequence()
     if not probabilities:
         raise KgprobeError(f"No sequence could be asked: {next(iter(refused.values()))}.")
-    relation_ids = {each.sequence.relation for each in probabilities}
+    relation_ids = set(map(attrgetter("sequence.relation"), probabilities))
     about = [f"{len(relation_ids):,} relations; {replaced} of {length} examples are replaced."]
     if length < options.length:
         about.append(f"The model's context has room for {length} examples, fewer than {options.length}.")

@@ -4,6 +4,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +107,7 @@ class Study:
         with replacing(folder / WHOLE) as unfinished:
             unfinished.write_bytes(msgspec.json.encode(self.to_dict()))
         with replacing(folder / DATA) as unfinished, open(unfinished, "w", newline="", encoding="utf-8") as file:
-            columns = list(dict.fromkeys(column for row in self.data for column in row))
+            columns = list(dict.fromkeys(chain.from_iterable(self.data)))
             writer = csv.DictWriter(file, columns, lineterminator="\n")
             writer.writeheader()
             for row in self.data:

@@ -10,7 +10,7 @@ arrangement.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import islice, product, starmap
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,7 +193,7 @@ def measure_noise(scorer: TextScorer, sequence: NoisySequence, layout: Layout) -
     Cost: one pass over the tokens of each variant.
     """
     probabilities = []
-    for pairs in (sequence.right, *(sequence.with_noise(*variant) for variant in VARIANTS)):
+    for pairs in (sequence.right, *starmap(sequence.with_noise, VARIANTS)):
         scored = score_spans(scorer, *_written(pairs, layout))
         if scored.reasons:
             return next(iter(scored.reasons.values()))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TypeAlias
 
@@ -93,7 +94,7 @@ def _notes_on_others(
 ) -> list[str]:
     """Return notes on the relations without new templates, with reasons."""
     notes = []
-    done = sorted(set(chosen) - {relation.id for relation in without})
+    done = sorted(set(chosen) - set(map(attrgetter("id"), without)))
     if done:
         notes.append(f"Not active, or with clozes already: {', '.join(done)}.")
     if already:
