@@ -77,7 +77,8 @@ def compare_directions(
     if len(answered) != 2 or answered[0].reversed == answered[1].reversed:
         return None
     order = [1, 0] if answered[0].reversed else [0, 1]
-    forward, backward = (answered[place] for place in order)
+    first, second = order
+    forward, backward = answered[first], answered[second]
     known, back = shared.known[order]
     relations, facts = np.array(shared.relations), np.array(shared.facts)
     groups = []
@@ -85,7 +86,7 @@ def compare_directions(
         chosen = relations == relation
         groups.append(count_directions(relation, names.get(relation, relation), known[chosen], back[chosen]))
     groups.sort(key=lambda counts: (-counts.forwards_alone, str(counts.relation)))
-    ahead, behind = (shared.labels[place] for place in order)
+    ahead, behind = shared.labels[first], shared.labels[second]
     one_way = one_way_facts(facts[known & ~back].tolist(), forward, backward, names)
     one_way += one_way_facts(facts[back & ~known].tolist(), backward, forward, names)
     return Directions(ahead, behind, count_directions(None, "all", known, back), groups, one_way)
