@@ -82,9 +82,9 @@ def draw_authors_contrasts(graph: Graph, keys: Sequence[FactKey], seed: Sequence
 
     Cost: a listing of the subjects of each relation, once per call.
     """
-    named = key_rows(keys)
-    rows = rows_by("fact", graph.read("sample/relations_of_objects", rows=named))
-    pools = {row["fact"]: relation_pool(row) for row in graph.read("sample/subject_pools", rows=named)}
+    rows_of_keys = key_rows(keys)
+    rows = rows_by("fact", graph.read("sample/relations_of_objects", rows=rows_of_keys))
+    pools = {row["fact"]: relation_pool(row) for row in graph.read("sample/subject_pools", rows=rows_of_keys)}
     clozes = {row["id"]: row["clozes"] for row in graph.read("sample/relations") if row["active"] and row["clozes"]}
 
     def read_names(draws: Sequence[tuple[FactKey, Sequence[int]]]) -> list[dict[int, tuple[str, ...]]]:
