@@ -111,7 +111,7 @@ def keys_of(graph: Graph, listed: Iterable[FactKey | str], as_of: int) -> list[F
 
 def _readings(text: str, relations: Mapping[str, Sequence[str]]) -> Iterator[_Reading]:
     """Yield the interpretations of a name, those with the longest names of relations first."""
-    parts = [part.strip() for part in text.split(_BETWEEN)]
+    parts = list(map(str.strip, text.split(_BETWEEN)))
     if len(parts) == 3:
         subject, relation, object_ = parts
         yield from (_Reading(subject, identifier, object_) for identifier in relations.get(relation.lower(), ()))
@@ -177,7 +177,7 @@ def _explain_missing(
     """Return a message about a missing fact, with similar ones."""
     missing = f"The graph has no fact {name!r}."
     if not readings:
-        parts = [part.strip() for part in name.split(_BETWEEN if _BETWEEN in name else " ")]
+        parts = list(map(str.strip, name.split(_BETWEEN if _BETWEEN in name else " ")))
         if len(parts) != 3:
             return f"{missing} {_HOW}"
         return f"{missing} No relation is called {parts[1]!r}{close_relations(parts[1], relations)}. {_HOW}"
