@@ -131,7 +131,7 @@ class Spending:
     @property
     def tokens(self) -> int:
         """Tokens spent so far."""
-        return sum(map(attrgetter("tokens"), self.usage.values()))
+        return sum(usage.tokens for usage in self.usage.values())
 
     @property
     def cost(self) -> float:

@@ -151,8 +151,8 @@ class StatementItems:
         # Ended facts need templates in the past tense, and so do the relations that replace theirs.
         self._false_facts: dict[bool, StatementNegatives] = {}
         for ended in (False, True):
-            relations = self._words.relations_in(ended)
-            self._false_facts[ended] = StatementNegatives(graph, texts, relations, replace=replace, any_type=any_type)
+            stated = self._words.relations_in(ended)
+            self._false_facts[ended] = StatementNegatives(graph, texts, stated, replace=replace, any_type=any_type)
 
     def describe(self) -> dict[str, Any]:
         """Return the date, relations and templates that the items depend on; JSON-compatible."""
