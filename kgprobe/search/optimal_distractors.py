@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain, islice
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -269,7 +269,7 @@ def _sequences(tries: Sequence[LabelTrie], rivals: Sequence[Distractor]) -> Iter
 
 
 def _left_out(tries: Sequence[LabelTrie], too_long: int) -> Iterator[str]:
-    empty = dict(chain.from_iterable(map(attrgetter("left_out"), tries)))
+    empty = dict(chain.from_iterable(trie.left_out for trie in tries))
     if empty:
         name = next(iter(empty.values()))
         yield f"{len(empty):,} of its candidates left out, as they have a name that tokenizes to nothing: {name!r}"
