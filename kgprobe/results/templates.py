@@ -16,7 +16,7 @@ from kgprobe.verbalize.templates.check import Flaw
 from kgprobe.verbalize.templates.examples import examples_of, filled_templates, relations_of
 from kgprobe.verbalize.templates.file import open_for_relations, relation_line
 from kgprobe.verbalize.templates.kinds import KINDS
-from kgprobe.verbalize.templates.missing import WrittenClozes
+from kgprobe.verbalize.templates.missing import MissingClozes
 from kgprobe.verbalize.templates.patterns import read_patterns
 from kgprobe.verbalize.templates.writing import WrittenRelation
 
@@ -189,7 +189,7 @@ class WrittenTemplates(RowResult):
         return f"{counted(len(self.written), 'relation')} written to {self.output}{', and loaded' * self.loaded}."
 
 
-def written_templates(path: Path, clozes: WrittenClozes) -> WrittenTemplates:
+def written_templates(path: Path, clozes: MissingClozes) -> WrittenTemplates:
     """Return new clozes in a file as a result."""
     groups = one_group(_cloze_rows(clozes.written))
     counts = clozes.written, clozes.failed, clozes.kept, clozes.loaded

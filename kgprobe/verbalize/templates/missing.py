@@ -21,8 +21,8 @@ Writer: TypeAlias = Callable[[Sequence[Relation], Sequence[Relation]], Iterator[
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenClozes:
-    """Relations with new clozes in a file.
+class MissingClozes:
+    """The relations that had no clozes, with those written into a file.
 
     Attributes:
         written: relations that the file has now and did not have before.
@@ -49,7 +49,7 @@ def write_missing_clozes(
     load: bool,
     on_progress: Callable[[int, int], None],
     on_written: Callable[[WrittenRelation], None],
-) -> WrittenClozes:
+) -> MissingClozes:
     """Write clozes for relations without clozes into a file.
 
     Args:
@@ -80,7 +80,7 @@ def write_missing_clozes(
     if loaded:
         load_source(graph, open_source("table", relations=path))
     notes = _notes_on_others(chosen, without, len(without) - len(pending), len(failed), path)
-    return WrittenClozes(written, failed, len(existing), loaded, notes)
+    return MissingClozes(written, failed, len(existing), loaded, notes)
 
 
 def _without_clozes(relations: Sequence[Relation], chosen: Sequence[str]) -> list[Relation]:
