@@ -22,8 +22,8 @@ from benchmarks.coverage import CONFIDENCE, FACTS, GRAPHS, HUBS, PREDICTORS, RAT
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.beliefs.choosing import chances_of, draw_by
 from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
+from kgprobe.beliefs.graph_rates import ENOUGH
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.results.graph_rates import ENOUGH
 
 Floats = NDArray[np.float64]
 

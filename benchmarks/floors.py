@@ -22,9 +22,9 @@ from kgprobe.beliefs.corrected_rates import CORRECTED_FROM, CorrectedRates, Roun
 from kgprobe.beliefs.effects import effects_of
 from kgprobe.beliefs.hierarchical_model import HierarchicalModel
 from kgprobe.cli.options import json_option, seed_option
+from kgprobe.running.replays import Reference, demo_reference, highest
 from kgprobe.stats.design_based import Estimate
 from kgprobe.stats.proportions import share
-from kgprobe.studies.replay import Reference, demo_reference, highest
 
 Floats = NDArray[np.float64]
 

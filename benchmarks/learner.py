@@ -32,11 +32,11 @@ from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Row as Properties
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.running.learning import AskedRound, KeptLearning, Learning, replay
+from kgprobe.running.replays import Reference, demo_answers, demo_reference, shown_rounds
 from kgprobe.running.runs import run_folder
 from kgprobe.running.store import OutcomeStore, read_rounds
 from kgprobe.sampling.columns.graph_columns import ALWAYS, FOREVER, AskableFacts, GraphColumns
 from kgprobe.sampling.lists import Lists
-from kgprobe.studies.replay import Reference, demo_answers, demo_reference, shown_rounds
 
 Floats = NDArray[np.float64]
 

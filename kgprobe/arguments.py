@@ -52,7 +52,7 @@ def several(name: str, values: Iterable[str]) -> tuple[str, ...]:
     if wrong:
         raise ArgumentError(name, f"contains {wrong[0]!r}; a list of texts is expected.")
     # Convert NumPy's subclasses of str, which cannot be serialized.
-    return tuple(str(text) for text in given)
+    return tuple(map(str, given))
 
 
 def folder_name(name: str, value: Any) -> str:

@@ -7,6 +7,7 @@ built-in and third-party plug-ins alike. Listing the names imports nothing.
 import difflib
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from operator import attrgetter
 from typing import Generic, TypeVar, cast
 
 from kgprobe.errors import UnknownNameError
@@ -28,7 +29,7 @@ class Register(Generic[T]):
 
     def names(self) -> list[str]:
         """Return the names of all installed plug-ins, sorted."""
-        return sorted({point.name for point in entry_points(group=self.group)})
+        return sorted(set(map(attrgetter("name"), entry_points(group=self.group))))
 
     def get(self, name: str) -> T:
         """Import and return a plug-in.

@@ -44,13 +44,13 @@ class Table:
 
     def to_dict(self) -> dict[str, Any]:
         """Return title, rows and notes; the ends of an interval follow its value (``win rate_low``)."""
-        return {"title": self.title, "rows": [flat_row(row) for row in self.rows], "notes": list(self.notes)}
+        return {"title": self.title, "rows": list(map(flat_row, self.rows)), "notes": list(self.notes)}
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the rows as a data frame, with columns for the ends of intervals."""
         import pandas as pd
 
-        frame: pd.DataFrame = pd.DataFrame([flat_row(row) for row in self.rows])
+        frame: pd.DataFrame = pd.DataFrame(list(map(flat_row, self.rows)))
         return frame
 
 
@@ -193,7 +193,7 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return flat_row(value)
     if isinstance(value, (list, tuple)):
-        return [_json_value(part) for part in value]
+        return list(map(_json_value, value))
     return value
 
 

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kgprobe.arguments import folder_name, whole_number
+from kgprobe.baselines.human_data import read_human_scores
 from kgprobe.dates import as_of_day
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
@@ -31,7 +32,6 @@ from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sampling.selection import Selection, list_facts
 from kgprobe.sources.contract import Source, open_source
 from kgprobe.sources.lines import open_input
-from kgprobe.studies.agreement import read_human_scores
 from kgprobe.verbalize.corrections import read_verbalizations
 from kgprobe.verbalize.templates.file import read_relations
 from kgprobe.verbalize.templates.patterns import FILE, read_patterns

@@ -26,7 +26,7 @@ from benchmarks.replay.study import Replays, replay_study
 from benchmarks.replay.synthetic import DISTRIBUTIONS, Synthetic, synthetic
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.studies.replay import (
+from kgprobe.running.replays import (
     LEARNED_STRATEGIES,
     PAPER_STRATEGIES,
     Reference,

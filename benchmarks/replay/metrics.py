@@ -1,6 +1,6 @@
 """Metrics of replays: the error of beliefs by several readings, as a function of requests.
 
-docs/methods/sampling-study.md; :mod:`kgprobe.studies.replay` makes the replays.
+docs/methods/sampling-study.md; :mod:`kgprobe.running.replays` makes the replays.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.beliefs.draw import credible_interval
-from kgprobe.studies.replay import (
+from kgprobe.running.replays import (
     SAMPLING_STRATEGIES,
     Positions,
     Reference,
@@ -83,7 +83,7 @@ def replay_all(
     Args:
         references: one per repetition, equal or different.
         seed: of choices and answers, together with the number of the repetition.
-        checkpoints, batch, max_degree: as in :func:`kgprobe.studies.replay.replay`.
+        checkpoints, batch, max_degree: as in :func:`kgprobe.running.replays.replay`.
         hardest: number of facts that count as the hardest.
         on_replay: called after each replay.
     """

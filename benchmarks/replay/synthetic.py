@@ -11,7 +11,7 @@ from scipy import sparse, special
 
 from kgprobe.beliefs.propagation import FactEnds, received
 from kgprobe.errors import KgprobeError
-from kgprobe.studies.replay import Reference
+from kgprobe.running.replays import Reference
 
 Floats = NDArray[np.float64]
 

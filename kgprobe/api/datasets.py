@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def build_dataset(
     make_folder(path.absolute().parent)
     with appearing(path.absolute()) as unfinished:
         counts = build_files(graph, unfinished, requested, chosen, seed=seed, as_of=day, on_progress=on_progress)
-        sources = sorted({row["source"] for row in graph.read("load/loads")})
+        sources = sorted(set(map(itemgetter("source"), graph.read("load/loads"))))
         card = card_of(chosen, counts, path.absolute().name, sources, seed, day)
         (unfinished / "README.md").write_text(card, encoding="utf-8")
     return BuiltDataset(path, counts, chosen.train, chosen.test)

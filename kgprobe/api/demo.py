@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable
+from operator import itemgetter
 from pathlib import Path
 
 from kgprobe.api.loading import load
@@ -88,7 +89,7 @@ def run_demo(
 
 def _refuse_others(graph: Graph) -> None:
     """Raise an error if a graph has other data than the example: the demo asks everything in it."""
-    sources = {row["source"] for row in graph.read("load/loads")}
+    sources = set(map(itemgetter("source"), graph.read("load/loads")))
     if not sources and graph.read("load/any_node")[0]["nodes"]:
         raise ArgumentError("graph", "has data that kgprobe has not loaded; expected an empty graph.")
     if others := sorted(sources - {EXAMPLE}):

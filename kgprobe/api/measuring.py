@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,7 @@ def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurem
     config = read_measurement(path)
     kind = PROBES.get(config["probe"])
     outcomes = Outcomes(path / FILE, kind.evidence())
-    verdicts = Counter(outcome.verdict for outcome in outcomes)
+    verdicts = Counter(map(attrgetter("verdict"), outcomes))
     done, unanswered = verdicts.total(), verdicts[Verdict.UNANSWERED]
     return Measurement(path, kind, config, Progress(done, done, unanswered, Stop.DONE), (), graph)
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from kgprobe.options import option
 
-
 # Methods of kgprobe.graph.communities.
 COMMUNITY_METHODS = ("louvain", "labels", "components")
 

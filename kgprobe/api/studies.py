@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from kgprobe.api.measuring import measure
 from kgprobe.arguments import several, whole_number
+from kgprobe.baselines.human_data import find_scored, read_human_scores, read_pairs
+from kgprobe.baselines.measures import open_measures
+from kgprobe.baselines.options import MeasuresOptions
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, make_folder
@@ -20,19 +23,13 @@ from kgprobe.probes.clozes import ClozeItems
 from kgprobe.probes.distractors.curves import Measured, measured
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.running.replays import demo_truth, run_truth
 from kgprobe.sampling.facts import askable_relations
 from kgprobe.sampling.selection import choose_facts, list_facts
 from kgprobe.search.strategies import STRATEGIES
-from kgprobe.studies.agreement import (
-    calibration_study,
-    find_scored,
-    read_human_scores,
-    read_pairs,
-    robustness_study,
-)
+from kgprobe.studies.agreement import calibration_study, robustness_study
 from kgprobe.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study
 from kgprobe.studies.examples import example_counts_study, prompt_formats, prompting_study
-from kgprobe.studies.measures import open_measures
 from kgprobe.studies.noisy_examples import noisy_examples_study
 from kgprobe.studies.options import (
     DISTRACTOR_COUNT_DEFAULTS,
@@ -40,13 +37,12 @@ from kgprobe.studies.options import (
     SENTENCES_DEFAULTS,
     STRATEGIES_DEFAULTS,
     ExampleCountsOptions,
-    MeasuresOptions,
     Measuring,
     NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,
 )
-from kgprobe.studies.replay import demo_truth, run_truth, sampling_study
+from kgprobe.studies.sampling import sampling_study
 from kgprobe.studies.study import Study
 
 if TYPE_CHECKING:
@@ -357,7 +353,7 @@ def study_robustness(
     Args:
         table: CSV file with the columns triples_raw, triples, context, verbalization, errors and correction.
         as_of: date at which facts must be current; None is today.
-        options: fields of :class:`~kgprobe.studies.options.MeasuresOptions`.
+        options: fields of :class:`~kgprobe.baselines.options.MeasuresOptions`.
 
     Other arguments as in :func:`study_examples`.
 

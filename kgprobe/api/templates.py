@@ -18,9 +18,10 @@ from kgprobe.results.templates import (
     WrittenTemplates,
     convert_files,
     fill_templates,
-    write_missing_clozes,
+    written_templates,
 )
 from kgprobe.verbalize.templates.check import check_file, check_graph
+from kgprobe.verbalize.templates.missing import write_missing_clozes
 from kgprobe.verbalize.templates.writing import WrittenRelation, write_by_model, write_from_labels
 
 OUTPUT = "templates.jsonl"
@@ -141,9 +142,10 @@ def write_templates(
         settings: dict[str, Any] = {"proposals": proposals, "keep": keep, "seed": seed, "as_of": day}
         return write_by_model(graph, opened.local_scorer(), opened.name, pending, known, **settings)
 
-    return write_missing_clozes(
+    file = Path(output)
+    clozes = write_missing_clozes(
         graph,
-        Path(output),
+        file,
         relations,
         write,
         force=force,
@@ -151,6 +153,7 @@ def write_templates(
         on_progress=on_progress,
         on_written=on_written,
     )
+    return written_templates(file, clozes)
 
 
 def convert_patterns(
@@ -192,4 +195,4 @@ def convert_patterns(
 
 
 def _paths(files: str | Path | Sequence[str | Path]) -> list[Path]:
-    return [Path(files)] if isinstance(files, (str, Path)) else [Path(file) for file in files]
+    return [Path(files)] if isinstance(files, (str, Path)) else list(map(Path, files))

@@ -8,7 +8,7 @@ without rescaling; special tokens are left out.
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, starmap
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def bert_score(encoder: Encoder, items: Sequence[BaselineItem], continued: Conti
 
 def _score(encoder: Encoder, texts: Mapping[int, tuple[Sequence[str], Sequence[str]]]) -> dict[int, float | str]:
     """Return the greatest F1 of names and continuations by their key, or the reason why there is none."""
-    distinct = list(dict.fromkeys(chain.from_iterable(chain(*pair) for pair in texts.values())))
+    distinct = list(dict.fromkeys(chain.from_iterable(starmap(chain, texts.values()))))
     vectors = {text: tokens for text, tokens in zip(distinct, encoder.vectors(distinct), strict=True) if len(tokens)}
     results: dict[int, float | str] = {}
     for number, pair in texts.items():
@@ -74,8 +74,8 @@ def _groups(texts: Mapping[int, tuple[Sequence[str], Sequence[str]]]) -> Iterato
 def _f1(names: Sequence[Vectors], lines: Sequence[Vectors]) -> Floats:
     """Return the F1 of each name with each continuation, shape (names, continuations)."""
     cosines = (np.concatenate(names) @ np.concatenate(lines).T).astype(np.float64)
-    name_sizes, line_sizes = (np.array(list(map(len, texts))) for texts in (names, lines))
-    rows, columns = (np.cumsum(sizes) - sizes for sizes in (name_sizes, line_sizes))
+    name_sizes, line_sizes = np.array(list(map(len, names))), np.array(list(map(len, lines)))
+    rows, columns = np.cumsum(name_sizes) - name_sizes, np.cumsum(line_sizes) - line_sizes
     recall = np.add.reduceat(np.maximum.reduceat(cosines, columns, axis=1), rows, axis=0) / name_sizes[:, None]
     precision = (np.add.reduceat(np.maximum.reduceat(cosines, rows, axis=0).T, columns, axis=0) / line_sizes[:, None]).T
     # F1 is undefined for negative means; such texts have nothing in common.

@@ -21,10 +21,11 @@ from kgprobe.baselines.items import BaselineItem, Floats, Values, baseline_items
 from kgprobe.baselines.probability import log_probability
 from kgprobe.baselines.register import BaselineKind, BySentence, Tools
 from kgprobe.graph.client import Graph
+from kgprobe.graph.rows import column_by
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.sampling.distractors import other_subjects
-from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import SUBJECT
 
@@ -64,7 +65,7 @@ def draw_contrasts(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequ
         seed: random seed; the draws for a fact do not depend on the other facts.
     """
     clozes = {row["id"]: row["clozes"] for row in graph.read("sample/relations") if row["active"] and row["clozes"]}
-    relations = {row["fact"]: row["relation"] for row in graph.read("sample/facts", rows=[k._asdict() for k in keys])}
+    relations = column_by("fact", "relation", graph.read("sample/facts", rows=key_rows(keys)))
     drawn = []
     for key, subjects in zip(keys, other_subjects(graph, keys, count, seed), strict=True):
         others = [relation for relation in sorted(clozes) if relation != relations[key.fact]]

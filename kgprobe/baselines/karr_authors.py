@@ -21,11 +21,12 @@ from kgprobe.baselines.items import Values
 from kgprobe.baselines.karr import FIXED_SUBJECT, NO_RELATION, NO_SUBJECT, draw_templates
 from kgprobe.baselines.register import BaselineKind, BySentence, Tools
 from kgprobe.graph.client import Graph
+from kgprobe.graph.rows import rows_by
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, not_unicode
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.sampling.distractors import SUBJECTS
-from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.sampling.pool_draws import PoolDraws, by_number, relation_pool
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import SUBJECT
@@ -81,9 +82,9 @@ def draw_authors_contrasts(graph: Graph, keys: Sequence[FactKey], seed: Sequence
 
     Cost: a listing of the subjects of each relation, once per call.
     """
-    key_rows = [key._asdict() for key in keys]
-    rows = {row["fact"]: row for row in graph.read("sample/relations_of_objects", rows=key_rows)}
-    pools = {row["fact"]: relation_pool(row) for row in graph.read("sample/subject_pools", rows=key_rows)}
+    rows_of_keys = key_rows(keys)
+    rows = rows_by("fact", graph.read("sample/relations_of_objects", rows=rows_of_keys))
+    pools = {row["fact"]: relation_pool(row) for row in graph.read("sample/subject_pools", rows=rows_of_keys)}
     clozes = {row["id"]: row["clozes"] for row in graph.read("sample/relations") if row["active"] and row["clozes"]}
 
     def read_names(draws: Sequence[tuple[FactKey, Sequence[int]]]) -> list[dict[int, tuple[str, ...]]]:
@@ -210,7 +211,7 @@ def _by_context(scorer: Scorer, parts: Sequence[_Part]) -> dict[_Tokens, list[tu
 
 def _first(names: Iterable[str]) -> tuple[str, ...]:
     """Return the first distinct names that are not white space."""
-    return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))[:TAKEN]
+    return tuple(dict.fromkeys(filter(None, map(str.strip, names))))[:TAKEN]
 
 
 def _measure(tools: Tools, facts: Sequence[ClozeItem]) -> BySentence:

@@ -142,7 +142,7 @@ class CorrectedRates:
         self._askable = np.full(self.count, draws - since)
         self._askable[self._gone] = state["gone_askable"]
         if _COLUMNS[0] in state:
-            positions, weights, errors, lost, right = (state[name] for name in _COLUMNS)
+            positions, weights, errors, lost, right = map(state.__getitem__, _COLUMNS)
             self._rounds = [(positions, weights, errors, lost, right)]
 
     def rate(self, members: Bools | None = None, confidence: float = CONFIDENCE) -> Estimate | None:
@@ -172,9 +172,8 @@ class CorrectedRates:
         if members is not None:
             inside = members[positions]
             predicted, askable = predicted[members], askable[members]
-            positions, weights, errors, lost, right = (
-                column[inside] for column in (positions, weights, errors, lost, right)
-            )
+            positions, weights, errors = positions[inside], weights[inside], errors[inside]
+            lost, right = lost[inside], right[inside]
         forecast, population = float(predicted.sum()), float(askable.sum())
         there = population + float(weights @ lost)
         if len(weights) < _LEAST or there <= 0:

@@ -206,11 +206,13 @@ class CommandGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names, each with its command's first sentence."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = []
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None:
+                rows.append((name, command.get_short_help_str(_WHOLE)))
         with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, command.get_short_help_str(_WHOLE)) for name, command in commands if command is not None]
-            )
+            formatter.write_dl(rows)
 
 
 class DefaultGroup(CommandGroup):

@@ -216,7 +216,7 @@ def query(
 @graph.command()
 @click.argument("one", metavar="ENTITY")
 @click.argument("other", metavar="ENTITY")
-@count_option("--facts", default=6, help="Maximum number of facts.")
+@count_option("--max-facts", "facts", default=6, help="Maximum number of facts.")
 @on_graph
 def path(one: str, other: str, facts: int, graph: str | None, as_json: bool) -> None:
     """Show the best known path between two entities, given by id or name.
@@ -226,7 +226,7 @@ def path(one: str, other: str, facts: int, graph: str | None, as_json: bool) -> 
 
     \b
     kgprobe graph path France Berlin
-    kgprobe graph path Q142 Q64 --facts 3 --json
+    kgprobe graph path Q142 Q64 --max-facts 3 --json
     """  # noqa: D301
     from kgprobe.api.graphs import known_path
     from kgprobe.progress import waiting

@@ -129,7 +129,7 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
     with waiting("Preparing results"):
         # The first reader of the answers: they are exported in the same pass.
         files = result.export() if result.complete else []
-        unaskable, unanswered = (result.reasons(verdict) for verdict in (Verdict.UNASKABLE, Verdict.UNANSWERED))
+        unaskable, unanswered = map(result.reasons, (Verdict.UNASKABLE, Verdict.UNANSWERED))
         has_answers = result.progress.done > sum(unaskable.values()) + sum(unanswered.values())
         finding: Finding | None = None
         page: Path | None = None
@@ -140,7 +140,7 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
         content = {
             **result.to_dict(finding),
             "outcomes": str(result.outcomes.path),
-            "files": [str(file) for file in files],
+            "files": list(map(str, files)),
             "page": str(page) if page else None,
         }
         click.echo(json.dumps(content, ensure_ascii=False))

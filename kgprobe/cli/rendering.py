@@ -45,7 +45,7 @@ def render(
         if page is not None:
             content["page"] = str(page)
         if files:
-            content["files"] = [str(file) for file in files]
+            content["files"] = list(map(str, files))
         click.echo(json.dumps(content, ensure_ascii=False))
         return
     show_tables(result.tables(), keys, lined=lined)

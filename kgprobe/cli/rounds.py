@@ -293,7 +293,8 @@ def compare_runs(runs: "Sequence[Run]") -> None:
     from rich.console import Console
 
     from kgprobe.report.tables import rich_table
-    from kgprobe.results.answers import answers_of, find_shared_facts
+    from kgprobe.results.answers import answers_of
+    from kgprobe.running.shared_facts import find_shared_facts
 
     answers = [answers_of(run) for run in runs if run.report.asked]
     if len(runs) > 1 and answers:

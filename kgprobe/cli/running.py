@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -122,7 +123,7 @@ def watched(
             nonlocal right, answered, done, counted
             verdicts = [outcome.verdict for outcome in batch.outcomes]
             right += sum(verdict.value == "right" for verdict in verdicts)
-            answered += sum(verdict.counts for verdict in verdicts)
+            answered += sum(map(attrgetter("counts"), verdicts))
             counted += len(verdicts) or batch.done - done
             done = batch.done
             notes = [f"{done} of {begun.total} rounds"] if begun.batch > 1 else []

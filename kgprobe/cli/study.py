@@ -10,6 +10,7 @@ import click
 import cloup
 import msgspec
 
+from kgprobe.baselines.options import MeasuresOptions
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     SCORES,
@@ -33,7 +34,6 @@ from kgprobe.studies.options import (
     SENTENCES_DEFAULTS,
     STRATEGIES_DEFAULTS,
     ExampleCountsOptions,
-    MeasuresOptions,
     NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,

@@ -8,6 +8,7 @@ import heapq
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from kgprobe.datasets.folder import TEST, TRAIN, ChoiceRow, DatasetFolder
@@ -98,7 +99,7 @@ def answer_line(row: ChoiceRow, outcome: Outcome) -> dict[str, Any]:
     evidence = outcome.evidence
     if not isinstance(evidence, ExampleEvidence):
         return line | {"right": None, "reason": outcome.reason}
-    ids = [evidence.object.id, *(other.id for other in evidence.others)]
+    ids = [evidence.object.id, *map(attrgetter("id"), evidence.others)]
     values = dict(zip(ids, evidence.log_probabilities.tolist(), strict=True))
     predicted = row.object if evidence.prediction is None else evidence.prediction
     return line | {

@@ -20,6 +20,7 @@ from kgprobe.datasets import DatasetOptions
 from kgprobe.datasets.folder import TEST, TRAIN, ChoiceRow, row_of, written_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.rows import column_by
 from kgprobe.probes.examples.items import ChoiceItem, draw_choices
 from kgprobe.progress import OnProgress
 from kgprobe.sampling.facts import askable_relations, describe_facts
@@ -77,7 +78,7 @@ def build_files(
         KgprobeError: no relation is active, or none qualifies; the message names the nearest.
     """
     described = askable_relations(graph, ids=relations)
-    objects = {row["id"]: row["objects"] for row in graph.read("sample/object_counts", ids=list(described))}
+    objects = column_by("id", "objects", graph.read("sample/object_counts", ids=list(described)))
     kept = int((options.train + options.test) * (1 + _SPARE_SHARE)) + _BATCH
     pending = list(described)
     finished: list[RelationCounts] = []
@@ -101,7 +102,7 @@ def build_files(
                 finished.append(RelationCounts(relation, label, order.facts, objects[relation], reason))
                 on_progress(len(finished), len(described))
             pending, kept = unfinished, kept * _MORE
-    if all(counts.reason for counts in finished):
+    if all(map(attrgetter("reason"), finished)):
         least = (options.min_facts, options.min_objects)
         nearest = max(
             finished, key=lambda counts: np.minimum(1, np.divide((counts.facts, counts.objects), least)).prod()

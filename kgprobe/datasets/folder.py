@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def row_of(item: ChoiceItem, relation_label: str, order: list[int]) -> ChoiceRow
         order: permutation of the places of :attr:`ChoiceItem.labels`.
     """
     fact = item.fact
-    ids = [fact.object, *(other.id for other in item.others)]
+    ids = [fact.object, *map(attrgetter("id"), item.others)]
     return ChoiceRow(
         fact_id=fact.key.fact,
         relation=fact.relation,

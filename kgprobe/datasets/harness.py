@@ -7,6 +7,7 @@ harness takes the first of equally probable choices; here a tie counts as wrong,
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 
 from kgprobe.datasets.folder import ChoiceRow
@@ -104,7 +105,7 @@ def write_task(
                 "answer": len(labels) - 1,
                 "fact_id": row.fact_id,
                 "relation": row.relation,
-                "choice_ids": [*(other.id for other in item.others), row.object_id],
+                "choice_ids": [*map(attrgetter("id"), item.others), row.object_id],
                 "examples": prompt.examples,
             }
             file.write(json.dumps(line, ensure_ascii=False) + "\n")

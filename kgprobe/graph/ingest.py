@@ -28,6 +28,7 @@ from kgprobe.graph.record_batches import (
     read_batches,
     relation_rows,
 )
+from kgprobe.graph.rows import column_by
 from kgprobe.graph.write import WrittenBatch, write_entities, write_facts, write_relations
 from kgprobe.records import Placed, Rejected
 from kgprobe.sources.contract import Source
@@ -190,4 +191,4 @@ def relabel(graph: Graph) -> dict[str, str]:
             while part := [(row["subject"], row["fact"]) for row in islice(facts, _FACTS_AT_ONCE)]:
                 graph.write("load/relabelled_facts", label=relation["label"], rows=rows_by_subject(part))
             graph.write("load/relabelled", relation=relation["id"])
-    return {relation["id"]: relation["label"] for relation in relations}
+    return column_by("id", "label", relations)

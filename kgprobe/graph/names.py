@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.rows import column_by
 from kgprobe.sanitize import counted
 
 _SIMILAR = 1_000
@@ -48,7 +49,7 @@ def names_of_relations(graph: Graph) -> dict[str, list[str]]:
 
 def relation_names(graph: Graph, relations: Iterable[str]) -> dict[str, str]:
     """Return a unique name of each relation: its label, with the id if several have the same label."""
-    known = {row["id"]: row["label"] for row in graph.read("sample/relations")}
+    known = column_by("id", "label", graph.read("sample/relations"))
     labels = {relation: known.get(relation) or relation for relation in relations}
     counts = Counter(labels.values())
     return {relation: f"{label} ({relation})" if counts[label] > 1 else label for relation, label in labels.items()}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from kgprobe.dates import calendar_date, first_day, last_day
@@ -178,7 +179,7 @@ def fact_rows(places: Mapping[str, Placed]) -> FactRows:
         facts[id_] = fact
         subjects.setdefault(fact.subject, {})[id_] = fact_row(fact, place.line)
     rows: list[Row] = [{"subject": subject, "facts": by_id} for subject, by_id in subjects.items()]
-    relations = frozenset(fact.relation for fact in facts.values())
+    relations = frozenset(map(attrgetter("relation"), facts.values()))
     return FactRows(places, facts, rows, relations, additions_of(facts.values()))
 
 

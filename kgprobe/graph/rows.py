@@ -4,7 +4,7 @@ The plan of ``EXPLAIN`` and ``PROFILE`` is a tree of operators from Neo4j, a tex
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,16 @@ from kgprobe.sanitize import visible
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def rows_by(key: str, rows: Iterable[dict[str, Any]]) -> dict[Any, dict[str, Any]]:
+    """Return rows by the value of a column."""
+    return {row[key]: row for row in rows}
+
+
+def column_by(key: str, column: str, rows: Iterable[Mapping[str, Any]]) -> dict[Any, Any]:
+    """Return the values of a column by those of another one."""
+    return {row[key]: row[column] for row in rows}
 
 
 def plain(value: Any) -> Any:
@@ -44,7 +54,7 @@ def plain(value: Any) -> Any:
         case dict():
             return {key: plain(inner) for key, inner in value.items()}
         case list() | tuple():
-            return [plain(inner) for inner in value]
+            return list(map(plain, value))
         case _:
             return value
 
@@ -138,7 +148,7 @@ class Rows:
         count = f"{len(self)} {'row' if len(self) == 1 else 'rows'}"
         if len(self) > _SHOWN:
             count += f", {_SHOWN} of them shown"
-        lines = [[cell(column) for column in self.columns]]
+        lines = [list(map(cell, self.columns))]
         lines += [[_cut(cell(row[column])) for column in self.columns] for row in self.rows[:_SHOWN]]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         shown = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines if self.columns]

@@ -21,6 +21,7 @@ from kgprobe.graph.derive import (
     rows_by_subject,
 )
 from kgprobe.graph.record_batches import EntityRows, FactRows, Problem, absent, duplicate, fact_rows
+from kgprobe.graph.rows import column_by
 from kgprobe.sources.contract import Source
 
 
@@ -53,11 +54,11 @@ def write_entities(transaction: Transaction, batch: EntityRows, source: Source) 
             transaction.run(f"load/new_{kind}", ids=part)
             transaction.run(f"load/{kind}", ids=part)
     result = transaction.run("load/entities", load=source.fingerprint, rows=batch.rows)[0]
-    before = {row["id"]: row["before"] for row in result["duplicates"]}
+    before = column_by("id", "before", result["duplicates"])
     types = dict(batch.types)
     for unchanged in (*result["standing"], *before):
         types.pop(unchanged, None)
-    follow_types(transaction, types, {row["id"]: row["types"] for row in result["retyped"]})
+    follow_types(transaction, types, column_by("id", "types", result["retyped"]))
     problems = [duplicate(id_, batch.places[id_], line) for id_, line in before.items()]
     return WrittenBatch(len(batch.rows) - len(before), problems)
 
@@ -77,7 +78,7 @@ def write_facts(
         "labels": {id_: labels.get(id_, id_) for id_ in batch.relations},
     }
     existing = transaction.run("load/standing_facts", rows=batch.rows, **common)[0]
-    before = {row["id"]: row["before"] for row in existing["duplicates"]}
+    before = column_by("id", "before", existing["duplicates"])
     unknown = frozenset(fact.relation for id_, fact in batch.facts.items() if id_ not in before) - known
     if unknown:
         transaction.run("load/relations", rows=[{"id": relation, "properties": {}} for relation in unknown])

@@ -27,7 +27,7 @@ def answer_words(words: str) -> list[str]:
     Raises:
         ArgumentError: the text has another form.
     """
-    answers = [word.strip() for word in words.split("/")]
+    answers = list(map(str.strip, words.split("/")))
     if len(set(answers)) != len(JUDGEMENTS) or not all(answers):
         raise ArgumentError("words", f"is {words!r}; expected words for true, false and unknown, separated by /.")
     return answers

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -143,7 +144,7 @@ class _WholeGraphSums:
 
     def __init__(self, looked_for: frozenset[FactKey]) -> None:
         self._looked_for = looked_for
-        self._ids = pa.array(sorted({key.fact for key in looked_for}), pa.string())
+        self._ids = pa.array(sorted(set(map(attrgetter("fact"), looked_for))), pa.string())
         self._facts = 0
         self._reasons: Counter[str] = Counter()
         self._sizes: Counter[GroupKey] = Counter()

@@ -172,7 +172,7 @@ def stream_judged_facts(
     Raises:
         KgprobeError: a shard cannot be read, or its columns do not match ``SCHEMA``.
     """
-    expected = pa.schema([SCHEMA.field(name) for name in columns])
+    expected = pa.schema(list(map(SCHEMA.field, columns)))
     for shard in shards:
         path = shard_path(folder, shard)
         try:

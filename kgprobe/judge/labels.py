@@ -105,9 +105,8 @@ class LabelledStatements:
 
     def part(self, places: Integers) -> "LabelledStatements":
         """Return some of the statements, in this order."""
-        texts, facts, heads, relations, tails = (
-            pick(column, places) for column in (self.texts, self.facts, self.heads, self.relations, self.tails)
-        )
+        texts, facts, relations = pick(self.texts, places), pick(self.facts, places), pick(self.relations, places)
+        heads, tails = pick(self.heads, places), pick(self.tails, places)
         return LabelledStatements(texts, self.answers[places], facts, heads, relations, tails, self.unlabelled)
 
     def divide(self, test_size: float, seed: int) -> "tuple[LabelledStatements, LabelledStatements]":

@@ -156,8 +156,8 @@ def learn_judge(
         "unlabelled": data.statements.unlabelled,
         "statements": {name: len(places) for name, places in splits.sides().items()},
         "entities": sorted({*learned.heads, *learned.tails}),
-        "layers": [asdict(candidate) for candidate in trained.layers],
-        "kinds": [asdict(candidate) for candidate in trained.kinds],
+        "layers": list(map(asdict, trained.layers)),
+        "kinds": list(map(asdict, trained.kinds)),
         "baseline": asdict(baseline),
         "prompt_encoder": encoder,
         "versions": versions(),
@@ -181,7 +181,7 @@ def evaluate_on(
     by_words = word_probabilities(scorer, judge.prompt, statements.texts, words)
     learned = set(judge.training["entities"])
     ends = zip(statements.heads, statements.tails, strict=True)
-    held_out = np.flatnonzero([learned.isdisjoint(pair) for pair in ends])
+    held_out = np.flatnonzero(list(map(learned.isdisjoint, ends)))
 
     def compare(places: Integers) -> QualityComparison:
         facts = pick(statements.facts, places)

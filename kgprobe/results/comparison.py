@@ -21,21 +21,12 @@ from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.report.packed_facts import ResultFacts, pack_facts
 from kgprobe.report.page import RESULT_SCRIPTS, Section, table_section, write_page
-from kgprobe.results.answers import (
-    AnsweredFacts,
-    Bools,
-    ComparedModel,
-    Floats,
-    SharedFacts,
-    Stored,
-    collect_answers,
-    differing_settings,
-    find_shared_facts,
-    settings_of,
-)
-from kgprobe.results.directions import Directions, OneWayFact, compare_directions
+from kgprobe.results.answers import Stored, collect_answers, differing_settings, settings_of
+from kgprobe.results.directions import Directions, compare_directions
 from kgprobe.results.finding_page import BarPart, matrix_section
 from kgprobe.results.result import StoredComparison, points, write_result_files
+from kgprobe.running.paired_facts import OneWayFact
+from kgprobe.running.shared_facts import AnsweredFacts, Bools, ComparedModel, Floats, SharedFacts, find_shared_facts
 from kgprobe.sanitize import counted
 from kgprobe.stats.paired_proportions import SIGNIFICANCE, detectable_difference, loss_interval, mcnemar
 from kgprobe.stats.proportions import Mean, Percent, Points

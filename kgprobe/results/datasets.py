@@ -5,22 +5,23 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
 from kgprobe.datasets.asking import answer_line
 from kgprobe.datasets.building import RelationCounts
-from kgprobe.datasets.folder import SPLITS, ChoiceRow, DatasetFolder
-from kgprobe.errors import KgprobeError
+from kgprobe.datasets.contents import DatasetRelation, read_relations
+from kgprobe.datasets.folder import ChoiceRow, DatasetFolder
 from kgprobe.files import replacing
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.outcome import Outcome
 from kgprobe.results.result import Result
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Share, share
-from kgprobe.tables import Heading, ResultRow, Table, row_table
+from kgprobe.tables import Table, row_table
 
 # Reasons for left-out relations that a summary lists.
 _SHOWN_REASONS = 3
@@ -91,25 +92,6 @@ def _without_counts(reason: str) -> str:
     return re.sub(r"^[\d,]+ facts have", "facts that have", few)
 
 
-@dataclass(frozen=True, slots=True)
-class DatasetRelation(ResultRow):
-    """Numbers of a relation in a dataset.
-
-    Attributes:
-        train, test: facts, by split.
-        objects: distinct right objects.
-        fewest_choices, most_choices: range of the number of choices of a fact.
-    """
-
-    relation: Annotated[str, Heading("id")]
-    label: Annotated[str, Heading("relation")]
-    train: Annotated[int, Heading("train")]
-    test: Annotated[int, Heading("test")]
-    objects: Annotated[int, Heading("objects")]
-    fewest_choices: Annotated[int, Heading("fewest choices")]
-    most_choices: Annotated[int, Heading("most choices")]
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Dataset(Result):
     """Contents of a dataset; one row for each relation.
@@ -134,8 +116,8 @@ class Dataset(Result):
 
     def summary(self) -> str:
         """Return the numbers of relations and facts."""
-        train = sum(relation.train for relation in self.relations)
-        test = sum(relation.test for relation in self.relations)
+        train = sum(map(attrgetter("train"), self.relations))
+        test = sum(map(attrgetter("test"), self.relations))
         return f"{counted(len(self.relations), 'relation')}: {train:,} facts to show and {test:,} to ask."
 
     def to_dict(self) -> dict[str, Any]:
@@ -144,35 +126,8 @@ class Dataset(Result):
 
 
 def read_dataset(files: DatasetFolder) -> Dataset:
-    """Return the contents of a dataset; check every row.
-
-    Cost: the files are read once. Memory: the ids of the facts.
-
-    Raises:
-        KgprobeError: a row is invalid or there twice, or a relation has one object; the message names the row.
-    """
-    import pandas as pd
-
-    facts: dict[tuple[str, str, str], str] = {}
-    rows = []
-    for split in SPLITS:
-        for place, row in files.rows(split):
-            triple = (row.subject_id, row.relation, row.object_id)
-            if triple in facts:
-                raise KgprobeError(f"{place}: the fact {' '.join(triple)} is also in {facts[triple]}.")
-            facts[triple] = place
-            rows.append((row.relation, row.relation_label, split, row.object_id, len(row.choices), place))
-    frame = pd.DataFrame(rows, columns=["relation", "label", "split", "object", "choices", "place"])
-    relations = []
-    for relation, own in frame.groupby("relation", sort=False):
-        if own["object"].nunique() == 1:
-            raise KgprobeError(
-                f"{own['place'].iloc[0]}: the relation {relation} has only one object, {own['object'].iloc[0]}, in all"
-                f" of its {len(own):,} facts, so that the examples reveal it; remove the relation."
-            )
-        train, test = ((own["split"] == split).sum() for split in SPLITS)
-        counts = (train, test, own["object"].nunique(), own["choices"].min(), own["choices"].max())
-        relations.append(DatasetRelation(str(relation), own["label"].iloc[0], *map(int, counts)))
+    """Return the contents of a dataset; see :func:`~kgprobe.datasets.contents.read_relations`."""
+    relations = read_relations(files)
     untaught = ", ".join(relation.relation for relation in relations if not relation.train)
     notes = [f"Facts of these relations cannot be asked, as `train` has no examples: {untaught}."] if untaught else []
     return Dataset(files.path, relations, notes=notes)

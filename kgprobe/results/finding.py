@@ -16,6 +16,8 @@ import numpy as np
 import pandas as pd
 
 from kgprobe.beliefs.draw import CREDIBILITY
+from kgprobe.beliefs.graph_rates import GroupRate
+from kgprobe.beliefs.group_rates import Group, Grouping, by_popularity, by_year, group_of, grouped
 from kgprobe.beliefs.register import caveat_of
 from kgprobe.beliefs.summary import BeliefWord, summarize
 from kgprobe.dates import year_of
@@ -25,13 +27,12 @@ from kgprobe.graph.names import relation_names
 from kgprobe.graph.reversal import asked_by
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Headline, Verdict
-from kgprobe.results.collected import Ask, CollectedAnswers, FactAnswers
-from kgprobe.results.graph_rates import GraphRates, GroupRate
-from kgprobe.results.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
-from kgprobe.results.rates import Group, Grouping, by_popularity, by_year, group_of, grouped
+from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.result import Result
 from kgprobe.results.whole_graph import WholeGraph, graph_of_asked, graph_of_run
+from kgprobe.running.collected import Ask, CollectedAnswers, FactAnswers
 from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import CONFIDENCE, Share, more_than_half
 from kgprobe.tables import Heading, ResultRow, Table, flat_row, row_dicts
@@ -153,7 +154,7 @@ class Finding(Result):
         facts: one row per asked fact. ``FACT_COLUMNS``: ids and labels, own answers, a guesser's probability to win it,
             the probability of knowing it with its 90% credible interval, E[theta], belief word, the subject's
             popularity (NaN if unknown), and the year (None if unknown). ``ASK_COLUMNS``: its latest question that
-            agrees with its verdict, see :class:`~kgprobe.results.collected.Ask`.
+            agrees with its verdict, see :class:`~kgprobe.running.collected.Ask`.
         unaskable, unanswered: numbers of facts that could not be asked, and of questions without answers, by reason.
         measure: the measure that replaces the win rate in the headline; None where the probe has none.
         over_graph: estimated rates over the whole graph; None where inclusion probabilities are unknown.

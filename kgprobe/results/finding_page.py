@@ -15,9 +15,9 @@ from kgprobe.report.dotted_map import dotted_map
 from kgprobe.report.packed_facts import ResultFacts, pack_facts
 from kgprobe.report.page import RESULT_SCRIPTS, Card, Section, table_section, write_page
 from kgprobe.results.finding import FACT_COLUMNS, Finding, ranked_relations, unknown_count
-from kgprobe.results.outdated import OutdatedAnswers
 from kgprobe.results.result import write_result_files
 from kgprobe.results.worst_relations import worst_relations
+from kgprobe.sampling.outdated import OutdatedAnswers
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import CONFIDENCE, Share
 from kgprobe.tables import ResultRow, flat_row, row_dicts, row_table

@@ -12,19 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.results.answers import (
-    AnsweredFacts,
-    Bools,
-    Stored,
-    collect_answers,
-    differing_settings,
-    find_shared_facts,
-    refuse_repeated,
-)
+from kgprobe.results.answers import Stored, collect_answers, differing_settings, refuse_repeated
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
+from kgprobe.running.paired_facts import ChangedFact, RelationLoss, changed_facts, losses_by_relation
+from kgprobe.running.shared_facts import AnsweredFacts, find_shared_facts
 from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, loss_bounds
 from kgprobe.stats.proportions import Points, Share, share
-from kgprobe.tables import Heading, ResultRow, Table, headed_cells, row_table
+from kgprobe.tables import Heading, Table, headed_cells, row_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,43 +37,6 @@ class LossVerdict(str, Enum):
     LOST = "lost"
     KEPT = "kept"
     UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedFact(ResultRow):
-    """A fact that only one of the two models has right.
-
-    Attributes:
-        change: ``forgotten`` if only the base model has it right, else ``gained``.
-        question, right_answer: those of the model that has it wrong.
-        base_prediction, tuned_prediction: the models' answers; None where the evidence has none.
-    """
-
-    change: str
-    fact: str
-    subject: str
-    relation: str
-    relation_name: Annotated[str, Heading("relation")]
-    question: Annotated[str, Heading("question")]
-    right_answer: Annotated[str, Heading("right")]
-    base_prediction: Annotated[str | None, Heading("prediction before")]
-    tuned_prediction: Annotated[str | None, Heading("prediction now")]
-
-
-@dataclass(frozen=True, slots=True)
-class RelationLoss(ResultRow):
-    """The loss of accuracy in a relation.
-
-    Attributes:
-        loss: in [-1, 1].
-    """
-
-    relation: str
-    name: Annotated[str, Heading("relation")]
-    facts: Annotated[int, Heading("facts")]
-    forgotten: Annotated[int, Heading("forgotten")]
-    gained: Annotated[int, Heading("gained")]
-    loss: Annotated[float, Heading("loss", Points)]
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -228,11 +185,11 @@ def find_forgetting(base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[st
     total, lost, gained = len(shared.facts), int(is_lost.sum()), int(is_gained.sum())
     low, high = loss_bounds(lost, gained, total)
     discordant, loss = (lost + gained) / total, (lost - gained) / total
-    relations = _losses_by_relation(shared.relations, is_lost, is_gained, names)
+    relations = losses_by_relation(shared.relations, is_lost, is_gained, names)
     rank = {group.relation: place for place, group in enumerate(relations)}
     facts = np.array(shared.facts)
-    forgotten = _changed_facts("forgotten", facts[is_lost].tolist(), base, tuned, names)
-    learned = _changed_facts("gained", facts[is_gained].tolist(), base, tuned, names)
+    forgotten = changed_facts("forgotten", facts[is_lost].tolist(), base, tuned, names)
+    learned = changed_facts("gained", facts[is_gained].tolist(), base, tuned, names)
     return Forgetting(
         base=shared.labels[0],
         tuned=shared.labels[1],
@@ -252,42 +209,3 @@ def find_forgetting(base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[st
         + sorted(learned, key=lambda fact: rank[fact.relation]),
         caveat=shared.caveat,
     )
-
-
-def _changed_facts(
-    change: str, facts: Sequence[str], base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[str, str]
-) -> list[ChangedFact]:
-    changed = []
-    for fact, before, after in zip(facts, base.rows(facts), tuned.rows(facts), strict=True):
-        is_lost = change == "forgotten"
-        # Rounds may ask the two models different questions; the failed question is shown.
-        failed = after if is_lost else before
-        relation = before["relation"]
-        changed.append(
-            ChangedFact(
-                change,
-                fact,
-                before["subject"],
-                relation,
-                names.get(relation, relation),
-                failed["question"],
-                failed["right_answer"],
-                before["right_answer"] if is_lost else before["prediction"],
-                after["prediction"] if is_lost else after["right_answer"],
-            )
-        )
-    return changed
-
-
-def _losses_by_relation(
-    relations: Sequence[str], lost: Bools, gained: Bools, names: Mapping[str, str]
-) -> list[RelationLoss]:
-    """Return all relations by decreasing net number of lost facts."""
-    ids, of_fact, sizes = np.unique(relations, return_inverse=True, return_counts=True)
-    all_lost = np.bincount(of_fact[lost], minlength=len(ids))
-    all_gained = np.bincount(of_fact[gained], minlength=len(ids))
-    losses = []
-    for id_, *counts in zip(*(column.tolist() for column in (ids, sizes, all_lost, all_gained)), strict=True):
-        size, forgotten, learned = counts
-        losses.append(RelationLoss(id_, names.get(id_, id_), size, forgotten, learned, (forgotten - learned) / size))
-    return sorted(losses, key=lambda group: (group.gained - group.forgotten, -group.loss, group.relation))

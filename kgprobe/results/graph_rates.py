@@ -6,76 +6,31 @@ them. Sampling rule and learner affect the width of the interval, not its covera
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated, Any, TypeAlias
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.beliefs.corrected_rates import CorrectedRates
-from kgprobe.dates import year_of
+from kgprobe.beliefs.graph_rates import ENOUGH, GroupRate, group_rate, group_rates
+from kgprobe.beliefs.group_rates import Grouping
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
-from kgprobe.graph.names import relation_names
 from kgprobe.models.spec_forms import model_name
-from kgprobe.results.rates import DECADE, SHOWN_GROUPS, Grouping
 from kgprobe.results.result import Result
 from kgprobe.running.callbacks import Stop
 from kgprobe.running.learning import Learning, open_learning, replay
 from kgprobe.running.runs import get_run
-from kgprobe.sampling.columns.graph_columns import ALWAYS, AskableFacts, open_columns
+from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from kgprobe.sanitize import counted
-from kgprobe.stats.design_based import Estimate
-from kgprobe.stats.proportions import Percent, Share, answers_for_width
-from kgprobe.stats.value_counts import HEAD, TAIL, TORSO, thirds_of
-from kgprobe.tables import Heading, ResultRow, Table
+from kgprobe.stats.proportions import answers_for_width
+from kgprobe.tables import Table
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-
-# Groups with fewer draws have no estimate.
-ENOUGH = 30
-_DAYS = 10_000
 _TITLES = {"type": "type of the subject", "popularity": "popularity of the subject"}
-
-
-@dataclass(frozen=True, slots=True)
-class GroupRate(ResultRow):
-    """Estimated share of right answers to the facts of a group.
-
-    Attributes:
-        by: kind of the group: all, relation, type, popularity, year.
-        group: id of the group; None for all facts.
-        facts: number of facts that can be asked.
-        drawn: number of questions with a known inclusion probability.
-        right: estimated share of right answers, the mean over all of the group's facts.
-        expected: uncorrected mean of all predictions.
-        standard_error: see :class:`~kgprobe.stats.design_based.Estimate`.
-        answers_worth: number of uniformly drawn answers that give the same standard error without predictions.
-    """
-
-    by: str
-    group: str | None
-    name: str
-    facts: Annotated[int, Heading("facts")]
-    drawn: Annotated[int, Heading("questions")]
-    right: Annotated[Share, Heading("right")]
-    expected: Annotated[float, Heading("expected", Percent)]
-    standard_error: float
-    answers_worth: float | None
-
-    @property
-    def width(self) -> float:
-        """Width of the interval."""
-        return self.right.high - self.right.low
-
-
-def _rate(by: str, group: str | None, name: str, facts: int, rate: Estimate) -> GroupRate:
-    right = Share(rate.value, rate.low, rate.high)
-    return GroupRate(by, group, name, facts, rate.labelled, right, rate.raw, rate.standard_error, rate.labels_worth)
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -114,7 +69,7 @@ class GraphRates(Result):
 
     def records(self) -> list[GroupRate]:
         """Return all facts first, then the groups of each kind."""
-        return [self.overall, *chain.from_iterable(grouping.groups for grouping in self.groupings)]
+        return [self.overall, *chain.from_iterable(map(attrgetter("groups"), self.groupings))]
 
     def tables(self) -> list[Table]:
         """Return tables of all facts and relations, types, thirds of popularity, and years."""
@@ -216,111 +171,14 @@ def estimate_run(
         facts=len(facts),
         answers=learning.answers,
         drawn=rates.draws,
-        overall=_rate("all", None, "all facts", len(facts), overall),
-        groupings=_groupings(graph, facts, year_relation, rates) if groups else [],
+        overall=group_rate("all", None, "all facts", len(facts), overall),
+        groupings=group_rates(graph, facts, year_relation, rates) if groups else [],
     )
 
 
-def _expected_by(graph: Graph, facts: AskableFacts, run: str) -> Floats:
+def _expected_by(graph: Graph, facts: AskableFacts, run: str) -> NDArray[np.float64]:
     """Return the standardised difficulty of facts by a run's answers, shape (facts,)."""
     learning = open_learning(graph, get_run(graph, run), facts)
     if not learning.beliefs.model.answers:
         raise KgprobeError(f"Run {run!r} has no answers about these facts and cannot be a predictor.")
     return learning.difficulty()
-
-
-# Id and name of a group, with the places of its facts.
-Candidate: TypeAlias = tuple[str, str, Bools]
-
-
-def _groupings(
-    graph: Graph, facts: AskableFacts, year_relation: str | None, rates: CorrectedRates
-) -> list[Grouping[GroupRate]]:
-    """Return the groups of each kind of which at least ``ENOUGH`` facts were drawn."""
-    kinds = {
-        "relation": _by_relation(graph, facts),
-        "type": _by_type(facts),
-        "popularity": _by_popularity(facts),
-        "year": _by_year(_years(graph, facts, year_relation)),
-    }
-    groupings = []
-    for by, (total, candidates) in kinds.items():
-        groups: list[GroupRate] = []
-        for id_, name, members in candidates:
-            rate = rates.rate(members)
-            if rate is not None and rate.labelled >= ENOUGH:
-                groups.append(_rate(by, id_, name, int(members.sum()), rate))
-            if len(groups) == SHOWN_GROUPS and by != "year":
-                break
-        if groups:
-            groupings.append(Grouping(by, groups, total - len(groups)))
-    return groupings
-
-
-def _largest(sizes: NDArray[np.int64]) -> tuple[int, list[int]]:
-    """Return the number of groups with facts, and the largest ones, twice as many as are shown."""
-    total = int((sizes > 0).sum())
-    return total, np.argsort(-sizes, kind="stable")[:total][: 2 * SHOWN_GROUPS].tolist()
-
-
-def _by_relation(graph: Graph, facts: AskableFacts) -> tuple[int, Iterator[Candidate]]:
-    ids, codes = facts.columns.relation_ids, facts.relations
-    sizes = np.bincount(codes, minlength=len(ids))
-    names = relation_names(graph, [ids[code] for code in np.flatnonzero(sizes).tolist()])
-    total, largest = _largest(sizes)
-    return total, ((ids[code], names[ids[code]], codes == code) for code in largest)
-
-
-def _by_type(facts: AskableFacts) -> tuple[int, Iterator[Candidate]]:
-    """Group facts by their subjects' types."""
-    columns, subjects = facts.columns, facts.subjects
-    places, lengths = columns.types.places(subjects)
-    types, owners = columns.types.values[places], np.repeat(np.arange(len(subjects)), lengths)
-    total, largest = _largest(np.bincount(types, minlength=len(columns.type_ids)))
-    labels = columns.type_labels()
-
-    def candidates() -> Iterator[Candidate]:
-        for code in largest:
-            members = np.zeros(len(subjects), np.bool_)
-            members[owners[types == code]] = True
-            id_ = columns.type_ids[code]
-            yield id_, labels.get(id_) or id_, members
-
-    return total, candidates()
-
-
-def _by_popularity(facts: AskableFacts) -> tuple[int, Iterable[Candidate]]:
-    """Group facts by thirds of their subjects' popularity."""
-    values = facts.columns.popularities[facts.subjects]
-    thirds = thirds_of(values)
-    members = {
-        HEAD: values >= thirds.head,
-        TORSO: (values >= thirds.torso) & (values < thirds.head),
-        TAIL: values < thirds.torso,
-    }
-    candidates = [(name, name, third) for name, third in members.items() if third.any()]
-    return len(candidates), candidates
-
-
-def _years(graph: Graph, facts: AskableFacts, relation: str | None) -> Floats:
-    """Return the year of each fact: of its begin, or of its subject's earliest date in a relation; NaN if unknown."""
-    columns = facts.columns
-    if relation is None:
-        begins = columns.begins[facts.places]
-        return np.where(begins == ALWAYS, np.nan, (begins // _DAYS).astype(np.float64))
-    dated = [(row["subject"], year_of(row["date"])) for row in graph.stream("sample/dates", relation=relation)]
-    of_entities = np.full(len(columns.entity_ids), np.nan)
-    places = columns.places_of([subject for subject, _ in dated])
-    years = np.array([year for _, year in dated], np.float64)
-    of_entities[places[places >= 0]] = years[places >= 0]
-    return of_entities[facts.subjects]
-
-
-def _by_year(years: Floats) -> tuple[int, Iterator[Candidate]]:
-    """Group facts by year, or by decade where there are too many years; facts without a year are left out."""
-    known = np.unique(years[~np.isnan(years)])
-    codes, suffix = years, ""
-    if len(known) > SHOWN_GROUPS:
-        codes, suffix = years // DECADE * DECADE, "s"
-    distinct = np.unique(codes[~np.isnan(codes)]).astype(np.int64).tolist()
-    return len(distinct), ((str(year), f"{year}{suffix}", codes == year) for year in distinct)

@@ -179,7 +179,7 @@ class JudgedGraph(Result):
             "sweep": msgspec.to_builtins(self.config),
             "facts": self.graph.facts,
             "figures": self.rows(),
-            "correlations": [asdict(each) for each in self.graph.correlations],
+            "correlations": list(map(asdict, self.graph.correlations)),
             "judgements": {
                 statements: dict(zip(names, counts, strict=True))
                 for statements, counts in self.graph.judgements.items()

@@ -13,17 +13,9 @@ import numpy as np
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.spec_forms import model_name
 from kgprobe.report.plots import HeatMap
-from kgprobe.results.answers import (
-    AnsweredFacts,
-    Bools,
-    Stored,
-    collect_answers,
-    find_shared_facts,
-    model_identity,
-    settings_of,
-    shortened,
-)
+from kgprobe.results.answers import Stored, collect_answers, model_identity, settings_of, shortened
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison
+from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
 from kgprobe.stats.proportions import Share, share
 from kgprobe.tables import Heading, ResultRow, Table, row_frame, row_table
 

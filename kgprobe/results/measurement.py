@@ -12,8 +12,8 @@ from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_ids
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import ProbeKind
-from kgprobe.results.collected import CollectedAnswers, collect_answers, outcomes_frame
 from kgprobe.running.callbacks import Stop
+from kgprobe.running.collected import CollectedAnswers, collect_answers, outcomes_frame
 from kgprobe.running.learner import COUNTS
 from kgprobe.running.measurement import Progress
 from kgprobe.running.rounds import RunReport

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,7 +14,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.files import home, make_folder, replacing
 from kgprobe.models.spec_forms import model_name
 from kgprobe.report.page import Section, table_section, tables_html, write_page
-from kgprobe.results.answers import Stored, answers_of, labels_of
+from kgprobe.results.answers import Stored, answers_of
 from kgprobe.results.comparison import Comparison, compare_results
 from kgprobe.results.finding import Finding, ranked_relations, unknown_count
 from kgprobe.results.finding_page import (
@@ -32,6 +33,7 @@ from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.results.knowledge_gap import gap_between
 from kgprobe.results.measurement import Run
 from kgprobe.running.settings import digest_of
+from kgprobe.running.shared_facts import labels_of
 from kgprobe.sanitize import counted
 from kgprobe.tables import Table
 
@@ -120,7 +122,7 @@ class Report:
             "lead": list(self.lead),
             "results": [{"label": finding.label, **finding.to_dict()} for finding in self.findings],
             "judged": [result.to_dict() for result in self.judged],
-            "sections": [section_to_dict(section) for section in self.sections],
+            "sections": list(map(section_to_dict, self.sections)),
             **self.extra,
             "expected_facts": self.expected_frame().to_dict("records"),
             "facts": self.facts_frame().to_dict("records"),
@@ -161,7 +163,7 @@ def report_on(results: Sequence[Reported], seed: int) -> Report:
     """Combine different results, at least one, on one page; see :func:`kgprobe.make_report`."""
     judged = [result for result in results if isinstance(result, JudgedGraph)]
     probed = [result for result in results if not isinstance(result, JudgedGraph)]
-    labels = labels_of([answers_of(result) for result in probed])
+    labels = labels_of(list(map(answers_of, probed)))
     findings = [replace(result.finding(), label=label) for result, label in zip(probed, labels, strict=True)]
     draft = _Draft()
     if len(findings) == 1:
@@ -314,7 +316,7 @@ class _Draft:
         if not suspects:
             return
         rows = [dict(zip(_SUSPECT.values(), map(row.__getitem__, _SUSPECT), strict=True)) for row in suspects]
-        models = counted(len({result.model for result in asked}), "model")
+        models = counted(len(set(map(attrgetter("model"), asked))), "model")
         note = (
             "Two models at least surely deny these facts and none surely knows them, of relations and among facts that"
             f" they know: perhaps the graph is wrong, not the {models}."
@@ -326,11 +328,11 @@ class _Draft:
 def _find_suspects(asked: Sequence[Stored]) -> list[dict[str, Any]] | None:
     """Return facts that several runs' models deny; None without runs of two models in one graph."""
     runs = [result for result in asked if isinstance(result, Run) and not result.reversed]
-    if len({run.model for run in runs}) < 2 or len({id(run.graph) for run in runs}) > 1:
+    if len(set(map(attrgetter("model"), runs))) < 2 or len({id(run.graph) for run in runs}) > 1:
         return None
     names = [run.name for run in runs]
     limits = {"models": 2, "around": 3, "candidates": 1_000, "limit": _SUSPECTS}
-    suspects = [dict(row) for row in runs[0].graph.read("explore/suspects", runs=names, **limits)]
+    suspects = list(map(dict, runs[0].graph.read("explore/suspects", runs=names, **limits)))
     for row in suspects:
         row.pop("path", None)
     return suspects
@@ -351,7 +353,7 @@ def _unknown_to_all(findings: Sequence[Finding]) -> list[dict[str, Any]]:
     for result in findings:
         is_unknown = result.facts["belief"] == BeliefWord.SURELY_UNKNOWN.value
         unknown.append(result.facts[is_unknown].set_index("fact"))
-    shared = sorted(set(unknown[0].index).intersection(*(facts.index for facts in unknown[1:])))
+    shared = sorted(set(unknown[0].index).intersection(*map(attrgetter("index"), unknown[1:])))
     frame = unknown[0].loc[shared, ["question", "answer"]].rename(columns={"answer": "right answer"})
     for result, facts in zip(findings, unknown, strict=True):
         frame[result.label] = facts.loc[shared, "prediction"]

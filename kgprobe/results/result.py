@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -111,7 +112,7 @@ class RowResult(Result):
 
     def records(self) -> list[ResultRow]:
         """Return the rows of all groups."""
-        return list(chain.from_iterable(group.rows for group in self.groups))
+        return list(chain.from_iterable(map(attrgetter("rows"), self.groups)))
 
     def tables(self) -> list[Table]:
         """Return one table for each group."""

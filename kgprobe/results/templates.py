@@ -1,23 +1,22 @@
 """Templates: lists, checks, written and converted ones."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar
 
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
-from kgprobe.graph.loading import load_source
-from kgprobe.graph.names import relation_ids
 from kgprobe.records import Relation
 from kgprobe.results.result import Result, RowResult, one_group
 from kgprobe.sanitize import counted
-from kgprobe.sources.contract import open_source
 from kgprobe.tables import Heading, ResultRow, Table
 from kgprobe.verbalize.templates.check import Flaw
 from kgprobe.verbalize.templates.examples import examples_of, filled_templates, relations_of
-from kgprobe.verbalize.templates.file import open_for_relations, relation_line, relations_in
+from kgprobe.verbalize.templates.file import open_for_relations, relation_line
 from kgprobe.verbalize.templates.kinds import KINDS
+from kgprobe.verbalize.templates.missing import MissingClozes
 from kgprobe.verbalize.templates.patterns import read_patterns
 from kgprobe.verbalize.templates.writing import WrittenRelation
 
@@ -99,7 +98,7 @@ class TemplateCheck(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each flaw."""
-        return [asdict(flaw) for flaw in self.flaws]
+        return list(map(asdict, self.flaws))
 
     def tables(self) -> list[Table]:
         """Return one table of all flaws."""
@@ -190,76 +189,11 @@ class WrittenTemplates(RowResult):
         return f"{counted(len(self.written), 'relation')} written to {self.output}{', and loaded' * self.loaded}."
 
 
-# Writes clozes for relations; the second argument is all relations of the graph.
-Writer: TypeAlias = Callable[[Sequence[Relation], Sequence[Relation]], Iterator[WrittenRelation]]
-
-
-def write_missing_clozes(
-    graph: Graph,
-    path: Path,
-    relations: Sequence[str],
-    writer: Writer,
-    *,
-    force: bool,
-    load: bool,
-    on_progress: Callable[[int, int], None],
-    on_written: Callable[[WrittenRelation], None],
-) -> WrittenTemplates:
-    """Write clozes for relations without clozes into a file; see :func:`kgprobe.write_templates`.
-
-    Args:
-        relations: ids or names; empty means all.
-    """
-    existing = [] if force else relations_in(path)
-    known = relations_of(graph)
-    chosen = relation_ids(graph, relations)
-    without = _without_clozes(known, chosen)
-    pending = [relation for relation in without if relation.id not in existing]
-    written: list[WrittenRelation] = []
-    failed: list[WrittenRelation] = []
-    if pending:
-        writing = writer(pending, known)
-        on_progress(0, len(pending))
-        with open_for_relations(path, overwrite=force) as file:
-            for done, result in enumerate(writing, start=1):
-                if result.reason is None:
-                    written.append(result)
-                    # Flush each relation, so that an interrupted call loses nothing.
-                    file.write(relation_line(result.relation, result.remarks()))
-                    file.flush()
-                else:
-                    failed.append(result)
-                on_written(result)
-                on_progress(done, len(pending))
-    loaded = load and bool(written or existing)
-    if loaded:
-        load_source(graph, open_source("table", relations=path))
-    notes = _notes_on_others(chosen, without, len(without) - len(pending), len(failed), path)
-    groups = one_group(_cloze_rows(written))
-    return WrittenTemplates(groups, path, written, failed, len(existing), loaded, notes=notes)
-
-
-def _without_clozes(relations: Sequence[Relation], chosen: Sequence[str]) -> list[Relation]:
-    """Return the active relations without clozes; only chosen ones, if any are."""
-    without = [relation for relation in relations if relation.active and not relation.clozes]
-    return [relation for relation in without if relation.id in chosen] if chosen else without
-
-
-def _notes_on_others(
-    chosen: Sequence[str], without: Sequence[Relation], already: int, failed: int, output: Path
-) -> list[str]:
-    """Return notes on the relations without new templates, with reasons."""
-    notes = []
-    done = sorted(set(chosen) - {relation.id for relation in without})
-    if done:
-        notes.append(f"Not active, or with clozes already: {', '.join(done)}.")
-    if already:
-        notes.append(f"{output} has {counted(already, 'relation')} already; `force` overwrites it.")
-    if not without and not chosen:
-        notes.append("Every active relation has a cloze; there is nothing to write.")
-    if failed:
-        notes.append(f"{counted(failed, 'relation')} still without a template.")
-    return notes
+def written_templates(path: Path, clozes: MissingClozes) -> WrittenTemplates:
+    """Return new clozes in a file as a result."""
+    groups = one_group(_cloze_rows(clozes.written))
+    counts = clozes.written, clozes.failed, clozes.kept, clozes.loaded
+    return WrittenTemplates(groups, path, *counts, notes=clozes.notes)
 
 
 def _cloze_rows(written: Sequence[WrittenRelation]) -> list[ClozeRow]:
@@ -337,7 +271,7 @@ def convert_files(files: Sequence[Path], mined: Sequence[Path], output: Path) ->
             templates = getattr(relation, f"{kind}s")
             rows += [PatternRow(relation.id, relation.label, kind, template) for template in templates]
     if not usable:
-        names = ", ".join(file.name for file in [*files, *mined])
+        names = ", ".join(map(attrgetter("name"), [*files, *mined]))
         first = " ".join(patterns.problems[:1])
         raise KgprobeError(f"No pattern in {names} can be used; nothing is written. {first}".rstrip())
     with open_for_relations(output, overwrite=True) as file:

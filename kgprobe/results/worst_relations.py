@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
+from kgprobe.beliefs.group_rates import Group
 from kgprobe.results.finding import LEAST, Finding, ranked_groups, rate_of, relation_groups
-from kgprobe.results.rates import Group
 from kgprobe.stats.proportions import Share
 from kgprobe.tables import Heading, ResultRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kgprobe.results.graph_rates import GroupRate
+    from kgprobe.beliefs.graph_rates import GroupRate
 
 _SHOWN = 3
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from operator import attrgetter
 
+from kgprobe.errors import KgprobeError
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
 from kgprobe.progress import hearing_shares
 from kgprobe.sampling.keys import FactKey
@@ -84,6 +85,30 @@ class Callbacks:
 
 
 NO_CALLBACKS = Callbacks()
+
+
+def count_work(callbacks: Callbacks, facts: int, total: int, unit: str, title: str = "") -> Callable[..., None]:
+    """Report the start of some work; return the function to call after each part of it, with its size (1).
+
+    Args:
+        facts: number of facts that the work is about.
+        total: size of the work.
+        unit: noun for its parts, in the message of an interruption.
+
+    Raises:
+        KgprobeError: from the returned function, if a callback stops the work.
+    """
+    done = 0
+    callbacks.on_start(Start(facts, 0, total, title=title))
+
+    def on_part(size: int = 1) -> None:
+        nonlocal done
+        done += size
+        callbacks.on_batch(Batch((), done))
+        if done < total and callbacks.should_stop():
+            raise KgprobeError(f"Stopped after {done:,} of {total:,} {unit}; nothing is stored.")
+
+    return on_part
 
 
 def ask_with_callbacks(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kgprobe.beliefs.draw import Beliefs, RoundChoice
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.graph.client import Graph, Row, Transaction
+from kgprobe.graph.rows import column_by, rows_by
 from kgprobe.probes.outcome import Outcome
 from kgprobe.running.learner import Applied, apply_round
 from kgprobe.running.plan import Plan
@@ -46,10 +47,11 @@ class CountLearner:
         """Return ``{subject, fact, alpha, beta}`` of facts, asked or not."""
         alpha, beta = self._beliefs.parameters(positions)
         keys = [self.keys[int(position)] for position in positions]
-        return [
-            {**key._asdict(), "alpha": a, "beta": b}
-            for key, a, b in zip(keys, alpha.tolist(), beta.tolist(), strict=True)
-        ]
+        rows = []
+        for key, a, b in zip(keys, alpha.tolist(), beta.tolist(), strict=True):
+            row: Row = key._asdict()
+            rows.append(row | {"alpha": a, "beta": b})
+        return rows
 
     def apply(self, number: int, outcomes: Sequence[Outcome], chances: Sequence[float | None]) -> Applied:
         """Count a round's answers, and propagate them if the learner does."""
@@ -58,7 +60,7 @@ class CountLearner:
         def follow(transaction: Transaction, applied: list[Row], answered: list[Row]) -> list[Row]:
             # A transaction can be tried again.
             hubs.clear()
-            changed = {row["fact"]: row for row in applied}
+            changed = rows_by("fact", applied)
             if LEARNERS[self._plan.options.learner].propagates:
                 propagated = transaction.run(
                     "beliefs/propagate",
@@ -71,9 +73,9 @@ class CountLearner:
                     labels=dict(self._labels),
                     round=number,
                 )
-                changed |= {row["fact"]: row for row in propagated}
+                changed |= rows_by("fact", propagated)
                 excluded = transaction.run("beliefs/hubs", rows=answered, max_degree=self._plan.options.max_degree)
-                hubs.update({row["id"]: row["label"] for row in excluded})
+                hubs.update(column_by("id", "label", excluded))
             return list(changed.values())
 
         rows, seconds = apply_round(self._graph, self._run, self._labels, number, outcomes, chances, follow)

@@ -184,7 +184,7 @@ class Learning:
             self.rates.add(draws)
         self.beliefs.learn(asked.positions, asked.verdicts)
         self.outcomes += len(asked.verdicts)
-        self.answers += sum(verdict.counts for verdict in asked.verdicts)
+        self.answers += sum(map(attrgetter("counts"), asked.verdicts))
 
     def difficulty(self) -> Floats:
         """Return the standardised difficulty of all facts, shape (facts,)."""

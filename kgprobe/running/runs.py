@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
+from operator import attrgetter
 from pathlib import Path
 
 import filelock
@@ -36,7 +37,7 @@ _PROPERTIES = frozenset(
         "form",
         *("id", "uid", "model", "probe", "config", "options", "local", "round", "seed", "as_of"),
         *("relations", "graph", "versions", "asked", "unaskable", "unanswered", "reversed"),
-        *(field.name for field in dataclasses.fields(RoundsOptions)),
+        *map(attrgetter("name"), dataclasses.fields(RoundsOptions)),
     }
 )
 

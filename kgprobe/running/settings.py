@@ -37,11 +37,12 @@ def digest_of(described: Mapping[str, Any]) -> str:
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Return the differences as phrases: ``scorer.weights was 'a', is 'b'``."""
     old, new = identity_of(before), identity_of(now)
-    return [
-        f"{name} was {old.get(name)!r}, is {new.get(name)!r}"[:300]
-        for name in sorted(old.keys() | new.keys())
-        if old.get(name) != new.get(name)
-    ]
+    phrases = []
+    for name in sorted(old.keys() | new.keys()):
+        was, is_ = old.get(name), new.get(name)
+        if was != is_:
+            phrases.append(f"{name} was {was!r}, is {is_!r}"[:300])
+    return phrases
 
 
 def versions() -> dict[str, str]:

@@ -9,6 +9,7 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 
 from kgprobe.graph.client import Graph
 from kgprobe.sampling.facts import AskedFact, describe_facts
@@ -67,7 +68,7 @@ def demonstrations_for(
     A demonstration with the subject of an asked fact could name its object. The inverse of an asked fact reveals it if
     the relation is symmetric.
     """
-    subjects = {fact.key.subject for fact in facts}
+    subjects = set(map(attrgetter("key.subject"), facts))
     inverse = {(fact.object, fact.key.subject) for fact in facts}
     fitting: list[Demonstration] = []
     for example in demonstrations:

@@ -12,9 +12,11 @@ tested in the graph (``cypher/sample/distractors.cypher``).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 from typing import Any, Protocol
 
 from kgprobe.graph.client import Graph
+from kgprobe.graph.rows import column_by
 from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.sampling.pool_draws import PoolDraws, Tried, by_number, object_pool, subject_pool, tried_rows
 
@@ -82,8 +84,8 @@ def admissible(graph: Graph, rows: Tried, before: int | None = None) -> list[dic
     Cost: a look-up for each number, and one for each shared type.
     """
     accepted = graph.read("sample/distractors", rows=tried_rows(rows), before=before, refused=False)
-    types = sorted(set(chain.from_iterable(row["shared"] for row in accepted)))
-    labels = {row["id"]: row["label"] for row in graph.read("sample/labels", ids=types)} if types else {}
+    types = sorted(set(chain.from_iterable(map(itemgetter("shared"), accepted))))
+    labels = column_by("id", "label", graph.read("sample/labels", ids=types)) if types else {}
     distractors = []
     for row in accepted:
         shared = ", ".join(labels.get(type_, type_) for type_ in row["shared"])

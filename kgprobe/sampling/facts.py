@@ -7,6 +7,7 @@ import msgspec
 
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.rows import rows_by
 from kgprobe.sampling.keys import FactKey, FactKeys, key_rows
 
 
@@ -37,7 +38,7 @@ class AskedFact:
 
 def names_of(label: str, aliases: Sequence[str]) -> list[str]:
     """Return an entity's label and aliases, without those of white space."""
-    return [name for name in (label, *aliases) if name.strip()]
+    return list(filter(str.strip, (label, *aliases)))
 
 
 def askable_relations(graph: Graph, templates: Sequence[str] = (), ids: Sequence[str] = ()) -> dict[str, Row]:
@@ -96,5 +97,5 @@ def askable_facts(graph: Graph, relations: Sequence[str], as_of: int) -> FactKey
 def describe_facts(graph: Graph, keys: Sequence[FactKey]) -> list[AskedFact]:
     """Return facts with the names of both ends, in the order of the keys. Cost: a look-up from each subject."""
     rows = graph.read("sample/facts", rows=key_rows(keys))
-    by_fact = {row["fact"]: row for row in rows}
+    by_fact = rows_by("fact", rows)
     return [msgspec.convert({**by_fact[key.fact], "key": key}, AskedFact) for key in keys]

@@ -23,7 +23,7 @@ class FactKey(NamedTuple):
 
 def key_rows(keys: Iterable[FactKey]) -> list[dict[str, Any]]:
     """Return keys as rows for a query."""
-    return [key._asdict() for key in keys]
+    return list(map(FactKey._asdict, keys))
 
 
 class Keys(Protocol):
@@ -64,7 +64,7 @@ class FactKeys:
 
     def positions(self, facts: Sequence[str]) -> NDArray[np.int64]:
         """Return the positions of facts by their ids, shape (facts,); -1 for an unknown id."""
-        return places_among(self._facts, np.array([fact.encode() for fact in facts], dtype=np.bytes_))
+        return places_among(self._facts, np.array(list(map(str.encode, facts)), dtype=np.bytes_))
 
 
 class KeysInOrder:

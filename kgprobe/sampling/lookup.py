@@ -5,11 +5,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import close_relations, entities_called, names_of_relations, no_entity
+from kgprobe.graph.rows import column_by
 from kgprobe.sampling.keys import FactKey, key_rows
 
 # Separators behind the subject's id in ids of facts: of tables, and of Wikidata.
@@ -56,7 +58,7 @@ def find_fact(graph: Graph, name: str, as_of: int) -> FactKey:
         return FactKey(rows[0]["subject"], rows[0]["fact"])
     relations = names_of_relations(graph)
     readings = list(_readings(name, relations))
-    texts = {reading.subject for reading in readings} | {reading.object for reading in readings}
+    texts = set(map(attrgetter("subject"), readings)) | set(map(attrgetter("object"), readings))
     for ids in entities_called(graph, texts):
         rows = _triples(graph, name, readings, ids)
         if rows:
@@ -65,7 +67,7 @@ def find_fact(graph: Graph, name: str, as_of: int) -> FactKey:
     if not rows:
         raise UnknownNameError(_explain_missing(graph, name, readings, relations))
     if len(rows) > 1:
-        listed = ", ".join(row["subject"] for row in rows)
+        listed = ", ".join(map(itemgetter("subject"), rows))
         raise UnknownNameError(
             f"Facts of several subjects have the id {name!r}: {listed}. Name one by subject, relation and object."
         )
@@ -83,7 +85,7 @@ def find_facts(graph: Graph, names: FactKey | str | Iterable[FactKey | str], as_
         UnknownNameError: no fact has a name, or several have it.
     """
     keys = keys_of(graph, [names] if isinstance(names, (str, FactKey)) else names, as_of)
-    existing = {row["fact"] for row in graph.read("sample/facts", rows=key_rows(keys))}
+    existing = set(map(itemgetter("fact"), graph.read("sample/facts", rows=key_rows(keys))))
     for key in keys:
         if key.fact not in existing:
             raise UnknownNameError(f"The graph has no fact {key.fact!r} of a subject {key.subject!r}.")
@@ -109,7 +111,7 @@ def keys_of(graph: Graph, listed: Iterable[FactKey | str], as_of: int) -> list[F
 
 def _readings(text: str, relations: Mapping[str, Sequence[str]]) -> Iterator[_Reading]:
     """Yield the interpretations of a name, those with the longest names of relations first."""
-    parts = [part.strip() for part in text.split(_BETWEEN)]
+    parts = list(map(str.strip, text.split(_BETWEEN)))
     if len(parts) == 3:
         subject, relation, object_ = parts
         yield from (_Reading(subject, identifier, object_) for identifier in relations.get(relation.lower(), ()))
@@ -175,7 +177,7 @@ def _explain_missing(
     """Return a message about a missing fact, with similar ones."""
     missing = f"The graph has no fact {name!r}."
     if not readings:
-        parts = [part.strip() for part in name.split(_BETWEEN if _BETWEEN in name else " ")]
+        parts = list(map(str.strip, name.split(_BETWEEN if _BETWEEN in name else " ")))
         if len(parts) != 3:
             return f"{missing} {_HOW}"
         return f"{missing} No relation is called {parts[1]!r}{close_relations(parts[1], relations)}. {_HOW}"
@@ -235,16 +237,16 @@ def describe_pool(graph: Graph, key: FactKey) -> PoolSummary:
     [target] = graph.read("sample/targets", rows=[key._asdict()])
     types = target["types"]
     if types:
-        labels = {row["id"]: row["label"] for row in graph.read("sample/labels", ids=types)}
+        labels = column_by("id", "label", graph.read("sample/labels", ids=types))
         kind = "of the type " + " or ".join(labels.get(type_, type_) for type_ in types)
         rows = graph.read("sample/members", ids=types)
     else:
-        labels = {row["id"]: row["label"] for row in graph.read("sample/relations")}
+        labels = column_by("id", "label", graph.read("sample/relations"))
         kind = f"that are objects of {labels.get(target['relation']) or target['relation']}"
         rows = graph.read("sample/objects", ids=[target["relation"]])
-    numbers = sorted(set(chain.from_iterable(row["numbers"] for row in rows)))
+    numbers = sorted(set(chain.from_iterable(map(itemgetter("numbers"), rows))))
     candidates = [{**key._asdict(), "numbers": numbers}]
     rows = graph.read("sample/distractors", rows=candidates, before=None, refused=True)
-    counts = Counter(row["reason"] for row in rows)
+    counts = Counter(map(itemgetter("reason"), rows))
     left_out = [phrase.format(counts[reason]) for reason, phrase in _LEFT_OUT.items() if reason in counts]
     return PoolSummary(kind, bool(types), len(numbers), left_out)

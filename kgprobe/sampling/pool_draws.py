@@ -103,7 +103,7 @@ def relation_pool(row: Row) -> ObjectPool:
 
 def _pool_of_types(row: Row) -> ObjectPool:
     lists = tuple(("sample/members", type_["id"]) for type_ in row["types"])
-    return ObjectPool(lists, sum(type_["size"] for type_ in row["types"]), row["total"])
+    return ObjectPool(lists, sum(map(itemgetter("size"), row["types"])), row["total"])
 
 
 @dataclass(slots=True)

@@ -15,12 +15,14 @@ semantic distractors only. The distance is that of the middles of the intervals,
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from kgprobe.dates import day_number
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.rows import column_by, rows_by
 from kgprobe.sampling.distractors import Distractor, admissible
 from kgprobe.sampling.features import K1, SCALE, B, Bools, FeatureIndex, Floats, Int32s, Int64s, open_features
 from kgprobe.sampling.keys import FactKey, key_rows
@@ -252,7 +254,7 @@ class SemanticDistractors:
 
     def _begin(self, keys: Sequence[FactKey]) -> list[_Ranking]:
         rows = self._graph.read("sample/targets", rows=key_rows(keys))
-        targets = {row["fact"]: row for row in rows}
+        targets = rows_by("fact", rows)
         rankings = []
         for key in keys:
             target = targets[key.fact]
@@ -330,7 +332,7 @@ class SemanticDistractors:
         index = self._index
         numbers = np.unique(index.entities[list(features)])
         inside = numbers[(numbers >= 0) & (numbers < len(index.divisors))].tolist()
-        labels = {row["number"]: row["label"] for row in self._graph.read("sample/numbered", numbers=inside)}
+        labels = column_by("number", "label", self._graph.read("sample/numbered", numbers=inside))
         names = {}
         for feature in features:
             relation, entity = int(index.relations[feature]), int(index.entities[feature])
@@ -372,7 +374,7 @@ class TemporalDistractors:
         lacking = [index for index, distractors in enumerate(retrieved) if len(distractors) < count]
         semantic = self.semantic.retrieve([keys[index] for index in lacking], count, seed) if lacking else []
         for index, similar in zip(lacking, semantic, strict=True):
-            former = {distractor.number for distractor in retrieved[index]}
+            former = set(map(attrgetter("number"), retrieved[index]))
             others = [distractor for distractor in similar if distractor.number not in former]
             retrieved[index] = [*retrieved[index], *others][:count]
         return retrieved

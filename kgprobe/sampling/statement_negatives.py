@@ -28,10 +28,12 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from operator import itemgetter
 
 import numpy as np
 
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.rows import rows_by
 from kgprobe.sampling.facts import AskedFact, describe_facts, names_of
 from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.sampling.pool_draws import (
@@ -134,8 +136,8 @@ class StatementNegatives:
             if fact.subject_label.strip() and fact.object_label.strip():
                 facts[fact.key] = fact
         rows = key_rows(facts)
-        objects = {row["fact"]: row for row in self._graph.read("sample/pools", rows=rows)}
-        subjects = {row["fact"]: row for row in self._graph.read("sample/subject_pools", rows=rows)}
+        objects = rows_by("fact", self._graph.read("sample/pools", rows=rows))
+        subjects = rows_by("fact", self._graph.read("sample/subject_pools", rows=rows))
         drawn: list[dict[str, list[FalseFact]]] = []
         for place in self._places:
             own_seed = [*seed, _SEEDS[place]]
@@ -261,7 +263,7 @@ class StatementNegatives:
                 rest.append({**row, "names": candidate.subject_names})
         if rest:
             matches = self._graph.read("sample/said_of_namesakes", rows=rest, max_degree=NAMESAKES_DEGREE)
-            contained.update(row["index"] for row in matches)
+            contained.update(map(itemgetter("index"), matches))
         return [candidate for index, candidate in enumerate(candidates) if index not in contained]
 
 
@@ -325,7 +327,7 @@ class _LinkedRelations:
                 self._links[pool.lists] = frozenset().union(*members)
         relations = []
         for pool, row in zip(pools, objects, strict=True):
-            types = frozenset(type_["id"] for type_ in row["types"])
+            types = frozenset(map(itemgetter("id"), row["types"]))
             relations.append(
                 {link.relation for link in self._links[pool.lists] if link.leads_to(types, row["datatype"])}
             )

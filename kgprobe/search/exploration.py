@@ -12,6 +12,7 @@ values of leading entities. So the mass of a node or an entity is a bound until 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,7 +186,7 @@ class Exploration:
         excluded = np.union1d(excluded, self.refused)
         others = np.setdiff1d(self._numbers, excluded)
         most = float(self.bounds(others)[0].max(initial=-np.inf))
-        names = max(trie.most_names for trie in self.tries)
+        names = max(map(attrgetter("most_names"), self.tries))
         nodes = self._open_nodes()
         for some in _in_parts(nodes, self._labels(nodes)):
             if self.log_probability[some[0]] + _log(names) <= most:

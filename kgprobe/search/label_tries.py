@@ -189,7 +189,7 @@ class LabelTrie:
                 cached = self._cache[key] = self._follow(low[[place]], high[[place]], depth[[place]])
             parts.append((np.array([place]), cached))
         mapped = [part._replace(source=places[part.source], ended=places[part.ended]) for places, part in parts]
-        joined = Continuations(*[np.concatenate(columns) for columns in zip(*mapped, strict=True)])
+        joined = Continuations(*map(np.concatenate, zip(*mapped, strict=True)))
         by_source, by_ended = np.argsort(joined.source, kind="stable"), np.argsort(joined.ended, kind="stable")
         columns = [column[by_source] for column in joined[:4]]
         columns += [column[by_ended] for column in joined[4:]]

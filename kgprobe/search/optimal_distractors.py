@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain, islice
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.progress import share_counter
 from kgprobe.sampling.distractors import Distractor, admissible
 from kgprobe.sampling.facts import AskedFact
-from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.search.exploration import Exploration, Floats
 from kgprobe.search.label_tries import Integers, LabelTrie, LabelTries, NameSet, agrees
 from kgprobe.search.most_plausible import TOLERANCE, MostPlausible, beam, best_first, find
@@ -115,10 +116,10 @@ class OptimalDistractors:
         # The remaining share is for scoring the right object's names.
         counter = share_counter(len(questions), until=0.9)
         for begin in range(0, len(questions), _AT_ONCE):
-            prepared = [
-                self._prepare(fact.key, cloze, pools[fact.key.fact], candidates[fact.key.fact])
-                for fact, cloze in questions[begin : begin + _AT_ONCE]
-            ]
+            prepared = []
+            for fact, cloze in questions[begin : begin + _AT_ONCE]:
+                id_ = fact.key.fact
+                prepared.append(self._prepare(fact.key, cloze, pools[id_], candidates[id_]))
             searched = [question for question in prepared if isinstance(question, _Question)]
             counter(len(prepared) - len(searched))
             retrieved = iter(self._search(searched, count, counter))
@@ -145,8 +146,8 @@ class OptimalDistractors:
     def _pools(self, keys: Sequence[FactKey]) -> dict[str, list[NameSet]]:
         """Return the name sets that contain the candidates of each fact."""
         pools = {}
-        for row in self._graph.read("sample/pools", rows=[key._asdict() for key in keys]):
-            members = [NameSet("members", identifier) for identifier in sorted(kind["id"] for kind in row["types"])]
+        for row in self._graph.read("sample/pools", rows=key_rows(keys)):
+            members = [NameSet("members", identifier) for identifier in sorted(map(itemgetter("id"), row["types"]))]
             pools[row["fact"]] = members or [NameSet("objects", row["relation"]["id"])]
         return pools
 
@@ -263,7 +264,7 @@ def _sequences(tries: Sequence[LabelTrie], rivals: Sequence[Distractor]) -> Iter
         for trie in tries:
             place = trie.find(np.array([rival.number]))
             if place[0] >= 0:
-                yield [trie.sequence(label) for label in trie.labels_of(place)[1].tolist()]
+                yield list(map(trie.sequence, trie.labels_of(place)[1].tolist()))
                 break
 
 

@@ -55,16 +55,17 @@ def log_plausibilities(
     continuations: list[list[str]] = []
     owners: list[Integers] = []
     for candidates in asked:
-        texts = [candidates.cloze.continuations(names) for names in candidates.names]
+        texts = list(map(candidates.cloze.continuations, candidates.names))
         continuations.append(list(chain.from_iterable(texts)))
         owners.append(np.repeat(np.arange(len(texts)), list(map(len, texts))))
     prompts = [candidates.cloze.prompt for candidates in asked]
     counter = share_counter(sum(map(len, continuations))) if ends_batch else None
     scores = scorer.score(prompts, continuations, eos=True, progress=counter)
-    return [
-        _sum_by_owner(scored, owner, len(candidates.names))
-        for scored, owner, candidates in zip(scores, owners, asked, strict=True)
-    ]
+    sums = []
+    for scored, owner, candidates in zip(scores, owners, asked, strict=True):
+        names = len(candidates.names)
+        sums.append(_sum_by_owner(scored, owner, names))
+    return sums
 
 
 def _sum_by_owner(scored: ScoredContinuations, owners: Integers, count: int) -> ScoredContinuations:

@@ -52,11 +52,12 @@ def find(key: ProcessKey) -> psutil.Process | None:
 
 def with_argument(argument: str) -> list[psutil.Process]:
     """Return the running processes with exactly that command-line argument."""
-    return [
-        process
-        for process in psutil.process_iter(["cmdline", "status"])
-        if argument in (process.info["cmdline"] or ()) and process.info["status"] != psutil.STATUS_ZOMBIE
-    ]
+    running = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        arguments, status = process.info["cmdline"] or (), process.info["status"]
+        if argument in arguments and status != psutil.STATUS_ZOMBIE:
+            running.append(process)
+    return running
 
 
 def run_program(

@@ -285,7 +285,7 @@ def stop_server(folder: Folder) -> bool:
             terminate(process, STOP_SECONDS)
         if processes and server:
             deadline = time.monotonic() + 10.0
-            while any(is_open(port) for port in (server.bolt_port, server.http_port)) and time.monotonic() < deadline:
+            while any(map(is_open, (server.bolt_port, server.http_port))) and time.monotonic() < deadline:
                 time.sleep(0.1)
             if server.ready and folder.path.is_dir():
                 write_inventory(folder.inventory, folder.data(ENGINES[server.engine]))

@@ -172,12 +172,12 @@ def open_members(path: Path, suffixes: Sequence[str]) -> list[InputFile]:
             members = zipfile.ZipFile(raw).infolist()
         except (OSError, ValueError, *_ZIP_FAULTS) as error:
             raise KgprobeError(f"{path} cannot be unpacked: {_why(error)}.") from error
-    inputs = [
-        InputFile(path, member.compress_size, member=member.filename, offset=member.header_offset)
-        for member in sorted(members, key=lambda member: member.filename)
+    inputs = []
+    for member in sorted(members, key=lambda member: member.filename):
+        name = member.filename
         # macOS adds files of metadata.
-        if member.filename.endswith(tuple(suffixes)) and not member.filename.startswith("__MACOSX/")
-    ]
+        if name.endswith(tuple(suffixes)) and not name.startswith("__MACOSX/"):
+            inputs.append(InputFile(path, member.compress_size, member=name, offset=member.header_offset))
     if not inputs:
         raise KgprobeError(f"{path} has no file that ends in {' or '.join(suffixes)}.")
     return inputs

@@ -106,9 +106,8 @@ def with_interval(drawn: DrawnSum, confidence: float, lowest: float, highest: fl
         tail = float(special.ndtr(-special.stdtrit(freedom, 0.5 + confidence / 2)))
         bounds = size * drawn.highest_term, size * drawn.lowest_term
         below, above = interval_reach(terms, variance, *bounds, tail, _UNSEEN)
-    low, value, high = (
-        min(max(end, lowest), highest) for end in (drawn.value - below, drawn.value, drawn.value + above)
-    )
+    ends = drawn.value - below, drawn.value, drawn.value + above
+    low, value, high = np.clip(ends, lowest, highest).tolist()
     return Estimate(
         value,
         low,

@@ -102,9 +102,9 @@ class ValueCounts:
         known = self._known()
         counts = known[_COUNT].to_numpy(np.float64)
         number = int(counts.sum())
-        ranks = [_midranks(known[name], counts) for name in (self._feature, metric)]
         # The mean of midranks does not depend on ties.
-        x, y = (rank - (number + 1) / 2 for rank in ranks)
+        mean = (number + 1) / 2
+        x, y = _midranks(known[self._feature], counts) - mean, _midranks(known[metric], counts) - mean
         scale = float(np.sqrt((counts @ (x * x)) * (counts @ (y * y)))) if number else 0.0
         return number, float(np.clip((counts @ (x * y)) / scale, -1, 1)) if scale > 0 else None
 

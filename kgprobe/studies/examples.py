@@ -7,6 +7,7 @@ compared with the first, fact by fact: McNemar's test, and Tango's interval of t
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ def _common(answers: Mapping[tuple[int, int], Mapping[str, ExampleEvidence]], co
     most = 0
     full: list[set[str]] = []
     for (count, _), evidences in answers.items():
-        most = max([most, *(evidence.examples for evidence in evidences.values())])
+        most = max([most, *map(attrgetter("examples"), evidences.values())])
         full.append({fact for fact, evidence in evidences.items() if evidence.examples == count})
     common = sorted(set.intersection(*full))
     if not common:

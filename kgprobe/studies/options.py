@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, TypedDict
 
-from kgprobe.baselines.register import measure_names
 from kgprobe.options import option
 from kgprobe.search.strategies import STRATEGIES
 
@@ -53,37 +52,6 @@ class StrategiesOptions:
         metavar="NAME",
         shown_default="all",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuresOptions:
-    """Measures of knowledge that a study compares, and their settings."""
-
-    strategies: tuple[str, ...] = option(
-        ("random", "temporal-semantic", "approximate-optimal"),
-        "Distractor measure with this strategy; repeatable.",
-        choices=STRATEGIES.names,
-        flag="strategy",
-    )
-    measures: tuple[str, ...] = option(
-        (),
-        "Only this measure; repeatable.",
-        choices=measure_names,
-        flag="measure",
-        metavar="NAME",
-        shown_default="the distractor measures, and all available baselines",
-    )
-    beams: tuple[int, ...] = option(
-        (1, 2, 5),
-        "Beam width, for ROUGE-L, BERTScore and the grader; repeatable.",
-        minimum=1,
-        flag="beams",
-    )
-    encoder: str | None = option(
-        None, "Encoder of BERTScore, such as hf:roberta-large.", metavar="SPEC", shown_default="no BERTScore"
-    )
-    grader: str | None = option(None, "Model that grades continuations.", metavar="SPEC", shown_default="no grader")
-    distractors: int = option(200, "Largest n of Min@n, Avg@n and precision@n.", minimum=1)
 
 
 @dataclass(frozen=True, slots=True)

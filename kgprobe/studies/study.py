@@ -2,18 +2,17 @@
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from kgprobe.errors import KgprobeError
 from kgprobe.files import home, make_folder, replacing
 from kgprobe.report.plots import CategoryPlot, Plot, write_plots_page
-from kgprobe.running.callbacks import Batch, Callbacks, Start
 from kgprobe.running.settings import digest_of
 from kgprobe.sanitize import spreadsheet_cell
 from kgprobe.stats.proportions import Mean
@@ -108,7 +107,7 @@ class Study:
         with replacing(folder / WHOLE) as unfinished:
             unfinished.write_bytes(msgspec.json.encode(self.to_dict()))
         with replacing(folder / DATA) as unfinished, open(unfinished, "w", newline="", encoding="utf-8") as file:
-            columns = list(dict.fromkeys(column for row in self.data for column in row))
+            columns = list(dict.fromkeys(chain.from_iterable(self.data)))
             writer = csv.DictWriter(file, columns, lineterminator="\n")
             writer.writeheader()
             for row in self.data:
@@ -140,27 +139,3 @@ def signed(mean: Mean) -> str:
 def json_number(value: float) -> float | None:
     """Return a number, or None for NaN, which JSON lacks."""
     return None if np.isnan(value) else float(value)
-
-
-def count_work(callbacks: Callbacks, facts: int, total: int, unit: str, title: str = "") -> Callable[..., None]:
-    """Report the start of some work; return the function to call after each part of it, with its size (1).
-
-    Args:
-        facts: number of facts that the work is about.
-        total: size of the work.
-        unit: noun for its parts, in the message of an interruption.
-
-    Raises:
-        KgprobeError: from the returned function, if a callback stops the work.
-    """
-    done = 0
-    callbacks.on_start(Start(facts, 0, total, title=title))
-
-    def on_part(size: int = 1) -> None:
-        nonlocal done
-        done += size
-        callbacks.on_batch(Batch((), done))
-        if done < total and callbacks.should_stop():
-            raise KgprobeError(f"Stopped after {done:,} of {total:,} {unit}; nothing is stored.")
-
-    return on_part

@@ -202,7 +202,7 @@ def is_refusal(text: str) -> bool:
 
 def sentences(text: str) -> list[str]:
     """Return the non-empty sentences and lines of an answer."""
-    return [part.strip() for part in _SENTENCE_END.split(text.strip()) if part.strip()]
+    return list(filter(None, map(str.strip, _SENTENCE_END.split(text.strip()))))
 
 
 def normalized(text: str) -> str:
@@ -230,7 +230,7 @@ class _Word(str):
 def _placed_words(text: str) -> list[_Word]:
     """Return the words of :func:`normalized` with their positions."""
     # Normalizing by letter equals normalizing the whole text: only marks change their places, and they are dropped.
-    bare = [_bare(letter) for letter in text]
+    bare = list(map(_bare, text))
     origin: list[int] = []
     for place, letters in enumerate(bare):
         origin += [place] * len(letters)
@@ -326,7 +326,7 @@ def names_anything(text: str, is_name: Callable[[str], bool], unsaid: Sequence[s
 
     # As in normalized(), but with capitals.
     shown = _WORDS.findall(unicodedata.normalize("NFKC", text))
-    words = [normalized(word) for word in shown]
+    words = list(map(normalized, shown))
     for first, word in enumerate(shown):
         if word[0].islower():
             continue

@@ -237,7 +237,7 @@ def _objections_to_wording(template: str, rest: str, task: QuestionTask) -> Iter
         yield "contains a negation"
     if _CHOICE.search(rest) and not any(map(_CHOICE.search, templates)):
         yield "contains alternatives"
-    tenses = {tense_of(each) for each in (*relation.yes_no_questions, *relation.wh_questions)}
+    tenses = set(map(tense_of, (*relation.yes_no_questions, *relation.wh_questions)))
     if None not in tenses and tense_of(template) not in tenses:
         yield "differs in tense from the templates of its relation"
     if not task.shown and not _asks_alike(template, known, relation.wh_questions):

@@ -136,7 +136,7 @@ _PRESENTS = {third_person(base): past for base, past in _PAST_OF.items()} | {
     base: None if past == base else past for base, past in _PAST_OF.items()
 }
 _SURE_PRESENTS = _INTRANSITIVE | set(map(third_person, _INTRANSITIVE))
-_SURE = _SURE_PRESENTS | _PLAIN_PASTS | {_past(base) for base in _INTRANSITIVE}
+_SURE = _SURE_PRESENTS | _PLAIN_PASTS | set(map(_past, _INTRANSITIVE))
 _PASTS = frozenset(_PAST_OF.values())
 # Past of each auxiliary; None if it is in the past already.
 _ALWAYS_FINITE = dict.fromkeys(_PAST_AUXILIARIES) | _AUXILIARIES | {modal: modal for modal in _MODALS}

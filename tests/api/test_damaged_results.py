@@ -13,7 +13,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.judge.judged_facts import NAMES
-from kgprobe.results.collected import RESULTS
+from kgprobe.running.collected import RESULTS
 from kgprobe.running.settings import CONFIG
 from kgprobe.running.store import FILE
 from kgprobe.sampling.columns.graph_columns import kept_columns, open_columns

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import kgprobe
+from kgprobe.baselines.human_data import find_scored, read_human_scores
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 from kgprobe.running.callbacks import Callbacks, Start
-from kgprobe.studies.agreement import find_scored, read_human_scores
 from kgprobe.studies.study import Study
 from tests.models.tiny import byte_level, random_model
 

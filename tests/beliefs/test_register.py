@@ -22,7 +22,7 @@ from kgprobe.beliefs.register import (
     default_sampling,
     learners_for,
 )
-from kgprobe.studies.replay import Reference, SamplingStrategy, replay
+from kgprobe.running.replays import Reference, SamplingStrategy, replay
 
 FACTS = 12
 SUBJECTS, OBJECTS = np.arange(FACTS) % 4, 4 + np.arange(FACTS) % 3

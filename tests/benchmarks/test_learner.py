@@ -9,7 +9,7 @@ from scipy import special
 
 from benchmarks.learner import endings, expected_by, worths
 from benchmarks.replay.synthetic import Synthetic, synthetic
-from kgprobe.studies.replay import Reference, demo_answers, demo_reference
+from kgprobe.running.replays import Reference, demo_answers, demo_reference
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.draw import Beliefs, credible_interval
 from kgprobe.beliefs.effects import effects_of
 from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters
-from kgprobe.studies.replay import (
+from kgprobe.running.replays import (
     LEARNED_STRATEGIES,
     PAPER_STRATEGIES,
     SAMPLING_STRATEGIES,

@@ -14,7 +14,7 @@ from scipy import stats
 from benchmarks.replay.metrics import ReplayMetrics, replay_all
 from benchmarks.replay.study import Band, Replays, replay_study
 from benchmarks.replay.synthetic import Synthetic, likeness, synthetic
-from kgprobe.studies.replay import LEARNED_STRATEGIES, SAMPLING_STRATEGIES
+from kgprobe.running.replays import LEARNED_STRATEGIES, SAMPLING_STRATEGIES
 from kgprobe.studies.study import DATA, WHOLE, Study
 
 NAMES = [strategy.name for strategy in SAMPLING_STRATEGIES]

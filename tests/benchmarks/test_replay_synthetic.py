@@ -8,7 +8,7 @@ from scipy import special, stats
 
 from benchmarks.replay.synthetic import Synthetic, connected, likeness, synthetic
 from kgprobe.errors import KgprobeError
-from kgprobe.studies.replay import Reference
+from kgprobe.running.replays import Reference
 
 
 def naive_likeness(reference: Reference) -> float:

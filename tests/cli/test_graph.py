@@ -124,7 +124,7 @@ def test_path_and_communities_as_table_and_json(graph: Graph, at: dict[str, str]
     shown = kgprobe("graph", "path", "a", "C", **at)
     assert "│ A       │ likes    │ B      │ 90%   │ leans known │" in shown.stdout
     assert "2 facts by run walked; the least known one is known with 80.0%: B | likes | C." in shown.stdout
-    path = json.loads(kgprobe("graph", "path", "a", "c", "--facts", "1", "--json", **at).stdout)
+    path = json.loads(kgprobe("graph", "path", "a", "c", "--max-facts", "1", "--json", **at).stdout)
     assert [fact["fact"] for fact in path.pop("facts")] == ["ac"]
     assert path == {"run": "walked", "one": "a", "other": "c", "most_facts": 1, "known": pytest.approx(0.1)}
     communities = kgprobe("graph", "communities", "--method", "components", **at)

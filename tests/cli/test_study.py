@@ -9,17 +9,17 @@ import click
 import pytest
 
 import kgprobe as library
+from kgprobe.baselines.human_data import read_human_scores
+from kgprobe.baselines.options import MeasuresOptions
 from kgprobe.cli.study import study
 from kgprobe.options import options_of
 from kgprobe.probes.distractors import DistractorOptions
-from kgprobe.studies.agreement import read_human_scores
 from kgprobe.studies.options import (
     DISTRACTOR_COUNT_DEFAULTS,
     SCALING_DEFAULTS,
     SENTENCES_DEFAULTS,
     STRATEGIES_DEFAULTS,
     ExampleCountsOptions,
-    MeasuresOptions,
     Measuring,
     NoisyExamplesOptions,
     PromptingOptions,

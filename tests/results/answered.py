@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.results.answers import AnsweredFacts, read_answers
+from kgprobe.running.shared_facts import AnsweredFacts, read_answers
 from kgprobe.sampling.keys import FactKey
 from tests.stored import compared
 

@@ -15,8 +15,8 @@ from scipy import stats
 from kgprobe.errors import KgprobeError
 from kgprobe.report.plots import HeatMap, write_plots_page
 from kgprobe.report.tables import rich_table
-from kgprobe.results.answers import AnsweredFacts, find_shared_facts
 from kgprobe.results.comparison import Comparison, compare_models
+from kgprobe.running.shared_facts import AnsweredFacts, find_shared_facts
 from kgprobe.stats.proportions import Mean
 from kgprobe.tables import Table
 from tests.results.answered import answered

@@ -13,14 +13,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from kgprobe.beliefs.graph_rates import GroupRate
+from kgprobe.beliefs.group_rates import Group, Grouping
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.cli.rendering import show_finding
 from kgprobe.errors import KgprobeError
-from kgprobe.results.collected import Ask
 from kgprobe.results.finding import ASK_COLUMNS, FACT_COLUMNS, About, Finding, ShownFact, ranked_relations
 from kgprobe.results.finding_page import finding_lead, write_finding, write_finding_page
-from kgprobe.results.graph_rates import GraphRates, GroupRate
-from kgprobe.results.rates import Group, Grouping
+from kgprobe.results.graph_rates import GraphRates
+from kgprobe.running.collected import Ask
 from kgprobe.stats.proportions import Mean, Share, share
 from kgprobe.tables import Table
 

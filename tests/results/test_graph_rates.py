@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kgprobe.beliefs.graph_rates import ENOUGH, GroupRate
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results import graph_rates
-from kgprobe.results.graph_rates import GraphRates, GroupRate
+from kgprobe.results.graph_rates import GraphRates
 from kgprobe.running import learning
 from kgprobe.running.rounds import continue_run
 from kgprobe.running.runs import begin_run, get_run, run_folder
@@ -137,7 +138,7 @@ def test_it_holds_the_rate_of_all_facts_and_of_each_group(graph: Graph, sampling
         for id_, group in groups.get(kind, {}).items():
             assert group.facts == len(its[id_])
             assert group.right.low <= share_known(its[id_]) <= group.right.high, (kind, id_)
-            assert group.drawn >= graph_rates.ENOUGH
+            assert group.drawn >= ENOUGH
     if sampling == "thompson":
         return
     assert list(groups) == ["relation", "type", "popularity", "year"]

@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from kgprobe.baselines.human_data import Scored
+from kgprobe.baselines.measures import Scores
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import Measured, mean_curve
 from kgprobe.report import page as report_page
 from kgprobe.report.plots import COLOURS, Category, CategoryPlot, Line, Plot
 from kgprobe.sampling.keys import FactKey
-from kgprobe.studies.agreement import Scored, calibration_study, robustness_study
+from kgprobe.studies.agreement import calibration_study, robustness_study
 from kgprobe.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study
-from kgprobe.studies.measures import Scores
 from kgprobe.studies.study import DATA, WHOLE, Study
 from tests.studies.made import measure, outcomes
 

@@ -10,6 +10,7 @@ from kgprobe.graph.bulk.row_files import ARRAY_DELIMITER_NAME
 from kgprobe.graph.client import Graph, apply_schema
 from kgprobe.graph.driver import batches
 from kgprobe.graph.ingest import IMPORTED
+from kgprobe.graph.rows import column_by
 
 _INDEX_SECONDS = 3600
 _NUMBERS_AT_ONCE = 50_000
@@ -117,7 +118,7 @@ def finish(
     for kind, path in (("relation", folder / EXTRA_RELATIONS), ("entity", folder / EXTRA_ENTITIES)):
         with path.open("rb") as file:
             for lines in batches(file, len, _ROWS_AT_ONCE):
-                graph.write(f"copy/{kind}", rows=[msgspec.json.decode(line) for line in lines])
+                graph.write(f"copy/{kind}", rows=list(map(msgspec.json.decode, lines)))
     for first in range(0, files.next_number, _NUMBERS_AT_ONCE):
         for query in ("bulk/no_aliases", "bulk/no_types"):
             graph.write(query, first=first, behind=first + _NUMBERS_AT_ONCE)
@@ -128,7 +129,7 @@ def finish(
 
 
 def _check_counts(graph: Graph, files: BulkFiles) -> None:
-    actual = {row["name"]: row["count"] for row in graph.read("bulk/counts")}
+    actual = column_by("name", "count", graph.read("bulk/counts"))
     wrong = [name for name, count in files.counts.items() if actual[name] != count]
     if wrong:
         details = "; ".join(f"{name}: {actual[name]:,} instead of {files.counts[name]:,}" for name in wrong)

@@ -17,6 +17,7 @@ from kgprobe.graph.bulk.fact_files import FactFiles, Relations
 from kgprobe.graph.bulk.row_files import RowFiles, quoted
 from kgprobe.graph.ingest import IMPORTED, LoadCounts, collecting_rarely
 from kgprobe.graph.record_batches import Problem, RecordBatch, entity_rows, problem_message, read_batches, relation_rows
+from kgprobe.graph.rows import column_by
 from kgprobe.sources.contract import Source
 
 
@@ -89,7 +90,7 @@ def convert(
         properties: dict[str, dict[str, Any]] = {}
         for batch in conversion.read("relations"):
             rows = relation_rows(batch.places, source.name)
-            properties |= {row["id"]: row["properties"] for row in rows}
+            properties |= column_by("id", "properties", rows)
             counts.written["relations"] += len(rows)
 
         entities = EntityFiles(unfinished, source.name, source.fingerprint)

@@ -116,7 +116,7 @@ class EntityFiles:
             self._flags.append(_LITERAL if row["id"] in literals else 0)
             if extra := _extra_properties(properties):
                 self._extra.write(_encode([place, row["id"], extra]) + b"\n")
-        self._hashes += hash_bytes(row["id"] for row in batch.rows)
+        self._hashes += hash_bytes(map(itemgetter("id"), batch.rows))
         self._lengths.extend(map(len, payloads))
         self._spill.write(b"".join(payloads))
         self._batches.append(len(self._lengths))

@@ -8,7 +8,7 @@ Duplicates are found at the end by sorting hashes of subject and id, and their r
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -141,7 +141,7 @@ class FactFiles:
         self.relations.count(fact.relation for fact in facts)
         for new in self.relations.numbers.keys() - self._columns.keys():
             self._columns[new] = f"{quoted(new)},{quoted(self.relations.labels.get(new, new))}"
-        ends = {fact.subject for fact in facts}
+        ends = set(map(attrgetter("subject"), facts))
         ends.update([fact.object for fact in facts])
         return self._nodes.table.numbers_by_id(ends)
 

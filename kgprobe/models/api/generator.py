@@ -61,7 +61,7 @@ class ApiGenerator:
             KgprobeError: The server declines all requests (key, name, address) or cannot be reached, or the cache
                 cannot be used.
         """
-        copies = Counter(request.normalized() for request in requests)
+        copies = Counter(map(Request.normalized, requests))
 
         def report(request: Request) -> None:
             if progress is not None:

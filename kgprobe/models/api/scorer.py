@@ -320,7 +320,7 @@ class ApiScorer(TextScorer):
 
     def _edges(self, trees: Sequence[Tree]) -> Iterator[tuple[Tree, Floats, dict[int, str]]]:
         """Yield each tree with the values of its edges, and the reasons for missing values by edge."""
-        keys = [_edge_keys(tree) for tree in trees]
+        keys = list(map(_edge_keys, trees))
         scores = self._scores_after(_chains(trees, keys) if self.handshake.way.follow else _branches(keys))
         for tree, tree_keys in zip(trees, keys, strict=True):
             values = np.full(len(tree_keys), np.nan)

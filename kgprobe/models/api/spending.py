@@ -8,6 +8,7 @@ User options for models behind APIs.
 """
 
 from dataclasses import dataclass
+from operator import attrgetter
 
 from kgprobe.errors import KgprobeError
 
@@ -144,8 +145,8 @@ class Spending:
 
     def reserve(self, reservation: Reservation) -> bool:
         """Reserve the maximum cost of a request; return False if the budget does not cover it now."""
-        tokens = self.tokens + reservation.tokens + sum(pending.tokens for pending in self._open)
-        cost = self.cost + reservation.cost + sum(pending.cost for pending in self._open)
+        tokens = self.tokens + reservation.tokens + sum(map(attrgetter("tokens"), self._open))
+        cost = self.cost + reservation.cost + sum(map(attrgetter("cost"), self._open))
         if self.max_tokens is not None and tokens > self.max_tokens:
             return False
         if self.max_cost is not None and cost > self.max_cost:

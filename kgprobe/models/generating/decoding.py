@@ -266,10 +266,10 @@ def generate_tokens(
 def _continuations(
     scorer: Scorer, ends: Ends, contexts: Sequence[tuple[int, ...]], tails: Sequence[Sequence[tuple[int, ...]]]
 ) -> list[list[Continuation]]:
-    prompts = [
-        TokenizedPrompt(context, (len(context),) * len(own), tuple(own))
-        for context, own in zip(contexts, tails, strict=True)
-    ]
+    prompts = []
+    for context, own in zip(contexts, tails, strict=True):
+        starts = (len(context),) * len(own)
+        prompts.append(TokenizedPrompt(context, starts, tuple(own)))
     # The search would only return its own sums with every step's probabilities of the whole vocabulary.
     scores = [np.full(len(prompt.tails), np.nan) for prompt in prompts]
     for tree, values in scorer.edge_log_probabilities(build_all_trees(prompts, _MAX_BRANCH_NODES)):

@@ -84,7 +84,7 @@ class LocalGenerator:
         """
         results: dict[Request, Answer | Unanswered] = {}
         contexts: dict[Request, Sequence[int]] = {}
-        copies = Counter(request.normalized() for request in requests)
+        copies = Counter(map(Request.normalized, requests))
         for request in copies:
             if request.max_tokens < 1:
                 raise KgprobeError(f"`max_tokens` is {request.max_tokens}; it must be at least 1.")

@@ -49,7 +49,8 @@ class Prefix(DynamicCache):
         """Return the prefix's keys and values with the given ones after them, for each row."""
         layer: Any = self.layers[layer_idx]
         rows = key_states.shape[0]
-        keys, values = (kept.expand(rows, *kept.shape[1:]) for kept in (layer.keys, layer.values))
+        keys = layer.keys.expand(rows, *layer.keys.shape[1:])
+        values = layer.values.expand(rows, *layer.values.shape[1:])
         return torch.cat([keys, key_states], dim=-2), torch.cat([values, value_states], dim=-2)
 
 

@@ -197,7 +197,7 @@ def take_in(model: "PreTrainedModel", kept: KeptNodes, rows: Sequence[Sequence["
     Each row consists of one tree or several; all trees are different.
     """
     count = len(rows)
-    queries, earlier = np.array([size_of_row(row) for row in rows]).max(axis=0).tolist()
+    queries, earlier = np.array(list(map(size_of_row, rows))).max(axis=0).tolist()
     first = rows[0][0].tree
     tokens = np.full((count, queries), first.tokens[0])
     depths = np.full((count, queries), first.depths[0])

@@ -106,7 +106,7 @@ class VocabularyProjection:
         normalizer, _ = part._normalizer(hidden, at_once, lambda first, logits: None)
         result = torch.empty(len(targets), device=hidden.device)
         size = max(1, at_once // self.weight.shape[1])
-        rows, tokens = (torch.from_numpy(ids).to(hidden.device) for ids in (sources, targets))
+        rows, tokens = torch.from_numpy(sources).to(hidden.device), torch.from_numpy(targets).to(hidden.device)
         for own in torch.split(torch.arange(len(targets), device=hidden.device), size):
             picked = self.part(tokens[own])
             products = torch.linalg.vecdot(picked.weight, hidden[rows[own]])

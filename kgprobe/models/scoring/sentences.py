@@ -90,7 +90,7 @@ def score_passages(
     scores = scorer.score_tokenized(prompts, progress)
     for (result, members), prompt, scored in zip(owners, prompts, scores, strict=True):
         result.values[members] = scored.values
-        result.tokens[members] = [len(tail) for tail in prompt.tails]
+        result.tokens[members] = list(map(len, prompt.tails))
     return results
 
 
@@ -124,7 +124,7 @@ def score_spans(scorer: TextScorer, text: str, spans: Sequence[tuple[int, int]])
     values = np.full(len(spans), np.nan)
     values[valid] = scored.values
     tokens = np.zeros(len(spans), dtype=np.int64)
-    tokens[valid] = [len(tail) for tail in tails]
+    tokens[valid] = list(map(len, tails))
     return ScoredPassages(values, tokens, reasons)
 
 

@@ -145,7 +145,7 @@ class StateReader:
 
     def _ids(self, texts: Sequence[str], chat: bool) -> list[tuple[int, ...]]:
         if chat:
-            return [tuple(ids) for ids in chat_tokens(self._scorer.tokenizer, texts)]
+            return list(map(tuple, chat_tokens(self._scorer.tokenizer, texts)))
         return [(*self._scorer.leading, *ids) for ids in encode(self._scorer.tokenizer, texts)]
 
     @torch.inference_mode()
@@ -210,7 +210,7 @@ class StateReader:
         return longer
 
     def _read_packed(self, tokens: Sequence[Sequence[int]], prefix: Prefix | None) -> Floats:
-        offsets = np.append(0, np.cumsum([len(ids) for ids in tokens]))
+        offsets = np.append(0, np.cumsum(list(map(len, tokens))))
         ids = np.fromiter(chain.from_iterable(tokens), dtype=np.int64, count=int(offsets[-1]))
         before = length_of(prefix)
         packed = pack(ids, offsets, before, min(_ROW, self._limits.tokens))
@@ -233,7 +233,7 @@ class StateReader:
         padded = [(1, int(sizes[row]) + before // PLACES_A_TOKEN) for row in order]
         for batch in batches(order.tolist(), padded, lambda: self._limits.tokens):
             for rows, states in self._read_batch(batch, read, lambda row: int(sizes[row])):
-                texts = np.concatenate([texts_of(row) for row in rows])
+                texts = np.concatenate(list(map(texts_of, rows)))
                 if states is not None:
                     values[texts] = states.cpu().numpy()
                 elif len(texts) > 1:

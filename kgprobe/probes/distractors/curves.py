@@ -191,10 +191,10 @@ def curve_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> l
     least = mean_curve(mean_by_fact(measures.facts, measures.min_at_n))
     average = mean_curve(mean_by_fact(measures.facts, measures.avg_at_n))
     chance = mean_by_fact(measures.facts, measures.chance).mean(axis=0)
-    rows = [
-        {"n": n, "Min@n": mean_at(least, n), "by chance": float(chance[n - 1]), "Avg@n": mean_at(average, n)}
-        for n in shown_numbers(count)
-    ]
+    rows: list[dict[str, Any]] = []
+    for n in shown_numbers(count):
+        least_at, average_at, by_chance = mean_at(least, n), mean_at(average, n), float(chance[n - 1])
+        rows.append({"n": n, "Min@n": least_at, "by chance": by_chance, "Avg@n": average_at})
     fewer = len(set(np.array(measures.facts)[measures.present < count]))
     notes = [f"{fewer:,} facts have fewer than {count} distractors; they count with those they have."] if fewer else []
     notes += unlike_notes(measures)

@@ -4,6 +4,7 @@ Appendix H.6 of the latent-knowledge paper; docs/methods/generation.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -95,7 +96,7 @@ class GenerationEvidence(PromptEvidence, frozen=True, eq=True, tag="generation")
             named = evidence.named
             row = {
                 "relation": outcome.relation,
-                "words": min((name.words for name in named), default=np.inf),
+                "words": min(map(attrgetter("words"), named), default=np.inf),
                 "named": bool(named),
                 "in_line": bool(named) and named[0].end <= counted_end(evidence.text, "line"),
                 "first": evidence.is_first,

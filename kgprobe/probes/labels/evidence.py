@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -103,7 +104,7 @@ def _agreement_table(judged: Sequence[tuple[Outcome, LabelEvidence]]) -> Table:
     negatives = list(chain.from_iterable(evidence.negatives for _, evidence in judged))
     rows = []
     for name, statements in (("facts", facts), ("negatives", negatives)):
-        readings = pd.Series(list(chain.from_iterable(statement.judgements for statement in statements)))
+        readings = pd.Series(list(chain.from_iterable(map(attrgetter("judgements"), statements))))
         labels = pd.Series([statement.judgement for statement in statements])
         kinds = pd.Series([len(set(statement.judgements)) for statement in statements])
         rows.append(

@@ -74,10 +74,10 @@ class LabelProbe:
     ) -> "Iterator[Sequence[Answer | Unanswered]]":
         """Return an iterator of each statement's answers."""
         options = self._options
-        requests = [
-            Request(self._prompt(text), options.answer_tokens, options.temperature, number)
-            for text, number in product(texts, seeds)
-        ]
+        requests = []
+        for text, number in product(texts, seeds):
+            prompt = self._prompt(text)
+            requests.append(Request(prompt, options.answer_tokens, options.temperature, number))
         answers = self._generator.answer(requests, progress)
         return (answers[place : place + len(seeds)] for place in range(0, len(answers), len(seeds)))
 

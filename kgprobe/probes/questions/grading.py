@@ -188,7 +188,7 @@ def _with_grade(read: Verified, reply: Answer | Unanswered) -> Verified:
 
 
 def _listed(names: Sequence[str]) -> str:
-    label, *aliases = (name.strip() for name in names if name.strip())
+    label, *aliases = filter(None, map(str.strip, names))
     return f"{label} (also: {', '.join(aliases)})" if aliases else label
 
 

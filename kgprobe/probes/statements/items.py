@@ -63,7 +63,7 @@ class StatementWords:
         texts = {}
         for relation, label in self.labels.items():
             words = (label, *self.templates(relation, False), *self.templates(relation, True))
-            texts[relation] = {text.casefold() for text in words if text.strip()}
+            texts[relation] = set(map(str.casefold, filter(str.strip, words)))
         return texts
 
 
@@ -149,10 +149,10 @@ class StatementItems:
         self._replaced = "any of its parts" if replace == "any" else f"its {replace}"
         texts = self._words.texts()
         # Ended facts need templates in the past tense, and so do the relations that replace theirs.
-        self._false_facts = {
-            ended: StatementNegatives(graph, texts, self._words.relations_in(ended), replace=replace, any_type=any_type)
-            for ended in (False, True)
-        }
+        self._false_facts: dict[bool, StatementNegatives] = {}
+        for ended in (False, True):
+            stated = self._words.relations_in(ended)
+            self._false_facts[ended] = StatementNegatives(graph, texts, stated, replace=replace, any_type=any_type)
 
     def describe(self) -> dict[str, Any]:
         """Return the date, relations and templates that the items depend on; JSON-compatible."""

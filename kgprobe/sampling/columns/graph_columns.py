@@ -210,7 +210,7 @@ def _entities(rows: list[Row], types: _Codes, datatypes: _Codes) -> _Block:
     type_codes: list[list[int]] = []
     datatype_codes: list[int] = []
     for row in rows:
-        names.append([name for name in dict.fromkeys((row["label"], *row["aliases"])) if name.strip()])
+        names.append(list(filter(str.strip, dict.fromkeys((row["label"], *row["aliases"])))))
         type_codes.append([types[type_] for type_ in dict.fromkeys(row["types"])])
         datatype_codes.append(datatypes[row["datatype"]] if row["datatype"] else -1)
     table = pa.Table.from_pylist(rows, _ENTITIES)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -156,8 +157,8 @@ def check_relation(relation: Relation, examples: Sequence[Example] = ()) -> list
 
 def _flaws_of_tense(relation: Relation, examples: Sequence[Example]) -> Iterator[Flaw]:
     clozes = relation.clozes
-    has_ends = any(example.end for example in examples)
-    is_dated = has_ends or relation.past_clozes or any(example.start for example in examples)
+    has_ends = any(map(attrgetter("end"), examples))
+    is_dated = has_ends or relation.past_clozes or any(map(attrgetter("start"), examples))
     if is_dated and "present" in map(tense_of, clozes):
         problem = "is in the past, while others of the relation are not"
         for cloze in clozes:

@@ -9,6 +9,7 @@ import msgspec
 from kgprobe.dates import first_day
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
+from kgprobe.graph.rows import rows_by
 from kgprobe.records import Relation
 from kgprobe.verbalize.sentences import BLANK, Cloze, fill, wh_question
 from kgprobe.verbalize.templates.kinds import KINDS
@@ -49,7 +50,7 @@ def relations_of(graph: Graph, names: Sequence[str] = ()) -> list[Relation]:
         UnknownNameError: A relation is not in the graph.
     """
     ids = relation_ids(graph, names)
-    rows = {row["id"]: row for row in graph.read("sample/relations")}
+    rows = rows_by("id", graph.read("sample/relations"))
     return [msgspec.convert(rows[identifier], Relation) for identifier in ids or rows]
 
 

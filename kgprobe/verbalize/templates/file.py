@@ -143,7 +143,7 @@ def _templates_by_kind(line: RelationLine) -> dict[str, list[str]]:
     for kind in templates:
         if kind.endswith("cloze"):
             templates[kind] = list(map(_without_stop, templates[kind]))
-    declarative = [_without_stop(text) for text in (*(line.bear_templates or ()), *(line.pararel_patterns or ()))]
+    declarative = list(map(_without_stop, (*(line.bear_templates or ()), *(line.pararel_patterns or ()))))
     bare = [*map(_without_stop, templates["statement"]), *declarative]
     templates["statement"] = [f"{sentence}." for sentence in bare]
     templates["cloze"] += [sentence for sentence in declarative if not check_template("cloze", sentence)]

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -302,7 +303,7 @@ def write_by_model(
 def _with_clozes(relation: Relation, clozes: Sequence[str], examples: Sequence[Example]) -> Relation:
     """Return the relation with these clozes, and with past clozes if any of its facts has ended."""
     past_clozes = relation.past_clozes
-    if any(example.end for example in examples):
+    if any(map(attrgetter("end"), examples)):
         converted = map(in_the_past, clozes)
         past_clozes = tuple(past for past in converted if past is not None and past not in clozes) or past_clozes
     return replace(relation, clozes=tuple(clozes), past_clozes=past_clozes)

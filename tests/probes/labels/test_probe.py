@@ -19,10 +19,10 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.items import StatementItems
 from kgprobe.probes.statements.metrics import FALSE, NONE, TRUE, UNKNOWN
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.results.answers import read_answers
 from kgprobe.results.comparison import compare_models
 from kgprobe.results.finding import About
 from kgprobe.results.finding_page import finding_lead
+from kgprobe.running.shared_facts import read_answers
 from kgprobe.running.store import FILE, OutcomeStore, read_outcomes
 from kgprobe.sampling.keys import FactKey
 from tests.models.tiny import byte_level, random_model

@@ -7,7 +7,7 @@ the answer is the time since that end.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Annotated
 
 import numpy as np
@@ -70,7 +70,7 @@ def outdated_answers(graph: Graph, facts: pd.DataFrame, as_of: int) -> OutdatedA
     ages = np.maximum([_years(as_of) - _years(until) for until in ended.values()], 0.0)
     counts = np.bincount(np.searchsorted(AGES, ages, side="right") - 1, minlength=len(AGES)).tolist()
     labels = [*(f"{low} to {high}" for low, high in pairwise(AGES)), f"{AGES[-1]} and more"]
-    groups = [AgeGroup(label, count) for label, count in zip(labels, counts, strict=True)]
+    groups = list(starmap(AgeGroup, zip(labels, counts, strict=True)))
     return OutdatedAnswers(len(facts), len(old), len(ages), float(np.median(ages)), groups)
 
 

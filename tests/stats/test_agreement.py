@@ -9,9 +9,9 @@ from hypothesis import strategies as some
 from hypothesis.extra import numpy as arrays
 from scipy import stats
 
+from kgprobe.baselines.measures import COUNTS
 from kgprobe.errors import KgprobeError
-from kgprobe.studies.agreement import agreement, calibrate, robustness
-from kgprobe.studies.measures import COUNTS
+from kgprobe.stats.agreement import agreement, calibrate, robustness
 
 
 def naive_tau(values: list[float], scores: list[float]) -> float:

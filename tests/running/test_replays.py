@@ -13,9 +13,9 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.loaders.example import open_example
 from kgprobe.records import Fact
+from kgprobe.running.replays import demo_answers, demo_reference, fit_prior, make_reference, run_truth
 from kgprobe.running.rounds import continue_run
 from kgprobe.running.runs import begin_run
-from kgprobe.studies.replay import demo_answers, demo_reference, fit_prior, make_reference, run_truth
 from tests.beliefs.graphs import askable_of, random_graph
 from tests.beliefs.test_propagation import beliefs_in
 from tests.running.killed_run import HashProbe, make_plan

@@ -5,8 +5,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kgprobe.results import rates as module
-from kgprobe.results.rates import by_year, group_of, grouped, share
+from kgprobe.beliefs import group_rates as module
+from kgprobe.beliefs.group_rates import by_year, group_of, grouped, share
 
 EXAMINED = pd.DataFrame(
     [

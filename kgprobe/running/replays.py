@@ -1,23 +1,20 @@
-"""Replays of sampling strategies against a reference, a set of facts with known probabilities of failing; their study.
+"""Replays of sampling strategies against a reference, a set of facts with known probabilities of failing.
 
 Section 3.2 of the parameterized-graph paper (KGLens); docs/methods/sampling-study.md. A reference comes from a run that
 asked every fact many times, or is the one that kgprobe ships: answers of the demo model about the example graph. A
 replay chooses facts as rounds do, draws each answer from theta of the reference, and updates the beliefs of a learner.
 The n-th answer about a fact is the same for all strategies, so they differ in the choice of facts and not by chance.
-The study compares the error of E[theta], and the hardest facts, at equal numbers of requests. ``benchmarks/replay``
-compares them on synthetic references, too, and by the paper's own readings of the error.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import optimize, special, stats
+from scipy import optimize, special
 
 from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.draw import Beliefs, credible_interval
@@ -26,15 +23,8 @@ from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameter
 from kgprobe.beliefs.propagation import FactEnds, received
 from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES
 from kgprobe.errors import KgprobeError
-from kgprobe.report.plots import Line, Plot
-from kgprobe.running.callbacks import Callbacks
+from kgprobe.graph.client import Graph
 from kgprobe.running.runs import get_run
-from kgprobe.stats.proportions import CONFIDENCE
-from kgprobe.studies.options import ReplayOptions
-from kgprobe.studies.study import Study, count_work
-
-if TYPE_CHECKING:
-    from kgprobe.graph.client import Graph
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -95,7 +85,7 @@ class Truth:
     notes: Sequence[str] = ()
 
 
-def run_truth(graph: "Graph", name: str, repetitions: int) -> Truth:
+def run_truth(graph: Graph, name: str, repetitions: int) -> Truth:
     """Return the facts with answers in a run; theta is the share of wrong ones among a fact's own answers.
 
     Cost: one scan of the graph's beliefs.
@@ -153,7 +143,7 @@ def demo_answers() -> pd.DataFrame:
         kgprobe rounds run distractors --model demo --sampling sequential --learner independent \
             --rounds 64 --facts-per-round 320 --as-of 2026-11-23
     """
-    with files("kgprobe.studies").joinpath("demo_reference.parquet").open("rb") as file:
+    with files("kgprobe.running").joinpath("demo_reference.parquet").open("rb") as file:
         answers: pd.DataFrame = pd.read_parquet(file)
     return answers
 
@@ -392,95 +382,3 @@ def replay_metrics(theta: Floats, snapshot: Snapshot, hardest: Positions) -> dic
         "coverage": float(((low <= theta) & (theta <= high)).mean()),
         "hardest_found": float(is_found.mean()),
     }
-
-
-def sampling_study(truth: Truth, options: ReplayOptions, seed: int, callbacks: Callbacks) -> Study:
-    """Replay all strategies on each reference, and compare them.
-
-    Args:
-        truth: at least two repetitions.
-
-    Raises:
-        KgprobeError: a callback stopped it.
-    """
-    references = truth.references
-    facts = len(references[0].theta)
-    requests = options.requests or 8 * facts
-    batch, hardest = options.facts_per_round, min(options.hardest, facts)
-    run = partial(replay, batch=batch, max_degree=options.max_degree)
-    checkpoints = checkpoint_rounds(facts, requests, batch)
-    on_replay = count_work(callbacks, facts, len(references) * len(SAMPLING_STRATEGIES), "replays")
-    rows = []
-    for repetition, reference in enumerate(references):
-        hardest_facts = reference.hardest(hardest)
-        for strategy in SAMPLING_STRATEGIES:
-            for snapshot in run(reference, strategy, [seed, repetition], checkpoints=checkpoints):
-                metrics = replay_metrics(reference.theta, snapshot, hardest_facts)
-                rows.append({"strategy": strategy.name, "round": snapshot.number, **metrics})
-            on_replay()
-    means = _means(pd.DataFrame(rows))
-    shown = means[means["round"].isin(shown_rounds(facts, checkpoints[-1], batch))]
-    titles = {
-        "requests": "requests",
-        "strategy": "strategy",
-        "examined": "examined",
-        "mse": "MSE",
-        "mse_all": "MSE, all facts",
-        "coverage": "covered",
-        "hardest_found": "hardest found",
-    }
-    table = shown.sort_values("requests", kind="stable")[list(titles)].rename(columns=titles)
-    return Study(
-        name="sampling",
-        title=f"Sampling strategies at equal requests · {truth.origin} · {facts:,} facts · {len(references)}"
-        " repetitions",
-        verdict=_verdict(means, facts, hardest),
-        data=means.drop(columns="round").to_dict("records"),
-        table=table.to_dict("records"),
-        plots=[
-            _plot(means, "mse_all", "The whole graph: all facts, asked or not", "MSE of E[θ]"),
-            _plot(means, "hardest_found", f"{hardest} hardest facts found", "share that is among the highest E[θ]"),
-        ],
-        notes=[
-            *truth.notes,
-            "MSE: of E[θ] = α/(α + β) over the facts with an answer of their own, and over all facts; covered: share of"
-            f" all facts whose θ is in the central 90% of its belief; found: share of the {hardest} facts with the"
-            f" highest θ (equals by position) among the {hardest} with the highest E[θ]. Bands: 95% t intervals over"
-            " repetitions. In each, the n-th answer about a fact is the same for all strategies.",
-        ],
-        config={**asdict(options), "requests": requests, "seed": seed, **truth.settings},
-    )
-
-
-def _means(replays: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean of each metric over repetitions, with the ends of its t interval."""
-    groups = replays.groupby(["strategy", "round"], sort=False)
-    means = groups.mean()
-    means["requests"] = means["requests"].astype(int)
-    metrics = means.columns.drop("requests")
-    reach = stats.t.ppf((1 + CONFIDENCE) / 2, groups.size() - 1)
-    for metric in metrics:
-        half = reach * groups[metric].sem()
-        means[f"{metric}_low"], means[f"{metric}_high"] = means[metric] - half, means[metric] + half
-    flat: pd.DataFrame = means.reset_index()
-    return flat
-
-
-def _plot(means: pd.DataFrame, metric: str, title: str, y_title: str) -> Plot:
-    lines = []
-    for strategy, rows in means.groupby("strategy", sort=False):
-        low, high = rows[f"{metric}_low"].tolist(), rows[f"{metric}_high"].tolist()
-        lines.append(Line(str(strategy), rows["requests"].tolist(), rows[metric].tolist(), low, high))
-    return Plot(title, "requests", y_title, lines, log_x=True, y_range=None)
-
-
-def _verdict(means: pd.DataFrame, facts: int, hardest: int) -> str:
-    """Return a sentence on the best strategies at the end of the replays."""
-    last = means[means["round"] == means["round"].max()].set_index("strategy")
-    requests = int(last["requests"].iloc[0])
-    best, finder = last["mse_all"].idxmin(), last["hardest_found"].idxmax()
-    return (
-        f"After {requests:,} requests, {requests / facts:.2g} a fact, the error of E[θ] over all facts is least with"
-        f" {best} ({last['mse_all'][best]:.4f}); most of the {hardest} hardest facts are found by {finder}"
-        f" ({last['hardest_found'][finder]:.0%})."
-    )

@@ -5,7 +5,7 @@ import pytest
 
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.results.answers import find_shared_facts, read_answers
+from kgprobe.running.shared_facts import find_shared_facts, read_answers
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.proportions import share
 from tests.results.answered import answered

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -114,7 +115,7 @@ class CollectedAnswers:
     @property
     def chances(self) -> list[float]:
         """Known chance levels of the questions, by fact."""
-        return list(chain.from_iterable(fact.chances for fact in self.facts.values()))
+        return list(chain.from_iterable(map(attrgetter("chances"), self.facts.values())))
 
     @property
     def answered(self) -> int:

@@ -4,7 +4,7 @@ docs/methods/baselines.md: the distractor measure by strategy, and its baselines
 its sentences.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.baselines.grader import local_grader
+from kgprobe.baselines.options import MeasuresOptions
 from kgprobe.baselines.register import BASELINES, DISTRACTORS, Tools, lacking
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
@@ -22,10 +23,7 @@ from kgprobe.probes.clozes import ClozeItem
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.distractors.comparison import DistractorComparison
 from kgprobe.probes.distractors.evidence import DistractorEvidence
-from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.sampling.keys import FactKey
-from kgprobe.studies.options import MeasuresOptions
-from kgprobe.studies.study import count_work
+from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, count_work
 
 Floats = NDArray[np.float64]
 
@@ -48,19 +46,6 @@ class Scores:
     configurations: Sequence[Mapping[str, Any]]
     values: Floats
     reasons: Mapping[int, str] = field(default_factory=dict)
-
-
-def find_triples(graph: Graph, triples: Iterable[tuple[str, str, str]]) -> dict[int, FactKey]:
-    """Return the first fact of each triple of subject, relation and object ids in the graph, by the triple's position.
-
-    Cost: a walk from each subject.
-    """
-    names = ("index", "subject", "relation", "object")
-    rows = [dict(zip(names, (index, *triple), strict=True)) for index, triple in enumerate(triples)]
-    keys: dict[int, FactKey] = {}
-    for row in graph.read("sample/triples", rows=rows):
-        keys.setdefault(row["index"], FactKey(row["subject"], row["fact"]))
-    return keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +192,3 @@ def _distractors(name: str, tools: Tools) -> Callable[[Sequence[ClozeItem]], Sco
         return Scores(grid, values, reasons)
 
     return measure
-
-
-def described(options: Mapping[str, Any]) -> str:
-    """Return a configuration as a phrase."""
-    return ", ".join(f"{option} = {value}" for option, value in options.items())

@@ -1,0 +1,38 @@
+"""Options of the measures of knowledge, from which the command line makes its flags; imports nothing heavy."""
+
+from dataclasses import dataclass
+
+from kgprobe.baselines.register import measure_names
+from kgprobe.options import option
+from kgprobe.search.strategies import STRATEGIES
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuresOptions:
+    """Measures of knowledge that a study compares, and their settings."""
+
+    strategies: tuple[str, ...] = option(
+        ("random", "temporal-semantic", "approximate-optimal"),
+        "Distractor measure with this strategy; repeatable.",
+        choices=STRATEGIES.names,
+        flag="strategy",
+    )
+    measures: tuple[str, ...] = option(
+        (),
+        "Only this measure; repeatable.",
+        choices=measure_names,
+        flag="measure",
+        metavar="NAME",
+        shown_default="the distractor measures, and all available baselines",
+    )
+    beams: tuple[int, ...] = option(
+        (1, 2, 5),
+        "Beam width, for ROUGE-L, BERTScore and the grader; repeatable.",
+        minimum=1,
+        flag="beams",
+    )
+    encoder: str | None = option(
+        None, "Encoder of BERTScore, such as hf:roberta-large.", metavar="SPEC", shown_default="no BERTScore"
+    )
+    grader: str | None = option(None, "Model that grades continuations.", metavar="SPEC", shown_default="no grader")
+    distractors: int = option(200, "Largest n of Min@n, Avg@n and precision@n.", minimum=1)

@@ -1,0 +1,272 @@
+"""Answers by fact, and several models on the facts that all of them have answered.
+
+Rounds ask each model the facts that *it* fails on. Models with the same knowledge then have different rates; only the
+facts that all were asked make them comparable.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kgprobe.beliefs.group_rates import group_of
+from kgprobe.beliefs.register import caveat_of
+from kgprobe.errors import KgprobeError
+from kgprobe.models.spec_forms import model_name
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.running.collected import Ask, FactAnswers
+from kgprobe.stats.proportions import Percent, Share, mean_share, more_than_half
+from kgprobe.tables import Heading, ResultRow, Table
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+# Share of right answers to a fact, where facts were asked several times.
+RIGHT_SHARE = "share_right"
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredFacts:
+    """The answers of one model, by fact.
+
+    Attributes:
+        name: name of the run or measurement.
+        model: its spec.
+        sampling: sampling rule of a run; None for a measurement.
+        facts: by fact: subject, relation; numbers of own answers: right, wrong, and among the wrong ones refused,
+            off_format; guessed, a guesser's probability to win it; question, right_answer and prediction (None if
+            right) of the latest question that agrees with the fact's verdict.
+        values: by fact: means of the probe's other measures; NaN where it has none.
+        reversed: True if the facts were asked from object to subject.
+        unheard: reasons of facts without answers, by fact.
+        leads: name of the leading measure; empty for the win rate.
+    """
+
+    name: str
+    model: str
+    probe: str
+    sampling: str | None
+    facts: pd.DataFrame = field(compare=False, repr=False)
+    values: pd.DataFrame = field(compare=False, repr=False)
+    reversed: bool = False
+    unheard: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    leads: str = ""
+
+    @property
+    def direction(self) -> str:
+        """``forwards`` or ``backwards``."""
+        return "backwards" if self.reversed else "forwards"
+
+    def rows(self, facts: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the rows of some facts."""
+        rows: list[dict[str, Any]] = self.facts.loc[list(facts)].to_dict("records")
+        return rows
+
+
+def read_answers(
+    name: str,
+    model: str,
+    probe: str,
+    sampling: str | None,
+    outcomes: Iterable[Outcome],
+    values_of: Callable[[Any], Mapping[str, float]],
+    *,
+    leads: str = "",
+    is_reversed: bool = False,
+) -> AnsweredFacts:
+    """Collect outcomes by fact.
+
+    Cost: one pass over the outcomes. Memory: the answered facts, with one question each.
+
+    Args:
+        values_of: returns the probe's other measures in an outcome's evidence.
+        leads: name of the leading measure; empty for the win rate.
+        is_reversed: True if the graph is reversed.
+
+    Raises:
+        KgprobeError: outcomes have no answers.
+    """
+    answered: dict[str, FactAnswers] = {}
+    relations: dict[str, str] = {}
+    measured: defaultdict[str, list[Mapping[str, float]]] = defaultdict(list)
+    unheard: dict[str, str] = {}
+    for outcome in outcomes:
+        fact, evidence = outcome.fact.fact, outcome.evidence
+        if not outcome.verdict.counts:
+            unheard[fact] = outcome.reason or outcome.verdict.value
+            continue
+        relations.setdefault(fact, outcome.relation)
+        own = answered.setdefault(fact, FactAnswers(outcome.fact))
+        own.add(outcome)
+        if evidence is not None:
+            ask = Ask(evidence.question, evidence.right_answer, evidence.prediction)
+            own.asks[outcome.verdict is Verdict.RIGHT] = ask
+            measured[fact].append(values_of(evidence))
+    if not answered:
+        raise KgprobeError(f"{name!r} has no answers yet.")
+    ids = sorted(answered)
+    counts, questions = [], []
+    for fact in ids:
+        own = answered[fact]
+        numbers = {number: getattr(own, number) for number in ("right", "wrong", "refused", "off_format")}
+        origin = {"subject": own.key.subject, "relation": relations[fact]}
+        counts.append(origin | numbers | {"guessed": more_than_half(own.chances)})
+        questions.append(own.asks.get(own.right > own.wrong, Ask("", ""))[:3])
+    facts = pd.DataFrame(counts, ids)
+    facts[["question", "right_answer", "prediction"]] = pd.DataFrame(questions, ids, dtype=object)
+    values = pd.DataFrame([_means(measured[fact]) for fact in ids], ids)
+    answers = facts["right"] + facts["wrong"]
+    if (answers > 1).any():
+        values[RIGHT_SHARE] = facts["right"] / answers
+    silent = {fact: reason for fact, reason in unheard.items() if fact not in answered}
+    return AnsweredFacts(name, model, probe, sampling, facts, values, is_reversed, silent, leads)
+
+
+def _means(measured: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    """Return the mean of each measure of a fact."""
+    means = {}
+    for name in measured[0] if measured else ():
+        means[name] = np.mean([values[name] for values in measured])
+    return means
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedModel(ResultRow):
+    """One of the compared results.
+
+    Attributes:
+        label: its model, with its name where several results are of one model.
+        asked: number of facts that it has answered.
+        shared: number of facts that all have answered.
+        win_rate, zero_sense_rate, guessed: rates over the shared facts; None where there are none.
+    """
+
+    label: Annotated[str, Heading("model")]
+    name: str
+    model: str
+    probe: str
+    asked: Annotated[int, Heading("asked")]
+    shared: Annotated[int, Heading("shared")]
+    win_rate: Annotated[Share | None, Heading("win rate")] = None
+    zero_sense_rate: Annotated[Share | None, Heading("zero-sense rate")] = None
+    guessed: Annotated[float | None, Heading("by guessing", Percent)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedFacts:
+    """Several models over the facts that all of them have answered.
+
+    Attributes:
+        models: the results in the given order.
+        facts: ids of the facts that all have answered, sorted.
+        relations: ids of their relations.
+        known: True if a fact has more right answers than wrong ones, shape (models, facts).
+        values: other measures that all probes have, by name, shape (models, facts) each; NaN where a fact has none.
+        caveat: the facts that the rates refer to; shown with every rate.
+        leads: name of the leading measure; empty for the win rate.
+    """
+
+    models: Sequence[ComparedModel]
+    facts: Sequence[str]
+    relations: Sequence[str]
+    known: Bools
+    values: Mapping[str, Floats]
+    caveat: str
+    leads: str = ""
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the models."""
+        return [model.label for model in self.models]
+
+    @property
+    def best_first(self) -> list[ComparedModel]:
+        """The models by decreasing rate; in the given order if they share no facts."""
+        return sorted(self.models, key=lambda model: -model.win_rate.value if model.win_rate else 0)
+
+    def means_of(self, model: ComparedModel) -> dict[str, Share | float]:
+        """Return the means of a model's other measures; one that leads has an interval."""
+        place = self.labels.index(model.label)
+        means: dict[str, Share | float] = {}
+        for name, values in self.values.items():
+            measured = values[place][~np.isnan(values[place])]
+            if len(measured):
+                means[name] = mean_share(measured.tolist()) if name == self.leads else float(measured.mean())
+        return means
+
+    def table(self) -> Table:
+        """Return the rates of the models, the best first."""
+        rows = []
+        for model in self.best_first:
+            means = {name.replace("_", " "): mean for name, mean in self.means_of(model).items()}
+            rows.append(model.cells() | means)
+        return Table("models", "Side by side", rows, [self.caveat])
+
+
+def find_shared_facts(answered: Sequence[AnsweredFacts]) -> SharedFacts:
+    """Return several results over the facts that all of them have answered.
+
+    Args:
+        answered: at least one result, all on one graph, by any probes.
+    """
+    first = answered[0].facts
+    shared = sorted(set(first.index).intersection(*map(attrgetter("facts.index"), answered)))
+    models, known = [], []
+    for label, result in zip(labels_of(answered), answered, strict=True):
+        facts = result.facts.loc[shared]
+        known.append((facts["right"] > facts["wrong"]).to_numpy(bool))
+        compared = ComparedModel(label, result.name, result.model, result.probe, len(result.facts), len(shared))
+        if shared:
+            rates = group_of("shared", facts)
+            guessed, zero = rates.guessed, rates.zero_sense_rate
+            compared = replace(compared, win_rate=rates.win_rate, zero_sense_rate=zero, guessed=guessed)
+        models.append(compared)
+    values = _shared_values(answered, shared)
+    lead, *others = set(map(attrgetter("leads"), answered))
+    leads = lead if not others and lead in values else ""
+    relations = first.loc[shared, "relation"].tolist()
+    return SharedFacts(models, shared, relations, np.array(known), values, _caveat(answered, len(shared)), leads)
+
+
+def _shared_values(answered: Sequence[AnsweredFacts], shared: list[str]) -> dict[str, Floats]:
+    """Return the measures that all results have on these facts, shape (results, facts) each."""
+    frames = [result.values.loc[shared].dropna(axis="columns", how="all") for result in answered]
+    names = frames[0].columns
+    for frame in frames[1:]:
+        names = names[names.isin(frame.columns)]
+    return {str(name): np.array([frame[name] for frame in frames], dtype=np.float64) for name in names}
+
+
+def labels_of(answered: Sequence[AnsweredFacts]) -> list[str]:
+    """Return distinct names of results: the model, and where models repeat, direction, probe, name and number."""
+    has_directions = len(set(map(attrgetter("reversed"), answered))) == 2
+    forms = []
+    for place, result in enumerate(answered, start=1):
+        model = model_name(result.model)
+        if has_directions:
+            model += f" {result.direction}"
+        named = f"{model} ({result.name})"
+        forms.append((model, f"{model} by {result.probe}", named, f"{named} #{place}"))
+    columns = list(zip(*forms, strict=True))
+    labels = []
+    for own in forms:
+        unique = [form for form, column in zip(own, columns, strict=True) if column.count(form) == 1]
+        labels.append(unique[0])
+    return labels
+
+
+def _caveat(answered: Sequence[AnsweredFacts], shared: int) -> str:
+    if not shared:
+        return (
+            "No fact was asked of all of them, so their rates cannot be compared: each is over other facts. Measure"
+            " all models on the same facts: the same list, or the same seed."
+        )
+    text = f"Rates are over the {shared:,} facts that all of them were asked"
+    if any(caveat_of(result.sampling) for result in answered):
+        return f"{text}; these were asked because a model probably fails on them, and are not a sample of the graph."
+    return f"{text}."

@@ -1,0 +1,214 @@
+"""Agreement of measures by Kendall's τ: with scores by cross-validation, and with themselves by a bootstrap over pairs.
+
+Sections 4.2 and 4.3 of the distractor paper; docs/methods/studies.md. A measure has configurations (a number of
+distractors, a number of beams, an aggregation). Calibration compares it with human scores: each fold of a
+cross-validation selects the configuration with the highest τ on the other folds and reports its τ on its own facts.
+Robustness compares its values on flawed sentences with those on their corrections.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from kgprobe.errors import KgprobeError
+from kgprobe.stats.proportions import CONFIDENCE, unseen_share
+
+Floats = NDArray[np.float64]
+
+# Values of τ that differ by no more count as equal.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """One fold.
+
+    Attributes:
+        best: position of the best configuration on the other folds; the first of equals.
+        training: its τ on the other folds.
+        tau: its τ on this fold.
+        facts: number of facts in the fold.
+    """
+
+    best: int
+    training: float
+    tau: float
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The agreement of a measure with human scores.
+
+    Attributes:
+        mean: mean τ of the folds, in [-1, 1]; higher is better.
+        deviation: their standard deviation, with folds - 1 in the denominator.
+        facts: number of facts with a human score and with a value in all configurations.
+    """
+
+    mean: float
+    deviation: float
+    folds: tuple[Fold, ...]
+    facts: int
+
+
+def calibrate(values: Floats, scores: Floats, *, folds: int = 3, seed: int = 0) -> Calibration:
+    """Select a measure's configuration and compute its agreement with human scores, by cross-validation.
+
+    A fact without a value in some configuration is left out of all, so that configurations share their facts. Folds
+    are assigned before that: measures of the same facts with the same seed share their folds. Each row must be another
+    fact; a repeated fact could be in training and test folds at once.
+
+    Cost: folds x configurations x facts · log facts.
+
+    Args:
+        values: the measure of each fact, higher for better known; NaN where it has none. Shape (facts, configurations).
+        scores: human scores, higher for better known; NaN where there is none. Shape (facts,).
+        folds: number of folds, at least 2.
+        seed: of the facts' order.
+
+    Raises:
+        KgprobeError: configurations are missing, or a fold would have fewer than 2 facts.
+    """
+    if values.ndim != 2 or values.shape[1] == 0 or scores.shape != values.shape[:1]:
+        raise KgprobeError(
+            f"Values of shape {values.shape} and scores of shape {scores.shape} cannot be calibrated: the shapes must"
+            " be (facts, configurations) and (facts,)."
+        )
+    if folds < 2:
+        raise KgprobeError(f"Cross-validation needs at least 2 folds, not {folds}.")
+    fold_of = np.empty(len(scores), dtype=np.int64)
+    fold_of[np.random.default_rng(seed).permutation(len(scores))] = np.arange(len(scores)) % folds
+    kept = ~(np.isnan(scores) | np.isnan(values).any(axis=1))
+    values, scores, fold_of = values[kept], scores[kept], fold_of[kept]
+    scored = []
+    for fold in range(folds):
+        own = fold_of == fold
+        facts = int(own.sum())
+        if min(facts, len(own) - facts) < 2:
+            raise KgprobeError(
+                f"A fold of {facts} facts of {len(own)} is too small for τ, which needs at least 2 on both sides."
+            )
+        training = [agreement(column, scores[~own]) for column in values[~own].T]
+        best = int(np.argmax(training))
+        scored.append(Fold(best, training[best], agreement(values[own, best], scores[own]), facts))
+    taus = np.array([fold.tau for fold in scored])
+    return Calibration(float(taus.mean()), float(taus.std(ddof=1)), tuple(scored), len(scores))
+
+
+def agreement(values: Floats, scores: Floats) -> float:
+    """Return Kendall's τ-b, or 0 where all values or all scores are equal.
+
+    Args:
+        values, scores: shape (facts,), without NaN.
+    """
+    tau = float(stats.kendalltau(values, scores).statistic)
+    return 0.0 if np.isnan(tau) else tau
+
+
+def calibrate_on_common(
+    measured: Mapping[str, Floats], scores: Floats, folds: int, seed: int
+) -> tuple[dict[str, Calibration], list[str]]:
+    """Return the calibration of measures on their common facts, and a sentence on each measure left out.
+
+    If too few common facts remain for the folds, the measures with the fewest values are left out one by one.
+    """
+    left = dict(measured)
+    dropped: list[str] = []
+    while left:
+        common = common_facts(left.values())
+        try:
+            ranked = {}
+            for name, values in left.items():
+                ranked[name] = calibrate(np.where(common[:, None], values, np.nan), scores, folds=folds, seed=seed)
+        except KgprobeError:
+            fewest = fewest_values(left)
+            del left[fewest]
+            dropped.append(f"{fewest} is not ranked: with it, {int(common.sum()):,} facts would be left for all.")
+        else:
+            return ranked, dropped
+    return {}, dropped
+
+
+def common_facts(measured: Iterable[Floats]) -> NDArray[np.bool_]:
+    """Return a mask of the facts that have a value of all measures in each configuration."""
+    common: NDArray[np.bool_] = np.all(~np.isnan(np.hstack(list(measured))), axis=1)
+    return common
+
+
+def fewest_values(measured: Mapping[str, Floats]) -> str:
+    """Return the name of the measure that has values for the fewest facts."""
+    return min(measured, key=lambda name: int(common_facts([measured[name]]).sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class Robustness:
+    """A measure's agreement with itself.
+
+    Attributes:
+        tau: Kendall's τ-b in [-1, 1]; NaN where one side has the same value everywhere, or there are fewer than 2
+            pairs.
+        low, high: the bootstrap's 95% percentile interval over pairs, see :func:`robustness`; NaN where ``tau`` is.
+        pairs: number of pairs with both values.
+        left_out: number of pairs without one of them.
+    """
+
+    tau: float
+    low: float
+    high: float
+    pairs: int
+    left_out: int
+
+
+def robustness(flawed: Floats, corrected: Floats, *, samples: int = 2000, seed: int = 0) -> Robustness:
+    """Return Kendall's τ-b between a measure's values on flawed and corrected sentences, with a bootstrap interval.
+
+    If all pairs are in the same order, τ is 1 in every bootstrap sample, even with few pairs. The interval then extends
+    to the τ with as many discordant pairs as chance could have hidden, see
+    :func:`~kgprobe.stats.proportions.unseen_share`; pairs in opposite order are treated alike.
+
+    Bootstrap samples without a τ are left out.
+
+    Cost: samples x pairs², in one matrix product.
+
+    Args:
+        flawed, corrected: values in the order of the pairs, NaN where there is none; shape (pairs,).
+        samples: number of bootstrap samples.
+        seed: of the samples.
+    """
+    kept = ~(np.isnan(flawed) | np.isnan(corrected))
+    pairs, left_out = int(kept.sum()), int((~kept).sum())
+    # Two pairs of values are concordant by the product of the signs of their differences: infinities, too.
+    first, second = _signs(flawed[kept]), _signs(corrected[kept])
+    (tau,) = _taus(first, second, np.ones((1, pairs)))
+    if np.isnan(tau):
+        return Robustness(np.nan, np.nan, np.nan, pairs, left_out)
+    # A bootstrap sample is given by the number of times that each pair is drawn.
+    draws = np.random.default_rng(seed).multinomial(pairs, np.full(pairs, 1 / pairs), size=samples).astype(np.float64)
+    taus = _taus(first, second, draws)
+    defined = taus[~np.isnan(taus)]
+    if len(defined) and np.ptp(defined) > _ROUNDING:
+        low, high = np.quantile(defined, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    else:
+        # τ is a mean over two pairs at a time; this is the share of these with at least one unseen pair.
+        unseen = 1 - (1 - unseen_share(pairs)) ** 2
+        low, high = tau - unseen * (1 + tau), tau + unseen * (1 - tau)
+    return Robustness(float(tau), float(low), float(high), pairs, left_out)
+
+
+def _signs(values: Floats) -> Floats:
+    signs: Floats = (values[:, None] > values).astype(np.float64) - (values[:, None] < values)
+    return signs
+
+
+def _taus(first: Floats, second: Floats, weights: Floats) -> Floats:
+    """Return τ-b of samples that contain the i-th pair ``weights[:, i]`` times; NaN where it is undefined."""
+    sums = [
+        np.einsum("si,si->s", weights @ matrix, weights) for matrix in (first * second, first * first, second * second)
+    ]
+    product = sums[1] * sums[2]
+    taus: Floats = np.divide(sums[0], np.sqrt(product), out=np.full(len(weights), np.nan), where=product > 0)
+    return taus

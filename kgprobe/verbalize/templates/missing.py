@@ -1,0 +1,106 @@
+"""Clozes for relations without clozes, written into a file for a person to review."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+from typing import TypeAlias
+
+from kgprobe.graph.client import Graph
+from kgprobe.graph.loading import load_source
+from kgprobe.graph.names import relation_ids
+from kgprobe.records import Relation
+from kgprobe.sanitize import counted
+from kgprobe.sources.contract import open_source
+from kgprobe.verbalize.templates.examples import relations_of
+from kgprobe.verbalize.templates.file import open_for_relations, relation_line, relations_in
+from kgprobe.verbalize.templates.writing import WrittenRelation
+
+# Writes clozes for relations; the second argument is all relations of the graph.
+Writer: TypeAlias = Callable[[Sequence[Relation], Sequence[Relation]], Iterator[WrittenRelation]]
+
+
+@dataclass(frozen=True, slots=True)
+class MissingClozes:
+    """The relations that had no clozes, with those written into a file.
+
+    Attributes:
+        written: relations that the file has now and did not have before.
+        failed: relations for which nothing was written, with the reasons.
+        kept: number of relations that the file had before; they are unchanged.
+        loaded: True if the file was loaded into the graph.
+        notes: the relations without new templates, with reasons.
+    """
+
+    written: Sequence[WrittenRelation]
+    failed: Sequence[WrittenRelation]
+    kept: int
+    loaded: bool
+    notes: Sequence[str]
+
+
+def write_missing_clozes(
+    graph: Graph,
+    path: Path,
+    relations: Sequence[str],
+    writer: Writer,
+    *,
+    force: bool,
+    load: bool,
+    on_progress: Callable[[int, int], None],
+    on_written: Callable[[WrittenRelation], None],
+) -> MissingClozes:
+    """Write clozes for relations without clozes into a file.
+
+    Args:
+        relations: ids or names; empty means all.
+    """
+    existing = [] if force else relations_in(path)
+    known = relations_of(graph)
+    chosen = relation_ids(graph, relations)
+    without = _without_clozes(known, chosen)
+    pending = [relation for relation in without if relation.id not in existing]
+    written: list[WrittenRelation] = []
+    failed: list[WrittenRelation] = []
+    if pending:
+        writing = writer(pending, known)
+        on_progress(0, len(pending))
+        with open_for_relations(path, overwrite=force) as file:
+            for done, result in enumerate(writing, start=1):
+                if result.reason is None:
+                    written.append(result)
+                    # Flush each relation, so that an interrupted call loses nothing.
+                    file.write(relation_line(result.relation, result.remarks()))
+                    file.flush()
+                else:
+                    failed.append(result)
+                on_written(result)
+                on_progress(done, len(pending))
+    loaded = load and bool(written or existing)
+    if loaded:
+        load_source(graph, open_source("table", relations=path))
+    notes = _notes_on_others(chosen, without, len(without) - len(pending), len(failed), path)
+    return MissingClozes(written, failed, len(existing), loaded, notes)
+
+
+def _without_clozes(relations: Sequence[Relation], chosen: Sequence[str]) -> list[Relation]:
+    """Return the active relations without clozes; only chosen ones, if any are."""
+    without = [relation for relation in relations if relation.active and not relation.clozes]
+    return [relation for relation in without if relation.id in chosen] if chosen else without
+
+
+def _notes_on_others(
+    chosen: Sequence[str], without: Sequence[Relation], already: int, failed: int, output: Path
+) -> list[str]:
+    """Return notes on the relations without new templates, with reasons."""
+    notes = []
+    done = sorted(set(chosen) - set(map(attrgetter("id"), without)))
+    if done:
+        notes.append(f"Not active, or with clozes already: {', '.join(done)}.")
+    if already:
+        notes.append(f"{output} has {counted(already, 'relation')} already; `force` overwrites it.")
+    if not without and not chosen:
+        notes.append("Every active relation has a cloze; there is nothing to write.")
+    if failed:
+        notes.append(f"{counted(failed, 'relation')} still without a template.")
+    return notes
