@@ -61,14 +61,19 @@ def paint_beliefs(
         against = open_run(graph, against).name
         if against in names:
             raise ArgumentError("against", f"is {against!r}, a painted run itself; expected another run.")
-    in_view = any(row["in_view"] and row["run"] in names for row in graph.read("view/runs"))
+    return paint_runs(graph, names, against, _expected_facts(graph, names, expected))
+
+
+def _expected_facts(graph: Graph, runs: Sequence[str], expected: int | None) -> int:
+    """Return the number of unasked facts to paint: 0 by default if none of the runs is in view."""
+    in_view = any(row["in_view"] and row["run"] in runs for row in graph.read("view/runs"))
     if expected is None:
-        expected = _EXPECTED if in_view else 0
-    elif whole_number("expected", expected, minimum=0) and not in_view:
+        return _EXPECTED if in_view else 0
+    if whole_number("expected", expected, minimum=0) and not in_view:
         raise ArgumentError(
-            "expected", f"is {expected}, but no painted run is in view; `kgprobe beliefs show {names[0]}` brings one."
+            "expected", f"is {expected}, but no painted run is in view; `kgprobe beliefs show {runs[0]}` brings one."
         )
-    return paint_runs(graph, names, against, expected)
+    return expected
 
 
 def reverse_graph(

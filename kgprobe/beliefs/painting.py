@@ -70,18 +70,13 @@ def paint_runs(graph: Graph, runs: Sequence[str], against: str | None, expected:
     Cost: the runs' beliefs, and a walk through the facts of their subjects. Memory: the asked entities, and the sure
     beliefs of the earlier run.
     """
-    # Types of the facts of which the earlier run is sure.
-    before: dict[str, str] = {}
-    if against is not None:
-        for row in graph.stream("paint/beliefs", run=against):
-            if _TYPE_OF[row["belief"]] in ("KNOWN", "UNKNOWN"):
-                before[row["fact"]] = _TYPE_OF[row["belief"]]
+    before = {} if against is None else _sure_types(graph, against)
     clear_paint(graph)
     counts: Counter[str] = Counter()
     shares = _Shares()
+    # Several runs have parallel relationships, which only the caption distinguishes.
+    suffixes = {run: f" · {run}" if len(runs) > 1 else "" for run in runs}
     for run in runs:
-        # Several runs have parallel relationships, which only the caption distinguishes.
-        suffix = f" · {run}" if len(runs) > 1 else ""
         rows = graph.stream("paint/beliefs", run=run)
         while batch := list(islice(rows, _AT_ONCE)):
             by_type = defaultdict(list)
@@ -90,16 +85,25 @@ def paint_runs(graph: Graph, runs: Sequence[str], against: str | None, expected:
                 by_type[_CHANGES.get((before.get(row["fact"], ""), now), now)].append(row)
                 shares.count(row)
             for type_, of_type in by_type.items():
-                counts[type_] += _paint(graph, type_, run, of_type, suffix)
+                counts[type_] += _paint(graph, type_, run, of_type, suffixes[run])
     if expected:
         run = graph.read("view/runs")[0]["run"]
         rows = graph.stream("paint/unasked", limit=expected)
         while batch := list(islice(rows, _AT_ONCE)):
-            counts["EXPECTED"] += _paint(graph, "EXPECTED", run, batch, f" · {run}" if len(runs) > 1 else "")
+            counts["EXPECTED"] += _paint(graph, "EXPECTED", run, batch, suffixes[run])
     if not graph.is_embedded:
         # The embedded engine has no Browser, and stores a node again whose labels change.
         _label_entities(graph, shares)
     return Painted(runs, against, {type_: counts[type_] for type_ in PAINTS})
+
+
+def _sure_types(graph: Graph, run: str) -> dict[str, str]:
+    """Return the types of the facts of which a run is sure."""
+    sure = {}
+    for row in graph.stream("paint/beliefs", run=run):
+        if _TYPE_OF[row["belief"]] in ("KNOWN", "UNKNOWN"):
+            sure[row["fact"]] = _TYPE_OF[row["belief"]]
+    return sure
 
 
 def _paint(graph: Graph, type_: str, run: str, beliefs: Iterable[Row], suffix: str) -> int:

@@ -122,23 +122,16 @@ class _Packer:
             self._add(number, result.facts)
             if result.expected is not None:
                 self._add_expected(number, result.expected)
-            for subject_type, relation, object_type, *figures, known in result.links:
-                names = list(map(self._text, (subject_type, relation, object_type)))
-                self._links.append((number, names, [*figures, round(1000 * known)]))
+            self._add_links(number, result)
             types |= result.types
         type_of = {id_: self._text(types.get(id_)) for id_ in self._entities}
         strings = sorted(self._texts, key=lambda text: (text.casefold(), text))
         moved = {self._texts[text]: place for place, text in enumerate(strings)} | {-1: -1}
-        columns = self._columns
-        for name in _OF_TEXTS:
-            columns[name] = _renumbered(columns[name], moved)
         labels = _renumbered(self._labels, moved)
         order = sorted(self._entities, key=lambda id_: (labels[self._entities[id_]], id_))
         ranks = {self._entities[id_]: rank for rank, id_ in enumerate(order)}
-        for own in (columns, self._expected):
-            for end in ("subject", "object"):
-                own[end] = _renumbered(own[end], ranks)
-        self._expected["relation"] = _renumbered(self._expected["relation"], moved)
+        self._renumber(moved, ranks)
+        columns = self._columns
         return {
             "rows": len(self._facts),
             "results": [{"label": visible(label), "probe": result.probe} for label, result in results.items()],
@@ -155,6 +148,22 @@ class _Packer:
             "ends": self._ends,
             "start": _start(columns),
         }
+
+    def _add_links(self, number: int, result: ResultFacts) -> None:
+        """Add the links between types of the result with this number."""
+        for subject_type, relation, object_type, *figures, known in result.links:
+            names = list(map(self._text, (subject_type, relation, object_type)))
+            self._links.append((number, names, [*figures, round(1000 * known)]))
+
+    def _renumber(self, moved: Mapping[int, int], ranks: Mapping[int, int]) -> None:
+        """Replace the numbers of texts and entities in all columns by their final ones."""
+        columns = self._columns
+        for name in _OF_TEXTS:
+            columns[name] = _renumbered(columns[name], moved)
+        for own in (columns, self._expected):
+            for end in ("subject", "object"):
+                own[end] = _renumbered(own[end], ranks)
+        self._expected["relation"] = _renumbered(self._expected["relation"], moved)
 
     def _add(self, result: int, facts: pd.DataFrame) -> None:
         """Add the facts of the result with this number."""

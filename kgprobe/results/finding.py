@@ -27,9 +27,9 @@ from kgprobe.graph.names import relation_names
 from kgprobe.graph.reversal import asked_by
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Headline, Verdict
+from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_of_run
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.result import Result
-from kgprobe.results.whole_graph import WholeGraph, graph_of_asked, graph_of_run
 from kgprobe.running.collected import Ask, CollectedAnswers, FactAnswers
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
@@ -178,7 +178,7 @@ class Finding(Result):
     measure: Headline | None = None
     over_graph: GraphRates | None = None
     outdated: OutdatedAnswers = NO_OUTDATED
-    whole: WholeGraph | None = None
+    whole: BelievedGraph | None = None
     label: str = ""
 
     @property
@@ -392,7 +392,7 @@ def make_finding(
     )
 
 
-def _whole_graph(graph: Graph, over_graph: GraphRates | None, listed: pd.DataFrame) -> WholeGraph:
+def _whole_graph(graph: Graph, over_graph: GraphRates | None, listed: pd.DataFrame) -> BelievedGraph:
     """Return the graph with the run's expectations, which only the hierarchical learner has for all facts."""
     if over_graph is None or over_graph.run["learner"] != "hierarchical":
         return graph_of_asked(graph, listed)

@@ -1,6 +1,6 @@
 """Pages and files of one finding or of several."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -356,26 +356,31 @@ def section_to_dict(section: Section) -> dict[str, Any]:
     return {
         "title": section.title,
         "of": section.of or None,
-        "rows": list(_section_rows(section.kind, section.values)),
+        "rows": list(_ROWS_OF[section.kind](section.values)) if section.kind in _ROWS_OF else [],
         "notes": [*section.notes, *(table.notes if table else ())],
     }
 
 
-def _section_rows(kind: str, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    if kind == "cards":
-        yield from map(asdict, values["cards"])
-    elif kind == "dots":
-        yield from values["map"].rows()
-    elif kind == "reasons":
-        yield from ({"reason": reason, "number": count} for reason, count in values["reasons"].items())
-    elif kind == "table":
-        yield from map(flat_row, values["table"].rows)
-    elif kind == "whole":
-        yield from chain.from_iterable(map(row_dicts, values["bars"]))
-    elif kind == "worst" or kind == "matrix":
-        yield from row_dicts(values["relations"])
-    elif kind == "map":
-        for of, links in values["links"].items():
-            yield from ({"of": of, **row} for row in row_dicts(links))
-    elif kind == "years":
-        yield from row_dicts(values["groups"])
+def _reason_rows(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for reason, count in values["reasons"].items():
+        yield {"reason": reason, "number": count}
+
+
+def _map_rows(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for of, links in values["links"].items():
+        for row in row_dicts(links):
+            yield {"of": of, **row}
+
+
+# Rows of a section by its kind; other kinds have none.
+_ROWS_OF: Mapping[str, Callable[[Mapping[str, Any]], Iterable[dict[str, Any]]]] = {
+    "cards": lambda values: map(asdict, values["cards"]),
+    "dots": lambda values: values["map"].rows(),
+    "reasons": _reason_rows,
+    "table": lambda values: map(flat_row, values["table"].rows),
+    "whole": lambda values: chain.from_iterable(map(row_dicts, values["bars"])),
+    "worst": lambda values: row_dicts(values["relations"]),
+    "matrix": lambda values: row_dicts(values["relations"]),
+    "map": _map_rows,
+    "years": lambda values: row_dicts(values["groups"]),
+}

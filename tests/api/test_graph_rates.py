@@ -65,7 +65,7 @@ def test_rates_speak_of_the_whole_graph(example_graph: Graph, run: Run) -> None:
 
 def test_page_of_a_large_graph_lists_unasked_facts_around_asked_ones(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run.finding().whole
-    monkeypatch.setattr("kgprobe.results.whole_graph.LISTED_FACTS", 5)
+    monkeypatch.setattr("kgprobe.results.believed_graph.LISTED_FACTS", 5)
     finding = run.finding()
     fewer = finding.whole
     assert whole is not None

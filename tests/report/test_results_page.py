@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from kgprobe.beliefs.summary import BeliefWord
+from kgprobe.results.believed_graph import EXPECTED_COLUMNS, BelievedGraph, TypeLink
 from kgprobe.results.collected import Ask
 from kgprobe.results.finding import ASK_COLUMNS, FACT_COLUMNS, About, Finding
 from kgprobe.results.finding_page import (
@@ -21,7 +22,6 @@ from kgprobe.results.finding_page import (
     write_results_page,
 )
 from kgprobe.results.rates import Grouping, group_of
-from kgprobe.results.whole_graph import EXPECTED_COLUMNS, TypeLink, WholeGraph
 from tests.chromium import chromium, looking_at
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def asked_facts(right: Any) -> pd.DataFrame:
     return facts
 
 
-def whole_graph() -> WholeGraph:
+def whole_graph() -> BelievedGraph:
     """Facts that are expected: the members that were not asked."""
     rows = []
     for place in range(LISTED, MEMBERS):
@@ -80,10 +80,10 @@ def whole_graph() -> WholeGraph:
     ]
     types = {f"c{place}": "country" for place in range(MEMBERS)} | {f"t{place}": "city" for place in range(LISTED)}
     types["un"] = "organization"
-    return WholeGraph(links, types, 200, 70.4, pd.DataFrame(rows, columns=list(EXPECTED_COLUMNS)))
+    return BelievedGraph(links, types, 200, 70.4, pd.DataFrame(rows, columns=list(EXPECTED_COLUMNS)))
 
 
-def made_up(label: str, right: Any, whole: WholeGraph | None) -> Finding:
+def made_up(label: str, right: Any, whole: BelievedGraph | None) -> Finding:
     facts = asked_facts(right)
     groups = [group_of(name, facts[facts["relation"] == name]) for name in RELATIONS]
     words = facts["belief"].tolist()

@@ -56,7 +56,7 @@ class TypeLink(ResultRow):
 
 
 @dataclass(frozen=True, slots=True)
-class WholeGraph:
+class BelievedGraph:
     """The graph of a run, or the asked facts of a measurement, for the map on a page.
 
     Attributes:
@@ -74,7 +74,7 @@ class WholeGraph:
     expected: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(EXPECTED_COLUMNS)), compare=False)
 
 
-def graph_of_run(graph: Graph, run: Row, asked: pd.DataFrame) -> WholeGraph:
+def graph_of_run(graph: Graph, run: Row, asked: pd.DataFrame) -> BelievedGraph:
     """Return the graph of a run: its beliefs about all facts that it can ask.
 
     Args:
@@ -97,7 +97,7 @@ def graph_of_run(graph: Graph, run: Row, asked: pd.DataFrame) -> WholeGraph:
     listed = _listed(facts, is_asked, unasked)
     shown = np.unique(np.concatenate([facts.subjects[listed | is_asked], facts.objects[listed | is_asked]]))
     ids = facts.columns.entity_ids.take(shown).to_pylist()
-    return WholeGraph(
+    return BelievedGraph(
         links=_links(facts, types, labels, names, is_asked, known, is_asked | unasked),
         types=dict(zip(ids, map(labels.__getitem__, types[shown].tolist()), strict=True)),
         unasked=int(unasked.sum()),
@@ -205,7 +205,7 @@ def _expected(facts: AskableFacts, positions: Int64s, names: Mapping[str, str], 
     return rows
 
 
-def graph_of_asked(graph: Graph, asked: pd.DataFrame) -> WholeGraph:
+def graph_of_asked(graph: Graph, asked: pd.DataFrame) -> BelievedGraph:
     """Return the asked facts of a measurement. Cost: look-ups of the facts' ends.
 
     Args:
@@ -224,7 +224,7 @@ def graph_of_asked(graph: Graph, asked: pd.DataFrame) -> WholeGraph:
     links = []
     for (subject, relation, object_), row in _most(triples):
         links.append(TypeLink(subject, relation, object_, row.facts, row.asked, row.known))
-    return WholeGraph(links, types)
+    return BelievedGraph(links, types)
 
 
 def _types_in(graph: Graph, entities: Sequence[str]) -> dict[str, str]:
