@@ -103,11 +103,11 @@ EDGES = (
         "id, relation, start, end; alpha, beta, belief of one run",
     ),
     Edge(
-        "KNOWN · … · UNKNOWN · EXPECTED · FORGOT",
+        "KNOWN · LEANS_KNOWN · LEANS_UNKNOWN · UNKNOWN · LEARNED · FORGOT · EXPECTED",
         "M 260 118 C 380 165, 540 165, 662 118",
         460,
         176,
-        "painted for people, of one run at a time",
+        "painted for people",
         "painted",
     ),
     Edge("INSTANCE_OF", "M 150 126 L 150 242", 150, 190),

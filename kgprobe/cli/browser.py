@@ -121,7 +121,7 @@ def labels(count: int, remove: bool, graph: str | None, as_json: bool) -> None:
 
     \b
     kgprobe graph labels --count 20
-    kgprobe graph query "MATCH (c:Country)-[f:FACT]->(:City) RETURN c.label, f.belief"
+    kgprobe graph query "MATCH (c:Country) RETURN c.label, c.unknown_share"
     kgprobe graph labels --remove
     """  # noqa: D301
     from kgprobe.graph.type_labels import label_by_type, remove_type_labels

@@ -18,7 +18,7 @@ import pandas as pd
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.graph_rates import GroupRate
 from kgprobe.beliefs.group_rates import Group, Grouping, by_popularity, by_year, group_of, grouped
-from kgprobe.beliefs.register import caveat_of
+from kgprobe.beliefs.register import LEARNERS, caveat_of
 from kgprobe.beliefs.summary import BeliefWord, summarize
 from kgprobe.dates import year_of
 from kgprobe.errors import KgprobeError
@@ -394,7 +394,7 @@ def make_finding(
 
 def _whole_graph(graph: Graph, over_graph: GraphRates | None, listed: pd.DataFrame) -> BelievedGraph:
     """Return the graph with the run's expectations, which only the hierarchical learner has for all facts."""
-    if over_graph is None or over_graph.run["learner"] != "hierarchical":
+    if over_graph is None or LEARNERS[over_graph.run["learner"]].beliefs != "model":
         return graph_of_asked(graph, listed)
     return graph_of_run(graph, over_graph.run, listed)
 

@@ -17,7 +17,7 @@ from tests.written_source import WrittenSource
 pytest.importorskip("neo4j_viz", reason="needs the extra explore")
 
 HOSTILE = (
-    "</script><script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\">\u202e" + "x" * 100_000
+    "</script><script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\">\u202e" + "x" * 29_000
 )
 FACTS = [
     Fact("f0", "e0", "likes", "e1"),

@@ -13,7 +13,8 @@ from kgprobe.graph.rows import Rows
 def test_a_query_by_name_or_as_text(few_facts: Graph) -> None:
     named = few_facts.query("explore/neighbours", id="Q183")
     assert list(named) == few_facts.read("explore/neighbours", id="Q183")
-    assert named.columns == ("direction", "relation", "relation_label", "id", "label", "start", "end", "fact")
+    columns = ("entity", "direction", "relation", "relation_label", "id", "label", "start", "end", "fact")
+    assert named.columns == columns
     text = few_facts.query("// Whose label?\nMATCH (e:Entity {id: $id}) RETURN e.label AS label;", id="Q90")
     assert (text.columns, list(text), len(text), text[0]) == (("label",), [{"label": "Paris"}], 1, {"label": "Paris"})
 

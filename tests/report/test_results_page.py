@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
+from kgprobe.beliefs.group_rates import Grouping, group_of
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.results.believed_graph import EXPECTED_COLUMNS, BelievedGraph, TypeLink
-from kgprobe.results.collected import Ask
 from kgprobe.results.finding import ASK_COLUMNS, FACT_COLUMNS, About, Finding
 from kgprobe.results.finding_page import (
     finding_sections,
@@ -21,7 +21,7 @@ from kgprobe.results.finding_page import (
     write_finding_page,
     write_results_page,
 )
-from kgprobe.results.rates import Grouping, group_of
+from kgprobe.running.collected import Ask
 from tests.chromium import chromium, looking_at
 
 if TYPE_CHECKING:
