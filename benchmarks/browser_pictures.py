@@ -19,7 +19,7 @@ _AROUND = "MATCH path = (:Entity {label: $entity})-[painted]-() WHERE painted.ru
 
 @click.command(context_settings={"max_content_width": 100})
 @click.option("--graph", required=True, help="Folder of the graph; its server runs.")
-@click.option("--entity", default="North America", show_default=True, help="Entity in the middle of the picture.")
+@click.option("--entity", default="France", show_default=True, help="Entity in the middle of the picture.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("docs/browser.png"), show_default=True)
 def main(graph: str, entity: str, out: Path) -> None:
     """Draw the painted beliefs around an entity in Neo4j Browser."""

@@ -5,7 +5,7 @@ the transaction of the round. The word is *surely* if the interval of theta supp
 only here; queries, pages and pictures read the stored one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -81,6 +81,11 @@ Floats = NDArray[np.float64]
 # Bytes of one fact in addition to its id: four numbers and the word.
 _BELIEF_BYTES = 80
 
+# Bytes of a fact in the view in addition to the ids: numbers, words and keys.
+_VIEW_BYTES = 160
+# Belief of a fact without own answers.
+NOT_ASKED = "not asked"
+
 
 @dataclass(frozen=True, slots=True)
 class Summaries:
@@ -147,3 +152,37 @@ def belief_rows(run: str, touched: Sequence[Row], most_bytes: int = MESSAGE_BYTE
             part, size = [], 0
     if part:
         yield part
+
+
+def view_rows(beliefs: Sequence[Row], most_bytes: int = MESSAGE_BYTES // 2) -> Iterator[list[Row]]:
+    """Yield the rows of the query ``view/facts``, in parts that fit into a message.
+
+    Args:
+        beliefs: ``{subject, fact, alpha, beta, right, wrong, chances, round}`` of distinct facts.
+        most_bytes: approximate size of a part, which has at least one fact.
+
+    Cost: see :func:`summarize`.
+    """
+    summaries = summarize(beliefs)
+    size = 0
+    facts_of: dict[str, dict[str, Row]] = {}
+    for place, belief in enumerate(beliefs):
+        asked = belief["right"] + belief["wrong"] > 0
+        interval = float(summaries.low[place]), float(summaries.high[place])
+        facts_of.setdefault(belief["subject"], {})[belief["fact"]] = {
+            "values": [float(belief["alpha"]), float(belief["beta"]), *interval],
+            "right": belief["right"],
+            "wrong": belief["wrong"],
+            "belief": summaries.words[place].value if asked else NOT_ASKED,
+            "round": belief["round"],
+        }
+        size += encoded_bytes(belief["fact"]) + encoded_bytes(belief["subject"]) + _VIEW_BYTES
+        if size >= most_bytes:
+            yield _by_subject(facts_of)
+            facts_of, size = {}, 0
+    if facts_of:
+        yield _by_subject(facts_of)
+
+
+def _by_subject(facts_of: Mapping[str, dict[str, Row]]) -> list[Row]:
+    return [{"subject": subject, "facts": facts} for subject, facts in facts_of.items()]

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.beliefs.draw import RoundChoice
-from kgprobe.beliefs.summary import belief_rows
+from kgprobe.beliefs.summary import belief_rows, view_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.running.view import view_rows
 
 if TYPE_CHECKING:
     from kgprobe.sampling.columns.graph_columns import AskableFacts

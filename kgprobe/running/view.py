@@ -6,13 +6,12 @@ the transaction of the round. When the run stops, or is shown, all facts that it
 beliefs of the former are removed: at no time do facts hold beliefs of two runs.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from kgprobe.beliefs.summary import summarize
+from kgprobe.beliefs.summary import view_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
-from kgprobe.graph.driver import MESSAGE_BYTES, encoded_bytes
 from kgprobe.graph.state import graph_state
 
 if TYPE_CHECKING:
@@ -22,48 +21,8 @@ if TYPE_CHECKING:
 OnView: TypeAlias = Callable[[str, int, int], None]
 REMOVING, WRITING = "Removing beliefs", "Writing beliefs"
 
-# Belief of a fact without own answers.
-NOT_ASKED = "not asked"
-
-# Bytes of one fact in addition to the ids: numbers, words and keys.
-_BELIEF_BYTES = 160
-
 # Facts written, and entities cleared, in one transaction.
 _FACTS, _ENTITIES = 5_000, 5_000
-
-
-def view_rows(beliefs: Sequence[Row], most_bytes: int = MESSAGE_BYTES // 2) -> Iterator[list[Row]]:
-    """Yield the rows of the query ``view/facts``, in parts that fit into a message.
-
-    Args:
-        beliefs: ``{subject, fact, alpha, beta, right, wrong, chances, round}`` of distinct facts.
-        most_bytes: approximate size of a part, which has at least one fact.
-
-    Cost: see :func:`kgprobe.beliefs.summary.summarize`.
-    """
-    summaries = summarize(beliefs)
-    size = 0
-    facts_of: dict[str, dict[str, Row]] = {}
-    for place, belief in enumerate(beliefs):
-        asked = belief["right"] + belief["wrong"] > 0
-        interval = float(summaries.low[place]), float(summaries.high[place])
-        facts_of.setdefault(belief["subject"], {})[belief["fact"]] = {
-            "values": [float(belief["alpha"]), float(belief["beta"]), *interval],
-            "right": belief["right"],
-            "wrong": belief["wrong"],
-            "belief": summaries.words[place].value if asked else NOT_ASKED,
-            "round": belief["round"],
-        }
-        size += encoded_bytes(belief["fact"]) + encoded_bytes(belief["subject"]) + _BELIEF_BYTES
-        if size >= most_bytes:
-            yield _by_subject(facts_of)
-            facts_of, size = {}, 0
-    if facts_of:
-        yield _by_subject(facts_of)
-
-
-def _by_subject(facts_of: Mapping[str, dict[str, Row]]) -> list[Row]:
-    return [{"subject": subject, "facts": facts} for subject, facts in facts_of.items()]
 
 
 def ignore_view(step: str, done: int, total: int) -> None:
