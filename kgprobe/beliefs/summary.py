@@ -125,20 +125,20 @@ def summarize(beliefs: Sequence[Row]) -> Summaries:
     return Summaries(theta, low, high, belief_words(right, wrong, theta, low, high, by_luck))
 
 
-def belief_rows(run: str, touched: Sequence[Row], most_bytes: int = MESSAGE_BYTES // 2) -> Iterator[list[Row]]:
+def belief_rows(
+    run: str, touched: Sequence[Row], summaries: Summaries, most_bytes: int = MESSAGE_BYTES // 2
+) -> Iterator[list[Row]]:
     """Yield the rows of the query ``beliefs/summarize``, in parts that fit into a message.
 
     Args:
         run: id of the run.
-        touched: ``{fact, alpha, beta, right, wrong, chances}`` of distinct facts.
+        touched: ``{fact, alpha, beta}`` of distinct facts.
+        summaries: of these facts.
         most_bytes: approximate size of a part, which has at least one fact.
 
     Yields:
         ``{belief: 'RUN/FACT', values: [alpha, beta, low, high], believed}``, in the order of ``touched``.
-
-    Cost: see :func:`summarize`.
     """
-    summaries = summarize(touched)
     ends = zip(summaries.low.tolist(), summaries.high.tolist(), strict=True)
     part: list[Row] = []
     size = 0
@@ -154,16 +154,16 @@ def belief_rows(run: str, touched: Sequence[Row], most_bytes: int = MESSAGE_BYTE
         yield part
 
 
-def view_rows(beliefs: Sequence[Row], most_bytes: int = MESSAGE_BYTES // 2) -> Iterator[list[Row]]:
+def view_rows(
+    beliefs: Sequence[Row], summaries: Summaries, most_bytes: int = MESSAGE_BYTES // 2
+) -> Iterator[list[Row]]:
     """Yield the rows of the query ``view/facts``, in parts that fit into a message.
 
     Args:
-        beliefs: ``{subject, fact, alpha, beta, right, wrong, chances, round}`` of distinct facts.
+        beliefs: ``{subject, fact, alpha, beta, right, wrong, round}`` of distinct facts.
+        summaries: of these facts.
         most_bytes: approximate size of a part, which has at least one fact.
-
-    Cost: see :func:`summarize`.
     """
-    summaries = summarize(beliefs)
     size = 0
     facts_of: dict[str, dict[str, Row]] = {}
     for place, belief in enumerate(beliefs):

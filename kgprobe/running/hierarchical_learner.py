@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.draw import RoundChoice, credible_interval
 from kgprobe.beliefs.hierarchical_model import beta_parameters
-from kgprobe.beliefs.summary import belief_rows
+from kgprobe.beliefs.summary import belief_rows, summarize
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.probes.outcome import Outcome
 from kgprobe.running.learner import Applied, apply_round
@@ -123,7 +123,7 @@ class HierarchicalLearner:
         answers = self._graph.read("beliefs/touched", run=run)
         for start in range(0, len(positions), _BELIEFS):
             beliefs = _with_answers(self._beliefs.beliefs(positions[start : start + _BELIEFS]), answers)
-            for part in belief_rows(run, beliefs):
+            for part in belief_rows(run, beliefs, summarize(beliefs)):
                 self._graph.write("beliefs/summarize", rows=part)
         parts = self._parts_of(positions)
         for start in range(0, len(parts), _EFFECTS):

@@ -8,13 +8,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.beliefs.draw import RoundChoice
-from kgprobe.beliefs.summary import belief_rows, view_rows
+from kgprobe.beliefs.summary import belief_rows, summarize, view_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.probes.outcome import Outcome, Verdict
@@ -154,14 +155,16 @@ def apply_round(
             transaction.run("beliefs/tie", run=run["id"], facts=list(untied))
         seconds["follow"] = time.monotonic() - clock
         clock = time.monotonic()
-        for part in belief_rows(run["id"], touched):
+        summaries = summarize(touched)
+        for part in belief_rows(run["id"], touched, summaries):
             transaction.run("beliefs/summarize", rows=part)
         seconds["summarize"] = time.monotonic() - clock
         if guard[0]["in_view"]:
             clock = time.monotonic()
             changed = [row | {"round": number} for row in touched]
             expected = [row | {"round": None, "right": 0, "wrong": 0, "chances": []} for row in expect()]
-            for part in view_rows([*changed, *expected]):
+            # Facts and beliefs get the same numbers.
+            for part in chain(view_rows(changed, summaries), view_rows(expected, summarize(expected))):
                 transaction.run("view/facts", rows=part)
             seconds["view"] = time.monotonic() - clock
         return touched

@@ -9,7 +9,7 @@ beliefs of the former are removed: at no time do facts hold beliefs of two runs.
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from kgprobe.beliefs.summary import view_rows
+from kgprobe.beliefs.summary import summarize, view_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.state import graph_state
@@ -82,7 +82,7 @@ def write_view(graph: Graph, run: str, learner: "Learner", number: int, on_view:
     for start in range(written, count, _FACTS):
         end = min(start + _FACTS, count)
         beliefs = _with_own_answers(learner.beliefs(order[start:end]), own)
-        parts = list(view_rows(beliefs))
+        parts = list(view_rows(beliefs, summarize(beliefs)))
 
         def work(transaction: Transaction, parts: list[list[Row]] = parts, end: int = end) -> bool:
             in_view = bool(transaction.run("view/advance", run=run, viewed=end, round=number, graph=now))

@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 from scipy import stats
 
 from kgprobe.beliefs.register import LEARNERS
-from kgprobe.beliefs.summary import belief_rows
+from kgprobe.beliefs.summary import belief_rows, summarize
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.driver import encoded_bytes
@@ -237,7 +237,7 @@ def test_beliefs_are_sent_in_parts_each_fact_once(facts: dict[str, tuple[int, in
         {"fact": fact, "alpha": float(alpha), "beta": float(beta), **answers} for fact, (alpha, beta) in facts.items()
     ]
     sent: dict[str, list[float]] = {}
-    for part in belief_rows("run", touched, most_bytes):
+    for part in belief_rows("run", touched, summarize(touched), most_bytes):
         assert sum(encoded_bytes(row) for row in part) <= most_bytes + 100 or len(part) == 1
         sent |= {row["belief"]: row["values"] for row in part}
     expected = {

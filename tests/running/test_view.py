@@ -11,7 +11,7 @@ import pytest
 
 import kgprobe
 from kgprobe.beliefs.register import LEARNERS
-from kgprobe.beliefs.summary import view_rows
+from kgprobe.beliefs.summary import summarize, view_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -278,8 +278,8 @@ def test_beliefs_of_a_fact_are_found_from_its_run_and_by_cypher(loaded: Graph) -
 def test_rows_of_many_facts_are_split_into_messages() -> None:
     own = {"alpha": 1.0, "beta": 1.0, "right": 0, "wrong": 0, "chances": [], "round": None}
     beliefs = [{"subject": f"s{number % 3}", "fact": f"f{number}", **own} for number in range(20)]
-    parts = list(view_rows(beliefs, most_bytes=1_000))
+    parts = list(view_rows(beliefs, summarize(beliefs), most_bytes=1_000))
     assert len(parts) > 1
-    assert len(list(view_rows(beliefs))) == 1
+    assert len(list(view_rows(beliefs, summarize(beliefs)))) == 1
     written = {fact: row["subject"] for part in parts for row in part for fact in row["facts"]}
     assert written == {belief["fact"]: belief["subject"] for belief in beliefs}
