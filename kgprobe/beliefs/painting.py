@@ -128,11 +128,11 @@ def _label_entities(graph: Graph, shares: _Shares) -> None:
         share = shares.unknown[entity] / facts
         # Exact for thirds: 3 * unknown is an integer.
         thrice = 3 * shares.unknown[entity]
-        label = "mostly_known" if thrice <= facts else "mostly_unknown" if thrice >= 2 * facts else "half_known"
+        label = "MostlyKnown" if thrice <= facts else "MostlyUnknown" if thrice >= 2 * facts else "HalfKnown"
         rows_of[label].append({"id": entity, "share": share})
     for label, rows in rows_of.items():
         for start in range(0, len(rows), _AT_ONCE):
-            graph.write(f"paint/{label}", rows=rows[start : start + _AT_ONCE])
+            graph.write("paint/labels", label=label, rows=rows[start : start + _AT_ONCE])
 
 
 def clear_paint(graph: Graph, run: str | None = None) -> int:

@@ -46,11 +46,11 @@ def label_by_type(graph: Graph, count: int = 12, on_progress: OnProgress = no_pr
     Traceback (most recent call last):
     kgprobe.errors.KgprobeError: Labels of types need a graph on Neo4j; ...
 
-    Labels of other types, from an earlier call, are removed first. Instances that are loaded later get their label at
-    the next call. Copies of the graph do not have the labels.
+    The labels of an earlier call are removed first. Instances that are loaded later get their label at the next call.
+    Copies of the graph do not have the labels.
 
     Args:
-        graph: a graph on Neo4j 5.24 or later.
+        graph: a graph on Neo4j 5.26 or later.
         count: number of types.
         on_progress: called with the number of labelled instances, and of all.
 
@@ -63,20 +63,18 @@ def label_by_type(graph: Graph, count: int = 12, on_progress: OnProgress = no_pr
         raise KgprobeError(
             "Labels of types need a graph on Neo4j; `kgprobe graph copy --to FOLDER` copies this one to Neo4j."
         )
-    new = dict(_names(graph.read("labels/largest", limit=count)))
-    remove_type_labels(graph, keep=new)
+    remove_type_labels(graph)
     rows = graph.read("labels/largest", limit=count)
     total, done = sum(row["size"] for row in rows), 0
-    for row in rows:
-        label = new[row["type"]]
-        graph.write("labels/begin", type=row["type"], label=label)
 
-        def report(more: int) -> None:
-            nonlocal done
-            done += more
-            on_progress(done, max(done, total))
+    def report(more: int) -> None:
+        nonlocal done
+        done += more
+        on_progress(done, max(done, total))
 
-        _for_instances(graph, "labels/add", row["type"], label, report)
+    for type_, label in _names(rows):
+        graph.write("labels/begin", type=type_, label=label)
+        _write(graph, "labels/add", label, graph.stream("labels/instances", type=type_), report)
     return type_labels(graph)
 
 
@@ -85,26 +83,24 @@ def type_labels(graph: Graph) -> list[TypeLabel]:
     return [TypeLabel(row["label"], row["type"], row["name"], row["size"]) for row in graph.read("labels/names")]
 
 
-def remove_type_labels(graph: Graph, *, keep: dict[str, str] | None = None) -> int:
+def remove_type_labels(graph: Graph) -> int:
     """Remove the labels of types from entities; return the number of types.
-
-    Args:
-        keep: labels by type that are not removed; None removes all.
 
     Cost: a walk through the labelled instances; in transactions of bounded size.
     """
-    removed = 0
-    for row in graph.read("labels/names"):
-        if keep is None or keep.get(row["type"]) != row["label"]:
-            _for_instances(graph, "labels/remove", row["type"], row["label"], lambda more: None)
-            graph.write("labels/end", type=row["type"])
-            removed += 1
-    return removed
+    rows = graph.read("labels/names")
+    for row in rows:
+        # By the label: an entity may no longer be an instance of the type.
+        _write(graph, "labels/remove", row["label"], graph.stream("labels/labelled", label=row["label"]))
+        graph.write("labels/end", type=row["type"])
+    return len(rows)
 
 
-def _for_instances(graph: Graph, query: str, type_: str, label: str, on_written: Callable[[int], None]) -> None:
-    ids = (row["id"] for row in graph.stream("labels/instances", type=type_))
-    while batch := list(islice(ids, _AT_ONCE)):
+def _write(
+    graph: Graph, query: str, label: str, entities: Iterator[Row], on_written: Callable[[int], None] = lambda more: None
+) -> None:
+    """Add or remove a label in transactions of bounded size."""
+    while batch := [row["id"] for row in islice(entities, _AT_ONCE)]:
         graph.write(query, ids=batch, label=label)
         on_written(len(batch))
 
