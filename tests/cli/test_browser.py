@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import webbrowser
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import pytest
 
 import kgprobe
 from kgprobe.beliefs.painting import PAINTS
+from kgprobe.cli.browser import watch_in_browser
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.graph.queries import get_query, query_names
@@ -75,7 +77,7 @@ def served(graph: Path, home: Path) -> Iterator[dict[str, str]]:
         assert (process.returncode, said.strip()) == (0, "Ctrl-C stops serving; the graph server keeps running.")
 
 
-def test_neo4j_browser_draws_what_is_believed(tmp_path: Path) -> None:
+def test_neo4j_browser_draws_what_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require_engine("neo4j")
     # Neo4j is downloaded once, into the home that the tests share.
     home, folder = Path(os.environ.get("KGPROBE_HOME", tmp_path)), tmp_path / "graph"
@@ -90,6 +92,7 @@ def test_neo4j_browser_draws_what_is_believed(tmp_path: Path) -> None:
         believe(graph, "new", {"f0": 0.1, "f1": 0.9, "f2": 0.1, "f3": 0.1, "f4": 0.9, "f5": 0.5})
         graph.query("MATCH (b:Belief {fact: 'f7'}) DELETE b")
         graph.query(EXPECTATION)
+        graph.query("MATCH (b:Belief {run: 'new'}) SET b.round = 1 WITH b MATCH (r:Run {id: 'new'}) SET r.round = 1")
         kgprobe.paint_beliefs(graph, "new", against="old")
         assert [row.label for row in kgprobe.label_by_type(graph)] == ["TallHuman"]
         try:
@@ -129,6 +132,14 @@ def test_neo4j_browser_draws_what_is_believed(tmp_path: Path) -> None:
                 around = run(page, "MATCH (e:Entity {id: 'e0'})-[r]-(o) RETURN e, r, o")
                 assert drawn(around, PLAIN_FACT) == 2
                 assert around.locator("g.node").count() == 5
+                # Watching a run: the query for the last round is in the editor, and needs no parameters.
+                addresses: list[str] = []
+                monkeypatch.setattr(webbrowser, "open", lambda address: not addresses.append(address))
+                watch_in_browser(str(folder))
+                page.goto(addresses[0])
+                page.locator("[data-testid=activeEditor]").get_by_text("begun.round").first.wait_for()
+                page.locator("[data-testid=editor-Run]").click()
+                assert drawn(page.locator("[data-testid=frame]").first, COLOURS["UNKNOWN"]) == 1
                 assert said == []
         finally:
             stop(folder_of(folder), force=True)
