@@ -121,36 +121,40 @@ def test_a_page_of_forgetting_has_all_changed_facts_beside_it(tmp_path: Path) ->
     ],
 )
 def test_what_was_measured_otherwise_is_no_match(other: dict[str, object], named: str, tmp_path: Path) -> None:
-    one, two = measured(tmp_path / "one"), measured(tmp_path / "two", model="two", **other)
+    entry, two = measured(tmp_path / "one"), measured(tmp_path / "two", model="two", **other)
     with pytest.raises(ArgumentError, match=f"`tuned` differs from the base in more than the model.*{named}"):
-        kgprobe.check_forgetting(one, two)
+        kgprobe.check_forgetting(entry, two)
     # Side by side they may stand; what differs is told.
     setting, verb, values = named.partition(" is ")
-    assert f"{setting.rpartition('.')[2]}{verb}{values}" in kgprobe.compare([one, two]).notes[0]
-    assert "options." not in kgprobe.compare([one, two]).notes[0]
+    assert f"{setting.rpartition('.')[2]}{verb}{values}" in kgprobe.compare([entry, two]).notes[0]
+    assert "options." not in kgprobe.compare([entry, two]).notes[0]
 
 
 def test_only_the_model_its_loading_and_the_list_may_differ(tmp_path: Path) -> None:
     described = {**CONFIGURED["described"], "scorer": {"weights": "bbbb", "device": "cuda", "dtype": "bfloat16"}}
-    one = measured(tmp_path / "one")
+    entry = measured(tmp_path / "one")
     two = measured(
         tmp_path / "two", model="two", described=described, facts={"sha256": "another list"}, versions={"torch": "9"}
     )
-    assert kgprobe.check_forgetting(one, two).facts == 200
-    assert kgprobe.compare([one, two]).notes == ()
+    assert kgprobe.check_forgetting(entry, two).facts == 200
+    assert kgprobe.compare([entry, two]).notes == ()
 
 
 def test_compare_unshared_facts_are_counted_with_reasons(tmp_path: Path) -> None:
-    one = measured(tmp_path / "one", {**FACTS, "other": True}, relations={"other": "r1"}, relations_asked=["r0", "r1"])
+    entry = measured(
+        tmp_path / "one", {**FACTS, "other": True}, relations={"other": "r1"}, relations_asked=["r0", "r1"]
+    )
     two = measured(tmp_path / "two", dict([*FACTS.items()][:150]) | {"f003": None}, model="two", facts={"limit": 150})
     told = (
         "Compared: 149 of 201 facts with answers. two lacks 52: 1 without an answer (unanswered: 1), 1 of"
         " relations that it did not ask (r1: 1), 50 beyond its limit of 150 facts."
     )
-    compared = kgprobe.compare([one, two])
+    compared = kgprobe.compare([entry, two])
     assert (compared.notes[0], compared.unshared) == (told, told)
-    assert kgprobe.check_forgetting(one, two).notes == (told,)
-    assert kgprobe.compare([one, measured(tmp_path / "three", {**FACTS, "other": True}, model="three")]).unshared == ""
+    assert kgprobe.check_forgetting(entry, two).notes == (told,)
+    assert (
+        kgprobe.compare([entry, measured(tmp_path / "three", {**FACTS, "other": True}, model="three")]).unshared == ""
+    )
     seeded = measured(tmp_path / "seeded", {"f900": True}, model="seeded", seed=1, facts={"limit": 1})
     with pytest.raises(
         KgprobeError, match=r"The results share no fact.* seeded lacks 200: 200 that its seed, 1, did not draw\."
@@ -179,18 +183,18 @@ def test_what_is_known_and_not_said(tmp_path: Path) -> None:
 
 
 def test_mistakes_are_named(tmp_path: Path) -> None:
-    one, two = measured(tmp_path / "one"), measured(tmp_path / "two", {"elsewhere": True}, model="two")
+    entry, two = measured(tmp_path / "one"), measured(tmp_path / "two", {"elsewhere": True}, model="two")
     silent = measured(tmp_path / "silent", {"f000": None})
     with pytest.raises(ArgumentError, match="`results` has 1; expected at least two"):
-        kgprobe.compare([one])
+        kgprobe.compare([entry])
     with pytest.raises(ArgumentError, match="`results` has the same result twice"):
-        kgprobe.compare([one, two, one])
+        kgprobe.compare([entry, two, entry])
     with pytest.raises(KgprobeError, match="The results share no fact"):
-        kgprobe.compare([one, two])
+        kgprobe.compare([entry, two])
     with pytest.raises(KgprobeError, match="'silent' has no answers yet"):
-        kgprobe.compare([one, silent])
+        kgprobe.compare([entry, silent])
     with pytest.raises(ArgumentError, match="`margin` is 2; expected a share in"):
-        kgprobe.check_forgetting(one, two, margin=2)
+        kgprobe.check_forgetting(entry, two, margin=2)
     with pytest.raises(UnknownNameError, match="has no measurement"):
         kgprobe.open_result(tmp_path)
     with pytest.raises(UnknownNameError, match="to open a run of that name, give its graph"):

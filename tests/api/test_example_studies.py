@@ -26,7 +26,7 @@ FEW = {"relations": ["P36"], "limit": 6, "choices": 4, **AS_OF}
 
 def answers(folder: str, graph: Graph) -> dict[str, ExampleEvidence]:
     outcomes = kgprobe.open_measurement(folder, graph).outcomes
-    return {one.fact.fact: one.evidence for one in outcomes if isinstance(one.evidence, ExampleEvidence)}
+    return {item.fact.fact: item.evidence for item in outcomes if isinstance(item.evidence, ExampleEvidence)}
 
 
 def test_accuracy_by_number_of_examples_is_the_mean_over_draws(example_graph: Graph, tiny: Model) -> None:
@@ -39,9 +39,9 @@ def test_accuracy_by_number_of_examples_is_the_mean_over_draws(example_graph: Gr
     found = {title: answers(folder, example_graph) for title, folder in result.config["measurements"].items()}
     assert len(found) == 9
     # The same facts with the same choices, after other examples.
-    assert len({tuple(its) for its in found.values()}) == 1
+    assert len({tuple(subset) for subset in found.values()}) == 1
     for fact in found["1 examples, draw 0"]:
-        assert len({tuple(other.id for other in its[fact].others) for its in found.values()}) == 1
+        assert len({tuple(other.id for other in subset[fact].others) for subset in found.values()}) == 1
     assert (
         len(
             {
@@ -54,10 +54,12 @@ def test_accuracy_by_number_of_examples_is_the_mean_over_draws(example_graph: Gr
     )
     for row in result.table:
         n = row["examples"]
-        by_draw = [np.mean([one.is_right for one in found[f"{n} examples, draw {draw}"].values()]) for draw in range(3)]
+        by_draw = [
+            np.mean([item.is_right for item in found[f"{n} examples, draw {draw}"].values()]) for draw in range(3)
+        ]
         assert row["accuracy"] == pytest.approx(np.mean(by_draw))
         assert row["sd over draws"] == pytest.approx(np.std(by_draw, ddof=1))
-        sure = [one.probability for draw in range(3) for one in found[f"{n} examples, draw {draw}"].values()]
+        sure = [item.probability for draw in range(3) for item in found[f"{n} examples, draw {draw}"].values()]
         assert row["confidence"] == pytest.approx(np.mean(sure))
         assert row["low"] <= row["accuracy"] <= row["high"]
     frame = result.to_frame()
@@ -86,9 +88,9 @@ def test_ways_of_asking_are_compared_fact_by_fact(example_graph: Graph, tiny: Mo
         "sentences",
     ]
     for fact, evidence in found["examples"].items():
-        ids = {one.id for one in evidence.others}
-        assert all({one.id for one in its[fact].others} == ids for its in found.values())
-    right = {way: np.array([one.is_right for one in its.values()]) for way, its in found.items()}
+        ids = {item.id for item in evidence.others}
+        assert all({item.id for item in subset[fact].others} == ids for subset in found.values())
+    right = {way: np.array([item.is_right for item in subset.values()]) for way, subset in found.items()}
     ps = {}
     for row in result.table:
         way = row["way"]
@@ -111,7 +113,7 @@ def test_ways_of_asking_are_compared_fact_by_fact(example_graph: Graph, tiny: Mo
 def test_examples_in_sentences_are_written_in_the_first_cloze(example_graph: Graph, tiny: Model) -> None:
     asked = {"prompt": "both", "between": ". ", "examples": 3, "seed": 5, **FEW}
     made = kgprobe.measure(example_graph, tiny, "examples", **asked)
-    (template,) = [its["clozes"][0] for its in example_graph.read("sample/relations") if its["id"] == "P36"]
+    (template,) = [subset["clozes"][0] for subset in example_graph.read("sample/relations") if subset["id"] == "P36"]
     scorer = tiny.scorer()
     allowed = score_tolerance(scorer.model)
     for outcome in made.outcomes:
@@ -131,14 +133,17 @@ def test_examples_in_sentences_are_written_in_the_first_cloze(example_graph: Gra
 
 def test_another_seed_of_examples_changes_them_alone(example_graph: Graph, tiny: Model) -> None:
     first, second = (
-        [one.evidence for one in kgprobe.measure(example_graph, tiny, "examples", examples=2, **FEW, **seeds).outcomes]
+        [
+            item.evidence
+            for item in kgprobe.measure(example_graph, tiny, "examples", examples=2, **FEW, **seeds).outcomes
+        ]
         for seeds in ({}, {"examples_seed": 77})
     )
-    for one, other in zip(first, second, strict=True):
-        assert isinstance(one, ExampleEvidence)
+    for item, other in zip(first, second, strict=True):
+        assert isinstance(item, ExampleEvidence)
         assert isinstance(other, ExampleEvidence)
-        assert (one.object, one.others) == (other.object, other.others)
-    assert [one.asked for one in first if one] != [one.asked for one in second if one]
+        assert (item.object, item.others) == (other.object, other.others)
+    assert [item.asked for item in first if item] != [item.asked for item in second if item]
 
 
 def test_noise_is_told_by_the_difference_at_the_same_places(example_graph: Graph, tiny: Model) -> None:
@@ -150,17 +155,17 @@ def test_noise_is_told_by_the_difference_at_the_same_places(example_graph: Graph
     for arrangement in ("spread", "block"):
         places = {}
         for content in ("unknown", "incorrect"):
-            its = frame[(frame["arrangement"] == arrangement) & (frame["content"] == content)]
-            replaced = its[its["replaced"]]
+            subset = frame[(frame["arrangement"] == arrangement) & (frame["content"] == content)]
+            replaced = subset[subset["replaced"]]
             assert replaced.groupby("sequence")["position"].count().tolist() == [3, 3, 3]
             places[content] = replaced[["sequence", "position"]].values.tolist()
             if arrangement == "block":
                 assert set(replaced["position"]) == {4, 5, 6}
             effects = []
-            for sequence, one in its.groupby("sequence"):
-                first = one[one["replaced"]]["position"].min()
-                after = one[~one["replaced"] & (one["position"] > first)]
-                before = one[one["position"] < first]
+            for sequence, item in subset.groupby("sequence"):
+                first = item[item["replaced"]]["position"].min()
+                after = item[~item["replaced"] & (item["position"] > first)]
+                before = item[item["position"] < first]
                 assert before["probability"].tolist() == pytest.approx(
                     [whole[sequence, place] for place in before["position"]], rel=1e-3
                 )
@@ -202,7 +207,7 @@ def test_probabilities_of_noise_are_those_of_a_full_pass(example_graph: Graph, a
     drawn = draw_demonstrations(example_graph, ["P36"], 6, 0, AS_OF["as_of"])["P36"]
     sequence = make_noisy(example_graph, "P36", drawn, 2, [0, 0], AS_OF["as_of"])
     assert sequence is not None
-    assert sequence.right == [ExamplePair(one.subject_label, one.object_label) for one in drawn]
+    assert sequence.right == [ExamplePair(item.subject_label, item.object_label) for item in drawn]
     found = measure_noise(scorer, sequence, Layout(" ", ": "))
     assert not isinstance(found, str)
     ways = [(sequence.right, found.as_it_is)]
@@ -219,14 +224,14 @@ def test_probabilities_of_noise_are_those_of_a_full_pass(example_graph: Graph, a
         "MATCH (s:Entity)-[:FACT {relation: 'P36'}]->(o:Entity) RETURN s.label AS subject, o.label AS object"
     )
     right = {(row["subject"], row["object"]) for row in rows}
-    objects = {its for _, its in right}
-    for place, one in enumerate(drawn):
+    objects = {subset for _, subset in right}
+    for place, item in enumerate(drawn):
         for arrangement, places in sequence.replaced.items():
             unknown, incorrect = (sequence.with_noise(arrangement, content)[place] for content in CONTENTS)
             if place not in places:
                 assert unknown == incorrect == sequence.right[place]
                 continue
-            assert incorrect.subject == one.subject_label
+            assert incorrect.subject == item.subject_label
             assert (incorrect.subject, incorrect.object) not in right
             assert unknown.subject not in {subject for subject, _ in right}
             assert {incorrect.object, unknown.object} <= objects

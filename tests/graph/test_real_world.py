@@ -99,7 +99,7 @@ def ids(rows: Any) -> list[str]:
 
 
 def test_plans_scan_only_what_queries_return(world: World) -> None:
-    found, hits = {}, {}
+    rows_read, hits = {}, {}
     for name in explore_names():
         query = get_query(name)
         given = GIVEN.get(name.partition("/")[2], {})
@@ -109,9 +109,9 @@ def test_plans_scan_only_what_queries_return(world: World) -> None:
         for parameters in cases:
             plan = plan_in(world.graph, "CYPHER replan=force PROFILE", query.text, parameters)
             case = f"{name.partition('/')[2]} {parameters.get('entity') or ''}".strip()
-            found[case] = scanned(plan) - FEW - RETURNED.get(name, set())
+            rows_read[case] = scanned(plan) - FEW - RETURNED.get(name, set())
             hits[case] = sum(step.hits or 0 for step in plan.steps)
-    assert {case: labels for case, labels in found.items() if labels} == {}
+    assert {case: labels for case, labels in rows_read.items() if labels} == {}
     assert {case: count for case, count in hits.items() if count > most_hits(case)} == {}
 
 
@@ -165,7 +165,7 @@ def test_known_path_is_the_best_of_all(world: World, one: str, other: str, facts
 
 
 def chains(world: World, firsts: list[Row], known: int) -> list[tuple[str, str]]:
-    found = []
+    rows_read = []
     for first in firsts:
         for second in asked(world.by_subject[first["object"]]):
             if len({first["subject"], first["object"], second["object"]}) < 3:
@@ -173,8 +173,8 @@ def chains(world: World, firsts: list[Row], known: int) -> list[tuple[str, str]]
             if sum(hop["belief"] in KNOWN for hop in (first, second)) == known:
                 thetas = first["theta"], second["theta"]
                 gap = abs(thetas[0] - thetas[1]) if known == 1 else 0.0
-                found.append((-gap, max(thetas), first["fact"], second["fact"]))
-    return [(first, second) for _, _, first, second in sorted(found)]
+                rows_read.append((-gap, max(thetas), first["fact"], second["fact"]))
+    return [(first, second) for _, _, first, second in sorted(rows_read)]
 
 
 def test_two_hops_join_facts(world: World) -> None:
@@ -194,7 +194,7 @@ def test_two_hops_join_facts(world: World) -> None:
 
 
 def frontier(world: World, candidates: list[Row]) -> list[tuple[str, str, int]]:
-    found = []
+    rows_read = []
     for belief in candidates:
         best = None
         for entity in sorted({belief["subject"], belief["object"]}):
@@ -203,8 +203,8 @@ def frontier(world: World, candidates: list[Row]) -> list[tuple[str, str, int]]:
             if around and degree <= 1_000 and (best is None or len(around) > best[1]):
                 best = (entity, len(around))
         if best is not None:
-            found.append((belief["fact"], *best))
-    return found
+            rows_read.append((belief["fact"], *best))
+    return rows_read
 
 
 @pytest.mark.parametrize("expected", [False, True])

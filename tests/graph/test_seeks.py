@@ -84,15 +84,15 @@ def plan_in(graph: Graph, how: str, text: str, parameters: dict[str, Any]) -> Qu
 
 def scanned(plan: QueryPlan) -> set[str]:
     """Return the labels and types that a plan scans, as ``LEARNED|FORGOT``; not the scans that gave no rows."""
-    found = set()
+    operators = set()
     for step in plan.steps:
         if "AllNodesScan" in step.operator:
-            found.add("nodes")
+            operators.add("nodes")
         elif "AllRelationshipsScan" in step.operator:
-            found.add("relationships")
+            operators.add("relationships")
         elif "Scan" in step.operator and step.rows != 0:
-            found |= set(re.findall(r"\w*:([\w|]+)", step.details))
-    return found
+            operators |= set(re.findall(r"\w*:([\w|]+)", step.details))
+    return operators
 
 
 def scans(graph: Graph, name: str) -> list[tuple[str, str]]:
@@ -114,8 +114,8 @@ def test_statements_look_entities_up_while_nothing_is_counted_yet(tmp_path: Path
     with open_graph(tmp_path / "graph", engine="neo4j", memory=1024) as graph:
         types = tuple(f"T{number}" for number in range(20_000))
         ingest.load(graph, WrittenSource([Entity("Q1", types=types)]))
-        found = {name: scans(graph, name) for name in names}
-    assert {name: of for name, of in found.items() if of} == {}
+        operators = {name: scans(graph, name) for name in names}
+    assert {name: of for name, of in operators.items() if of} == {}
 
 
 @pytest.mark.parametrize("endpoint", ["neo4j"], indirect=True)
@@ -124,31 +124,31 @@ def test_explain_of_explore_queries_scans_what_they_return(graph: Graph) -> None
     graph.write("bulk/await_indexes", seconds=60)
     # In an empty graph a scan of all nodes is for nothing.
     graph.query("UNWIND range(1, 1000) AS i CREATE (:Entity {id: 'E' + i})")
-    found = {}
+    operators = {}
     for name in explore_names():
         query = get_query(name)
         parameters = default_parameters(query) | NAMED.get(name, {})
         # The server may keep a plan that another test made for an empty graph.
         plan = plan_in(graph, "CYPHER replan=force EXPLAIN", query.text, parameters)
-        found[name] = scanned(plan) - FEW - RETURNED.get(name, set())
-    assert {name: labels for name, labels in found.items() if labels} == {}
+        operators[name] = scanned(plan) - FEW - RETURNED.get(name, set())
+    assert {name: labels for name, labels in operators.items() if labels} == {}
 
 
 @pytest.mark.slow
 def test_profile_of_explore_queries_with_100000_beliefs(tmp_path: Path) -> None:
     """Within the memory that a server has on a small machine: each query ends, and scans what it returns."""
     require_engine("neo4j")
-    found, hits = {}, {}
+    operators, hits = {}, {}
     with open_graph(tmp_path / "graph", engine="neo4j", memory=1400) as graph:
         build_large_world(graph)
         for name in explore_names():
             query = get_query(name)
             parameters = default_parameters(query) | NAMED.get(name, {})
             plan = plan_in(graph, "PROFILE", query.text, parameters)
-            found[name] = scanned(plan) - FEW - RETURNED.get(name, set())
+            operators[name] = scanned(plan) - FEW - RETURNED.get(name, set())
             hits[name] = sum(step.hits or 0 for step in plan.steps)
             if "entity" in default_parameters(query):
                 plan = plan_in(graph, "PROFILE", query.text, parameters | {"entity": None})
-                found[f"{name}, no entity"] = scanned(plan) - FEW
-    assert {name: labels for name, labels in found.items() if labels} == {}
+                operators[f"{name}, no entity"] = scanned(plan) - FEW
+    assert {name: labels for name, labels in operators.items() if labels} == {}
     assert {name: hits[f"explore/{name}"] for name in LOOK_UPS if hits[f"explore/{name}"] > FEW_HITS} == {}

@@ -34,7 +34,7 @@ def answers(draw: st.DrawFn) -> tuple[Answers, dict[str, str]]:
 
 
 def compared(given_answers: Answers, relations: dict[str, str]) -> Comparison:
-    several = [answered(model, its, relations=relations) for model, its in given_answers.items()]
+    several = [answered(model, row, relations=relations) for model, row in given_answers.items()]
     return compare_models(several, {"r0": "relation zero"})
 
 
@@ -43,21 +43,21 @@ def compared(given_answers: Answers, relations: dict[str, str]) -> Comparison:
 def test_everything_is_its_definition(case: tuple[Answers, dict[str, str]]) -> None:
     given_answers, relations = case
     found = compared(given_answers, relations)
-    facts = {relation: [fact for fact, its in relations.items() if its == relation] for relation in relations.values()}
+    facts = {relation: [fact for fact, row in relations.items() if row == relation] for relation in relations.values()}
 
     def accuracy(model: str, relation: str) -> float:
         return sum(given_answers[model][fact] for fact in facts[relation]) / len(facts[relation])
 
-    ids = [its.relation for its in found.relations]
+    ids = [row.relation for row in found.relations]
     means = [np.mean([accuracy(model, relation) for model in given_answers]) for relation in ids]
     assert sorted(means, reverse=True) == pytest.approx(means)
     assert set(ids) == set(facts)
-    assert [its.facts for its in found.relations] == [len(facts[relation]) for relation in ids]
-    assert [its.name for its in found.relations] == [
+    assert [row.facts for row in found.relations] == [len(facts[relation]) for relation in ids]
+    assert [row.name for row in found.relations] == [
         {"r0": "relation zero"}.get(relation, relation) for relation in ids
     ]
     by_model = {model: [accuracy(model, relation) for relation in ids] for model in given_answers}
-    assert [list(its.accuracy) for its in found.relations] == np.array(list(by_model.values())).T.tolist()
+    assert [list(row.accuracy) for row in found.relations] == np.array(list(by_model.values())).T.tolist()
     for i, one in enumerate(given_answers):
         known = {fact for fact, right in given_answers[one].items() if right}
         for j, other in enumerate(given_answers):
@@ -74,14 +74,14 @@ def test_everything_is_its_definition(case: tuple[Answers, dict[str, str]]) -> N
         assert pair.gained == sum(second[fact] and not first[fact] for fact in relations)
         assert pair.difference.value == pytest.approx((pair.gained - pair.lost) / len(relations))
         tests = [
-            stats.binomtest(its.lost, its.lost + its.gained).pvalue if its.lost + its.gained else 1.0
-            for its in pair.relations
+            stats.binomtest(row.lost, row.lost + row.gained).pvalue if row.lost + row.gained else 1.0
+            for row in pair.relations
         ]
-        assert [its.p for its in pair.relations] == pytest.approx(tests)
-        assert [its.adjusted_p for its in pair.relations] == pytest.approx(stats.false_discovery_control(tests))
-        assert pair.ties == [its.name for its in pair.relations if its.adjusted_p > 0.05]
-        assert [its.relation for its in pair.relations] == ids
-        assert sum(its.lost for its in pair.relations) == pair.lost
+        assert [row.p for row in pair.relations] == pytest.approx(tests)
+        assert [row.adjusted_p for row in pair.relations] == pytest.approx(stats.false_discovery_control(tests))
+        assert pair.ties == [row.name for row in pair.relations if row.adjusted_p > 0.05]
+        assert [row.relation for row in pair.relations] == ids
+        assert sum(row.lost for row in pair.relations) == pair.lost
 
 
 def test_a_clear_difference_is_named_and_ties_are_too() -> None:
@@ -92,7 +92,7 @@ def test_a_clear_difference_is_named_and_ties_are_too() -> None:
     assert (pair.better, pair.ties, pair.lost, pair.gained) == ("better", ["even"], 10, 30)
     assert pair.difference.low is not None
     assert pair.difference.low > 0
-    assert [its.better for its in pair.relations] == ["better", None]
+    assert [row.better for row in pair.relations] == ["better", None]
     (other,) = compared({"better": better, "worse": worse}, relations).pairs
     assert (other.better, other.difference.value) == ("better", -pair.difference.value)
     (same,) = compared({"one": worse, "two": worse}, relations).pairs

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from scipy import integrate
 
-from kgprobe.api.graphs import paint_beliefs
+from kgprobe.api.graphs import draw_graph, paint_beliefs
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.beliefs.summary import BeliefWord
@@ -182,7 +182,7 @@ def test_facts_are_grouped_by_what_they_are_about(graph: Graph) -> None:
 
     def groups(**options: Any) -> dict[str, list[tuple[str, int, float]]]:
         finding = find_in_run(graph, "run", list, **options)
-        return {one.by: [(g.name, g.facts, g.win_rate.value) for g in one.groups] for one in finding.groupings}
+        return {entry.by: [(g.name, g.facts, g.win_rate.value) for g in entry.groups] for entry in finding.groupings}
 
     assert groups() == {
         "relation": [("first", 2, 0.5), ("second <b>", 1, 0.0)],
@@ -235,7 +235,7 @@ def test_what_is_believed_is_told_in_words_that_are_earned(asked: Graph) -> None
 
     for number, made in enumerate(more(4), start=4):
         apply(asked, LABELS, number, made)
-    everything = [*OUTCOMES, *(one for made in more(4) for one in made)]
+    everything = [*OUTCOMES, *(entry for made in more(4) for entry in made)]
     finding = find_in_run(asked, "run", lambda: everything)
     words = dict(zip(finding.facts["fact"], finding.facts["belief"], strict=True))
     # A guesser is right on f4 nine times in ten, and on all four of its questions more often than not.
@@ -346,6 +346,8 @@ def test_belief_word_page_queries_and_paint_agree(
     assert {row["fact"]: row["believed"] for row in rows} == words
     assert [row["fact"] for row in rows] == [fact.fact for fact in listed]
     assert {fact: belief.believed for fact, belief in read_beliefs(graph, "run", words).items()} == words
+    drawn = draw_graph(graph, "e0", run="run").subgraph.beliefs
+    assert {fact: belief.believed for fact, belief in drawn.items()} == {fact: words[fact] for fact in ("g1", *sure)}
     counts = {type_: count for type_, count in paint_beliefs(graph, "run").counts.items() if count}
     assert counts == {"KNOWN": 6, "LEANS_KNOWN": 1, "LEANS_UNKNOWN": 1}
 
@@ -367,7 +369,7 @@ def test_what_the_probe_has_to_tell_is_in_the_finding(asked: Graph) -> None:
     finding = find_in_run(asked, "run", outcomes)
     caveat = finding.about.caveat
     assert finding.probe_tables == [
-        replace(one, notes=(*one.notes, caveat)) for one in QuestionEvidence.results(OUTCOMES, {}).tables
+        replace(entry, notes=(*entry.notes, caveat)) for entry in QuestionEvidence.results(OUTCOMES, {}).tables
     ]
     compared = [
         Outcome(FactKey("e0", "f0"), RIGHT, "r0", evidence=distractor_evidence([[-1.0, -2.0, -3.0]])),
@@ -403,14 +405,14 @@ def test_the_finding_of_a_measurement_is_what_its_outcomes_say(
 ) -> None:
     made = [outcome(number, verdict, f"said {number}", number / 10) for number, verdict in enumerate(drawn)]
     shuffle.shuffle(made)
-    heard = [one for one in made if one.verdict not in (UNASKABLE, Verdict.UNANSWERED)]
+    heard = [entry for entry in made if entry.verdict not in (UNASKABLE, Verdict.UNANSWERED)]
     if not heard:
         with pytest.raises(KgprobeError, match="'measured' has no answers yet"):
             find_in_outcomes(asked, ABOUT, lambda: made)
         return
     finding = find_in_outcomes(asked, ABOUT, lambda: iter(made))
-    right = [one for one in heard if one.verdict is RIGHT]
-    readable = [one for one in heard if one.verdict in (RIGHT, WRONG)]
+    right = [entry for entry in heard if entry.verdict is RIGHT]
+    readable = [entry for entry in heard if entry.verdict in (RIGHT, WRONG)]
     assert finding.asked == finding.overall.facts == len(heard)
     assert finding.overall.win_rate == share(len(right), len(heard))
     assert finding.overall.zero_sense_rate == share(len(heard) - len(right), len(heard))
@@ -419,24 +421,26 @@ def test_the_finding_of_a_measurement_is_what_its_outcomes_say(
         share(len(right), len(readable)) if readable else None,
     )
     assert finding.has_silence == (len(readable) < len(heard))
-    chances = [one.evidence.chance for one in heard if one.evidence is not None and one.evidence.chance is not None]
+    chances = [
+        entry.evidence.chance for entry in heard if entry.evidence is not None and entry.evidence.chance is not None
+    ]
     assert finding.chance == pytest.approx(sum(chances) / len(chances))
     # One answer beside Beta(1, 1): the mean of Beta(1, 2) and Beta(2, 1).
     assert finding.mean_known == pytest.approx((len(right) * 2 / 3 + (len(heard) - len(right)) / 3) / len(heard))
     by_relation: dict[str, list[bool]] = {}
-    for one in heard:
-        by_relation.setdefault({"r0": "first", "r1": "second <b>"}[one.relation], []).append(one.verdict is RIGHT)
+    for entry in heard:
+        by_relation.setdefault({"r0": "first", "r1": "second <b>"}[entry.relation], []).append(entry.verdict is RIGHT)
     assert {group.name: (group.facts, group.win_rate) for group in finding.groupings[0].groups} == {
         name: (len(its), share(sum(its), len(its))) for name, its in by_relation.items()
     }
     # All are equally sure, so they stand in the order of their ids.
-    failed = sorted(one.fact.fact for one in heard if one.verdict is not RIGHT)
+    failed = sorted(entry.fact.fact for entry in heard if entry.verdict is not RIGHT)
     assert [fact.fact for fact in finding.unknown] == failed
-    assert [fact.fact for fact in finding.known] == sorted(one.fact.fact for one in right)
+    assert [fact.fact for fact in finding.known] == sorted(entry.fact.fact for entry in right)
     assert [fact.prediction for fact in finding.unknown] == [f"said {fact[1:]}" for fact in failed]
     reasons = {UNASKABLE: "no type", Verdict.UNANSWERED: "the server hung up"}
     for verdict, counted in ((UNASKABLE, finding.unaskable), (Verdict.UNANSWERED, finding.unanswered)):
-        silent = sum(one.verdict is verdict for one in made)
+        silent = sum(entry.verdict is verdict for entry in made)
         assert counted == ({reasons[verdict]: silent} if silent else {})
     assert finding.probe_tables == QuestionEvidence.results(made, {}).tables
 

@@ -41,7 +41,7 @@ def test_calibration_is_a_loop_over_folds(folds: int) -> None:
     scores = generator.integers(0, 10, facts) / 10
     values = generator.normal(size=(facts, options)) + np.linspace(0, 2, options) * scores[:, None]
     values[3, 2] = values[7, 0] = scores[20] = np.nan
-    found = calibrate(values, scores, folds=folds, seed=seed)
+    result = calibrate(values, scores, folds=folds, seed=seed)
 
     order = np.random.default_rng(seed).permutation(facts).tolist()
     usable = [fact for fact in range(facts) if fact not in (3, 7, 20)]
@@ -52,26 +52,26 @@ def test_calibration_is_a_loop_over_folds(folds: int) -> None:
         training = [naive_tau([values[f, n] for f in rest], [scores[f] for f in rest]) for n in range(options)]
         best = max(range(options), key=lambda n: training[n])
         taus.append(naive_tau([values[f, best] for f in own], [scores[f] for f in own]))
-        assert found.folds[fold].best == best
-        assert found.folds[fold].training == pytest.approx(training[best])
-        assert found.folds[fold].tau == pytest.approx(taus[-1])
-        assert found.folds[fold].facts == len(own)
+        assert result.folds[fold].best == best
+        assert result.folds[fold].training == pytest.approx(training[best])
+        assert result.folds[fold].tau == pytest.approx(taus[-1])
+        assert result.folds[fold].facts == len(own)
     mean = sum(taus) / folds
-    assert found.mean == pytest.approx(mean)
-    assert found.deviation == pytest.approx(math.sqrt(sum((tau - mean) ** 2 for tau in taus) / (folds - 1)))
-    assert found.facts == 57
-    assert calibrate(values, scores, folds=folds, seed=seed) == found
-    assert calibrate(values, scores, folds=folds, seed=seed + 1) != found
+    assert result.mean == pytest.approx(mean)
+    assert result.deviation == pytest.approx(math.sqrt(sum((tau - mean) ** 2 for tau in taus) / (folds - 1)))
+    assert result.facts == 57
+    assert calibrate(values, scores, folds=folds, seed=seed) == result
+    assert calibrate(values, scores, folds=folds, seed=seed + 1) != result
 
 
 def test_of_equal_configurations_the_first_is_taken_and_one_that_orders_nothing_is_worth_nothing() -> None:
     scores = np.arange(12.0)
     table = np.stack([np.full(12, 0.5), scores, scores], axis=1)
-    found = calibrate(table, scores)
-    assert [fold.best for fold in found.folds] == [1, 1, 1]
-    assert (found.mean, found.deviation) == (1, 0)
-    found = calibrate(np.stack([np.full(12, 0.5), -scores], axis=1), scores)
-    assert [(fold.best, fold.tau) for fold in found.folds] == [(0, 0)] * 3
+    result = calibrate(table, scores)
+    assert [fold.best for fold in result.folds] == [1, 1, 1]
+    assert (result.mean, result.deviation) == (1, 0)
+    result = calibrate(np.stack([np.full(12, 0.5), -scores], axis=1), scores)
+    assert [(fold.best, fold.tau) for fold in result.folds] == [(0, 0)] * 3
 
 
 def test_a_fold_that_lost_facts_leaves_the_others_as_they_are() -> None:
@@ -105,28 +105,28 @@ def test_robustness_is_kendalls_tau_with_a_bootstrap_over_pairs() -> None:
     flawed = generator.integers(0, 6, 25).astype(float)
     corrected = np.round(flawed + generator.normal(size=25))
     flawed[4], corrected[9] = np.nan, np.nan
-    found = robustness(flawed, corrected, samples=400, seed=3)
+    result = robustness(flawed, corrected, samples=400, seed=3)
     kept = [n for n in range(25) if n not in (4, 9)]
     first, second = flawed[kept], corrected[kept]
-    assert found.tau == pytest.approx(stats.kendalltau(first, second).statistic)
-    assert (found.pairs, found.left_out) == (23, 2)
+    assert result.tau == pytest.approx(stats.kendalltau(first, second).statistic)
+    assert (result.pairs, result.left_out) == (23, 2)
     taus = []
     for counts in np.random.default_rng(3).multinomial(23, np.full(23, 1 / 23), size=400):
         drawn = np.repeat(np.arange(23), counts)
         taus.append(stats.kendalltau(first[drawn], second[drawn]).statistic)
-    assert [found.low, found.high] == pytest.approx(np.quantile(taus, [0.025, 0.975]))
-    assert found.low < found.tau < found.high
-    assert robustness(flawed, corrected, samples=400, seed=4) != found
+    assert [result.low, result.high] == pytest.approx(np.quantile(taus, [0.025, 0.975]))
+    assert result.low < result.tau < result.high
+    assert robustness(flawed, corrected, samples=400, seed=4) != result
 
 
 def test_few_pairs_in_the_same_order_are_no_certainty() -> None:
     widths = []
     for pairs in (2, 5, 20, 200):
         values = np.arange(float(pairs))
-        found = robustness(values, values)
-        assert found.tau == pytest.approx(1)
-        widths.append(1 - found.low)
-        assert found.high == pytest.approx(1)
+        result = robustness(values, values)
+        assert result.tau == pytest.approx(1)
+        widths.append(1 - result.low)
+        assert result.high == pytest.approx(1)
     assert widths == sorted(widths, reverse=True)
     # Two pairs are compatible with nearly everything.
     assert widths[0] > 1.5
@@ -137,7 +137,7 @@ def test_ties_and_infinities_and_what_has_no_order() -> None:
     values = np.array([-np.inf, 1.0, 1.0, np.inf])
     assert robustness(values, values).tau == pytest.approx(1)
     for flawed, corrected in ((np.zeros(4), values), (values[:1], values[:1]), (values[:0], values[:0])):
-        found = robustness(flawed, corrected)
-        assert math.isnan(found.tau)
-        assert math.isnan(found.low)
-        assert found.pairs == len(flawed)
+        result = robustness(flawed, corrected)
+        assert math.isnan(result.tau)
+        assert math.isnan(result.low)
+        assert result.pairs == len(flawed)
