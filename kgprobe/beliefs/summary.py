@@ -167,13 +167,13 @@ def view_rows(
     size = 0
     facts_of: dict[str, dict[str, Row]] = {}
     for place, belief in enumerate(beliefs):
-        asked = belief["right"] + belief["wrong"] > 0
+        has_answers = belief["right"] + belief["wrong"] > 0
         interval = float(summaries.low[place]), float(summaries.high[place])
         facts_of.setdefault(belief["subject"], {})[belief["fact"]] = {
             "values": [float(belief["alpha"]), float(belief["beta"]), *interval],
             "right": belief["right"],
             "wrong": belief["wrong"],
-            "belief": summaries.words[place].value if asked else NOT_ASKED,
+            "belief": summaries.words[place].value if has_answers else NOT_ASKED,
             "round": belief["round"],
         }
         size += encoded_bytes(belief["fact"]) + encoded_bytes(belief["subject"]) + _VIEW_BYTES

@@ -250,8 +250,8 @@ def labels_of(answered: Sequence[AnsweredFacts]) -> list[str]:
         model = model_name(result.model)
         if has_directions:
             model += f" {result.direction}"
-        named = f"{model} ({result.name})"
-        forms.append((model, f"{model} by {result.probe}", named, f"{named} #{place}"))
+        with_name = f"{model} ({result.name})"
+        forms.append((model, f"{model} by {result.probe}", with_name, f"{with_name} #{place}"))
     columns = list(zip(*forms, strict=True))
     labels = []
     for own in forms:

@@ -107,9 +107,9 @@ def extracted_entities(schema: Schema) -> Schema:
         if _EXTRACTED in each.labels:
             nodes[types_in(each.labels)] += each.count
     relationships: Counter[tuple[str, tuple[str, ...], tuple[str, ...]]] = Counter()
-    for one in schema.relationships:
-        if _EXTRACTED in one.tails and _EXTRACTED in one.heads:
-            relationships[one.type, types_in(one.tails), types_in(one.heads)] += one.count
+    for link in schema.relationships:
+        if _EXTRACTED in link.tails and _EXTRACTED in link.heads:
+            relationships[link.type, types_in(link.tails), types_in(link.heads)] += link.count
     return Schema(
         [Nodes(labels, count) for labels, count in sorted(nodes.items())],
         [Relationships(*ends, count) for ends, count in sorted(relationships.items())],
