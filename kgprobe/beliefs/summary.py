@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -165,17 +166,13 @@ def view_rows(
         most_bytes: approximate size of a part, which has at least one fact.
     """
     size = 0
-    facts_of: dict[str, dict[str, Row]] = {}
-    for place, belief in enumerate(beliefs):
-        has_answers = belief["right"] + belief["wrong"] > 0
-        interval = float(summaries.low[place]), float(summaries.high[place])
-        facts_of.setdefault(belief["subject"], {})[belief["fact"]] = {
-            "values": [float(belief["alpha"]), float(belief["beta"]), *interval],
-            "right": belief["right"],
-            "wrong": belief["wrong"],
-            "belief": summaries.words[place].value if has_answers else NOT_ASKED,
-            "round": belief["round"],
-        }
+    facts_of: dict[str, dict[str, list[Any]]] = {}
+    ends = zip(summaries.low.tolist(), summaries.high.tolist(), strict=True)
+    for belief, (low, high), word in zip(beliefs, ends, summaries.words, strict=True):
+        right, wrong = belief["right"], belief["wrong"]
+        parameters = [float(belief["alpha"]), float(belief["beta"]), low, high, right, wrong]
+        shown = word.value if right + wrong else NOT_ASKED
+        facts_of.setdefault(belief["subject"], {})[belief["fact"]] = [*parameters, shown, belief["round"]]
         size += encoded_bytes(belief["fact"]) + encoded_bytes(belief["subject"]) + _VIEW_BYTES
         if size >= most_bytes:
             yield _by_subject(facts_of)
@@ -184,5 +181,5 @@ def view_rows(
         yield _by_subject(facts_of)
 
 
-def _by_subject(facts_of: Mapping[str, dict[str, Row]]) -> list[Row]:
+def _by_subject(facts_of: Mapping[str, dict[str, list[Any]]]) -> list[Row]:
     return [{"subject": subject, "facts": facts} for subject, facts in facts_of.items()]

@@ -32,7 +32,7 @@ _WIDTH_FACTS = 4_096
 # Rows of effects per statement.
 _EFFECTS = 5_000
 # Unasked facts whose expectation a round writes into the view, at most.
-_EXPECTED = 1_000
+_EXPECTED = 256
 # Facts with beliefs per statement, at most; messages are also bounded in bytes.
 _BELIEFS = 20_000
 

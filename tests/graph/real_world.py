@@ -115,10 +115,8 @@ def _belief_node(belief: Row) -> dict[str, Any]:
 
 
 def _view_rows(beliefs: Sequence[Row]) -> list[Row]:
-    facts_of: dict[str, dict[str, Row]] = defaultdict(dict)
+    names = ("alpha", "beta", "low", "high", "right", "wrong", "belief", "round")
+    facts_of: dict[str, dict[str, list[Any]]] = defaultdict(dict)
     for belief in beliefs:
-        facts_of[belief["subject"]][belief["fact"]] = {
-            "values": [belief[name] for name in ("alpha", "beta", "low", "high")],
-            **{name: belief[name] for name in ("right", "wrong", "belief", "round")},
-        }
+        facts_of[belief["subject"]][belief["fact"]] = [belief[name] for name in names]
     return [{"subject": subject, "facts": facts} for subject, facts in facts_of.items()]
