@@ -50,7 +50,7 @@ class Grouping(Generic[Row]):
     """Groups of one kind.
 
     Attributes:
-        by: kind of the groups: relation, entity, type, popularity, year.
+        by: kind of the groups: relation, entity, type, popularity, year, templates.
         groups: the largest groups, at most ``SHOWN_GROUPS``; thirds and years in their order.
         left_out: number of other groups.
     """

@@ -11,6 +11,7 @@ from typing import Any
 from kgprobe.graph.client import Graph
 from kgprobe.probes.asking import not_begun
 from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
+from kgprobe.sampling.generic_relations import generic_setting
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of
 from kgprobe.verbalize.sentences import Cloze
@@ -70,6 +71,7 @@ class ClozeItems:
         # Mined sentences have no counterparts in the past tense.
         if templates == "hand":
             self._past_clozes = {relation: list(row["past_clozes"]) for relation, row in rows.items()}
+        self._generic = generic_setting(rows)
         self._graph = graph
         self._as_of = as_of
         self._sentences = sentences
@@ -81,6 +83,7 @@ class ClozeItems:
             "sentences": self._sentences,
             "clozes": self._clozes,
             "past_clozes": self._past_clozes,
+            **self._generic,
         }
 
     def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[ClozeItem]:

@@ -377,7 +377,7 @@ def make_finding(
         asked=int((facts["right"] + facts["wrong"]).sum()),
         mean_known=float(facts["known"].mean()),
         overall=group_of("all", facts),
-        groupings=[grouping for grouping in _groupings(facts, names) if grouping.groups],
+        groupings=[each for each in _groupings(facts, names, about.described.get("generic", ())) if each.groups],
         probe_tables=list(tables),
         unknown=_shown_facts(unknown.head(shown), answers),
         known=_shown_facts(known.head(shown), answers),
@@ -450,13 +450,20 @@ def _by_certainty(facts: pd.DataFrame, words: Sequence[BeliefWord]) -> tuple[pd.
     return unknown, ranked[is_known].sort_values(["leans", "high", "fact"])
 
 
-def _groupings(facts: pd.DataFrame, relations: Mapping[str, str]) -> list[Grouping[Group]]:
+def _groupings(facts: pd.DataFrame, relations: Mapping[str, str], generic: Sequence[str]) -> list[Grouping[Group]]:
+    """Return the groupings of facts.
+
+    Args:
+        relations: names of the relations, by id.
+        generic: ids of the relations that were asked by generic templates.
+    """
     entities = facts[["subject", "object"]].apply(lambda row: list(dict.fromkeys(row)), axis=1)
     labels = chain(
         zip(facts["subject"], facts["subject_label"], strict=True),
         zip(facts["object"], facts["object_label"], strict=True),
     )
     types = [(type_["id"], type_["label"] or type_["id"]) for type_ in chain.from_iterable(facts["types"])]
+    kinds = {relation: "generic" if relation in generic else "written" for relation in relations}
     return [
         grouped("relation", facts, facts["relation"], relations.items()),
         # A single fact is too little to rate an entity.
@@ -464,6 +471,7 @@ def _groupings(facts: pd.DataFrame, relations: Mapping[str, str]) -> list[Groupi
         grouped("type", facts, facts["types"].map(lambda rows: [type_["id"] for type_ in rows]), types),
         by_popularity(facts),
         by_year(facts, facts["year"]),
+        *([grouped("templates", facts, facts["relation"].map(kinds))] if generic else []),
     ]
 
 

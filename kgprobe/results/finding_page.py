@@ -30,6 +30,7 @@ _BY = {
     "entity": "A fact counts for its subject and for its object.",
     "type": "A fact counts for each type of its subject.",
     "popularity": "Thirds of about as many asked facts each: head, torso and tail of their subjects' popularity.",
+    "templates": "Generic templates are made from the label of a relation that has no written ones.",
 }
 
 

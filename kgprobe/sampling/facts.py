@@ -8,6 +8,7 @@ import msgspec
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.rows import rows_by
+from kgprobe.sampling.generic_relations import generic_rows
 from kgprobe.sampling.keys import FactKey, FactKeys, key_rows
 
 
@@ -44,6 +45,8 @@ def names_of(label: str, aliases: Sequence[str]) -> list[str]:
 def askable_relations(graph: Graph, templates: Sequence[str] = (), ids: Sequence[str] = ()) -> dict[str, Row]:
     """Return the active relations with templates of one of some kinds, by id, sorted.
 
+    A relation without any of them gets generic templates from its label, and ``generic`` is true in its row.
+
     Args:
         templates: properties of relations: ``clozes``, ``mined_clozes``, ``yes_no_questions``; empty needs none.
         ids: of relations; empty means all.
@@ -52,10 +55,14 @@ def askable_relations(graph: Graph, templates: Sequence[str] = (), ids: Sequence
         UnknownNameError: an id is not among them.
         KgprobeError: there are none.
     """
+    active = [row for row in graph.read("sample/relations") if row["active"] and (not ids or row["id"] in ids)]
+    without = [row["id"] for row in active if templates and not any(row[kind] for kind in templates)]
+    generic = generic_rows(graph, [row for row in active if row["id"] in without])
     rows = {}
-    for row in graph.read("sample/relations"):
-        if row["active"] and (not templates or any(row[kind] for kind in templates)):
-            rows[row["id"]] = row
+    for row in active:
+        offered = generic.get(row["id"], row)
+        if not templates or any(offered[kind] for kind in templates):
+            rows[row["id"]] = {**offered, "generic": row["id"] in generic}
     unusable = [relation for relation in ids if relation not in rows]
     if unusable:
         raise UnknownNameError(_unusable(unusable, templates))
@@ -78,10 +85,9 @@ def _no_relation(templates: Sequence[str]) -> str:
     if not templates:
         return "No relation in the graph is active. Load relations, or try `kgprobe load example`."
     properties = " or ".join(f"`{kind}`" for kind in templates)
-    written = " `kgprobe templates write --from-label` writes plain ones." if "clozes" in templates else ""
     return (
-        f"No relation in the graph is active and has a {_kinds(templates)}.{written} Load relations with {properties},"
-        " or try `kgprobe load example`."
+        f"No relation in the graph is active and has a label or a {_kinds(templates)}. Load relations with"
+        f" {properties}, or try `kgprobe load example`."
     )
 
 

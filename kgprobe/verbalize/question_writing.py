@@ -19,8 +19,9 @@ from kgprobe.verbalize.articles import mention
 from kgprobe.verbalize.sentences import fill
 from kgprobe.verbalize.templates.check import check_reading
 from kgprobe.verbalize.templates.examples import Example
+from kgprobe.verbalize.templates.generic import cloze_of_label
 from kgprobe.verbalize.templates.kinds import KINDS, OBJECT, SUBJECT, check_template, exchanged
-from kgprobe.verbalize.templates.proposals import cloze_of_label, turned_round
+from kgprobe.verbalize.templates.proposals import turned_round
 from kgprobe.verbalize.tense import tense_of
 
 # Maximum tokens of a question; few have more than thirty.

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass, replace
 
 from kgprobe.sources.values import tidy
+from kgprobe.verbalize.templates.generic import cloze_of_label
 from kgprobe.verbalize.templates.kinds import check_template
-from kgprobe.verbalize.templates.proposals import cloze_of_label
 from kgprobe.verbalize.tense import base_of, in_the_past, third_person
 
 _PREPOSITIONS = frozenset(

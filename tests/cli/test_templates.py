@@ -88,7 +88,13 @@ def test_write_from_labels_goes_on_and_loads(bare: dict[str, str], tmp_path: Pat
         {"relation": "R1", "label": "twin town", "clozes": ["The twin town of [X] is [Y]"], "written_by": "label"}
     ]
     listed = run("templates", "list", "--relation", "R1", "--json", **bare)
-    assert json.loads(listed.stdout)["template"] == "The twin town of [X] is [Y]"
+    assert [json.loads(line)["template"] for line in listed.stdout.splitlines()] == [
+        "The twin town of [X] is [Y]",
+        "The twin town of [X] was [Y]",
+        "The twin town of [X] is [Y].",
+        "Is [Y] the twin town of [X]?",
+        "What is the twin town of [X]?",
+    ]
     path.write_text("no relation\n")
     broken = run(*options, **bare)
     assert (broken.returncode, "line 1: not JSON" in broken.stderr, path.read_text()) == (1, True, "no relation\n")

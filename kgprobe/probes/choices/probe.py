@@ -24,6 +24,7 @@ from kgprobe.probes.choices.evidence import AnswerChoice, ChoiceEvidence, Choice
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.progress import share_counter
 from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
+from kgprobe.sampling.generic_relations import generic_setting
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.sentences import BLANK, Cloze, fill_verbatim
 from kgprobe.verbalize.templates.kinds import OBJECT
@@ -162,6 +163,7 @@ class ChoiceProbe:
         """
         rows = askable_relations(graph, ["sentences", "clozes"], relations)
         self.relations: Sequence[str] = list(rows)
+        self._generic = generic_setting(rows)
         self._words = {}
         for relation, row in rows.items():
             verbatim = row["sentences"]
@@ -186,6 +188,7 @@ class ChoiceProbe:
             "as_of": self._as_of,
             "sentences": {relation: asdict(words) for relation, words in self._words.items()},
             "answers": self._given,
+            **self._generic,
         }
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:  # noqa: ARG002

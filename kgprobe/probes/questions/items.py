@@ -24,6 +24,7 @@ from kgprobe.probes.questions import DIFFICULTIES
 from kgprobe.probes.questions.evidence import RightAnswer, names_of
 from kgprobe.records import Relation
 from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
+from kgprobe.sampling.generic_relations import generic_setting
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of
 from kgprobe.sampling.question_negatives import Negative, Negatives
@@ -170,6 +171,7 @@ class QuestionItems:
             "writer": dict(self._writer.describe()) if self._writer else None,
             "yes_no_questions": {id_: list(row["yes_no_questions"]) for id_, row in self._templates.items()},
             "wh_questions": {id_: list(row["wh_questions"]) for id_, row in self._templates.items()},
+            **generic_setting(self._templates),
         }
 
     def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[FactQuestion]:

@@ -12,6 +12,7 @@ from typing import Any
 from kgprobe.graph.client import Graph
 from kgprobe.probes.asking import nameless, not_begun
 from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
+from kgprobe.sampling.generic_relations import generic_setting
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of
 from kgprobe.sampling.statement_negatives import OBJECT, FalseFact, StatementNegatives
@@ -30,11 +31,13 @@ class StatementWords:
         present: templates of statements, or else cloze sentences with a full stop.
         past: cloze sentences in the past tense with a full stop; may be empty.
         labels: labels of the relations.
+        generic: the setting of relations with generic templates, see :func:`generic_setting`.
     """
 
     present: Mapping[str, Sequence[str]]
     past: Mapping[str, Sequence[str]]
     labels: Mapping[str, str]
+    generic: Mapping[str, Sequence[str]]
 
     @classmethod
     def of(cls, graph: Graph) -> "StatementWords":
@@ -44,11 +47,12 @@ class StatementWords:
             KgprobeError: no relation has any.
         """
         present, past, labels = {}, {}, {}
-        for relation, row in askable_relations(graph, _TEMPLATES).items():
+        rows = askable_relations(graph, _TEMPLATES)
+        for relation, row in rows.items():
             present[relation] = list(row["statements"]) or _completed(row["clozes"])
             past[relation] = _completed(row["past_clozes"])
             labels[relation] = row["label"]
-        return cls(present, past, labels)
+        return cls(present, past, labels, generic_setting(rows))
 
     def templates(self, relation: str, ended: bool) -> list[str]:
         """Return a relation's templates in the present tense, or in the past tense; the latter may be empty."""
@@ -161,6 +165,7 @@ class StatementItems:
             "relations": self.relations,
             "statements": self._words.present,
             "past_statements": self._words.past,
+            **self._words.generic,
         }
 
     def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[StatementItem]:

@@ -1,13 +1,8 @@
-"""Clozes proposed for a relation, by a language model or from its label: the prompt, the parsing, and the checks.
+"""Clozes proposed for a relation by a language model: the prompt, the parsing, and the checks.
 
 The prompt shows a few relations with facts and a cloze each, then the relation without cloze. Answers are parsed by
 line; names of a shown fact are replaced by the placeholders. A proposal must pass all checks of `kgprobe templates
 check` without warning, and must not express another relation.
-
-Sentences can also be made from labels, without a model. The first and last words determine the kind of the label: a
-verb (*shares border with*), a participle (*located in*), a noun before a preposition (*member of*), a plural
-(*characters*), or else a noun (*capital*). Other labels give no sentence. The sentences are plain and can read badly:
-review them.
 """
 
 import re
@@ -18,11 +13,10 @@ from itertools import chain, islice
 import numpy as np
 
 from kgprobe.records import Relation
-from kgprobe.verbalize.articles import indefinite, without_article
 from kgprobe.verbalize.templates.check import check_relation
 from kgprobe.verbalize.templates.examples import Example
+from kgprobe.verbalize.templates.generic import cloze_of_label
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
-from kgprobe.verbalize.tense import tense_of
 
 SHOWN_FACTS = 3
 
@@ -202,77 +196,3 @@ def shares_word(cloze: str, relation: Relation) -> bool:
 
 def _stems(text: str) -> set[str]:
     return {word[:5] for word in re.findall(r"[^\W\d_]{4,}", text.lower())}
-
-
-_PREPOSITIONS = frozenset(
-    re.findall(r"\w+", "about above after against as at before below by for from in into of on over to under with")
-)
-# Before one of these, a word in -s is a verb, not a plural: connects with, but archives at.
-_OF_VERBS = frozenset({"from", "into", "to", "with"})
-# Before "of", these describe the subject: member of sports team, but place of birth.
-_ROLES = frozenset({"coach", "member", "part"})
-# Where an identifier has a space when it is read: birthPlace, birth_place.
-_INNER_SPACE = re.compile(r"_|(?<=[a-z])(?=[A-Z][a-z])")
-# Participles, and words used like them before a preposition.
-_PARTICIPLE = re.compile(
-    r"[^e]ed$|^(?:adjacent|born|built|different|endemic|equal|equivalent|found|held|identical|indigenous|known|led|made"
-    r"|native|next|opposite|parallel|present|related|said|set|shown|similar|spoken|taught|used|won|worn|written)$"
-)
-_PLURAL = re.compile("(?i)^(?!(?:series|species)$).*[^aious]s$")
-# Maximum words of a noun phrase with a preposition at the end; longer ones are misread.
-_LONGEST_NOUN = 4
-
-
-def cloze_of_label(label: str) -> str | None:
-    """Return a cloze sentence in the present tense for a relation's label; None if its form is unclear.
-
-    Args:
-        label: an English name of a relation. Remarks in brackets and all alternatives but the first (``director /
-            manager``) are dropped, and ``birthPlace`` is read as *birth place*.
-    """
-    phrase = _phrase(label)
-    words = phrase.split()
-    if not words or re.search(r"[^\w\s'’.-]", phrase):
-        return None
-    first, last = words[0].lower(), words[-1].lower()
-    if _is_verb(first, phrase, words):
-        return f"[X] {phrase} [Y]"
-    if first in _PREPOSITIONS or (_PARTICIPLE.search(first) and not _PREPOSITIONS.isdisjoint(words)):
-        return f"[X] is {phrase} [Y]"
-    if last in _PREPOSITIONS or (first in _ROLES and words[1:2] == ["of"]):
-        return _role_cloze(phrase, words)
-    preposition = "by" if _PARTICIPLE.search(last) else "of"
-    verb = "are" if _PLURAL.search(_head(words)) else "is"
-    return f"The {phrase} {preposition} [X] {verb} [Y]"
-
-
-def _is_verb(first: str, phrase: str, words: list[str]) -> bool:
-    """Return True if the first word of a phrase is a verb."""
-    if not _PLURAL.search(first):
-        return first in ("has", "is")
-    return tense_of(f"[X] {phrase} [Y]") == "present" or not _OF_VERBS.isdisjoint(words)
-
-
-def _role_cloze(phrase: str, words: list[str]) -> str | None:
-    """Return the cloze of a noun phrase with a preposition at the end, or of a role: member of sports team."""
-    if len(words) > _LONGEST_NOUN or any(map(_PARTICIPLE.search, words)):
-        return None
-    if _PLURAL.search(_head(words)):
-        return f"[X] has {phrase} [Y]"
-    article = "" if words[0].lower() == "part" else f"{indefinite(phrase)} "
-    return f"[X] is {article}{phrase} [Y]"
-
-
-def _phrase(label: str) -> str:
-    if " " not in label.strip() and _INNER_SPACE.search(label):
-        label = _INNER_SPACE.sub(" ", label).lower()
-    bare = re.sub(r"\s*\([^)]*\)", "", label)
-    return without_article(" ".join(re.split(r"\s/\s", bare)[0].split()))
-
-
-def _head(words: list[str]) -> str:
-    """Return the head noun of a phrase: the word before its first preposition or participle, else the last word."""
-    for place, word in enumerate(words[1:], start=1):
-        if word in _PREPOSITIONS or _PARTICIPLE.search(word):
-            return words[place - 1]
-    return words[-1]

@@ -6,7 +6,6 @@ the relation must also distinguish the relation's facts from swapped ones. Revie
 detected, such as a reversed sentence in other words (*[X] was the writer of [Y]*, where [X] is the book).
 """
 
-import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,9 +24,9 @@ from kgprobe.models.scoring.tokens import TextError
 from kgprobe.records import Relation
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.examples import Example, examples_of
+from kgprobe.verbalize.templates.generic import cloze_of_label, completed, label_of
 from kgprobe.verbalize.templates.proposals import (
     Shot,
-    cloze_of_label,
     objections,
     proposed,
     shares_word,
@@ -206,9 +205,6 @@ def reason_for_none(written: WrittenClozes, answers: int) -> str:
     return f"none of {len(written.rejected)} proposals can be asked: {most}"
 
 
-# An id without words, such as P36.
-_NUMBER = re.compile("[A-Za-z]?[0-9]+")
-
 LABEL = "label"
 
 
@@ -238,16 +234,17 @@ class WrittenRelation:
 
 
 def write_from_labels(graph: Graph, relations: Sequence[Relation], as_of: int) -> Iterator[WrittenRelation]:
-    """Write a cloze for each relation from its label, or from an id in words, if it passes the checks.
+    """Write generic templates for each relation from its label, or from an id in words, if the cloze passes the checks.
+
+    Templates that a relation has are kept.
 
     Args:
         as_of: reference date (``yyyymmdd``) of the facts used in the checks.
     """
     for relation in relations:
         examples = examples_of(graph, relation.id, as_of)
-        label = relation.label or ("" if _NUMBER.fullmatch(relation.id) else relation.id.replace("_", " "))
-        cloze = cloze_of_label(label)
-        if not label:
+        cloze = cloze_of_label(label_of(relation))
+        if not label_of(relation):
             yield WrittenRelation(relation, LABEL, reason="it has no label")
         elif cloze is None:
             source = "label" if relation.label else "id, used as its label,"
@@ -255,7 +252,8 @@ def write_from_labels(graph: Graph, relations: Sequence[Relation], as_of: int) -
         elif problems := objections(cloze, relation, examples, ()):
             yield WrittenRelation(relation, LABEL, reason=f"{cloze!r} {', '.join(problems)}")
         else:
-            yield WrittenRelation(_with_clozes(relation, [cloze], examples), LABEL)
+            generic = _with_clozes(completed(relation), [cloze], examples)
+            yield WrittenRelation(generic, LABEL)
 
 
 def write_by_model(

@@ -25,7 +25,7 @@ IN_PLACE = Relation(
 )
 MEMBERSHIP = {"yes_no_questions": ("Is [X] a member of [Y]?",), "wh_questions": ("What is [X] in?",)}
 MEMBER = replace(IN_PLACE, id="member", **MEMBERSHIP)
-SILENT = Relation("silent", "silent", clozes=("[X] is silent about [Y]",))
+SILENT = Relation("P0", clozes=("[X] is silent about [Y]",))
 DEAD = replace(IN_PLACE, id="dead", active=False)
 
 PLACES = [Entity(f"p{n}", f"Place {n}", (f"P{n}land",)) for n in range(12)]
@@ -35,7 +35,7 @@ HERE = [Fact(f"in {n}", f"t{n}", "in", f"p{n}") for n in range(12)]
 PAST = [Fact("past", "t0", "in", "p5", end="2001"), Fact("future", "t0", "in", "p6", start="2030")]
 MANY = [Fact(f"member {n}", "t0", "member", f"p{n}") for n in range(11)] + [Fact("member", "t1", "member", "p11")]
 LEAK = Fact("leak", "city", "in", "mexico")
-OTHERS = [Fact("silent", "t0", "silent", "p1"), Fact("dead", "t0", "dead", "p1")]
+OTHERS = [Fact("P0", "t0", "P0", "p1"), Fact("dead", "t0", "dead", "p1")]
 FACTS = [*HERE, *PAST, *MANY, LEAK, *OTHERS]
 
 
@@ -192,7 +192,7 @@ def test_a_question_in_other_words_and_about_the_fact_itself(loaded: Graph) -> N
 
 def test_relations_without_questions_and_other_mistakes(loaded: Graph) -> None:
     assert list(QuestionItems(loaded, AS_OF).relations) == ["in", "member"]
-    for relation in ("silent", "dead", "nothing"):
+    for relation in ("P0", "dead", "nothing"):
         with pytest.raises(UnknownNameError, match=f"no yes/no question: {relation}"):
             QuestionItems(loaded, AS_OF, relations=["in", relation])
     with pytest.raises(ArgumentError, match="`difficulty` is 'mean'; easy or hard is expected"):
@@ -201,5 +201,5 @@ def test_relations_without_questions_and_other_mistakes(loaded: Graph) -> None:
         loaded,
         WrittenSource([], [], [replace(IN_PLACE, active=False), replace(MEMBER, active=False)], fingerprint="again"),
     )
-    with pytest.raises(KgprobeError, match="No relation in the graph is active and has a yes/no question"):
+    with pytest.raises(KgprobeError, match="No relation in the graph is active and has a label or a yes/no question"):
         QuestionItems(loaded, AS_OF)

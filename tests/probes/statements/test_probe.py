@@ -40,7 +40,7 @@ RELATIONS = [
     # Says what another relation says.
     Relation("seat", "seat", statements=("[Y] is the capital of [X].",)),
     Relation("mined", "mined", statements=("[Y] may be the mine of [X] today.",)),
-    Relation("silent", "silent"),
+    Relation("P0"),
 ]
 FACTS = [
     *(Fact(f"f{n}", f"c{n}", "capital", f"t{n}") for n in range(4)),
@@ -53,7 +53,7 @@ FACTS = [
     Fact("alone", "c4", "largest", "only"),
     Fact("long", "c1", "largest", "long"),
     Fact("short", "c2", "largest", "short"),
-    Fact("silent", "c1", "silent", "t2"),
+    Fact("P0", "c1", "P0", "t2"),
 ]
 KEYS = {fact.id: FactKey(fact.subject, fact.id) for fact in FACTS}
 
@@ -186,7 +186,7 @@ def test_what_cannot_be_asked_says_why(filled: Graph, scorer: Scorer) -> None:
         "nameless": "its object's label is white space",
         "future": "it begins in 2030, after 20200101",
         "alone": "the graph has nothing that makes it false in place of its object",
-        "silent": "its relation is not asked",
+        "P0": "its relation is not asked",
         "long": "tokens",
         "short": "the model cannot score any of its negatives: ",
     }
@@ -198,8 +198,8 @@ def test_what_cannot_be_asked_says_why(filled: Graph, scorer: Scorer) -> None:
     assert (len(evidence.negatives), evidence.wanted) == (3, 9)
     probe = probe_of(filled, scorer, relations=("largest",))
     assert list(probe.relations) == ["largest"]
-    with pytest.raises(UnknownNameError, match="silent"):
-        probe_of(filled, scorer, relations=("silent",))
+    with pytest.raises(UnknownNameError, match="P0"):
+        probe_of(filled, scorer, relations=("P0",))
 
 
 @pytest.mark.parametrize("answers", ["True/False", "a/b/c/d", "a//c", "a/a/b", ""])

@@ -1,0 +1,196 @@
+"""Generic templates of a relation, made from its label, without a model.
+
+The first and last words determine the form of the label: a verb (*shares border with*), a participle (*located in*), a
+noun before a preposition (*member of*), a plural (*characters*), or else a noun (*capital*). A label in another form is
+quoted: *The "50% of" of [X] is [Y]*. The sentences are plain and can read badly: review them.
+"""
+
+import re
+from dataclasses import replace
+
+from kgprobe.records import Relation
+from kgprobe.verbalize.articles import indefinite, without_article
+from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
+from kgprobe.verbalize.tense import base_of, in_the_past, tense_of
+
+_PREPOSITIONS = frozenset(
+    re.findall(r"\w+", "about above after against as at before below by for from in into of on over to under with")
+)
+# Before one of these, a word in -s is a verb, not a plural: connects with, but archives at.
+_OF_VERBS = frozenset({"from", "into", "to", "with"})
+# Before "of", these describe the subject: member of sports team, but place of birth.
+_ROLES = frozenset({"coach", "member", "part"})
+# Where an identifier has a space when it is read: birthPlace, birth_place.
+_INNER_SPACE = re.compile(r"_|(?<=[a-z])(?=[A-Z][a-z])")
+# Participles, and words used like them before a preposition.
+_PARTICIPLE = re.compile(
+    r"[^e]ed$|^(?:adjacent|born|built|different|endemic|equal|equivalent|found|held|identical|indigenous|known|led|made"
+    r"|native|next|opposite|parallel|present|related|said|set|shown|similar|spoken|taught|used|won|worn|written)$"
+)
+_PLURAL = re.compile("(?i)^(?!(?:series|species)$).*[^aious]s$")
+# Maximum words of a noun phrase with a preposition at the end; longer ones are misread.
+_LONGEST_NOUN = 4
+# An id without words, such as P31.
+_NO_WORDS = re.compile("[A-Za-z]?[0-9]*")
+# Fields of the kinds of generic templates.
+FIELDS = ("clozes", "past_clozes", "statements", "yes_no_questions", "wh_questions", "reverse_clozes")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def cloze_of_label(label: str) -> str | None:
+    """Return a cloze sentence in the present tense for a relation's label; None if its form is unclear.
+
+    Args:
+        label: an English name of a relation. Remarks in brackets and all alternatives but the first (``director /
+            manager``) are dropped, and ``birthPlace`` is read as *birth place*.
+    """
+    phrase = _phrase(label)
+    words = phrase.split()
+    if not words or re.search(r"[^\w\s'’.-]", phrase):
+        return None
+    first, last = words[0].lower(), words[-1].lower()
+    if _is_verb(first, phrase, words):
+        return f"[X] {phrase} [Y]"
+    if first in _PREPOSITIONS or (_PARTICIPLE.search(first) and not _PREPOSITIONS.isdisjoint(words)):
+        return f"[X] is {phrase} [Y]"
+    if last in _PREPOSITIONS or (first in _ROLES and words[1:2] == ["of"]):
+        return _role_cloze(phrase, words)
+    preposition = "by" if _PARTICIPLE.search(last) else "of"
+    verb = "are" if _PLURAL.search(_head(words)) else "is"
+    return f"The {phrase} {preposition} [X] {verb} [Y]"
+
+
+def label_of(relation: Relation) -> str:
+    """Return a relation's label, or else its id in words; empty if the id has no words, such as P31.
+
+    >>> label_of(Relation("ACTED_IN")), label_of(Relation("P31"))
+    ('acted in', '')
+    """
+    if relation.label or _NO_WORDS.fullmatch(relation.id):
+        return relation.label
+    words = relation.id.replace("_", " ")
+    return words.lower() if words.isupper() else words
+
+
+def generic_relation(relation: Relation, who: bool = False) -> Relation:
+    """Return a relation with templates of all kinds made from its label, in place of its own.
+
+    >>> generic_relation(Relation("P36", "capital")).wh_questions
+    ('What is the capital of [X]?',)
+
+    Args:
+        who: True if the objects are persons, so that questions begin with *who*.
+
+    Returns:
+        The relation; without any template if :func:`label_of` is empty. A wh-question or a reverse cloze is missing
+        where the form of the label gives none.
+    """
+    label = label_of(relation)
+    if not _LETTER.search(label):
+        return _without_templates(relation)
+    cloze = cloze_of_label(label) or f"The {_quoted(label)} of [X] is [Y]"
+    past = _quoted_past(cloze) if '"' in cloze else in_the_past(cloze)
+    return replace(
+        _without_templates(relation),
+        clozes=(cloze,),
+        past_clozes=(past,) if past not in (None, cloze) else (),
+        statements=(f"{cloze}.",),
+        **_questions(cloze, "Who" if who else "What"),
+    )
+
+
+def completed(relation: Relation, who: bool = False) -> Relation:
+    """Return a relation with generic templates of each kind that it lacks; see :func:`generic_relation`."""
+    generic = generic_relation(relation, who)
+    missing = {name: getattr(generic, name) for name in FIELDS if not getattr(relation, name)}
+    return replace(relation, **missing)
+
+
+def _without_templates(relation: Relation) -> Relation:
+    bare = Relation(relation.id, relation.label, relation.aliases, relation.description, relation.active)
+    return replace(bare, answers=relation.answers)
+
+
+def _quoted(label: str) -> str:
+    # A template has no brackets but its placeholders, and no other quotation marks.
+    inner = " ".join(label.replace('"', "'").replace("[", "(").replace("]", ")").split())
+    return f'"{inner}"'
+
+
+def _quoted_past(cloze: str) -> str:
+    return cloze.removesuffix(" is [Y]") + " was [Y]"
+
+
+def _questions(cloze: str, asking: str) -> dict[str, tuple[str, ...]]:
+    """Return the yes/no questions, wh-questions and reverse clozes of a cloze in the present tense, by field."""
+    if noun := re.fullmatch(r"The (.+ (?:of|by) \[X\]) (is|are) \[Y\]", cloze):
+        return _questions_of_noun(noun[1], noun[2] == "are", asking)
+    middle = cloze.removeprefix(f"{SUBJECT} ").removesuffix(f" {OBJECT}")
+    verb, _, rest = middle.partition(" ")
+    if verb == "is":
+        return _questions_of_verb("Is [X]", rest, "is [X]", asking)
+    base = base_of(verb)
+    infinitive = "have" if verb == "has" else base[0] if base else None
+    if infinitive is None:
+        return {"yes_no_questions": (f"Is it true that {cloze}?",)}
+    phrase = f"{infinitive} {rest}".rstrip()
+    return _questions_of_verb("Does [X]", phrase, "does [X]", asking)
+
+
+def _questions_of_noun(noun: str, is_plural: bool, asking: str) -> dict[str, tuple[str, ...]]:
+    article = "one of the" if is_plural else "the"
+    return {
+        "yes_no_questions": (f"Is [Y] {article} {noun}?",),
+        "wh_questions": (f"{asking} {'are' if is_plural else 'is'} the {noun}?",),
+        "reverse_clozes": (f"[Y] is {article} {noun}",),
+    }
+
+
+def _questions_of_verb(yes_no: str, phrase: str, wh: str, asking: str) -> dict[str, tuple[str, ...]]:
+    """Return the questions of a phrase behind the subject, such as *located in time zone* of *is located in …*.
+
+    A noun at the phrase's end belongs to the object: *Which time zone is [X] located in?*
+    """
+    questions = {"yes_no_questions": (f"{yes_no} {phrase} [Y]?",)}
+    words = phrase.split()
+    places = [place for place, word in enumerate(words) if word in _PREPOSITIONS]
+    # A preposition may be part of the object's noun: located next to body of water.
+    outer = [place for place in places if words[place] != "of"] or places
+    # A verb alone needs no preposition: What does [X] follow?
+    last = outer[-1] if outer else 0
+    noun = without_article(" ".join(words[last + 1 :]))
+    if noun and not _PARTICIPLE.search(words[-1]):
+        asking = f"Which {noun}"
+    return questions | {"wh_questions": (f"{asking} {wh} {' '.join(words[: last + 1])}?",)}
+
+
+def _is_verb(first: str, phrase: str, words: list[str]) -> bool:
+    """Return True if the first word of a phrase is a verb."""
+    if not _PLURAL.search(first):
+        return first in ("has", "is")
+    return tense_of(f"[X] {phrase} [Y]") == "present" or not _OF_VERBS.isdisjoint(words)
+
+
+def _role_cloze(phrase: str, words: list[str]) -> str | None:
+    """Return the cloze of a noun phrase with a preposition at the end, or of a role: member of sports team."""
+    if len(words) > _LONGEST_NOUN or any(map(_PARTICIPLE.search, words)):
+        return None
+    if _PLURAL.search(_head(words)):
+        return f"[X] has {phrase} [Y]"
+    article = "" if words[0].lower() == "part" else f"{indefinite(phrase)} "
+    return f"[X] is {article}{phrase} [Y]"
+
+
+def _phrase(label: str) -> str:
+    if " " not in label.strip() and _INNER_SPACE.search(label):
+        label = _INNER_SPACE.sub(" ", label).lower()
+    bare = re.sub(r"\s*\([^)]*\)", "", label)
+    return without_article(" ".join(re.split(r"\s/\s", bare)[0].split()))
+
+
+def _head(words: list[str]) -> str:
+    """Return the head noun of a phrase: the word before its first preposition or participle, else the last word."""
+    for place, word in enumerate(words[1:], start=1):
+        if word in _PREPOSITIONS or _PARTICIPLE.search(word):
+            return words[place - 1]
+    return words[-1]
