@@ -15,12 +15,14 @@ from kgprobe.dates import first_day
 from kgprobe.records import Entity
 from kgprobe.sources.values import check_id
 
+# Datatypes of dates, by their number of hyphens.
+DATE_KINDS = ("year", "month", "date")
+
 # A number, of which the exponent has at most four digits.
 NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 
 # Longer numbers are written with an exponent.
 _MOST_DIGITS = 20
-_DATE_KINDS = ("year", "month", "date")
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -58,7 +60,7 @@ def date_literal(value: str) -> Entity:
         ValueError: the value is not a date.
     """
     first_day(value)
-    kind = _DATE_KINDS[value.removeprefix("-").count("-")]
+    kind = DATE_KINDS[value.removeprefix("-").count("-")]
     return Entity(value, _date_label(value), types=(kind,), value=value, datatype=kind)
 
 
