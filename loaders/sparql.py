@@ -1,8 +1,8 @@
 """``kgprobe load sparql``: a topical graph, gathered from a SPARQL endpoint by random walks from chosen entities.
 
 The walks (:mod:`.sparql_walk`) select the entities. *All* facts between these are loaded, not only those on a walk,
-because missing facts count as false. Types of entities are loaded too, with their names. Only items are objects, as in
-:mod:`.wikidata`.
+because missing facts count as false. Types of entities are loaded too, with their names. Dates and quantities of these
+entities are literals, as in :mod:`.wikidata`.
 
 Relations of a reviewable list (:mod:`.wikidata_model`) are over-common: walks do not follow them, and their facts
 are shown, not asked.
@@ -24,6 +24,8 @@ from .wikidata_model import (
     BRANCHES,
     ITEM_ID,
     LANGUAGES_OPTION,
+    LITERALS,
+    LITERALS_OPTION,
     OWN_LIST,
     OWN_PAGES,
     TEMPLATES_OPTION,
@@ -73,6 +75,7 @@ class SparqlOptions:
     )
     languages: tuple[str, ...] = option(**LANGUAGES_OPTION)
     truthy: bool = option(**TRUTHY_OPTION)
+    literals: str = option(**LITERALS_OPTION)
     inactive: Path = option(
         OWN_LIST,
         "Relations that are shown, not asked, and not walked along: an id a line, and behind it why.",
@@ -116,6 +119,7 @@ def _open(options: SparqlOptions) -> "Topic":
         languages=distinct_languages(options.languages),
         truthy=options.truthy,
         inactive=read_inactive_relations(options.inactive),
+        literals=options.literals == LITERALS[0],
     )
     client = SparqlClient(options.endpoint, contact=options.contact, pause=options.pause, timeout=options.timeout)
     if not options.contact and options.endpoint == ENDPOINT:

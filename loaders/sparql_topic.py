@@ -7,6 +7,7 @@ interrupted load goes on without asking again, and the same load another time as
 import hashlib
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -24,6 +25,7 @@ from kgprobe.sources.lines import InputFile, fingerprint, open_input
 
 from .sparql_client import SparqlClient
 from .sparql_walk import WalkPlan, walk
+from .wikidata_literals import NotLoaded
 from .wikidata_model import BRANCHES, LANGUAGES, OWN_PAGES, names, read_inactive_relations, with_templates
 from .wikidata_rdf import EntityProfile, Wikidata
 
@@ -69,6 +71,7 @@ class TopicChoice:
         languages: languages of names; the first with a label gives it, aliases come from all.
         truthy: True to read only the preferred statements of a subject and relation, if any; else all but deprecated.
         inactive: reasons of inactive relations, by id.
+        literals: True to read dates and quantities of the entities that walks reach.
     """
 
     centers: tuple[str, ...]
@@ -78,6 +81,7 @@ class TopicChoice:
     languages: tuple[str, ...] = LANGUAGES
     truthy: bool = False
     inactive: Mapping[str, str] = field(default_factory=read_inactive_relations)
+    literals: bool = True
 
     def key(self, endpoint: str) -> str:
         """Return a digest of all settings."""
@@ -86,12 +90,18 @@ class TopicChoice:
 
 
 class Gathered(msgspec.Struct):
-    """A topical graph in full; ``rejected`` are messages about facts that cannot be used."""
+    """A topical graph in full.
+
+    Attributes:
+        rejected: messages about facts that cannot be used.
+        not_loaded: numbers of statements with dates and quantities that are not loaded, by kind.
+    """
 
     relations: list[Relation]
     entities: list[Entity]
     facts: list[Fact]
     rejected: list[str]
+    not_loaded: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 _decode_gathered = msgspec.msgpack.Decoder(Gathered).decode
@@ -118,6 +128,11 @@ class Topic:
     def done(self) -> int:
         """Number of records given so far."""
         return sum(self._positions.values())
+
+    @property
+    def not_loaded(self) -> Mapping[str, int]:
+        """Numbers of statements with dates and quantities that are not loaded, by kind."""
+        return self.gathered.not_loaded
 
     def relations(self) -> Iterator[Placed]:
         """The relations of the facts, joined with what the file of templates says of them."""
@@ -196,6 +211,17 @@ def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -
         between += [fact for fact in outgoing[subject] if fact.object in inside]
     facts: list[Fact] = []
     rejected: list[str] = []
+    literals: dict[str, Entity] = {}
+    not_loaded: Counter[str] = Counter()
+    for found in wikidata.literals(reached) if choice.literals else ():
+        if isinstance(found, NotLoaded):
+            not_loaded[found.kind] += 1
+        elif isinstance(found, Rejected):
+            rejected.append(found.reason)
+        else:
+            fact, literal = found
+            between.append(fact)
+            literals[literal.id] = literal
     for record in wikidata.dated(between):
         if isinstance(record, Fact):
             facts.append(record)
@@ -208,9 +234,10 @@ def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -
     profiles = wikidata.profiles([*relations, *entities[len(reached) :]])
     return Gathered(
         [Relation(name, *_named(profiles[name]), active=name not in choice.inactive) for name in relations],
-        [_entity(name, profiles[name]) for name in entities],
+        [*(_entity(name, profiles[name]) for name in entities), *literals.values()],
         facts,
         rejected,
+        dict(not_loaded),
     )
 
 

@@ -2,28 +2,23 @@
 
 A date keeps its precision: a ``year`` (``1879``), a ``month`` (``1879-03``) or a ``date`` (``1879-03-14``). Unknown
 parts are zeros. RDF has no such zeros and writes a year as its first day: the precision is then that of the sentence.
-Dates have uniform labels (*14 March 1879*, *March 1879*, *44 BC*), so that their form gives no hint.
+The literals are those of :mod:`.literals`.
 
 Other values keep their notation; their type is the last part of the type's URI (``decimal``).
 """
 
 import re
 
-from kgprobe.dates import first_day
 from kgprobe.records import Entity
 from kgprobe.sources.values import check_id, tidy
 
+from .literals import date_literal, value_literal
 from .wikidata_time import bounds
 
 _DATES = ("date", "dateTime", "gYear", "gYearMonth")
 _DATE = re.compile(r"([+-]?)([0-9]{1,12})(?:-([0-9]{2}))?(?:-([0-9]{2}))?(?:T.*)?", re.DOTALL)
 _NUMBER = re.compile("[0-9]{1,12}")
 _DAY = 11
-_KINDS = ("year", "month", "date")
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 
 
 def literal(text: str, words: str) -> Entity | None:
@@ -45,7 +40,7 @@ def literal(text: str, words: str) -> Entity | None:
         return _date(value.strip('"'), words)
     value = check_id(tidy(value.strip('"')), "value")
     check_id(datatype, "type of a value")
-    return Entity(check_id(f"{value}^^{datatype}"), value, types=(datatype,), value=value, datatype=datatype)
+    return value_literal(value, datatype, value)
 
 
 def _date(written: str, words: str) -> Entity:
@@ -59,20 +54,3 @@ def _date(written: str, words: str) -> Entity:
         month = "00" if month == "01" and not any(map(str.isalpha, words)) else month
     value, _ = bounds(f"{sign or '+'}{year}-{month}-{day}T", _DAY)
     return date_literal(value)
-
-
-def date_literal(value: str) -> Entity:
-    """A date (``1999``, ``1999-03``, ``1999-03-31``) as a literal of its precision.
-
-    Raises:
-        ValueError: it is none.
-    """
-    first_day(value)
-    kind = _KINDS[value.removeprefix("-").count("-")]
-    return Entity(value, _label(value), types=(kind,), value=value, datatype=kind)
-
-
-def _label(value: str) -> str:
-    parts = [int(part) for part in value.removeprefix("-").split("-")]
-    names = [*map(str, parts[2:]), *(_MONTHS[month - 1] for month in parts[1:2]), str(parts[0])]
-    return " ".join(names) + (" BC" if value.startswith("-") else "")

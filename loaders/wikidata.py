@@ -1,14 +1,21 @@
 """``kgprobe load wikidata``: Wikidata's JSON dumps, whole or in part, from a few kilobytes to all 115 million entities.
 
 Entities and facts are two readings of the file, each decoding only what it needs. ``P31`` (instance of) and ``P279``
-(subclass of) become an entity's types; every other statement with an item as its value becomes a fact, unless its rank
-is deprecated. "Unknown value" and "no value" give no fact, and as a date leave the interval open. Popularity is the
-number of site links. An entity without a label in any of the languages is kept, its label empty. Lexemes are skipped.
+(subclass of) become an entity's types; every other statement whose value is an item, a date or a quantity becomes a
+fact, unless its rank is deprecated. "Unknown value" and "no value" give no fact, and as a date leave the interval open.
+Statements that are not loaded are counted by kind. Popularity is the number of site links. An entity without a label in
+any of the languages is kept, its label empty. Lexemes are skipped.
+
+Dates and quantities are literals (:mod:`.wikidata_literals`), each given once; for this the entities are decoded with
+their statements. Memory: about 100 bytes for each different literal.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 
 from kgprobe.errors import ArgumentError, KgprobeError
@@ -18,11 +25,15 @@ from kgprobe.sources.contract import Loader
 from kgprobe.sources.lines import DECODING_ERRORS, InputFile, explain, fingerprint, open_input
 from kgprobe.sources.values import check_id, check_interval, fact_id
 
+from .literals import DATE_KINDS
 from .wikidata_json import DumpHead, DumpHeadDecoder, Statement, decode_claims, records
+from .wikidata_literals import DATE, DEPRECATED, NOT_PREFERRED, QUANTITY, NotLoaded
 from .wikidata_model import (
     ITEM_ID,
     LANGUAGES,
     LANGUAGES_OPTION,
+    LITERALS,
+    LITERALS_OPTION,
     PROPERTY_ID,
     TEMPLATES_OPTION,
     TRUTHY_OPTION,
@@ -36,6 +47,8 @@ from .wikidata_model import (
 # Dumps write type and id first, so that most unselected entities need no decoding.
 _LEADING_ID = re.compile(rb'\{"type":"item",(?:"pageid":[0-9]+,)?"id":"(Q[0-9]+)"')
 _LEADING_KIND = b'{"type":"item"'
+# Parts of points in time and quantities.
+_LITERAL_MARKS = (b'"calendarmodel"', b'"amount"')
 _PROPERTY_MARK = re.compile(rb'"type": ?"property"')
 
 
@@ -49,6 +62,7 @@ class DumpSelection:
         types: types whose entities are read; all if empty.
         ids: entities to read; all if None.
         truthy: True to read only the preferred statements of a subject and relation, if any.
+        literals: True to read dates and quantities.
     """
 
     languages: tuple[str, ...] = LANGUAGES
@@ -56,6 +70,7 @@ class DumpSelection:
     types: frozenset[str] = frozenset()
     ids: frozenset[str] | None = None
     truthy: bool = False
+    literals: bool = True
 
 
 WHOLE = DumpSelection()
@@ -66,6 +81,9 @@ class Dump:
     """A dump as a source; see :class:`kgprobe.sources.contract.Source`.
 
     What keeps a whole line from being read is reported once, by the entities.
+
+    Attributes:
+        not_loaded: numbers of statements that the latest reading of the facts has left out, by kind.
     """
 
     name: str
@@ -74,6 +92,7 @@ class Dump:
     total: int
     selection: DumpSelection
     readings: dict[str, InputFile]
+    not_loaded: Counter[str] = field(default_factory=Counter)
 
     @property
     def done(self) -> int:
@@ -85,7 +104,8 @@ class Dump:
         yield from with_templates(self._properties(), self.readings.get("templates"), self._is_read)
 
     def entities(self) -> Iterator[Placed]:
-        """The items that are selected."""
+        """Yield the selected items, and the literals of their statements, each at its first place."""
+        known: set[int] = set()
         decoder = DumpHeadDecoder(self.selection.languages)
         reading = self.readings["entities"]
         for line, record in self._selected(reading):
@@ -99,9 +119,12 @@ class Dump:
                 continue
             if entity is not None:
                 yield Placed(line, entity, reading.name)
+                for literal in self._literals(record, known):
+                    yield Placed(line, literal, reading.name)
 
     def facts(self) -> Iterator[Placed]:
         """The facts whose subjects are selected; with a selection by id or type, their objects may be left out."""
+        self.not_loaded.clear()
         reading = self.readings["facts"]
         head_decoder = DumpHeadDecoder(self.selection.languages)
         for line, record in self._selected(reading):
@@ -186,18 +209,68 @@ class Dump:
                 return preferred
         return [statement for statement in statements if statement.rank != "deprecated"]
 
-    def _facts(self, subject: str, claims: dict[str, list[Statement]]) -> Iterator[Fact | Rejected]:
-        for relation, statements in claims.items():
+    def _literals(self, record: bytes, known: set[int]) -> Iterator[Entity]:
+        """Yield the literals of an item that are not known yet; errors are reported with the facts."""
+        # Fast path: most small items have none.
+        if not self.selection.literals or not any(mark in record for mark in _LITERAL_MARKS):
+            return
+        try:
+            claims, _ = decode_claims(record)
+        except DECODING_ERRORS:
+            return
+        for relation, statements in claims.claims.items() if isinstance(claims.claims, dict) else ():
             if relation in TYPE_RELATIONS or not self._is_read(relation):
                 continue
             for statement in self._best(statements):
+                with suppress(ValueError):
+                    literal = statement.object()
+                    if isinstance(literal, Entity) and _is_new(literal.id, known):
+                        yield literal
+
+    def _facts(self, subject: str, claims: dict[str, list[Statement]]) -> Iterator[Fact | Rejected]:
+        for relation, statements in claims.items():
+            if not self._is_read(relation) and relation not in TYPE_RELATIONS:
+                continue
+            best = self._best(statements)
+            self._count_other_ranks(statements, best)
+            for statement in best:
                 try:
-                    fact = _fact(subject, relation, statement)
+                    fact = self._fact(subject, relation, statement)
                 except ValueError as error:
                     yield Rejected(f"{subject}, {relation}, statement {statement.id[:80]!r}: {error}")
                     continue
                 if fact is not None:
                     yield fact
+
+    def _count_other_ranks(self, statements: Sequence[Statement], best: Sequence[Statement]) -> None:
+        deprecated = sum(statement.rank == "deprecated" for statement in statements)
+        for kind, count in ((DEPRECATED, deprecated), (NOT_PREFERRED, len(statements) - len(best) - deprecated)):
+            if count:
+                self.not_loaded[kind.kind] += count
+
+    def _fact(self, subject: str, relation: str, statement: Statement) -> Fact | None:
+        """Return the fact of a statement; None for a type, and for a statement that is not loaded, which is counted."""
+        object_ = statement.object()
+        if isinstance(object_, Entity) and not (self.selection.literals and relation not in TYPE_RELATIONS):
+            object_ = DATE if object_.datatype in DATE_KINDS else QUANTITY
+        if isinstance(object_, NotLoaded):
+            self.not_loaded[object_.kind] += 1
+            return None
+        if relation in TYPE_RELATIONS:
+            return None
+        end = object_.id if isinstance(object_, Entity) else object_
+        first, last = statement.interval()
+        check_interval(first, last)
+        identifier = check_id(statement.id) if statement.id else fact_id(subject, relation, end, first)
+        return Fact(identifier, subject, relation, end, statement.rank, first, last)
+
+
+def _is_new(identifier: str, known: set[int]) -> bool:
+    """Return True for an id that is not known, and remember it by a hash of eight bytes."""
+    key = int.from_bytes(blake2b(identifier.encode(), digest_size=8).digest(), "big")
+    is_new = key not in known
+    known.add(key)
+    return is_new
 
 
 def _has_head(decoder: DumpHeadDecoder, record: bytes) -> bool:
@@ -231,6 +304,7 @@ def open_dump(path: Path, *, templates: Path | None = None, selection: DumpSelec
         "types": sorted(selection.types),
         "ids": None if selection.ids is None else sorted(selection.ids),
         "truthy": selection.truthy,
+        "literals": selection.literals,
     }
     return Dump(
         name=path.name,
@@ -262,16 +336,6 @@ def read_ids(path: Path) -> frozenset[str]:
     return frozenset(ids)
 
 
-def _fact(subject: str, relation: str, statement: Statement) -> Fact | None:
-    item = statement.item()
-    if item is None:
-        return None
-    start, end = statement.interval()
-    check_interval(start, end)
-    identifier = check_id(statement.id) if statement.id else fact_id(subject, relation, item, start)
-    return Fact(identifier, subject, relation, item, statement.rank, start, end)
-
-
 @dataclass(frozen=True, slots=True)
 class DumpOptions:
     """Options of the loader."""
@@ -299,6 +363,7 @@ class DumpOptions:
         shown_default="all",
     )
     truthy: bool = option(**TRUTHY_OPTION)
+    literals: str = option(**LITERALS_OPTION)
     templates: Path | None = option(**TEMPLATES_OPTION)
 
 
@@ -316,6 +381,7 @@ def _open(options: DumpOptions) -> Dump:
         types=frozenset(options.types),
         ids=None if options.ids is None else read_ids(options.ids),
         truthy=options.truthy,
+        literals=options.literals == LITERALS[0],
     )
     return open_dump(options.dump, templates=options.templates, selection=selection)
 

@@ -15,9 +15,17 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from kgprobe.records import Rejected
+from kgprobe.records import Entity, Rejected
 from kgprobe.sources.lines import DECODING_ERRORS, LINE_LIMIT, InputFile, validation_message
 
+from .wikidata_literals import (
+    NO_VALUE,
+    OTHER_ENTITY,
+    UNKNOWN_VALUE,
+    NotLoaded,
+    quantity_literal,
+    time_literal,
+)
 from .wikidata_model import END, ITEM_ID, POINT, PROPERTY_ID, START, TYPE_RELATIONS
 from .wikidata_time import bounds, interval
 
@@ -69,16 +77,21 @@ class MonolingualValue(Struct, tag_field="type", tag="monolingualtext"):
     """A value that is a text in a language."""
 
 
+class Quantity(Struct):
+    """A number and the IRI of its unit, ``1`` for none."""
+
+    amount: str
+    unit: str
+
+
 class QuantityValue(Struct, tag_field="type", tag="quantity"):
     """A value that is a number with a unit."""
+
+    value: Quantity
 
 
 class PlaceValue(Struct, tag_field="type", tag="globecoordinate"):
     """A value that is a place on a globe."""
-
-
-class TimeValue(Struct, tag_field="type", tag="time"):
-    """A value that is a point in time; not read as a statement's object."""
 
 
 class Time(Struct):
@@ -89,10 +102,18 @@ class Time(Struct):
     calendarmodel: str = ""
 
 
-class Bound(Struct, tag_field="type", tag="time"):
-    """A value that is a point in time, as a qualifier."""
+class TimeValue(Struct, tag_field="type", tag="time"):
+    """A value that is a point in time."""
 
     value: Time
+
+
+_OTHER_KINDS: dict[type, NotLoaded] = {
+    EntityValue: OTHER_ENTITY,
+    TextValue: NotLoaded("string"),
+    MonolingualValue: NotLoaded("text in a language"),
+    PlaceValue: NotLoaded("coordinates"),
+}
 
 
 class Snak(Struct):
@@ -106,7 +127,7 @@ class BoundSnak(Struct):
     """The value of a qualifier for a time."""
 
     snaktype: Literal["value", "somevalue", "novalue"]
-    datavalue: Bound | UnsetType = UNSET
+    datavalue: TimeValue | UnsetType = UNSET
 
 
 class Qualifiers(Struct):
@@ -135,6 +156,23 @@ class Statement(Struct):
         if value is UNSET and self.mainsnak.snaktype == "value":
             raise ValueError("the statement has neither a value nor says that there is none")
         return value.value.item() if isinstance(value, EntityValue) else None
+
+    def object(self) -> str | Entity | NotLoaded:
+        """Return the object: the id of an item, a literal, or why the statement is not loaded.
+
+        Raises:
+            ValueError: the value is missing, or not what its type says.
+        """
+        item, value = self.item(), self.mainsnak.datavalue
+        if item is not None:
+            return item
+        if value is UNSET:
+            return UNKNOWN_VALUE if self.mainsnak.snaktype == "somevalue" else NO_VALUE
+        if isinstance(value, TimeValue):
+            return time_literal(value.value.time, value.value.precision, value.value.calendarmodel)
+        if isinstance(value, QuantityValue):
+            return quantity_literal(value.value.amount, value.value.unit)
+        return _OTHER_KINDS[type(value)]
 
     def interval(self) -> tuple[str | None, str | None]:
         """Return the interval; see :func:`.wikidata_time.interval`.

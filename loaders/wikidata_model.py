@@ -30,6 +30,8 @@ START, END, POINT = "P580", "P582", "P585"
 _LANGUAGE = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
 
+LITERALS = ("yes", "no")
+
 # Shared options of several loaders.
 LANGUAGES_OPTION: Mapping[str, Any] = {
     "default": LANGUAGES,
@@ -41,6 +43,11 @@ TRUTHY_OPTION: Mapping[str, Any] = {
     "default": False,
     "help": "Where a subject has preferred statements of a relation, read those alone.",
     "shown_default": "all ranks but deprecated",
+}
+LITERALS_OPTION: Mapping[str, Any] = {
+    "default": LITERALS[0],
+    "help": "Dates and quantities as objects of facts.",
+    "choices": LITERALS,
 }
 TEMPLATES_OPTION: Mapping[str, Any] = {
     "default": None,

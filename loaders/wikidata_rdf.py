@@ -16,10 +16,11 @@ from itertools import product
 from operator import attrgetter
 
 from kgprobe.errors import KgprobeError
-from kgprobe.records import Fact, Rejected
+from kgprobe.records import Entity, Fact, Rejected
 from kgprobe.sources.values import check_interval
 
 from .sparql_client import GOES_ON, Row, SparqlClient, TooSlow
+from .wikidata_literals import NotLoaded, quantity_literal, time_literal
 from .wikidata_model import BRANCHES, END, ITEM_ID, POINT, START, TYPE_RELATIONS
 from .wikidata_time import bounds, interval, written
 
@@ -34,6 +35,8 @@ STATEMENTS = 200
 
 ENTITY = "http://www.wikidata.org/entity/"
 _STATEMENT = f"{ENTITY}statement/"
+# The unit of numbers without one.
+_NO_UNIT = f"{ENTITY}Q199"
 _RANKS = {"NormalRank": "normal", "PreferredRank": "preferred"}
 _ONTOLOGY = "http://wikiba.se/ontology#"
 _PREFIXES = f"""PREFIX wd: <{ENTITY}>
@@ -120,6 +123,13 @@ class Wikidata:
         for part in _parts(ids, self._incoming, OBJECTS):
             self._incoming.update(_by(part, self._rows(part, self._incoming_query, self.hubs.add), "object"))
         return self._incoming
+
+    def literals(self, ids: Sequence[str]) -> Iterator[tuple[Fact, Entity] | Rejected | NotLoaded]:
+        """Yield the facts of subjects that lead to dates and quantities with these, without the dates of the facts."""
+        for start in range(0, len(ids), SUBJECTS):
+            rows = {_fact_id(row): row for row in self._rows(ids[start : start + SUBJECTS], self._literals_query)}
+            for name, row in sorted(rows.items()):
+                yield _literal_fact(name, row)
 
     def dated(self, facts: Sequence[Fact]) -> Iterator[Fact | Rejected]:
         """The facts in the same order, with the dates of their statements; one whose dates cannot be is rejected."""
@@ -224,6 +234,22 @@ class Wikidata:
   FILTER(STRSTARTS(STR(?object), "{ENTITY}Q"))
 }}"""
 
+    def _literals_query(self, ids: Sequence[str]) -> str:
+        types = ", ".join(f"wd:{relation}" for relation in TYPE_RELATIONS)
+        return f"""SELECT ?item ?relation ?statement ?rank ?time ?precision ?calendar ?amount ?unit {{
+  {_values("item", ids)}
+  VALUES ?type {{ wikibase:Time wikibase:Quantity }}
+  ?relation wikibase:propertyType ?type ; wikibase:claim ?claim ; wikibase:statementValue ?of .
+  FILTER(?relation NOT IN ({types}))
+  ?item ?claim ?statement . ?statement ?of ?value .
+  {self._of_rank()}
+  {{
+    ?value wikibase:timeValue ?time ; wikibase:timePrecision ?precision ; wikibase:timeCalendarModel ?calendar .
+  }} UNION {{
+    ?value wikibase:quantityAmount ?amount ; wikibase:quantityUnit ?unit .
+  }}
+}}"""
+
     def _incoming_query(self, ids: Sequence[str]) -> str:
         left_out = ", ".join(f"wd:{relation}" for relation in (*TYPE_RELATIONS, *self.left_out))
         samples = []
@@ -242,6 +268,23 @@ class Wikidata:
   {self._of_rank()}
   FILTER(STRSTARTS(STR(?subject), "{ENTITY}Q"))
 }}"""
+
+
+def _literal_fact(identifier: str, row: Row) -> tuple[Fact, Entity] | Rejected | NotLoaded:
+    """Return a fact and its literal without the fact's dates, or why it is not loaded."""
+    subject, relation = _name(row, "item"), _name(row, "relation")
+    try:
+        if "time" in row:
+            precision, calendar = int(row["precision"]), row["calendar"]
+            literal = time_literal(written(row["time"], precision, calendar), precision, calendar)
+        else:
+            literal = quantity_literal(row["amount"], "1" if row["unit"] == _NO_UNIT else row["unit"])
+    except ValueError as error:
+        return Rejected(f"{subject}, {relation}, statement {identifier[:80]!r}: {error}")
+    if isinstance(literal, NotLoaded):
+        return literal
+    rank = _RANKS.get(row["rank"].removeprefix(_ONTOLOGY), "normal")
+    return Fact(identifier, subject, relation, literal.id, rank), literal
 
 
 def _dates_query(fact_ids: Sequence[str]) -> str:

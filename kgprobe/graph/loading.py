@@ -1,7 +1,7 @@
 """Load an open source into a graph, with a report of the written and skipped records."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from kgprobe.errors import ArgumentError, KgprobeError
@@ -9,7 +9,7 @@ from kgprobe.graph.bulk.bulk_files import BulkCounts
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import LoadCounts
 from kgprobe.graph.ingest import load as ingest
-from kgprobe.sources.contract import ReadsGraph, Source
+from kgprobe.sources.contract import ReadsGraph, Source, not_loaded_of
 
 # Messages about skipped records in a report; callers get each of them through ``on_problem``.
 KEPT_PROBLEMS = 20
@@ -45,6 +45,7 @@ class LoadReport:
         resumed: True if an interrupted load was resumed.
         problems: messages about the first ``KEPT_PROBLEMS`` skipped records.
         broken: messages about truncated files; an unknown number of records after the break is lost.
+        not_loaded: numbers of statements of the source that are not loaded, by kind, such as ``deprecated``.
     """
 
     source: str
@@ -56,6 +57,7 @@ class LoadReport:
     resumed: bool
     problems: Sequence[str]
     broken: Sequence[str] = ()
+    not_loaded: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts; JSON-compatible."""
@@ -67,6 +69,7 @@ class LoadReport:
             "facts": self.facts,
             "skipped": dict(self.skipped),
             "outside": self.outside,
+            "not_loaded": dict(self.not_loaded),
             "broken": list(self.broken),
         }
 
@@ -92,6 +95,9 @@ class LoadReport:
             lines.append(f"Skipped: {', '.join(skipped)}.")
         if self.outside:
             lines.append(f"{self.outside:,} facts were left out: their objects are not in this part of the source.")
+        if self.not_loaded:
+            kinds = [f"{count:,} {kind}" for kind, count in sorted(self.not_loaded.items())]
+            lines.append(f"Statements not loaded: {sum(self.not_loaded.values()):,} ({', '.join(kinds)}).")
         return "\n".join(lines)
 
 
@@ -118,7 +124,7 @@ def load_source(
         report_problem=keeping(problems, on_problem),
         report_progress=measuring(source, on_progress),
     )
-    return report_of(source.name, counts, problems, resumed=counts.resumed)
+    return report_of(source.name, counts, problems, not_loaded_of(source), resumed=counts.resumed)
 
 
 def keeping(problems: list[str], on_problem: OnProblem) -> OnProblem:
@@ -137,7 +143,14 @@ def measuring(source: Source, on_progress: OnProgress) -> Callable[[str, int], N
     return lambda stage, records: on_progress(LoadProgress(stage, records, source.done, source.total))
 
 
-def report_of(source: str, counts: LoadCounts | BulkCounts, problems: Sequence[str], *, resumed: bool) -> LoadReport:
+def report_of(
+    source: str,
+    counts: LoadCounts | BulkCounts,
+    problems: Sequence[str],
+    not_loaded: Mapping[str, int],
+    *,
+    resumed: bool,
+) -> LoadReport:
     """Return the report of a load with these counts."""
     return LoadReport(
         source=source,
@@ -149,4 +162,5 @@ def report_of(source: str, counts: LoadCounts | BulkCounts, problems: Sequence[s
         resumed=resumed,
         problems=problems,
         broken=tuple(counts.broken),
+        not_loaded=not_loaded,
     )

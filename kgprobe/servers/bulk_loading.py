@@ -45,7 +45,7 @@ def load_bulk_source(
         _import(folder, place, files, on_progress)
     if bulk_files is None:
         shutil.rmtree(place)
-    return report_of(files.source, files.records, problems, resumed=resumed)
+    return report_of(files.source, files.records, problems, files.records.not_loaded, resumed=resumed)
 
 
 def _import(folder: Folder, place: Path, files: BulkFiles, on_progress: OnProgress) -> None:
@@ -67,7 +67,7 @@ def write_bulk_source(
     """Write an open source; otherwise as :func:`kgprobe.write_bulk`."""
     problems: list[str] = []
     files = _convert(source, Path(bulk_files), strict, problems, on_problem, on_progress)
-    return report_of(files.source, files.records, problems, resumed=False)
+    return report_of(files.source, files.records, problems, files.records.not_loaded, resumed=False)
 
 
 def _written(source: Source, place: Path, strict: bool, is_own: bool) -> BulkFiles | None:

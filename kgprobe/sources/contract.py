@@ -62,6 +62,21 @@ class Source(Protocol):
 
 
 @runtime_checkable
+class CountsNotLoaded(Protocol):
+    """A source that counts the statements that it does not load."""
+
+    @property
+    def not_loaded(self) -> Mapping[str, int]:
+        """Numbers of statements that the latest reading of the facts has left out, by kind."""
+        ...
+
+
+def not_loaded_of(source: Source) -> Mapping[str, int]:
+    """Return the numbers of statements that a source has not loaded, by kind."""
+    return dict(source.not_loaded) if isinstance(source, CountsNotLoaded) else {}
+
+
+@runtime_checkable
 class ReadsGraph(Protocol):
     """A source that is a graph on a server, which must not be loaded into itself."""
 

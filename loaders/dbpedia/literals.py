@@ -1,21 +1,18 @@
 """Literals of DBpedia's triples: dates with their precision, numbers, measures, texts in a language.
 
-- Dates and years are those of :mod:`kgprobe.loaders.trex_literals`, with the same ids: ``1879-03-14``, ``1879``.
-- Numbers have one notation: ``3.355E7`` is 33550000. Whole numbers have the type ``integer``, others ``decimal``; a
-  number with a unit has the unit as type and in its label (*5.2 kilometres*).
+- Dates, numbers and units are those of :mod:`kgprobe.loaders.literals`; the datatype of a number is that of its triple.
 - Texts have the type ``string``. Left out are empty texts, other languages, texts longer than ``TEXT_LIMIT`` characters
   and web addresses.
 """
 
 import re
-from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
 from kgprobe.dates import first_day
 from kgprobe.records import Entity
 from kgprobe.sources.values import check_id, tidy
 
-from ..trex_literals import literal
+from ..literals import NUMBER, date_literal, normal_number, unit_words, value_literal
 from .identifiers import words
 
 TEXT_LIMIT = 200
@@ -35,12 +32,7 @@ _DAY_OF_YEAR = "dayOfYear"
 _PARTS = {"date": 3, "dateTime": 3, "gYearMonth": 2, "gYear": 1}
 _DATE = re.compile(r"([+-]?[0-9]{1,12})(?:-([0-9]{2}))?(?:-([0-9]{2}))?(?:T.*)?(?:Z|[+-][0-9]{2}:[0-9]{2})?", re.DOTALL)
 _MONTH_DAY = re.compile(r"--([0-9]{2})-([0-9]{2})(?:Z|[+-][0-9]{2}:[0-9]{2})?")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 _INTEGER = re.compile("[+-]?[0-9]{1,300}")
-# Longer numbers are written with an exponent.
-_MOST_DIGITS = 20
-_PLURALS = {"foot": "feet", "inch": "inches", "hertz": "hertz", "century": "centuries", "us dollar": "US dollars"}
-_UNCHANGED = ("per cent", "hertz", "stone", "percent")
 
 
 class Value(NamedTuple):
@@ -67,7 +59,7 @@ def read_value(text: str, language: str | None, datatype: str, languages: tuple[
         return _text(text) if language in languages else None
     if datatype.startswith(_UNIT):
         unit = check_id(datatype[len(_UNIT) :], "unit of a value")
-        return Value(_number(text), unit) if _NUMBER.fullmatch(text.strip()) else _text(text)
+        return Value(normal_number(text), unit) if NUMBER.fullmatch(text.strip()) else _text(text)
     kind = datatype.removeprefix(_XSD)
     if kind in _PARTS:
         return _date(text.strip(), kind)
@@ -78,9 +70,9 @@ def read_value(text: str, language: str | None, datatype: str, languages: tuple[
             raise ValueError(f"{text[:80]!r} is not a whole number, although its type is")
         return Value(str(int(text)), "integer")
     if kind in _BROKEN:
-        if not _NUMBER.fullmatch(text.strip()):
+        if not NUMBER.fullmatch(text.strip()):
             raise ValueError(f"{text[:80]!r} is not a number, although its type is")
-        return Value(_number(text), "decimal")
+        return Value(normal_number(text), "decimal")
     return None if kind == "anyURI" else _text(text)
 
 
@@ -93,16 +85,13 @@ def value_entity(value: Value) -> Entity:
     """Return the literal as an entity; its type is also an entity type, so that distractors of the type exist."""
     text, datatype = value
     if datatype == "date":
-        # literal() returns None only for texts without a type.
-        date = literal(f"{text}^^date", "")
-        if date is not None:
-            return date
+        return date_literal(text)
     label = text
     if datatype == _DAY_OF_YEAR:
         label = _day_label(text)
     elif datatype not in ("integer", "decimal", "string"):
-        label = f"{text} {_unit_words(datatype, text)}"
-    return Entity(value_id(value), label, types=(datatype,), value=text, datatype=datatype)
+        label = f"{text} {unit_words(words(f'unit:{datatype}'), text)}"
+    return value_literal(text, datatype, label)
 
 
 def date_bound(value: Value) -> str | None:
@@ -138,31 +127,4 @@ def _month_day(text: str) -> Value:
 
 
 def _day_label(text: str) -> str:
-    whole = literal(f"2000{text[1:]}^^date", "")
-    return "" if whole is None else whole.label.removesuffix(" 2000")
-
-
-def _number(text: str) -> str:
-    """Return the normal form of a number: no exponent if short, no plus sign, no trailing zeros."""
-    try:
-        number = Decimal(text.strip())
-    except InvalidOperation as error:
-        raise ValueError(f"{text[:80]!r} is not a number") from error
-    if not number:
-        return "0"
-    sign, digits, exponent = number.as_tuple()
-    written = "".join(map(str, digits))
-    bare = written.rstrip("0")
-    number = Decimal(f"{'-' if sign else ''}{bare}E{int(exponent) + len(written) - len(bare)}")
-    short = -_MOST_DIGITS < number.adjusted() < _MOST_DIGITS
-    return check_id(format(number, "f") if short else str(number), "value")
-
-
-def _unit_words(unit: str, number: str) -> str:
-    name = words(f"unit:{unit}")
-    head, per, rest = name.partition(" per ")
-    if number == "1" or name in _UNCHANGED:
-        return "US dollar" if name == "us dollar" else name
-    if head.startswith("pound ") and not per:
-        return head.replace("pound ", "pounds ", 1)
-    return f"{_PLURALS.get(head, f'{head}s')}{per}{rest}"
+    return date_literal(f"2000{text[1:]}").label.removesuffix(" 2000")

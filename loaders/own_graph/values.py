@@ -11,7 +11,7 @@ from kgprobe.dates import UNKNOWN, first_day
 from kgprobe.records import Entity
 from kgprobe.sources.values import check_id, tidy, tidy_all
 
-from ..trex_literals import date_literal
+from ..literals import date_literal, value_literal
 
 # Larger numbers may be days (19990331) or milliseconds since 1970.
 _LAST_YEAR = 9999
@@ -116,7 +116,7 @@ def literal_of(value: Any, name: str, values: Literal["date", "number", "text"] 
         kind, text = "integer", str(int(value))
     else:
         kind, text = "decimal", str(value)
-    return Entity(check_id(f"{text}^^{kind}"), text, types=(kind,), value=text, datatype=kind)
+    return value_literal(text, kind, text)
 
 
 def shown(value: Any) -> str:

@@ -1,6 +1,7 @@
 """The call that loads: what it says of itself is run, and what it reports is what it did."""
 
 import doctest
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.loading import KEPT_PROBLEMS, LoadProgress, LoadReport, load_source
 from kgprobe.records import Entity, Fact, Rejected, Relation
+from kgprobe.sources.contract import open_source
 from tests.written_source import WrittenSource
 
 ENTITIES = [Entity(f"e{number}") for number in range(3)]
@@ -46,6 +48,17 @@ def test_a_report_says_what_was_written_and_what_was_not(graph: Graph) -> None:
         "written, line 3: no fact",
         "written, line 2: the object e9 of 'g' is not in the graph",
     ]
+
+
+def test_report_counts_statements_not_loaded_by_kind(graph: Graph, tmp_path: Path) -> None:
+    values = [{"type": "string", "value": "x"}] * 2 + [{"type": "quantity", "value": {"amount": "+3", "unit": "1"}}]
+    claims = [{"mainsnak": {"snaktype": "value", "datavalue": value}} for value in values]
+    claims.append(claims[0] | {"rank": "deprecated"})
+    (tmp_path / "dump.json").write_text(json.dumps({"type": "item", "id": "Q1", "claims": {"P1": claims}}))
+    report = load_source(graph, open_source("wikidata", dump=tmp_path / "dump.json"))
+    assert (report.entities, report.facts) == (2, 1)
+    assert report.not_loaded == report.to_dict()["not_loaded"] == {"deprecated": 1, "string": 2}
+    assert str(report).splitlines()[1:] == ["Statements not loaded: 3 (1 deprecated, 2 string)."]
 
 
 def test_facts_of_what_was_filtered_out_are_counted_apart(graph: Graph) -> None:

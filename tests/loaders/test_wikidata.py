@@ -45,11 +45,16 @@ FRANCE = entity(
             statement("P35", item(3052772), "Q142$g", rank="preferred", P580=time("+2017-05-14T00:00:00Z")),
             statement("P35", item(2105), "Q142$h", rank="deprecated"),
         ],
-        "P1082": [statement("P1082", {"value": {"amount": "+68000000", "unit": "1"}, "type": "quantity"}, "Q142$i")],
         "P18": [statement("P18", {"value": "map.svg", "type": "string"}, "Q142$j")],
     },
     sitelinks={"enwiki": {"site": "enwiki", "title": "France"}, "dewiki": {"site": "dewiki", "title": "Frankreich"}},
 )
+# France with a quantity and a date.
+FRANCE_WITH_LITERALS = deepcopy(FRANCE)
+FRANCE_WITH_LITERALS["claims"] |= {
+    "P1082": [statement("P1082", {"value": {"amount": "+68000000", "unit": "1"}, "type": "quantity"}, "Q142$i")],
+    "P571": [statement("P571", time("+0843-08-00T00:00:00Z", precision=10), "Q142$k")],
+}
 PARIS = entity("Q90", labels=terms(en="Paris"), claims={"P31": [statement("P31", item(515))]})
 CAPITAL = entity("P36", labels=terms(en="capital"), aliases=aliases(en=["seat"]), descriptions=terms(en="seat of it"))
 LEXEME = {"type": "lexeme", "id": "L1", "lemmas": terms(en="go"), "lexicalCategory": "Q24905", "language": "Q1860"}
@@ -77,7 +82,7 @@ def everything(source: Dump) -> list[list[Any]]:
 
 
 def test_a_dump(tmp_path: Path) -> None:
-    source = opened(tmp_path, dump(FRANCE, LEXEME, CAPITAL, PARIS))
+    source = opened(tmp_path, dump(FRANCE_WITH_LITERALS, LEXEME, CAPITAL, PARIS))
     assert list(source.entities()) == [
         Placed(
             2,
@@ -86,6 +91,12 @@ def test_a_dump(tmp_path: Path) -> None:
             ),
             "dump.json",
         ),
+        Placed(
+            2,
+            Entity("68000000^^integer", "68000000", types=("integer",), value="68000000", datatype="integer"),
+            "dump.json",
+        ),
+        Placed(2, Entity("0843-08", "August 843", types=("month",), value="0843-08", datatype="month"), "dump.json"),
         Placed(5, Entity("Q90", "Paris", types=("Q515",)), "dump.json"),
     ]
     assert list(source.relations()) == [Placed(4, Relation("P36", "capital", ("seat",), "seat of it"), "dump.json")]
@@ -93,7 +104,10 @@ def test_a_dump(tmp_path: Path) -> None:
         Placed(2, Fact("Q142$e", "Q142", "P36", "Q90"), "dump.json"),
         Placed(2, Fact("Q142$f", "Q142", "P35", "Q329", start="2007-05-16", end="2012-05"), "dump.json"),
         Placed(2, Fact("Q142$g", "Q142", "P35", "Q3052772", rank="preferred", start="2017-05-14"), "dump.json"),
+        Placed(2, Fact("Q142$i", "Q142", "P1082", "68000000^^integer"), "dump.json"),
+        Placed(2, Fact("Q142$k", "Q142", "P571", "0843-08"), "dump.json"),
     ]
+    assert source.not_loaded == {"deprecated": 2, "string": 1}
     assert source.done == source.total == 3 * (tmp_path / "dump.json").stat().st_size
     assert source.partial
 
@@ -494,7 +508,7 @@ def test_any_entity_comes_back_as_it_was_written(
 def test_any_bytes_are_read_or_rejected(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, at: int, whole: bool
 ) -> None:
-    text = dump(FRANCE, CAPITAL, PARIS).encode()
+    text = dump(FRANCE_WITH_LITERALS, CAPITAL, PARIS).encode()
     content = content if whole else text[: at % len(text)] + content + text[at % len(text) :]
     try:
         source = opened(tmp_path_factory.getbasetemp(), content, types=frozenset({"Q6256"}) if at % 2 else frozenset())
@@ -515,7 +529,7 @@ json_values = st.recursive(
 def test_any_json_in_any_place_is_read_or_rejected(
     tmp_path_factory: pytest.TempPathFactory, value: Any, path: list[int]
 ) -> None:
-    changed = deepcopy(FRANCE)
+    changed = deepcopy(FRANCE_WITH_LITERALS)
     place: Any = changed
     for step in path:
         keys = list(place) if isinstance(place, dict) else list(range(len(place))) if isinstance(place, list) else []
@@ -536,7 +550,8 @@ def test_public_files_read_whole() -> None:
     if not SHARED.exists():
         pytest.skip(f"{SHARED} is not here")
     whole = open_dump(SHARED / "Q22.json")
-    (scotland,) = records(whole.entities())
+    scotland, *literals = records(whole.entities())
+    assert [literal.label for literal in literals] == ["78782 square kilometres", "16 years old"]
     assert (scotland.id, scotland.label, scotland.types) == ("Q22", "Scotland", ("Q3336843",))
     assert scotland.aliases == ("Alba", "Scotland, United Kingdom", "SCT", "Caledonia", "scot")
     dated = {fact.object: (fact.start, fact.end) for fact in records(whole.facts()) if fact.relation == "P131"}

@@ -28,14 +28,16 @@ RANKS = {"preferred": "PreferredRank", "normal": "NormalRank", "deprecated": "De
 
 
 def to_rdf(entities: Iterable[Json], properties: Iterable[str]) -> str:
-    """N-Triples of entities; ``properties`` have items as their values, all others are strings.
+    """N-Triples of entities; ``properties`` have items as their values, P571 times, P2046 quantities, P18 files.
 
     Of every second item the number of pages stands beside it, as on Wikidata's service; else where dumps have it.
     """
     lines = [f"{subject} {predicate} {object_} ." for entity in entities for subject, predicate, object_ in _of(entity)]
     for identifier in properties:
         lines += [" ".join((*triple, ".")) for triple in _property(identifier, "WikibaseItem")]
-    return "\n".join([*lines, *(" ".join((*triple, ".")) for triple in _property("P18", "CommonsMedia"))]) + "\n"
+    for identifier, kind in (("P18", "CommonsMedia"), ("P571", "Time"), ("P2046", "Quantity")):
+        lines += [" ".join((*triple, ".")) for triple in _property(identifier, kind)]
+    return "\n".join(lines) + "\n"
 
 
 def rdf_time(value: Json) -> str:
@@ -123,15 +125,11 @@ def _statement(
     elif snak["snaktype"] == "novalue":
         yield node, TYPE, f"<{PROP}novalue/{relation}>"
     else:
-        value = snak["datavalue"]["value"]
-        object_ = f"<{WD}{value['id']}>" if isinstance(value, dict) else json.dumps(value)
-        yield node, f"<{PROP}statement/{relation}>", object_
-        if is_best:
-            yield f"<{WD}{subject}>", f"<{PROP}direct/{relation}>", object_
-        # Stated in, on an item: a hub in Wikidata, of references.
-        reference = f"<http://www.wikidata.org/reference/{_name(node)}>"
-        yield node, "<http://www.w3.org/ns/prov#wasDerivedFrom>", reference
-        yield reference, f"<{PROP}reference/P248>", f"<{WD}Q5>"
+        value, kind = snak["datavalue"]["value"], snak["datavalue"]["type"]
+        if kind in ("time", "quantity"):
+            yield from _full_value(node, f"{PROP}statement/value/{relation}", value, kind)
+        else:
+            yield from _simple_value(subject, node, relation, value, is_best)
     for name, snaks in statement.get("qualifiers", {}).items():
         for one in snaks:
             if one["snaktype"] == "novalue":
@@ -141,12 +139,34 @@ def _statement(
                 yield node, f"<{PROP}qualifier/{name}>", "_:" + _name(node + name)
                 continue
             time = {"calendarmodel": f"{WD}Q1985727", **one["datavalue"]["value"]}
-            full = f"<http://www.wikidata.org/value/{_name(repr(time))}>"
             yield node, f"<{PROP}qualifier/{name}>", _literal(rdf_time(time), "dateTime")
-            yield node, f"<{PROP}qualifier/value/{name}>", full
-            yield full, f"<{WIKIBASE}timeValue>", _literal(rdf_time(time), "dateTime")
-            yield full, f"<{WIKIBASE}timePrecision>", _literal(time["precision"], "integer")
-            yield full, f"<{WIKIBASE}timeCalendarModel>", f"<{time['calendarmodel'].replace('https:', 'http:')}>"
+            yield from _full_value(node, f"{PROP}qualifier/value/{name}", time, "time")
+
+
+def _simple_value(subject: str, node: str, relation: str, value: Any, is_best: bool) -> Iterator[tuple[str, str, str]]:
+    """An item or a text."""
+    object_ = f"<{WD}{value['id']}>" if isinstance(value, dict) else json.dumps(value)
+    yield node, f"<{PROP}statement/{relation}>", object_
+    if is_best:
+        yield f"<{WD}{subject}>", f"<{PROP}direct/{relation}>", object_
+    # Stated in, on an item: a hub in Wikidata, of references.
+    reference = f"<http://www.wikidata.org/reference/{_name(node)}>"
+    yield node, "<http://www.w3.org/ns/prov#wasDerivedFrom>", reference
+    yield reference, f"<{PROP}reference/P248>", f"<{WD}Q5>"
+
+
+def _full_value(node: str, predicate: str, value: Json, kind: str) -> Iterator[tuple[str, str, str]]:
+    """A point in time or a quantity in full."""
+    full = f"<http://www.wikidata.org/value/{_name(repr(value))}>"
+    yield node, f"<{predicate}>", full
+    if kind == "time":
+        yield full, f"<{WIKIBASE}timeValue>", _literal(rdf_time(value), "dateTime")
+        yield full, f"<{WIKIBASE}timePrecision>", _literal(value["precision"], "integer")
+        yield full, f"<{WIKIBASE}timeCalendarModel>", f"<{value['calendarmodel'].replace('https:', 'http:')}>"
+    else:
+        unit = f"{WD}Q199" if value["unit"] == "1" else value["unit"]
+        yield full, f"<{WIKIBASE}quantityAmount>", _literal(value["amount"], "decimal")
+        yield full, f"<{WIKIBASE}quantityUnit>", f"<{unit}>"
 
 
 def _property(identifier: str, kind: str) -> Iterator[tuple[str, str, str]]:

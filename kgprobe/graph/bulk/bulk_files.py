@@ -27,6 +27,7 @@ class BulkCounts(msgspec.Struct, frozen=True):
     problems: Mapping[str, int]
     broken: Sequence[str]
     outside: int
+    not_loaded: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 class BulkFiles(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ from kgprobe.graph.bulk.row_files import RowFiles, quoted
 from kgprobe.graph.ingest import IMPORTED, LoadCounts, collecting_rarely
 from kgprobe.graph.record_batches import Problem, RecordBatch, entity_rows, problem_message, read_batches, relation_rows
 from kgprobe.graph.rows import column_by
-from kgprobe.sources.contract import Source
+from kgprobe.sources.contract import Source, not_loaded_of
 
 
 @dataclass(slots=True)
@@ -138,7 +138,9 @@ def convert(
                 "INSTANCE_OF": instances_count,
                 "OBJECT_OF": objects_count,
             },
-            records=BulkCounts(dict(counts.written), dict(counts.problems), counts.broken, counts.outside),
+            records=BulkCounts(
+                dict(counts.written), dict(counts.problems), counts.broken, counts.outside, not_loaded_of(source)
+            ),
         )
         files.save(unfinished)
     return files
