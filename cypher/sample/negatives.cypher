@@ -2,7 +2,8 @@
 // object (years for a year, literals for a literal), that are not right for its subject and share no name with a right object. With
 // $before, a date, former objects are negatives if they ended before it, on a known day, and the fact itself has not ended by then.
 // With $names, entities that share a name with an object of any time are excluded, too.
-// $as_of: yyyymmdd, $before: yyyymmdd or null, $names: true or false, $rows: [{subject, fact, numbers}] -> fact, number, id, label, aliases, former: true for a former object
+// $as_of: yyyymmdd, $before: yyyymmdd or null, $names: true or false, $rows: [{subject, fact, numbers}]
+//   -> fact, number, id, label, aliases, former: true for a former object
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 USING INDEX SEEK subject:Entity(id)
