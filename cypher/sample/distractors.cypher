@@ -1,25 +1,34 @@
 // Distractors of a fact, Ω(f), among the entities with these numbers: they share a type with its object (without a type: they are
-// objects of its relation), share no name with it, and were never an object of its subject and relation, because a sentence seldom
-// contains a date. With $before, a date, for sentences that do: also objects that were right until a known day before it, unless the
-// fact itself has ended by then.
+// objects of its relation), share no name with it, and were never an object of its subject and relation. With $before, a date, for
+// sentences in the present tense: also objects that were right until a known day before it, unless the fact itself has ended by
+// then. With $names, entities that share a name with an object of any time are excluded, too.
 // With $refused instead the entities of the same kind that are not distractors, with the first applicable reason.
-// $before: yyyymmdd or null, $refused: true or false, $rows: [{subject, fact, numbers}]
-//   -> fact, number, id, label, aliases, object: its label, shared: [id of a type], relation: its label without a type, reason:
-//      null, or itself, nameless, right, namesake
+// $before: yyyymmdd or null, $names, $refused: true or false, $rows: [{subject, fact, numbers}]
+//   -> fact, number, id, label, aliases, object: its label, shared: [id of a type], relation: its label without a type, former:
+//      true for a former object, reason: null, or itself, nameless, right, namesake
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 USING INDEX SEEK subject:Entity(id)
 OPTIONAL MATCH (subject)-[truth:FACT]->(known:Entity)
 WHERE truth.relation = fact.relation
-  AND ($before IS NULL OR fact.until < $before OR coalesce(truth.until, $before) >= $before OR truth.end = 'unknown')
-WITH row, fact.relation AS asked, object, collect(known.id) AS known
-WITH row, asked, object.id AS truth, object.label AS like, known, coalesce(object.types, []) AS types,
-     [object.label] + coalesce(object.aliases, []) AS names
+WITH row, fact.relation AS asked, object, collect(known) AS ever,
+     collect(
+       CASE
+         WHEN $before IS NULL OR fact.until < $before OR coalesce(truth.until, $before) >= $before OR truth.end = 'unknown'
+           THEN known.id
+       END
+     ) AS known
+WITH row, asked, object.id AS truth, object.label AS like, known, [one IN ever | one.id] AS ever,
+     coalesce(object.types, []) AS types,
+     reduce(
+       names = [object.label] + coalesce(object.aliases, []),
+       one IN CASE WHEN $names THEN ever ELSE [] END | names + [one.label] + coalesce(one.aliases, [])
+     ) AS names
 UNWIND row.numbers AS number
 MATCH (rival:Entity {number: number})
 USING INDEX SEEK rival:Entity(number)
 WHERE size(types) = 0 OR any(type IN coalesce(rival.types, []) WHERE type IN types)
-WITH row, number, rival, like, types, asked,
+WITH row, number, rival, like, types, asked, rival.id IN ever AS held,
      CASE
        WHEN rival.id = truth THEN 'itself'
        WHEN coalesce(rival.label, '') = '' THEN 'nameless'
@@ -28,8 +37,8 @@ WITH row, number, rival, like, types, asked,
      END AS reason
 WHERE (reason IS NOT NULL) = $refused
 OPTIONAL MATCH (rival)-[:OBJECT_OF]->(relation:Relation {id: asked})
-WITH row, number, rival, like, types, asked, relation, reason
+WITH row, number, rival, like, types, asked, held, relation, reason
 WHERE size(types) > 0 OR relation IS NOT NULL
 RETURN row.fact AS fact, number, rival.id AS id, rival.label AS label, coalesce(rival.aliases, []) AS aliases,
        like AS object, [type IN types WHERE type IN rival.types] AS shared,
-       CASE WHEN size(types) = 0 THEN coalesce(relation.label, asked) END AS relation, reason
+       CASE WHEN size(types) = 0 THEN coalesce(relation.label, asked) END AS relation, reason IS NULL AND held AS former, reason

@@ -1,17 +1,26 @@
 // Hard negatives of a fact among the entities with these numbers: objects that its relation has elsewhere, of the same kind as its
-// object (years for a year, literals for a literal), that are not right for its subject and share no name with a right object. A
-// former object is a negative only if it ended before $as_of, on a known day.
-// $as_of: yyyymmdd, $rows: [{subject, fact, numbers}] -> fact, number, id, label, aliases, former: true for a former object
+// object (years for a year, literals for a literal), that are not right for its subject and share no name with a right object. With
+// $before, a date, former objects are negatives if they ended before it, on a known day, and the fact itself has not ended by then.
+// With $names, entities that share a name with an object of any time are excluded, too.
+// $as_of: yyyymmdd, $before: yyyymmdd or null, $names: true or false, $rows: [{subject, fact, numbers}]
+//   -> fact, number, id, label, aliases, former: true for a former object
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 USING INDEX SEEK subject:Entity(id)
 MATCH (subject)-[truth:FACT]->(known:Entity)
 WHERE truth.relation = fact.relation
 WITH row, subject.id AS itself, fact.relation AS asked, coalesce(object.datatype, '') AS kind,
-     collect(CASE WHEN truth.until < $as_of AND truth.end <> 'unknown' THEN NULL ELSE known END) AS true_ones,
-     collect(CASE WHEN truth.until < $as_of THEN known.id END) AS past
+     collect(
+       CASE
+         WHEN $before IS NULL OR fact.until < $before OR coalesce(truth.until, $before) >= $before OR truth.end = 'unknown'
+           THEN known
+       END
+     ) AS true_ones,
+     collect(known) AS ever, collect(CASE WHEN truth.until < $as_of THEN known.id END) AS past
 WITH row, itself, asked, kind, past, [one IN true_ones | one.id] AS ids,
-     reduce(names = [], one IN true_ones | names + [one.label] + coalesce(one.aliases, [])) AS names
+     reduce(
+       names = [], one IN CASE WHEN $names THEN ever ELSE true_ones END | names + [one.label] + coalesce(one.aliases, [])
+     ) AS names
 UNWIND row.numbers AS number
 MATCH (rival:Entity {number: number})
 USING INDEX SEEK rival:Entity(number)

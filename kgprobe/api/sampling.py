@@ -10,7 +10,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models
 from kgprobe.options import make_options
-from kgprobe.probes.distractors import DistractorOptions
+from kgprobe.probes.distractors import DistractorOptions, FormerOption
 from kgprobe.probes.questions.items import QuestionItems
 from kgprobe.probes.statements import NegativeOptions
 from kgprobe.probes.statements.items import StatementItems
@@ -72,6 +72,7 @@ def sample_distractors(
     model: Model | str | None = None,
     distractors: int = 10,
     sentences: int | None = 1,
+    former: str = "wrong",
     seed: int = 0,
     as_of: int | str | date | None = None,
     **strategy_options: Any,
@@ -97,6 +98,9 @@ def sample_distractors(
         distractors: maximum number for each fact, at least 1.
         sentences: number of the relation's cloze sentences, drawn at random, if a model is asked; None is all.
         seed: random seed.
+        former: treatment of objects that were right before ``as_of``: ``wrong`` (distractors of sentences in the
+            present tense, which is assumed where no model is asked), ``never`` (excluded), or ``right`` (excluded
+            together with entities that share a name with an object of any time).
         as_of: date at which true objects are excluded; None is today.
         strategy_options: options of the strategies: ``weighting`` of features for the semantic ones (``tf-idf`` or
             ``bm25``), ``max_prefixes`` that exact search scores for one sentence (2,000).
@@ -106,7 +110,8 @@ def sample_distractors(
         ArgumentError: an argument is out of range, or the strategy needs a model.
         KgprobeError: no fact has a cloze sentence, or the model returns no probabilities.
     """
-    given = {"distractors": distractors, "sentences": sentences, "strategy": strategy, **strategy_options}
+    given = {"distractors": distractors, "sentences": sentences, "strategy": strategy, "former": former}
+    given |= strategy_options
     options = make_options(DistractorOptions, given, "sample_distractors")
     day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
     keys = find_facts(graph, facts, day)
@@ -119,6 +124,7 @@ def sample_negatives(
     facts: Facts,
     limit: int = 10,
     *,
+    former: str = "wrong",
     seed: int = 0,
     as_of: int | str | date | None = None,
 ) -> NegativeSample:
@@ -135,6 +141,7 @@ def sample_negatives(
     Args:
         facts, seed, as_of: as in :func:`sample_distractors`.
         limit: maximum number for each fact, at least 1.
+        former: as in :func:`sample_distractors`; yes/no questions are in the present tense.
 
     Raises:
         UnknownNameError: no such fact.
@@ -142,7 +149,8 @@ def sample_negatives(
     """
     limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
     day = as_of_day(as_of)
-    return draw_negatives(graph, find_facts(graph, facts, day), limit, seed, day)
+    former = make_options(FormerOption, {"former": former}, "sample_negatives").former
+    return draw_negatives(graph, find_facts(graph, facts, day), limit, seed, day, former)
 
 
 def sample_questions(

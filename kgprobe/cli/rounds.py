@@ -79,7 +79,8 @@ def _run_command(kind: ProbeKind) -> click.Command:
     """Return the command that asks facts by this probe in rounds."""
 
     @given_options(("Rounds", RoundsOptions))
-    @given_options((f"Options of {kind.name}", kind.options))
+    # In rounds, the API has this option; one more would be too many for a screen of help.
+    @given_options((f"Options of {kind.name}", kind.options), left_out=("former",))
     @model_option(f"{BEHIND_API} Repeat it to ask several models.", "models", multiple=True)
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
     @direction_options

@@ -11,7 +11,7 @@ from kgprobe.cli.options import common_options, count_option, facts_named, model
 from kgprobe.cli.rendering import render_rows
 from kgprobe.cli.running import open_loaded, open_models
 from kgprobe.options import options_of
-from kgprobe.probes.distractors import DistractorOptions
+from kgprobe.probes.distractors import DistractorOptions, FormerOption
 from kgprobe.probes.questions import QuestionOptions
 from kgprobe.probes.statements import NegativeOptions
 from kgprobe.progress import waiting
@@ -58,9 +58,10 @@ def distractors(model: str | None, graph: str | None, as_json: bool, **options: 
 @sample.command(cls=OptionsFirst)
 @facts_named
 @_limit_option("Number of negatives.")
+@given_options((None, FormerOption), argument="rule")
 @given_options(("Negatives of statements", NegativeOptions), argument="given")
 @common_options
-def negatives(given: dict[str, Any], graph: str | None, as_json: bool, **options: Any) -> None:
+def negatives(given: dict[str, Any], rule: dict[str, Any], graph: str | None, as_json: bool, **options: Any) -> None:
     """Show false objects for yes/no questions about a fact, drawn at random.
 
     Each is the object of another fact of the relation, so that its type does not give it away. A former object is shown
@@ -75,9 +76,11 @@ def negatives(given: dict[str, Any], graph: str | None, as_json: bool, **options
     """  # noqa: D301
     from kgprobe.api.sampling import sample_negatives, sample_statements
 
+    if given and rule:
+        raise click.UsageError("--former is for questions: statements have no objects of any time as negatives.")
     draw = sample_statements if given else sample_negatives
     with open_graph(graph) as connection, waiting("Choosing negatives"):
-        result = draw(connection, **options, **given)
+        result = draw(connection, **options, **rule, **given)
     render_rows(result, as_json)
 
 

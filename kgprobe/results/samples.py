@@ -154,8 +154,9 @@ def choose_distractors(
     """Choose the distractors of facts; see :func:`kgprobe.sample_distractors`."""
     asks_model = STRATEGIES.get(options.strategy).asks_model
     scorer = model.scorer() if asks_model and model is not None else None
-    strategy = make_strategy(options.strategy, StrategyContext(graph, scorer, day), options)
-    described = strategy.describe()
+    strategy = make_strategy(options.strategy, StrategyContext(graph, scorer, day, options.former), options)
+    # A row has a column `former` of its own.
+    described = {**strategy.describe(), "former_objects": options.former}
     notes: list[str] = []
     if asks_model:
         pairs = _with_sentences(graph, keys, ClozeItems(graph, day, sentences=options.sentences), seed, notes)
@@ -255,9 +256,11 @@ class NegativeSample(RowResult):
     row, key = NegativeRow, "negatives"
 
 
-def draw_negatives(graph: Graph, keys: Sequence[FactKey], limit: int, seed: int, day: int) -> NegativeSample:
+def draw_negatives(
+    graph: Graph, keys: Sequence[FactKey], limit: int, seed: int, day: int, former: str = "wrong"
+) -> NegativeSample:
     """Draw negatives of facts; see :func:`kgprobe.sample_negatives`."""
-    drawn = Negatives(graph, day).draw(keys, limit, [seed])
+    drawn = Negatives(graph, day, former).draw(keys, limit, [seed])
     groups, notes = [], []
     for fact, negatives in zip(named_facts(graph, describe_facts(graph, keys)), drawn, strict=True):
         ids = [negative.id for negative in negatives]

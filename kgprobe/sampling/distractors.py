@@ -1,9 +1,9 @@
 """Distractors: wrong entities in place of a fact's object, drawn at random.
 
 Section 3 of the distractor paper; docs/methods/distractors.md: a distractor of a fact shares a type with its object
-(an object without a type: it is an object of the same relation), shares no name with it, and was not an object of the
-fact's subject and relation at any time, since a sentence seldom has a date. They form the set Ω(f), from which every
-strategy selects; only the temporal one also selects former objects.
+(an object without a type: it is an object of the same relation), shares no name with it, and is not an object of the
+fact's subject and relation at ``as_of``. They form the set Ω(f), from which every strategy selects.
+:class:`FormerObjects` decides on objects that were right in the past.
 
 Random ones are drawn from the type's members (:mod:`.pool_draws`), every distractor with the same probability, and
 tested in the graph (``cypher/sample/distractors.cypher``).
@@ -24,6 +24,45 @@ from kgprobe.sampling.pool_draws import PoolDraws, Tried, by_number, object_pool
 SUBJECTS = 2
 
 
+# Values of the option ``former``: former objects are wrong in the present tense, never wrong, or right.
+FORMER = ("wrong", "never", "right")
+
+
+@dataclass(frozen=True, slots=True)
+class FormerObjects:
+    """A rule for the former objects of a fact's subject and relation in one sentence; by default they are excluded.
+
+    Attributes:
+        before: date (``yyyymmdd``); objects that ended on a known day before it are distractors, unless the fact itself
+            has ended by then. None excludes all objects of any time.
+        names: True to exclude entities that share a name with an object of any time, too.
+    """
+
+    before: int | None = None
+    names: bool = False
+
+
+EXCLUDED = FormerObjects()
+
+# End of the reason of a former object.
+WAS_RIGHT = "; was right before"
+
+
+def former_objects(former: str, as_of: int, present: bool) -> FormerObjects:
+    """Return the rule for a sentence.
+
+    >>> former_objects("wrong", 20251231, present=True)
+    FormerObjects(before=20251231, names=False)
+
+    Args:
+        former: an entry of :data:`FORMER`.
+        present: True if the sentence describes the present (:func:`kgprobe.verbalize.tense.speaks_of_today`).
+    """
+    if former == "right":
+        return FormerObjects(names=True)
+    return FormerObjects(before=as_of) if former == "wrong" and present else EXCLUDED
+
+
 @dataclass(frozen=True, slots=True)
 class Distractor:
     """An entity in place of a fact's object.
@@ -31,7 +70,7 @@ class Distractor:
     Attributes:
         number: of the entity in the graph.
         reason: phrase that says why it qualifies.
-        former: True for a temporal distractor: right in the past.
+        former: True if it was right in the past.
         unlike: True if it shares no feature with the object, for lack of similar entities.
     """
 
@@ -56,13 +95,16 @@ class Retriever(Protocol):
         """Return the strategy with its options, for results."""
         ...
 
-    def retrieve(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
+    def retrieve(
+        self, keys: Sequence[FactKey], count: int, seed: Sequence[int], former: FormerObjects = EXCLUDED
+    ) -> list[list[Distractor]]:
         """Return distinct distractors of each fact, best first.
 
         Args:
             keys: facts of the graph.
             count: number of distractors per fact.
             seed: of random choices, which do not depend on the other facts.
+            former: rule for former objects.
 
         Returns:
             One list per fact, in the order of the keys; shorter than ``count`` if the graph has fewer.
@@ -70,27 +112,32 @@ class Retriever(Protocol):
         ...
 
 
-def admissible(graph: Graph, rows: Tried, before: int | None = None) -> list[dict[int, Distractor]]:
+def admissible(graph: Graph, rows: Tried, former: FormerObjects = EXCLUDED) -> list[dict[int, Distractor]]:
     """Return the distractors among entities: the ones in Ω(f).
 
     Args:
         rows: facts, each with numbers of entities.
-        before: date (``yyyymmdd``) from which former objects of the fact's subject and relation are wrong; they are
-            included if they ended before it, unless the fact itself has ended by then. None excludes them.
+        former: rule for former objects of the fact's subject and relation.
 
     Returns:
         One dictionary per row, from numbers, in their order in the row, to distractors.
 
     Cost: a look-up for each number, and one for each shared type.
     """
-    accepted = graph.read("sample/distractors", rows=tried_rows(rows), before=before, refused=False)
+    accepted = graph.read(
+        "sample/distractors", rows=tried_rows(rows), before=former.before, names=former.names, refused=False
+    )
     types = sorted(set(chain.from_iterable(map(itemgetter("shared"), accepted))))
     labels = column_by("id", "label", graph.read("sample/labels", ids=types)) if types else {}
     distractors = []
     for row in accepted:
         shared = ", ".join(labels.get(type_, type_) for type_ in row["shared"])
         reason = f"{shared}, like {row['object']}" if shared else f"object of {row['relation']}"
-        distractor = Distractor(row["id"], row["label"], tuple(row["aliases"]), row["number"], reason)
+        if row["former"]:
+            reason += WAS_RIGHT
+        distractor = Distractor(
+            row["id"], row["label"], tuple(row["aliases"]), row["number"], reason, former=row["former"]
+        )
         distractors.append((row["fact"], row["number"], distractor))
     return by_number(rows, distractors)
 
@@ -109,11 +156,13 @@ class RandomDistractors:
         """Return the name of the strategy."""
         return {"strategy": self.name}
 
-    def retrieve(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
+    def retrieve(
+        self, keys: Sequence[FactKey], count: int, seed: Sequence[int], former: FormerObjects = EXCLUDED
+    ) -> list[list[Distractor]]:
         """Draw distinct distractors of each fact uniformly from Ω(f), in random order; see :class:`Retriever`."""
         rows = self._graph.read("sample/pools", rows=key_rows(keys))
         pools = {row["fact"]: object_pool(row) for row in rows}
-        return self._draws.draw(keys, pools, count, seed, lambda rows: admissible(self._graph, rows))
+        return self._draws.draw(keys, pools, count, seed, lambda rows: admissible(self._graph, rows, former))
 
 
 def other_subjects(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[str]]:

@@ -1,8 +1,9 @@
 """Weighted features of entities, as an index on disk.
 
 Section 3.3 of the distractor paper; docs/methods/distractor-strategies.md. An entity's features are itself, each
-relation of which it is the subject, each object of these facts, and each pair of both; every feature counts once. Every
-loaded entity is a document. Facts of all times count, so the index does not depend on a date.
+relation of which it is the subject, each object of these facts, and each pair of both; every feature counts once. The
+types of an entity count as objects of a relation, :data:`INSTANCE_OF`. Every loaded entity is a document. Facts of all
+times count, so the index does not depend on a date.
 
 The similarity of two entities is Σ w(f) over their shared features f, divided by a normalisation:
 
@@ -45,7 +46,10 @@ B = 0.75
 SCALE = 2**32
 
 # Version of the files.
-FORMAT = 1
+FORMAT = 2
+
+# Relation of an entity to its types, which graphs store apart from facts.
+INSTANCE_OF = "instance_of"
 
 # Number of entities between two reports of progress.
 REPORT_EVERY = 20_000
@@ -129,8 +133,8 @@ class Described:
 
     Attributes:
         named, unnamed: numbers of the loaded entities, with a label and without.
-        subjects, relations, objects: of the facts, shape (facts,). A subject that was not loaded is -1; the object at
-            place p of ``outside_ids`` is ``-1 - p``.
+        subjects, relations, objects: of the facts, and of the types as facts, shape (facts,). A subject that was not
+            loaded is -1; the object at place p of ``outside_ids`` is ``-1 - p``.
         instances, types: named entities and their types, shape (pairs,).
         relation_ids, type_ids, outside_ids: ids by number.
     """
@@ -157,7 +161,7 @@ def _read(graph: Graph, wait: Wait) -> Described:
         number = -1 if row["number"] is None else row["number"]
         if number >= 0:
             (named if row["named"] else unnamed).append(number)
-        for relation, object_ in row["facts"]:
+        for relation, object_ in (*row["facts"], *((INSTANCE_OF, kind) for kind in row["kinds"])):
             subjects.append(number)
             relations.append(relation_ids.setdefault(relation, len(relation_ids)))
             objects.append(object_ if isinstance(object_, int) else -1 - outside.setdefault(object_, len(outside)))

@@ -246,7 +246,7 @@ def describe_pool(graph: Graph, key: FactKey) -> PoolSummary:
         rows = graph.read("sample/objects", ids=[target["relation"]])
     numbers = sorted(set(chain.from_iterable(map(itemgetter("numbers"), rows))))
     candidates = [{**key._asdict(), "numbers": numbers}]
-    rows = graph.read("sample/distractors", rows=candidates, before=None, refused=True)
+    rows = graph.read("sample/distractors", rows=candidates, before=None, names=False, refused=True)
     counts = Counter(map(itemgetter("reason"), rows))
     left_out = [phrase.format(counts[reason]) for reason, phrase in _LEFT_OUT.items() if reason in counts]
     return PoolSummary(kind, bool(types), len(numbers), left_out)

@@ -1,15 +1,17 @@
 """Hard negatives: objects of a fact's relation that are wrong for its subject.
 
 Section 2.2 of the parameterized-graph paper; docs/methods/questions.md. The negatives of (s, r, o) are ``C_r -
-T_(s,r)``: all objects of r, without those that are true for s and r at ``as_of``. So the kind of an object does not
-reveal the answer. For the same reason the negatives of a literal are literals of its datatype (years for a year), and
-other objects have none. The subject itself, entities without a name, and namesakes of a true object are left out.
+T_(s,r)``: all objects of r, without those that are true for s and r at ``as_of`` (former ones:
+:class:`.FormerObjects`). So the kind of an object does not reveal the answer. For the same reason the negatives of a
+literal are literals of its datatype (years for a year), and other objects have none. The subject itself, entities
+without a name, and namesakes of a true object are left out.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgprobe.graph.client import Graph
+from kgprobe.sampling.distractors import former_objects
 from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.sampling.pool_draws import PoolDraws, Tried, by_number, objects_pool, tried_rows
 
@@ -34,10 +36,16 @@ class Negative:
 class Negatives:
     """Hard negatives of one graph; the objects of relations are cached."""
 
-    def __init__(self, graph: Graph, as_of: int) -> None:
-        """Draw from this graph, except for true objects at ``as_of`` (``yyyymmdd``)."""
+    def __init__(self, graph: Graph, as_of: int, former: str = "wrong") -> None:
+        """Draw from this graph, except for true objects at ``as_of`` (``yyyymmdd``).
+
+        Args:
+            former: an entry of :data:`~kgprobe.sampling.distractors.FORMER`. Questions are in the present tense, so
+                former objects are ``wrong`` by default; of a fact that has ended they are never drawn.
+        """
         self._graph = graph
         self._as_of = as_of
+        self._former = former_objects(former, as_of, present=True)
         self._draws = PoolDraws(graph)
 
     def draw(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Negative]]:
@@ -51,7 +59,11 @@ class Negatives:
 
     def _admissible(self, rows: Tried) -> list[dict[int, Negative]]:
         accepted = []
-        for row in self._graph.read("sample/negatives", rows=tried_rows(rows), as_of=self._as_of):
+        former = self._former
+        matches = self._graph.read(
+            "sample/negatives", rows=tried_rows(rows), as_of=self._as_of, before=former.before, names=former.names
+        )
+        for row in matches:
             negative = Negative(row["id"], row["label"], tuple(row["aliases"]), row["former"])
             accepted.append((row["fact"], row["number"], negative))
         return by_number(rows, accepted)

@@ -6,16 +6,14 @@ distractors. If too few share a feature with the object, random members of its t
 as unlike it.
 
 Temporal distractors: former objects, then semantic distractors. The former objects of a fact's subject and relation,
-which held only before ``as_of``, come first, sorted by their distance in time from the fact. A former object is wrong
-only after a sentence in the present tense (:func:`kgprobe.verbalize.tense.speaks_of_today`); other sentences have
-semantic distractors only. The distance is that of the middles of the intervals, in days: an open end counts as
-``as_of``, an open start as the end.
+which held only before ``as_of``, come first, sorted by their distance in time from the fact, if
+:class:`~.distractors.FormerObjects` admits them; else there are semantic distractors only. The distance is that of the
+middles of the intervals, in days: an open end counts as ``as_of``, an open start as the end.
 """
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -23,8 +21,19 @@ import numpy as np
 from kgprobe.dates import day_number
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.rows import column_by, rows_by
-from kgprobe.sampling.distractors import Distractor, admissible
-from kgprobe.sampling.features import K1, SCALE, B, Bools, FeatureIndex, Floats, Int32s, Int64s, open_features
+from kgprobe.sampling.distractors import EXCLUDED, WAS_RIGHT, Distractor, FormerObjects, admissible
+from kgprobe.sampling.features import (
+    INSTANCE_OF,
+    K1,
+    SCALE,
+    B,
+    Bools,
+    FeatureIndex,
+    Floats,
+    Int32s,
+    Int64s,
+    open_features,
+)
 from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.sampling.pool_draws import PoolDraw, go_through
 
@@ -206,14 +215,18 @@ class SemanticDistractors:
         self._weighting = weighting
         self._index: FeatureIndex = open_features(graph, weighting)
         self._search = Search(self._index)
-        self._relations = {row["id"]: row["label"] or row["id"] for row in graph.read("sample/relations")}
+        self._relations = {INSTANCE_OF: "instance of"} | {
+            row["id"]: row["label"] or row["id"] for row in graph.read("sample/relations")
+        }
 
     def describe(self) -> dict[str, Any]:
         """Return the strategy and its weighting; see :class:`~kgprobe.sampling.distractors.Retriever`."""
         parameters = {"k1": K1, "b": B} if self._weighting == "bm25" else {}
         return {"strategy": self.name, "weighting": self._weighting, **parameters}
 
-    def retrieve(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
+    def retrieve(
+        self, keys: Sequence[FactKey], count: int, seed: Sequence[int], former: FormerObjects = EXCLUDED
+    ) -> list[list[Distractor]]:
         """Return the most similar distractors; see :class:`~kgprobe.sampling.distractors.Retriever`.
 
         Entities without a shared feature come last, in random order; nothing else is random.
@@ -226,14 +239,14 @@ class SemanticDistractors:
         size = count + count // 4 + 8
         while pending:
             candidates = self._extend(pending, size)
-            for ranking, distractors in zip(pending, admissible(self._graph, candidates), strict=True):
+            for ranking, distractors in zip(pending, admissible(self._graph, candidates, former), strict=True):
                 ranking.accepted |= distractors
             pending = [ranking for ranking in pending if len(ranking.accepted) < count and not ranking.complete]
             size *= 2
-        self._fill_up(rankings, count, seed)
+        self._fill_up(rankings, count, seed, former)
         return self._explained([(ranking, list(ranking.accepted)[:count]) for ranking in rankings])
 
-    def _fill_up(self, rankings: Sequence[_Ranking], count: int, seed: Sequence[int]) -> None:
+    def _fill_up(self, rankings: Sequence[_Ranking], count: int, seed: Sequence[int], former: FormerObjects) -> None:
         """Add random members of the groups if too few are similar to the object.
 
         All entities with a shared feature have been tested by then and are few, so few draws are wasted.
@@ -250,7 +263,7 @@ class SemanticDistractors:
             draw: PoolDraw[Distractor] = PoolDraw.of_members(ranking.key, members[groups], seed)
             draw.accepted = ranking.accepted
             draws.append(draw)
-        go_through(draws, count, lambda rows: admissible(self._graph, rows))
+        go_through(draws, count, lambda rows: admissible(self._graph, rows, former))
 
     def _begin(self, keys: Sequence[FactKey]) -> list[_Ranking]:
         rows = self._graph.read("sample/targets", rows=key_rows(keys))
@@ -363,23 +376,26 @@ class TemporalDistractors:
         """Return the strategy and the weighting; see :class:`~kgprobe.sampling.distractors.Retriever`."""
         return {**self.semantic.describe(), "strategy": self.name}
 
-    def retrieve(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
+    def retrieve(
+        self, keys: Sequence[FactKey], count: int, seed: Sequence[int], former: FormerObjects = EXCLUDED
+    ) -> list[list[Distractor]]:
         """Return former objects, then similar ones; see :class:`~kgprobe.sampling.distractors.Retriever`.
 
         Only the order of entities without a feature in common with the object is random.
 
         Cost: a walk through the facts of each subject, and that of semantic distractors.
         """
-        retrieved = [distractors[:count] for distractors in self._former(keys)]
+        first = self._former(keys, former) if former.before is not None else [[] for _ in keys]
+        retrieved = [distractors[:count] for distractors in first]
         lacking = [index for index, distractors in enumerate(retrieved) if len(distractors) < count]
-        semantic = self.semantic.retrieve([keys[index] for index in lacking], count, seed) if lacking else []
+        # All former objects are in the list already.
+        others = replace(former, before=None)
+        semantic = self.semantic.retrieve([keys[index] for index in lacking], count, seed, others) if lacking else []
         for index, similar in zip(lacking, semantic, strict=True):
-            former = set(map(attrgetter("number"), retrieved[index]))
-            others = [distractor for distractor in similar if distractor.number not in former]
-            retrieved[index] = [*retrieved[index], *others][:count]
+            retrieved[index] = [*retrieved[index], *similar][:count]
         return retrieved
 
-    def _former(self, keys: Sequence[FactKey]) -> list[list[Distractor]]:
+    def _former(self, keys: Sequence[FactKey], rule: FormerObjects) -> list[list[Distractor]]:
         nearest: dict[str, dict[int, Row]] = {key.fact: {} for key in keys}
         rows = self._graph.read("sample/former", rows=key_rows(keys), as_of=self._as_of)
         # The nearest interval of an object counts.
@@ -387,11 +403,11 @@ class TemporalDistractors:
             nearest[row["fact"]].setdefault(row["number"], row)
         candidates = [(key, list(nearest[key.fact])) for key in keys]
         former: list[list[Distractor]] = []
-        for key, distractors in zip(keys, admissible(self._graph, candidates, self._as_of), strict=True):
+        for key, distractors in zip(keys, admissible(self._graph, candidates, rule), strict=True):
             former.append([])
             for number, distractor in distractors.items():
-                reason = f"{distractor.reason}; held until {nearest[key.fact][number]['end']}"
-                former[-1].append(replace(distractor, reason=reason, former=True))
+                reason = f"{distractor.reason.removesuffix(WAS_RIGHT)}; held until {nearest[key.fact][number]['end']}"
+                former[-1].append(replace(distractor, reason=reason))
         return former
 
     def _order(self, row: Row) -> tuple[int, int, int]:

@@ -20,7 +20,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.progress import share_counter
-from kgprobe.sampling.distractors import Distractor, admissible
+from kgprobe.sampling.distractors import Distractor, FormerObjects, admissible, former_objects
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.search.exploration import Exploration, Floats
@@ -29,6 +29,7 @@ from kgprobe.search.most_plausible import TOLERANCE, MostPlausible, beam, best_f
 from kgprobe.search.plausibility import Candidates, log_plausibilities
 from kgprobe.search.strategies import Rivals, Sentences
 from kgprobe.verbalize.sentences import Cloze
+from kgprobe.verbalize.tense import speaks_of_today
 
 # Sentences searched at once; the explored prefixes of each are in memory.
 _AT_ONCE = 32
@@ -53,6 +54,7 @@ class _Question:
     """A sentence to be searched: its tokens, the tries of its pool, and the decided candidates (None if not wrong)."""
 
     key: FactKey
+    former: FormerObjects
     cloze: Cloze
     prompt: TokenizedPrompt
     tries: list[LabelTrie]
@@ -70,6 +72,8 @@ class OptimalDistractors:
         exact: bool,
         max_prefixes: int = 2_000,
         beams: int | None = None,
+        as_of: int | None = None,
+        former: str = "never",
     ) -> None:
         """Create a retriever.
 
@@ -78,6 +82,8 @@ class OptimalDistractors:
             exact: True for exact search with a proof, False for beam search.
             max_prefixes: maximum prefixes that exact search evaluates per sentence.
             beams: width of the beam; at least, and by default, the number of distractors.
+            as_of: reference date (``yyyymmdd``) of former objects; None excludes them.
+            former: an entry of :data:`~kgprobe.sampling.distractors.FORMER`.
         """
         self.name = "exact-optimal" if exact else "approximate-optimal"
         self._graph = graph
@@ -85,6 +91,8 @@ class OptimalDistractors:
         self._exact = exact
         self._max_prefixes = max_prefixes
         self._beams = beams
+        self._as_of = as_of
+        self._former = former
         self._tries = LabelTries(graph, scorer.tokenizer)
         self._agreeing: dict[tuple[str, str], bool] = {}
 
@@ -111,7 +119,8 @@ class OptimalDistractors:
         self._tries.refresh()
         keys = list(dict.fromkeys(fact.key for fact, _ in questions))
         pools = self._pools(keys)
-        candidates: dict[str, dict[int, Distractor | None]] = {key.fact: {} for key in keys}
+        # Former objects depend on the tense of the sentence.
+        candidates: defaultdict[tuple[str, FormerObjects], dict[int, Distractor | None]] = defaultdict(dict)
         results: list[Retrieved] = []
         # The remaining share is for scoring the right object's names.
         counter = share_counter(len(questions), until=0.9)
@@ -119,7 +128,8 @@ class OptimalDistractors:
             prepared = []
             for fact, cloze in questions[begin : begin + _AT_ONCE]:
                 id_ = fact.key.fact
-                prepared.append(self._prepare(fact.key, cloze, pools[id_], candidates[id_]))
+                former = self._rule(cloze)
+                prepared.append(self._prepare(fact.key, former, cloze, pools[id_], candidates[id_, former]))
             searched = [question for question in prepared if isinstance(question, _Question)]
             counter(len(prepared) - len(searched))
             retrieved = iter(self._search(searched, count, counter))
@@ -143,6 +153,10 @@ class OptimalDistractors:
         retrieved = iter(self.retrieve(questions, count))
         return [list(islice(retrieved, len(clozes))) for _, clozes in asked]
 
+    def _rule(self, cloze: Cloze) -> FormerObjects:
+        present = self._as_of is not None and speaks_of_today(cloze.template)
+        return former_objects(self._former, self._as_of or 0, present)
+
     def _pools(self, keys: Sequence[FactKey]) -> dict[str, list[NameSet]]:
         """Return the name sets that contain the candidates of each fact."""
         pools = {}
@@ -152,7 +166,12 @@ class OptimalDistractors:
         return pools
 
     def _prepare(
-        self, key: FactKey, cloze: Cloze, pools: Sequence[NameSet], candidates: dict[int, Distractor | None]
+        self,
+        key: FactKey,
+        former: FormerObjects,
+        cloze: Cloze,
+        pools: Sequence[NameSet],
+        candidates: dict[int, Distractor | None],
     ) -> _Question | str:
         """Return a sentence to be searched, or the reason why it cannot be."""
         (prompt,) = self._scorer.tokenize([cloze.prompt], [[]])
@@ -167,7 +186,7 @@ class OptimalDistractors:
                 f" limit of {limit}"
             )
         tries = [self._tries.open(pool, cloze.template) for pool in pools]
-        return _Question(key, cloze, prompt, tries, candidates)
+        return _Question(key, former, cloze, prompt, tries, candidates)
 
     def _search(self, questions: Sequence[_Question], count: int, progress: Callable[[int], None]) -> list[Retrieved]:
         limit = self._scorer.max_tokens
@@ -192,13 +211,19 @@ class OptimalDistractors:
 
     def _decide(self, rows: Sequence[tuple[_Question, Integers]]) -> None:
         """Read from the graph if these entities are distractors of their fact."""
-        candidates_of = {question.key: question.candidates for question, _ in rows}
-        unknown: defaultdict[FactKey, set[int]] = defaultdict(set)
+        candidates_of = {(question.key, question.former): question.candidates for question, _ in rows}
+        unknown: defaultdict[FormerObjects, defaultdict[FactKey, set[int]]]
+        unknown = defaultdict(lambda: defaultdict(set))
         for question, numbers in rows:
-            unknown[question.key] |= set(numbers.tolist()) - question.candidates.keys()
-        unknown_of = [(key, sorted(entities)) for key, entities in unknown.items() if entities]
-        for (key, entities), distractors in zip(unknown_of, admissible(self._graph, unknown_of), strict=True):
-            candidates_of[key].update(zip(entities, map(distractors.get, entities), strict=True))
+            unknown[question.former][question.key] |= set(numbers.tolist()) - question.candidates.keys()
+        for former, of_keys in unknown.items():
+            unknown_of = [(key, sorted(entities)) for key, entities in of_keys.items() if entities]
+            if not unknown_of:
+                continue
+            for (key, entities), distractors in zip(
+                unknown_of, admissible(self._graph, unknown_of, former), strict=True
+            ):
+                candidates_of[key, former].update(zip(entities, map(distractors.get, entities), strict=True))
 
     def _retrieved(self, question: _Question, found: MostPlausible, too_long: int) -> Retrieved:
         distractors = [question.candidates[number] for number in found.numbers.tolist()]

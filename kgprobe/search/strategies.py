@@ -1,12 +1,13 @@
 """Strategies to choose distractors for every sentence of every fact.
 
 Random, semantic and temporal-semantic distractors (:mod:`kgprobe.sampling`) need no model. They are the same for all
-sentences of a fact, except former objects, which are used only after sentences in the present tense. Optimal
+sentences of a fact in the same tense: by default, former objects are wrong only in the present tense. Optimal
 distractors (:mod:`.optimal_distractors`) are those that the model itself finds most plausible after each sentence. A
 strategy is an entry point of the group ``kgprobe.strategies``, with options of its own.
 """
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,10 +21,9 @@ from kgprobe.verbalize.tense import speaks_of_today
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
     from kgprobe.models.scoring.contract import TextScorer
-    from kgprobe.sampling.distractors import Distractor, Retriever
+    from kgprobe.sampling.distractors import Distractor, FormerObjects, Retriever
     from kgprobe.sampling.facts import AskedFact
     from kgprobe.sampling.keys import FactKey
-    from kgprobe.sampling.semantic import TemporalDistractors
     from kgprobe.verbalize.sentences import Cloze
 
 T = TypeVar("T")
@@ -91,12 +91,14 @@ class StrategyContext:
 
     Attributes:
         scorer: None if the strategy needs no model.
-        as_of: reference date (``yyyymmdd``); facts that ended before it have former objects.
+        as_of: reference date (``yyyymmdd``); objects of facts that ended before it are former.
+        former: ``wrong``, ``never`` or ``right``; see :func:`kgprobe.sampling.distractors.former_objects`.
     """
 
     graph: "Graph"
     scorer: "TextScorer | None"
     as_of: int
+    former: str = "wrong"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,77 +162,72 @@ def make_strategy(name: str, context: StrategyContext, given: object = None) -> 
 
 
 class _GraphStrategy:
-    """A strategy that uses only the graph."""
+    """A strategy that uses only the graph; sentences of one tense have the same distractors."""
 
-    def __init__(self, retriever: "Retriever") -> None:
+    def __init__(self, retriever: "Retriever", context: StrategyContext) -> None:
         self._retriever = retriever
+        self._former = context.former
+        self._as_of = context.as_of
 
     def describe(self) -> dict[str, Any]:
         return self._retriever.describe()
 
     def rivals(self, asked: "Sequence[Sentences]", count: int, seed: Sequence[int]) -> list[list[Rivals]]:
-        retrieved = self._retriever.retrieve([fact.key for fact, _ in asked], count, seed)
-        return [[Rivals(distractors)] * len(clozes) for (_, clozes), distractors in zip(asked, retrieved, strict=True)]
+        from kgprobe.sampling.distractors import former_objects
 
-
-class _TenseStrategy:
-    """Former objects and semantic distractors after sentences in the present tense, semantic ones after the others."""
-
-    def __init__(self, retriever: "TemporalDistractors") -> None:
-        self._retriever = retriever
-
-    def describe(self) -> dict[str, Any]:
-        return self._retriever.describe()
-
-    def rivals(self, asked: "Sequence[Sentences]", count: int, seed: Sequence[int]) -> list[list[Rivals]]:
-        keys: dict[bool, list[FactKey]] = {True: [], False: []}
-        presents = []
+        keys: defaultdict[FormerObjects, list[FactKey]] = defaultdict(list)
+        rules = []
         for fact, clozes in asked:
-            tenses = [speaks_of_today(cloze.template) for cloze in clozes]
-            presents.append(tenses)
-            for tense in set(tenses):
-                keys[tense].append(fact.key)
-        temporal = self._retriever.retrieve(keys[True], count, seed)
-        semantic = self._retriever.semantic.retrieve(keys[False], count, seed)
-        distractors = {
-            True: dict(zip(keys[True], temporal, strict=True)),
-            False: dict(zip(keys[False], semantic, strict=True)),
-        }
+            presents = [speaks_of_today(cloze.template) for cloze in clozes]
+            rules.append([former_objects(self._former, self._as_of, present) for present in presents])
+            for rule in dict.fromkeys(rules[-1]):
+                keys[rule].append(fact.key)
+        distractors = {}
+        for rule, of_rule in keys.items():
+            retrieved = self._retriever.retrieve(of_rule, count, seed, rule)
+            distractors[rule] = dict(zip(of_rule, retrieved, strict=True))
         rivals = []
-        for (fact, _), tenses in zip(asked, presents, strict=True):
-            rivals.append([Rivals(distractors[tense][fact.key]) for tense in tenses])
+        for (fact, _), of_fact in zip(asked, rules, strict=True):
+            rivals.append([Rivals(distractors[rule][fact.key]) for rule in of_fact])
         return rivals
 
 
 def _random(context: StrategyContext, _: NoOptions) -> Strategy:
     from kgprobe.sampling.distractors import RandomDistractors
 
-    return _GraphStrategy(RandomDistractors(context.graph))
+    return _GraphStrategy(RandomDistractors(context.graph), context)
 
 
 def _semantic(context: StrategyContext, options: SemanticOptions) -> Strategy:
     from kgprobe.sampling.semantic import SemanticDistractors
 
-    return _GraphStrategy(SemanticDistractors(context.graph, options.weighting))
+    return _GraphStrategy(SemanticDistractors(context.graph, options.weighting), context)
 
 
 def _temporal_semantic(context: StrategyContext, options: SemanticOptions) -> Strategy:
     from kgprobe.sampling.semantic import TemporalDistractors
 
-    return _TenseStrategy(TemporalDistractors(context.graph, context.as_of, options.weighting))
+    return _GraphStrategy(TemporalDistractors(context.graph, context.as_of, options.weighting), context)
 
 
 def _approximate_optimal(context: StrategyContext, _: NoOptions) -> Strategy:
     from kgprobe.search.optimal_distractors import OptimalDistractors
 
-    return OptimalDistractors(context.graph, cast("TextScorer", context.scorer), exact=False)
+    scorer = cast("TextScorer", context.scorer)
+    return OptimalDistractors(context.graph, scorer, exact=False, as_of=context.as_of, former=context.former)
 
 
 def _exact_optimal(context: StrategyContext, options: ExactOptions) -> Strategy:
     from kgprobe.search.optimal_distractors import OptimalDistractors
 
-    scorer = cast("TextScorer", context.scorer)
-    return OptimalDistractors(context.graph, scorer, exact=True, max_prefixes=options.max_prefixes)
+    return OptimalDistractors(
+        context.graph,
+        cast("TextScorer", context.scorer),
+        exact=True,
+        max_prefixes=options.max_prefixes,
+        as_of=context.as_of,
+        former=context.former,
+    )
 
 
 RANDOM = StrategyKind("random", "any entities of the object's type", False, _random)

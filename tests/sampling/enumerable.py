@@ -41,20 +41,20 @@ def current(fact: Fact) -> bool:
     return fact.start != "2021" and fact.end not in ("2010", "unknown")
 
 
-def distractors(people: Sequence[Entity], facts: Sequence[Fact], fact: Fact, *, former: bool = False) -> set[str]:
-    """Ω(f): shares a type (without one: object of the relation), no name in common, true at no time.
+def distractors(people: Sequence[Entity], facts: Sequence[Fact], fact: Fact, *, former: str = "never") -> set[str]:
+    """Return Ω(f): shares a type (without one: object of the relation), no name in common, true at no time.
 
-    With former ones: at no time but one that has ended by the date, on a day that is known, where the fact has not.
+    With `wrong`: at no time except one that has ended by the date, on a day that is known, if the fact has not.
+    With `right`: no name in common with anything that was true at some time.
     """
     by_id = {entity.id: entity for entity in people}
     truth = by_id[fact.object]
     names = {truth.label, *truth.aliases}
-    known = {
-        other.object
-        for other in facts
-        if other.subject == fact.subject and other.relation == fact.relation
-        if not former or other.end != "2010" or fact.end in ("2010", "unknown")
-    }
+    ever = [other for other in facts if (other.subject, other.relation) == (fact.subject, fact.relation)]
+    excluded = former != "wrong" or fact.end in ("2010", "unknown")
+    known = {other.object for other in ever if excluded or other.end != "2010"}
+    if former == "right":
+        names |= {name for other in ever for name in (by_id[other.object].label, *by_id[other.object].aliases)}
     objects = {other.object for other in facts if other.relation == fact.relation}
     return {
         rival.id
@@ -68,9 +68,13 @@ def distractors(people: Sequence[Entity], facts: Sequence[Fact], fact: Fact, *, 
 
 
 def bags(people: Sequence[Entity], facts: Sequence[Fact]) -> dict[str, set[object]]:
-    """The features of each entity: itself, the relations it is the subject of, their objects, and pairs of both."""
+    """Return the features of entities: themselves, relations they are the subject of, their objects, pairs of both.
+
+    Types are objects of the relation `instance_of`.
+    """
     features: dict[str, set[object]] = {entity.id: {("entity", entity.id)} for entity in people}
-    for fact in facts:
+    kinds = [Fact("", entity.id, "instance_of", type_) for entity in people for type_ in entity.types]
+    for fact in (*facts, *kinds):
         features[fact.subject] |= {("relation", fact.relation), ("entity", fact.object), (fact.relation, fact.object)}
     return features
 

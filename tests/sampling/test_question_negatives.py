@@ -19,11 +19,11 @@ from tests.written_source import WrittenSource
 def naive(people: Sequence[Entity], facts: Sequence[Fact], fact: Fact) -> dict[str, bool]:
     """C_r - T_(s,r), without the nameless, namesakes of what is true and the subject; and whether each is former.
 
-    What was true is false only where it ended before the date, on a day that is known.
+    What was true is false only where it ended before the date, on a day that is known, and the fact has not ended.
     """
     by_id = {entity.id: entity for entity in people}
     of_subject = [other for other in facts if (other.subject, other.relation) == (fact.subject, fact.relation)]
-    true_ones = [by_id[other.object] for other in of_subject if other.end != "2010"]
+    true_ones = [by_id[other.object] for other in of_subject if other.end != "2010" or fact.end in ("2010", "unknown")]
     names = {name for entity in true_ones for name in (entity.label, *entity.aliases)}
     return {
         rival.id: any(other.object == rival.id and other.end == "2010" for other in of_subject)

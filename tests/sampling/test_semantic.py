@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
@@ -69,7 +69,7 @@ def test_the_nearest_are_those_of_the_definition_in_its_order(
     monkeypatch.setattr(semantic, "FIRST_PIECE", piece)
     index = build_index(of, weighting)
     people, facts = records(of)
-    features = bags(people, facts)
+    features = bags([Entity(entity.id) for entity in people], facts)
     order = [entity.id for entity in people]
     search = Search(index)
     for _ in range(3):
@@ -97,7 +97,7 @@ def test_the_nearest_are_those_of_the_definition_in_its_order(
 def test_likeness_is_the_cosine_of_scikit_learns_vectors(of: Described) -> None:
     index = build_index(of, "tf-idf")
     people, facts = records(of)
-    features = bags(people, facts)
+    features = bags([Entity(entity.id) for entity in people], facts)
     columns = {feature: column for column, feature in enumerate(sorted(set().union(*features.values()), key=str))}
     counts = sparse.lil_matrix((len(people), len(columns)))
     for row, entity in enumerate(people):
@@ -110,6 +110,35 @@ def test_likeness_is_the_cosine_of_scikit_learns_vectors(of: Described) -> None:
         found, scores = Search(index).nearest(number, everybody, len(people))
         expected = [cosines[row, rows[other]] for other in found.tolist()]
         np.testing.assert_allclose(scores / index.divisors[number], expected, atol=1e-8)
+
+
+def test_similarity_with_types_equals_scikit_learn(graph: Graph) -> None:
+    people, facts = enumerable(11, facts=80)
+    load(graph, WrittenSource(people, facts))
+    # Entities are numbered in their order; types that are not among them are documents without a number.
+    types = sorted({type_ for entity in people for type_ in entity.types})
+    bags_of_words = []
+    for id_ in [*(entity.id for entity in people), *types]:
+        pairs = [(fact.relation, fact.object) for fact in facts if fact.subject == id_]
+        pairs += [("instance_of", type_) for entity in people if entity.id == id_ for type_ in entity.types]
+        bag = {f"entity {id_}"}
+        for relation, object_ in pairs:
+            bag |= {f"relation {relation}", f"entity {object_}", f"pair {relation} {object_}"}
+        bags_of_words.append(sorted(bag))
+    index = open_features(graph, "tf-idf")
+    documents = bags_of_words[: np.isfinite(index.divisors).sum()]
+    counts = CountVectorizer(analyzer=list).fit_transform(documents)
+    vectors = TfidfTransformer().fit_transform(counts)
+    cosines = (vectors @ vectors.T).toarray()
+    compared = 0
+    for number, entity in enumerate(people):
+        found, scores = Search(index).nearest(number, list(index.group_ids.values()), len(people))
+        np.testing.assert_allclose(scores / index.divisors[number], cosines[number, found], atol=1e-8)
+        for other, score in zip(found.tolist(), scores.tolist(), strict=True):
+            if other < len(people) and set(people[other].types) & set(entity.types):
+                assert score > 0
+                compared += 1
+    assert compared > 100
 
 
 @pytest.mark.parametrize("weighting", ["tf-idf", "bm25"])
@@ -147,15 +176,16 @@ def test_distractors_are_the_nearest_in_omega(graph: Graph, seed: int, weighting
 def test_those_that_share_nothing_come_last_in_an_order_of_the_seed(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, shuffled: int
 ) -> None:
-    # Of a type with more members than this, some are drawn.
+    # Of a group with more members than this, some are drawn. Entities with a type share it, so these have none.
     monkeypatch.setattr(pool_draws, "SHUFFLED_MEMBERS", shuffled)
     names = [f"c{n:02}" for n in range(30)]
     people = [
-        *(Entity(name, name, types=("t", "u") if place % 2 else ("t",)) for place, name in enumerate(names)),
-        *(Entity(name, name) for name in ("s", "z", "p")),
+        *(Entity(name, name) for name in names),
+        *(Entity(name, name) for name in ("s", "z", "p", "q")),
     ]
     facts = [Fact(f"{name} in p", name, "in", "p") for name in names[:5]]
     facts += [Fact("asked", "s", "to", "c01"), Fact("other", "z", "to", "c03")]
+    facts += [Fact(f"q to {name}", "q", "to", name) for name in names]
     load(graph, WrittenSource(people, facts))
     retriever = SemanticDistractors(graph)
     keys = [FactKey("s", "asked"), FactKey("z", "other")]
@@ -196,11 +226,11 @@ def test_a_reason_names_what_is_shared_weightiest_first(graph: Graph) -> None:
     [found] = SemanticDistractors(graph).retrieve([FactKey("q", "q about c0")], 9, [0])
     reasons = {rival.id: rival.reason.split("; ")[1].split(": ")[-1] for rival in found}
     assert reasons == {
-        "c1": "river = Seine, country = France",
-        "c2": "country = France",
-        "c3": "country = …",
-        "c4": "France",
-        "c5": "shares no feature with it",
+        "c1": "river = Seine, country = France, instance of = city",
+        "c2": "country = France, instance of = city",
+        "c3": "country = …, instance of = city",
+        "c4": "France, instance of = city",
+        "c5": "instance of = city",
     }
     assert next(iter(reasons)) == "c1"
     assert all(rival.reason.startswith("city, like city 0; ") for rival in found)

@@ -11,6 +11,7 @@ from kgprobe.dates import day_number
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact
+from kgprobe.sampling.distractors import FormerObjects
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.semantic import SemanticDistractors, TemporalDistractors
 from tests.sampling.enumerable import AS_OF, current, distractors, enumerable
@@ -48,8 +49,8 @@ def test_former_objects_come_first_then_semantic_distractors(graph: Graph, seed:
     named = {entity.id for entity in people if entity.label}
     asked = [fact for fact in facts if {fact.subject, fact.object} <= named]
     keys = [FactKey(fact.subject, fact.id) for fact in asked]
-    everything = TemporalDistractors(graph, AS_OF).retrieve(keys, 100, [0])
-    three = TemporalDistractors(graph, AS_OF).retrieve(keys, 3, [0])
+    everything = TemporalDistractors(graph, AS_OF).retrieve(keys, 100, [0], FormerObjects(AS_OF))
+    three = TemporalDistractors(graph, AS_OF).retrieve(keys, 3, [0], FormerObjects(AS_OF))
     semantic = SemanticDistractors(graph).retrieve(keys, 100, [0])
     seen = 0
     for fact, found, first, others in zip(asked, everything, three, semantic, strict=True):
@@ -57,7 +58,7 @@ def test_former_objects_come_first_then_semantic_distractors(graph: Graph, seed:
             other
             for other in facts
             if (other.subject, other.relation) == (fact.subject, fact.relation) and not current(other)
-            if other.end == "2010" and other.object in distractors(people, facts, fact, former=True)
+            if other.end == "2010" and other.object in distractors(people, facts, fact, former="wrong")
         ]
         distances = {
             entity: min(abs(middle(term) - middle(fact)) for term in terms if term.object == entity)
@@ -90,12 +91,12 @@ def test_an_object_is_as_near_as_its_nearest_term_and_of_equals_what_ended_last_
     load(graph, WrittenSource(people, facts))
     strategy = TemporalDistractors(graph, 20100101, "bm25")
     assert strategy.describe() == {"strategy": "temporal-semantic", "weighting": "bm25", "k1": 1.2, "b": 0.75}
-    [found] = strategy.retrieve([FactKey("s", "asked")], 9, [0])
+    [found] = strategy.retrieve([FactKey("s", "asked")], 9, [0], FormerObjects(20100101))
     assert [rival.id for rival in found] == ["b", "e", "d", "c", "a"]
     assert [rival.reason.split("; ")[1] for rival in found][:2] == ["held until 2008", "held until 2004"]
     # Of what is right later, nothing is wrong: not even `b`, which held before and holds again.
-    [earlier] = TemporalDistractors(graph, 19950101).retrieve([FactKey("s", "asked")], 9, [0])
+    [earlier] = TemporalDistractors(graph, 19950101).retrieve([FactKey("s", "asked")], 9, [0], FormerObjects(19950101))
     assert [rival.id for rival in earlier if rival.former] == ["a"]
     assert {rival.id for rival in earlier} == {"a"}
     # Of what has ended, nobody who ever held is a distractor.
-    assert strategy.retrieve([FactKey("s", "a1990")], 9, [0]) == [[]]
+    assert strategy.retrieve([FactKey("s", "a1990")], 9, [0], FormerObjects(20100101)) == [[]]

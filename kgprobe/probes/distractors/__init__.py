@@ -6,11 +6,24 @@ computes their means over many facts.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from kgprobe.options import option
 from kgprobe.probes.register import ProbeKind, imported, with_scorer
 from kgprobe.search.strategies import STRATEGIES, with_strategy_options
 from kgprobe.verbalize.templates.kinds import CLOZES
+
+
+def _former_option() -> Any:
+    help_ = "Former objects: wrong in present-tense sentences, never distractors, or right, as the object itself."
+    return option("wrong", help_, choices=("wrong", "never", "right"))
+
+
+@dataclass(frozen=True, slots=True)
+class FormerOption:
+    """Option for objects that were right before the reference date."""
+
+    former: str = _former_option()
 
 
 @with_strategy_options
@@ -38,6 +51,7 @@ class DistractorOptions:
         choices=tuple(CLOZES),
         flag="clozes",
     )
+    former: str = _former_option()
 
 
 PROBE = ProbeKind(

@@ -103,7 +103,8 @@ class DistractorComparison:
             scorer.end_token()
         except KgprobeError as error:
             self._endless = str(error)
-        self._strategy = make_strategy(options.strategy, StrategyContext(graph, scorer, as_of), options)
+        self._strategy = make_strategy(options.strategy, StrategyContext(graph, scorer, as_of, options.former), options)
+        self._former = options.former
         self._count = options.distractors
 
     def describe(self) -> dict[str, Any]:
@@ -113,6 +114,7 @@ class DistractorComparison:
             "scorer": self._scorer.describe(),
             "strategy": self._strategy.describe(),
             "distractors": self._count,
+            "former": self._former,
         }
 
     def answer(self, items: Sequence[ClozeItem], seed: Sequence[int]) -> list[Outcome]:

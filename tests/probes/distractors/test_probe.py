@@ -260,8 +260,10 @@ def test_what_has_ended_is_asked_in_the_past(graph: Graph, tiny: Scorer) -> None
     assert (other.verdict, "relation is not asked" in str(other.reason)) == (Verdict.UNASKABLE, True)
     # Nothing that is or was right is a distractor of what was right before: the sentence does not say when.
     assert not {"e1", "e3"} & {rival.id for rival in evidence_of(former).rivals}
-    # Nor of what is right now: many a sentence in the present is true of the past, too.
-    assert not {"e0", "e3"} & {rival.id for rival in evidence_of(now).rivals}
+    # Former objects are distractors of what is right now, because its sentence is in the present tense.
+    assert {"e0", "e3"} <= {rival.id for rival in evidence_of(now).rivals if rival.former}
+    [never] = probe_of(graph, tiny, distractors=20, sentences=None, former="never").ask([FactKey("c", "now")], [0])
+    assert not {"e0", "e3"} & {rival.id for rival in evidence_of(never).rivals}
 
 
 def test_who_was_right_before_stands_against_a_sentence_that_speaks_of_today(graph: Graph, tiny: Scorer) -> None:
