@@ -24,7 +24,7 @@ from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Placed, Relation
-from kgprobe.sampling.distractors import RandomDistractors, Retriever, admissible
+from kgprobe.sampling.distractors import FormerObjects, RandomDistractors, Retriever, admissible
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.semantic import SemanticDistractors, TemporalDistractors
 from kgprobe.servers.opening import open_graph
@@ -180,7 +180,7 @@ def _retrieve(
     keys: Sequence[FactKey],
     seed: int,
 ) -> Sequence[Sized]:
-    return retriever.retrieve(keys, wanted, [seed])
+    return retriever.retrieve(keys, wanted, [seed], FormerObjects(AS_OF))
 
 
 @click.command(context_settings={"max_content_width": 100})
