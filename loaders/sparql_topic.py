@@ -213,13 +213,13 @@ def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -
     rejected: list[str] = []
     literals: dict[str, Entity] = {}
     not_loaded: Counter[str] = Counter()
-    for found in wikidata.literals(reached) if choice.literals else ():
-        if isinstance(found, NotLoaded):
-            not_loaded[found.kind] += 1
-        elif isinstance(found, Rejected):
-            rejected.append(found.reason)
+    for result in wikidata.literals(reached) if choice.literals else ():
+        if isinstance(result, NotLoaded):
+            not_loaded[result.kind] += 1
+        elif isinstance(result, Rejected):
+            rejected.append(result.reason)
         else:
-            fact, literal = found
+            fact, literal = result
             between.append(fact)
             literals[literal.id] = literal
     for record in wikidata.dated(between):

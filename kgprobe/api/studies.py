@@ -24,7 +24,6 @@ from kgprobe.probes.distractors.curves import Measured, measured
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.replays import demo_truth, run_truth
-from kgprobe.sampling.facts import askable_relations
 from kgprobe.sampling.selection import choose_facts, list_facts
 from kgprobe.search.strategies import STRATEGIES
 from kgprobe.studies.agreement import calibration_study, robustness_study
@@ -44,6 +43,7 @@ from kgprobe.studies.options import (
 )
 from kgprobe.studies.sampling import sampling_study
 from kgprobe.studies.study import Study
+from kgprobe.verbalize.askable_relations import askable_relations
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

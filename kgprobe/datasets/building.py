@@ -23,10 +23,11 @@ from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.rows import column_by
 from kgprobe.probes.examples.items import ChoiceItem, draw_choices
 from kgprobe.progress import OnProgress
-from kgprobe.sampling.facts import askable_relations, describe_facts
+from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey, seeded_number
 from kgprobe.sampling.question_negatives import Negatives
 from kgprobe.tables import Heading, ResultRow
+from kgprobe.verbalize.askable_relations import askable_relations
 
 # Facts per batch when drawing alternatives.
 _BATCH = 100

@@ -10,10 +10,10 @@ from typing import Any
 
 from kgprobe.graph.client import Graph
 from kgprobe.probes.asking import not_begun
-from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
-from kgprobe.sampling.generic_relations import generic_setting
+from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of
+from kgprobe.verbalize.askable_relations import askable_relations, generic_setting
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import CLOZES
 from kgprobe.verbalize.tense import has_ended, templates_of

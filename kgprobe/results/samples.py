@@ -14,13 +14,14 @@ from kgprobe.probes.questions.items import FactQuestion, Kind, QuestionItems
 from kgprobe.probes.questions.probe import prompt
 from kgprobe.probes.statements.items import StatementItems
 from kgprobe.results.result import RowGroup, RowResult, one_group
-from kgprobe.sampling.facts import AskedFact, askable_facts, askable_relations, describe_facts
+from kgprobe.sampling.facts import AskedFact, askable_facts, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import describe_pool
 from kgprobe.sampling.question_negatives import Negatives
 from kgprobe.sampling.selection import sample_facts
 from kgprobe.search.strategies import STRATEGIES, Rivals, Sentences, StrategyContext, make_strategy
 from kgprobe.tables import Heading, ResultRow
+from kgprobe.verbalize.askable_relations import askable_relations
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import OBJECT
 

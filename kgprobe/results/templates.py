@@ -125,7 +125,10 @@ class TemplateCheck(Result):
             return counts
         some = ", ".join(self.without_clozes[:_NAMED]) + (", …" if len(self.without_clozes) > _NAMED else "")
         without = counted(len(self.without_clozes), "relation")
-        return f"{counts}\nWithout a cloze: {without} ({some}); `kgprobe templates write` writes some."
+        return (
+            f"{counts}\nWithout a cloze: {without} ({some}). They are asked by generic ones, made from their labels;"
+            " `kgprobe templates write` writes better ones."
+        )
 
 
 @dataclass(frozen=True, slots=True)

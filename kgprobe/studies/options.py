@@ -17,7 +17,7 @@ class Measuring(TypedDict, total=False):
 
     Attributes:
         limit, facts, relations, as_of: selection of facts.
-        distractors, sentences, templates, strategy, weighting, max_prefixes: options of the probe, see
+        distractors, sentences, templates, former, strategy, weighting, max_prefixes: options of the probe, see
             :class:`~kgprobe.probes.distractors.DistractorOptions`; ``sentences``: None asks all of them.
     """
 
@@ -28,6 +28,7 @@ class Measuring(TypedDict, total=False):
     distractors: int
     sentences: int | None
     templates: str
+    former: str
     strategy: str
     weighting: str
     max_prefixes: int

@@ -9,7 +9,7 @@ import pytest
 
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
-from kgprobe.sampling.facts import askable_relations
+from kgprobe.verbalize.askable_relations import askable_relations
 from tests.cli.inprocess import run as kgprobe
 from tests.conftest import require_engine
 from tests.servers.shared import environment_of

@@ -36,7 +36,7 @@ def test_programs_get_a_line_for_each_distractor(home: dict[str, str]) -> None:
     assert list(found[0]) == [
         *("fact", "subject", "relation", "object"),
         *("sentence", "rank", "id", "label", "aliases", "former", "reason", "certified"),
-        *("strategy", "weighting", "k1", "b"),
+        *("strategy", "weighting", "k1", "b", "former_objects"),
     ]
     # As in a process of its own.
     assert rows(kgprobe(*options, "--json", **home)) == found

@@ -469,3 +469,14 @@ def test_facts_that_left_the_graph_are_left_out_and_where_all_did_it_is_told(ask
 
 def replace_fact(made: Outcome, key: FactKey) -> Outcome:
     return msgspec.structs.replace(made, fact=key)
+
+
+def test_facts_asked_by_generic_templates_are_a_group(graph: Graph) -> None:
+    load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS))
+    about = replace(ABOUT, described={"model": "m", "generic": ["r1"]})
+    [grouping] = [each for each in find_in_outcomes(graph, about, lambda: OUTCOMES).groupings if each.by == "templates"]
+    sizes = {group.name: (group.facts, group.win_rate.value) for group in grouping.groups}
+    # Of r1, f1 is wrong and f3 has more wrong than right answers; of r0, f0 is right, and f2 a tie.
+    assert sizes == {"written": (2, 0.5), "generic": (2, 0.0)}
+    plain = find_in_outcomes(graph, ABOUT, lambda: OUTCOMES)
+    assert "templates" not in {each.by for each in plain.groupings}

@@ -1,11 +1,12 @@
 """The option `former`: Ω(f) of real facts against a naive definition, for each value."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kgprobe.dates import last_day
+from kgprobe.dates import UNKNOWN, last_day
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
@@ -14,7 +15,7 @@ from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.search.strategies import StrategyContext, make_strategy
 from kgprobe.verbalize.sentences import Cloze
-from tests.sampling.test_negatives_on_real_graphs import wikidata
+from tests.sampling.test_negatives_on_real_graphs import hash_of, wikidata
 from tests.written_source import WrittenSource
 
 AS_OF = 20251231
@@ -44,21 +45,31 @@ def omega(entities: Sequence[Entity], facts: Sequence[Fact], fact: Fact, former:
     return rivals - {fact.object}
 
 
+def with_ends(facts: Sequence[Fact]) -> list[Fact]:
+    """Return facts with ends for some: few real ones have an end next to a current object of the same subject."""
+    ends = (None, "1999", UNKNOWN, None, "2010-05")
+    return [replace(fact, end=fact.end or ends[hash_of(fact.id) % len(ends)]) for fact in facts]
+
+
 def test_omega_real_facts_equals_naive_definition(graph: Graph, shared_data: Path) -> None:
-    entities, facts, relations = wikidata(shared_data)
+    entities, real_facts, relations = wikidata(shared_data)
+    facts = with_ends(real_facts)
     load(graph, WrittenSource(entities, facts, relations))
     named = {entity.id for entity in entities if entity.label}
     facts_of = [fact for fact in facts if {fact.subject, fact.object} <= named]
-    dated = [fact for fact in facts_of if fact.start or fact.end]
-    asked = list(dict.fromkeys([*dated, *facts_of]))[:200]
-    assert len(asked) == 200
-    keys = [FactKey(fact.subject, fact.id) for fact in asked]
-    drawn = {}
+    ended_ones = {(fact.subject, fact.relation) for fact in facts if ended(fact)}
+    with_former = [fact for fact in facts_of if (fact.subject, fact.relation) in ended_ones and not ended(fact)]
+    sample = list(dict.fromkeys([*with_former[:150], *facts_of]))[:200]
+    assert len(sample) == 200
+    keys = [FactKey(fact.subject, fact.id) for fact in sample]
+    sizes = {}
     for former in FORMER:
         rule = former_objects(former, AS_OF, present=True)
-        drawn[former] = RandomDistractors(graph).retrieve(keys, len(entities), [0], rule)
-        for fact, rivals in zip(asked, drawn[former], strict=True):
+        drawn = RandomDistractors(graph).retrieve(keys, len(entities), [0], rule)
+        for fact, rivals in zip(sample, drawn, strict=True):
             assert {rival.id for rival in rivals} == omega(entities, facts, fact, former), (former, fact)
+        sizes[former] = sum(map(len, drawn))
+    assert sizes["wrong"] > sizes["never"]
 
 
 @pytest.mark.parametrize("strategy", ["random", "semantic", "temporal-semantic"])

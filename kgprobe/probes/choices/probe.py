@@ -23,9 +23,9 @@ from kgprobe.probes.choices import ChoiceOptions
 from kgprobe.probes.choices.evidence import AnswerChoice, ChoiceEvidence, ChoiceSentence
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.progress import share_counter
-from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
-from kgprobe.sampling.generic_relations import generic_setting
+from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
+from kgprobe.verbalize.askable_relations import askable_relations, generic_setting
 from kgprobe.verbalize.sentences import BLANK, Cloze, fill_verbatim
 from kgprobe.verbalize.templates.kinds import OBJECT
 from kgprobe.verbalize.tense import has_ended, templates_of

@@ -19,8 +19,9 @@ from kgprobe.probes.asking import nameless, not_begun
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
 from kgprobe.probes.examples import PromptOptions
 from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for, draw_demonstrations
-from kgprobe.sampling.facts import AskedFact, askable_relations
+from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
+from kgprobe.verbalize.askable_relations import askable_relations
 from kgprobe.verbalize.sentences import Cloze, object_continuations
 from kgprobe.verbalize.templates.kinds import CLOZES
 from kgprobe.verbalize.tense import has_ended

@@ -23,13 +23,13 @@ from kgprobe.probes.asking import nameless, read_answers
 from kgprobe.probes.questions import DIFFICULTIES
 from kgprobe.probes.questions.evidence import RightAnswer, names_of
 from kgprobe.records import Relation
-from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
-from kgprobe.sampling.generic_relations import generic_setting
+from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of
 from kgprobe.sampling.question_negatives import Negative, Negatives
 from kgprobe.verbalize.answers import named_in, normalized
 from kgprobe.verbalize.articles import mention
+from kgprobe.verbalize.askable_relations import askable_relations, generic_setting
 from kgprobe.verbalize.question_writing import (
     QUESTION_TOKENS,
     QuestionTask,

@@ -11,11 +11,11 @@ from typing import Any
 
 from kgprobe.graph.client import Graph
 from kgprobe.probes.asking import nameless, not_begun
-from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
-from kgprobe.sampling.generic_relations import generic_setting
+from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of
 from kgprobe.sampling.statement_negatives import OBJECT, FalseFact, StatementNegatives
+from kgprobe.verbalize.askable_relations import askable_relations, generic_setting
 from kgprobe.verbalize.sentences import fill
 from kgprobe.verbalize.tense import has_ended, templates_of
 

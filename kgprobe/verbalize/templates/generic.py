@@ -27,6 +27,25 @@ _PARTICIPLE = re.compile(
     r"[^e]ed$|^(?:adjacent|born|built|different|endemic|equal|equivalent|found|held|identical|indigenous|known|led|made"
     r"|native|next|opposite|parallel|present|related|said|set|shown|similar|spoken|taught|used|won|worn|written)$"
 )
+# Past forms that are verbs of the subject before a preposition, not participles: acted in, but located in; with bases.
+_ACTIVE = {
+    "acted": "act",
+    "appeared": "appear",
+    "competed": "compete",
+    "debuted": "debut",
+    "died": "die",
+    "fought": "fight",
+    "graduated": "graduate",
+    "lived": "live",
+    "participated": "participate",
+    "performed": "perform",
+    "played": "play",
+    "resided": "reside",
+    "served": "serve",
+    "starred": "star",
+    "studied": "study",
+    "worked": "work",
+}
 _PLURAL = re.compile("(?i)^(?!(?:series|species)$).*[^aious]s$")
 # Maximum words of a noun phrase with a preposition at the end; longer ones are misread.
 _LONGEST_NOUN = 4
@@ -49,7 +68,7 @@ def cloze_of_label(label: str) -> str | None:
     if not words or re.search(r"[^\w\s'’.-]", phrase):
         return None
     first, last = words[0].lower(), words[-1].lower()
-    if _is_verb(first, phrase, words):
+    if _is_verb(first, phrase, words) or _is_active(words):
         return f"[X] {phrase} [Y]"
     if first in _PREPOSITIONS or (_PARTICIPLE.search(first) and not _PREPOSITIONS.isdisjoint(words)):
         return f"[X] is {phrase} [Y]"
@@ -89,11 +108,10 @@ def generic_relation(relation: Relation, who: bool = False) -> Relation:
     if not _LETTER.search(label):
         return _without_templates(relation)
     cloze = cloze_of_label(label) or f"The {_quoted(label)} of [X] is [Y]"
-    past = _quoted_past(cloze) if '"' in cloze else in_the_past(cloze)
     return replace(
         _without_templates(relation),
         clozes=(cloze,),
-        past_clozes=(past,) if past not in (None, cloze) else (),
+        past_clozes=_past_clozes(cloze),
         statements=(f"{cloze}.",),
         **_questions(cloze, "Who" if who else "What"),
     )
@@ -117,8 +135,17 @@ def _quoted(label: str) -> str:
     return f'"{inner}"'
 
 
-def _quoted_past(cloze: str) -> str:
-    return cloze.removesuffix(" is [Y]") + " was [Y]"
+def _past_clozes(cloze: str) -> tuple[str, ...]:
+    if '"' in cloze:
+        return (cloze.removesuffix(" is [Y]") + " was [Y]",)
+    if _is_active(cloze.split()[1:-1]):
+        return (cloze,)
+    past = in_the_past(cloze)
+    return () if past in (None, cloze) else (past,)
+
+
+def _is_active(words: list[str]) -> bool:
+    return len(words) > 1 and words[0].lower() in _ACTIVE and words[1] in _PREPOSITIONS
 
 
 def _questions(cloze: str, asking: str) -> dict[str, tuple[str, ...]]:
@@ -129,6 +156,8 @@ def _questions(cloze: str, asking: str) -> dict[str, tuple[str, ...]]:
     verb, _, rest = middle.partition(" ")
     if verb == "is":
         return _questions_of_verb("Is [X]", rest, "is [X]", asking)
+    if _is_active(middle.split()):
+        return _questions_of_verb("Did [X]", f"{_ACTIVE[verb.lower()]} {rest}", "did [X]", asking)
     base = base_of(verb)
     infinitive = "have" if verb == "has" else base[0] if base else None
     if infinitive is None:

@@ -11,6 +11,7 @@ from kgprobe.records import Relation
 from kgprobe.verbalize.templates.check import check_relation
 from kgprobe.verbalize.templates.generic import FIELDS, cloze_of_label, completed, generic_relation
 from kgprobe.verbalize.templates.kinds import check_template
+from kgprobe.verbalize.tense import templates_of
 
 
 @pytest.mark.parametrize(
@@ -79,6 +80,7 @@ def test_what_is_made_of_real_labels_passes_the_check(shared_data: Path) -> None
         ("shares border with", "Does [X] share border with [Y]?", "What does [X] share border with?", None),
         ("follows", "Does [X] follow [Y]?", "What does [X] follow?", None),
         ("has part(s)", "Does [X] have part [Y]?", "Which part does [X] have?", None),
+        ("acted in", "Did [X] act in [Y]?", "What did [X] act in?", None),
         ("applies to jurisdiction", "Is it true that [X] applies to jurisdiction [Y]?", None, None),
         ("50% of", 'Is [Y] the "50% of" of [X]?', 'What is the "50% of" of [X]?', '[Y] is the "50% of" of [X]'),
     ],
@@ -93,6 +95,12 @@ def test_questions_follow_from_the_form_of_the_label(
     assert generic.statements == (f"{generic.clozes[0]}.",)
 
 
+@pytest.mark.parametrize("label", ["acted in", "studied at", "capital", "located in", "50% of"])
+def test_ended_facts_have_a_cloze_in_the_past(label: str) -> None:
+    relation = generic_relation(Relation("P1", label))
+    assert len(templates_of(relation.clozes, relation.past_clozes, ended=True)) == 1
+
+
 def test_persons_are_asked_for_by_who() -> None:
     assert generic_relation(Relation("P50", "author"), who=True).wh_questions == ("Who is the author of [X]?",)
 
@@ -102,7 +110,7 @@ def test_persons_are_asked_for_by_who() -> None:
     [
         ("P31", "", None),
         ("P31", "…", None),
-        ("ACTED_BY", "", "[X] is acted by [Y]"),
+        ("ACTED_IN", "", "[X] acted in [Y]"),
         ("capital", "", "The capital of [X] is [Y]"),
     ],
 )

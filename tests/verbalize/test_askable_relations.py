@@ -9,14 +9,14 @@ from kgprobe.graph.reversal import Reversal, mark_reversal
 from kgprobe.probes.clozes import ClozeItems
 from kgprobe.probes.questions.items import QuestionItems
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.sampling.facts import askable_relations
 from kgprobe.sampling.keys import FactKey
+from kgprobe.verbalize.askable_relations import askable_relations
 from tests.written_source import WrittenSource
 
 AS_OF = 20260101
-HUMAN = Entity("h", "human")
+HUMAN, WRITER = Entity("h", "human"), Entity("w", "writer")
 BOOKS = [Entity("emma", "Emma"), Entity("ulysses", "Ulysses"), Entity("epic", "epic poem")]
-PEOPLE = [Entity("jane", "Jane Austen", types=("h",)), Entity("james", "James Joyce", types=("h",))]
+PEOPLE = [Entity("jane", "Jane Austen", types=("h",)), Entity("james", "James Joyce", types=("h", "w"))]
 RELATIONS = [
     Relation("P50", "author"),
     Relation("P136", "genre", clozes=("[X] belongs to the genre [Y]",)),
@@ -33,7 +33,7 @@ FACTS = [
 
 @pytest.fixture
 def books(graph: Graph) -> Graph:
-    load(graph, WrittenSource([HUMAN, *BOOKS, *PEOPLE], FACTS, RELATIONS))
+    load(graph, WrittenSource([HUMAN, WRITER, *BOOKS, *PEOPLE], FACTS, RELATIONS))
     return graph
 
 

@@ -1,0 +1,107 @@
+"""Relations that can be asked: active ones with templates, or with generic templates in place of missing ones."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.reversal import reversal_of
+from kgprobe.records import Relation
+from kgprobe.verbalize.templates.generic import FIELDS, completed, generic_relation
+from kgprobe.verbalize.templates.kinds import backwards
+
+# Objects of a relation whose types decide between "who" and "what".
+_OBJECTS = 20
+_PERSONS = frozenset({"human", "person", "people", "fictional human", "human being"})
+
+
+def askable_relations(graph: Graph, templates: Sequence[str] = (), ids: Sequence[str] = ()) -> dict[str, Row]:
+    """Return the active relations with templates of one of some kinds, by id, sorted.
+
+    A relation without any of them gets generic templates from its label, and ``generic`` is true in its row.
+
+    Args:
+        templates: properties of relations: ``clozes``, ``mined_clozes``, ``yes_no_questions``; empty needs none.
+        ids: of relations; empty means all.
+
+    Raises:
+        UnknownNameError: an id is not among them.
+        KgprobeError: there are none.
+    """
+    active = [row for row in graph.read("sample/relations") if row["active"] and (not ids or row["id"] in ids)]
+    without = [row["id"] for row in active if templates and not any(row[kind] for kind in templates)]
+    generic = _generic_rows(graph, [row for row in active if row["id"] in without])
+    rows = {}
+    for row in active:
+        offered = generic.get(row["id"], row)
+        if not templates or any(offered[kind] for kind in templates):
+            rows[row["id"]] = {**offered, "generic": row["id"] in generic}
+    unusable = [relation for relation in ids if relation not in rows]
+    if unusable:
+        raise UnknownNameError(_unusable(unusable, templates))
+    if not rows:
+        raise KgprobeError(_no_relation(templates))
+    return {relation: rows[relation] for relation in sorted(ids or rows)}
+
+
+def generic_setting(rows: Mapping[str, Row]) -> dict[str, list[str]]:
+    """Return the ids of the relations with generic templates as a setting ``generic``; empty if there are none."""
+    generic = [relation for relation, row in rows.items() if row["generic"]]
+    return {"generic": generic} if generic else {}
+
+
+def _generic_rows(graph: Graph, rows: Sequence[Row]) -> dict[str, Row]:
+    """Return the rows of relations completed by generic templates, by id.
+
+    In an inverse graph they are the forward relation's, turned around: *Paris is the capital of …*.
+    """
+    if not rows:
+        return {}
+    is_inverse = reversal_of(graph) is not None
+    kinds = graph.read("sample/object_kinds", relations=[row["id"] for row in rows], objects=_OBJECTS)
+    types = {row["relation"]: row["types"] for row in kinds}
+    completed_rows = {}
+    for row in rows:
+        relation = msgspec.convert(row, Relation)
+        if is_inverse:
+            # The objects here are the subjects of the forward relation.
+            generic = backwards(generic_relation(relation))
+            relation = replace(relation, **{name: getattr(relation, name) or getattr(generic, name) for name in FIELDS})
+        else:
+            relation = completed(relation, who=_are_persons(types.get(row["id"], ())))
+        completed_rows[row["id"]] = {**row, **{name: list(getattr(relation, name)) for name in FIELDS}}
+    return completed_rows
+
+
+def _are_persons(types: Sequence[Sequence[str | None]]) -> bool:
+    """Return True if most objects are persons.
+
+    Args:
+        types: labels of the types of each object.
+    """
+    persons = 0
+    for labels in types:
+        persons += any(label is not None and label.lower() in _PERSONS for label in labels)
+    return 2 * persons > len(types)
+
+
+def _kinds(templates: Sequence[str]) -> str:
+    """Return the names of kinds of templates, such as ``cloze or yes/no question``."""
+    return " or ".join(kind.replace("_", " ").replace("yes no", "yes/no").removesuffix("s") for kind in templates)
+
+
+def _unusable(relations: Sequence[str], templates: Sequence[str]) -> str:
+    lack = f", not active, or have no {_kinds(templates)}" if templates else " or not active"
+    return f"These relations are not in the graph{lack}: {', '.join(relations)}."
+
+
+def _no_relation(templates: Sequence[str]) -> str:
+    if not templates:
+        return "No relation in the graph is active. Load relations, or try `kgprobe load example`."
+    properties = " or ".join(f"`{kind}`" for kind in templates)
+    return (
+        f"No relation in the graph is active and has a label or a {_kinds(templates)}. Load relations with"
+        f" {properties}, or try `kgprobe load example`."
+    )
