@@ -7,6 +7,7 @@ quoted: *The "50% of" of [X] is [Y]*. The sentences are plain and can read badly
 
 import re
 from dataclasses import replace
+from typing import NamedTuple
 
 from kgprobe.records import Relation
 from kgprobe.verbalize.articles import indefinite, without_article
@@ -108,12 +109,15 @@ def generic_relation(relation: Relation, who: bool = False) -> Relation:
     if not _LETTER.search(label):
         return _without_templates(relation)
     cloze = cloze_of_label(label) or f"The {_quoted(label)} of [X] is [Y]"
+    questions = _questions(cloze, "Who" if who else "What")
     return replace(
         _without_templates(relation),
         clozes=(cloze,),
         past_clozes=_past_clozes(cloze),
         statements=(f"{cloze}.",),
-        **_questions(cloze, "Who" if who else "What"),
+        yes_no_questions=(questions.yes_no,),
+        wh_questions=(questions.wh,) if questions.wh else (),
+        reverse_clozes=(questions.reverse_cloze,) if questions.reverse_cloze else (),
     )
 
 
@@ -148,8 +152,16 @@ def _is_active(words: list[str]) -> bool:
     return len(words) > 1 and words[0].lower() in _ACTIVE and words[1] in _PREPOSITIONS
 
 
-def _questions(cloze: str, asking: str) -> dict[str, tuple[str, ...]]:
-    """Return the yes/no questions, wh-questions and reverse clozes of a cloze in the present tense, by field."""
+class _Questions(NamedTuple):
+    """Questions of a relation, and its reverse cloze."""
+
+    yes_no: str
+    wh: str | None = None
+    reverse_cloze: str | None = None
+
+
+def _questions(cloze: str, asking: str) -> _Questions:
+    """Return the questions and the reverse cloze of a cloze."""
     if noun := re.fullmatch(r"The (.+ (?:of|by) \[X\]) (is|are) \[Y\]", cloze):
         return _questions_of_noun(noun[1], noun[2] == "are", asking)
     middle = cloze.removeprefix(f"{SUBJECT} ").removesuffix(f" {OBJECT}")
@@ -161,26 +173,22 @@ def _questions(cloze: str, asking: str) -> dict[str, tuple[str, ...]]:
     base = base_of(verb)
     infinitive = "have" if verb == "has" else base[0] if base else None
     if infinitive is None:
-        return {"yes_no_questions": (f"Is it true that {cloze}?",)}
+        return _Questions(f"Is it true that {cloze}?")
     phrase = f"{infinitive} {rest}".rstrip()
     return _questions_of_verb("Does [X]", phrase, "does [X]", asking)
 
 
-def _questions_of_noun(noun: str, is_plural: bool, asking: str) -> dict[str, tuple[str, ...]]:
+def _questions_of_noun(noun: str, is_plural: bool, asking: str) -> _Questions:
     article = "one of the" if is_plural else "the"
-    return {
-        "yes_no_questions": (f"Is [Y] {article} {noun}?",),
-        "wh_questions": (f"{asking} {'are' if is_plural else 'is'} the {noun}?",),
-        "reverse_clozes": (f"[Y] is {article} {noun}",),
-    }
+    verb = "are" if is_plural else "is"
+    return _Questions(f"Is [Y] {article} {noun}?", f"{asking} {verb} the {noun}?", f"[Y] is {article} {noun}")
 
 
-def _questions_of_verb(yes_no: str, phrase: str, wh: str, asking: str) -> dict[str, tuple[str, ...]]:
+def _questions_of_verb(yes_no: str, phrase: str, wh: str, asking: str) -> _Questions:
     """Return the questions of a phrase behind the subject, such as *located in time zone* of *is located in …*.
 
     A noun at the phrase's end belongs to the object: *Which time zone is [X] located in?*
     """
-    questions = {"yes_no_questions": (f"{yes_no} {phrase} [Y]?",)}
     words = phrase.split()
     places = [place for place, word in enumerate(words) if word in _PREPOSITIONS]
     # A preposition may be part of the object's noun: located next to body of water.
@@ -190,7 +198,7 @@ def _questions_of_verb(yes_no: str, phrase: str, wh: str, asking: str) -> dict[s
     noun = without_article(" ".join(words[last + 1 :]))
     if noun and not _PARTICIPLE.search(words[-1]):
         asking = f"Which {noun}"
-    return questions | {"wh_questions": (f"{asking} {wh} {' '.join(words[: last + 1])}?",)}
+    return _Questions(f"{yes_no} {phrase} [Y]?", f"{asking} {wh} {' '.join(words[: last + 1])}?")
 
 
 def _is_verb(first: str, phrase: str, words: list[str]) -> bool:
