@@ -39,7 +39,7 @@ def parts() -> tuple[list[Entity], list[Fact], list[Relation]]:
         Relation("r0", "loves", statements=("[X] loves [Y].", "[Y] is loved by [X].")),
         Relation("r1", "hates", statements=("[X] hates [Y].",)),
         Relation("r3", "saw", statements=("[X] saw [Y].",)),
-        Relation("r2", "has no words", clozes=(), active=True),
+        Relation("r2", active=True),
     ]
     facts = [Fact(f"f{n}", f"c{n}", f"r{n % 2}", f"t{n * 7 % COUNT}") for n in range(COUNT)]
     facts += [Fact(f"more{n}", f"c{n % 5}", "r1", f"t{n}") for n in range(30)]

@@ -209,7 +209,7 @@ def test_mistakes_are_told(graph: Graph, judge: Judge, tmp_path: Path) -> None:
         with pytest.raises(ArgumentError, match="I/N is expected"):
             kgprobe.judge_graph(graph, judge, shard=shard)
     with pytest.raises(UnknownNameError, match="r2"):
-        kgprobe.judge_graph(graph, judge, relations=["has no words"])
+        kgprobe.judge_graph(graph, judge, relations=["r2"])
     with pytest.raises(KgprobeError, match="no facts to judge"):
         kgprobe.judge_graph(graph, judge, relations=["saw"])
     with pytest.raises(KgprobeError, match="does not exist"):
