@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from kgprobe.api.studies import study_scaling as study_scaling
     from kgprobe.api.studies import study_sentences as study_sentences
     from kgprobe.api.studies import study_strategies as study_strategies
+    from kgprobe.api.template_studies import study_templates as study_templates
     from kgprobe.api.templates import check_templates as check_templates
     from kgprobe.api.templates import convert_patterns as convert_patterns
     from kgprobe.api.templates import list_templates as list_templates

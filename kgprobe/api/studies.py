@@ -1,19 +1,19 @@
 """``kgprobe.study_…``: the papers' analyses. :mod:`kgprobe.studies.options` has their options."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.api.measuring import measure
+from kgprobe.api.study_measurements import folders_of, measure_to_the_end, same_facts
 from kgprobe.arguments import several, whole_number
 from kgprobe.baselines.human_data import find_scored, read_human_scores, read_pairs
 from kgprobe.baselines.measures import open_measures
 from kgprobe.baselines.options import MeasuresOptions
 from kgprobe.dates import as_of_day
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import ArgumentError
 from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
@@ -24,7 +24,7 @@ from kgprobe.probes.distractors.curves import Measured, measured
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.replays import demo_truth, run_truth
-from kgprobe.sampling.selection import choose_facts, list_facts
+from kgprobe.sampling.selection import list_facts
 from kgprobe.search.strategies import STRATEGIES
 from kgprobe.studies.agreement import calibration_study, robustness_study
 from kgprobe.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study
@@ -48,7 +48,6 @@ from kgprobe.verbalize.askable_relations import askable_relations
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from kgprobe.sampling.keys import FactKey
     from kgprobe.sampling.selection import Listed
 
 
@@ -95,11 +94,11 @@ def study_strategies(
     given = STRATEGIES_DEFAULTS | listed
     measurements = {}
     for name in names:
-        measurements[name] = _measure(
+        measurements[name] = measure_to_the_end(
             graph, opened_model, "distractors", callbacks, name, strategy=name, seed=seed, models=opened, **given
         )
     by_name = {name: _curves(measurement) for name, measurement in measurements.items()}
-    return strategies_study(by_name, opened_model.name, _config(measurements, seed), seed).save(missing)
+    return strategies_study(by_name, opened_model.name, folders_of(measurements, seed), seed).save(missing)
 
 
 def study_distractor_count(
@@ -120,7 +119,7 @@ def study_distractor_count(
     Cost: one measurement, stored as in :func:`study_strategies`. Arguments and errors as there.
     """
     given = DISTRACTOR_COUNT_DEFAULTS | measuring
-    measurement = _measure(graph, model, "distractors", callbacks, seed=seed, models=models, **given)
+    measurement = measure_to_the_end(graph, model, "distractors", callbacks, seed=seed, models=models, **given)
     config = {"measurement": str(measurement.folder), "seed": seed}
     return counts_study(_curves(measurement), measurement.model, config, seed).save(measurement.missing)
 
@@ -144,7 +143,7 @@ def study_sentences(
     ``sentences`` sentences of a relation.
     """
     given = SENTENCES_DEFAULTS | measuring
-    measurement = _measure(graph, model, "distractors", callbacks, seed=seed, models=models, **given)
+    measurement = measure_to_the_end(graph, model, "distractors", callbacks, seed=seed, models=models, **given)
     config = {"measurement": str(measurement.folder), "seed": seed}
     distractors = measurement.config["options"]["distractors"]
     study = sentences_study(measurement.outcomes, distractors, measurement.model, config, seed)
@@ -185,7 +184,7 @@ def study_scaling(
     by_name = {}
     for name, model in different.items():
         # No variable refers to an opened model, so that it is freed before the next one is loaded.
-        measurement = _measure(
+        measurement = measure_to_the_end(
             graph,
             open_model(model) if isinstance(model, str) else model,
             "distractors",
@@ -197,7 +196,7 @@ def study_scaling(
         measurements[name], by_name[name] = measurement, _curves(measurement)
         parameters[name] = measurement.config["described"]["scorer"]["parameters"]
     distractors = measurement.config["options"]["distractors"]
-    return sizes_study(by_name, parameters, distractors, _config(measurements, seed), seed).save(missing)
+    return sizes_study(by_name, parameters, distractors, folders_of(measurements, seed), seed).save(missing)
 
 
 def study_examples(
@@ -249,7 +248,7 @@ def study_examples(
             title = f"{count} examples, draw {draw}"
             measurement = measure_with(title, examples=count, examples_seed=draw, choices=chosen.choices)
             measurements[title], draws[count, draw] = measurement, measurement.outcomes
-    config = _config(measurements, seed) | asdict(chosen)
+    config = folders_of(measurements, seed) | asdict(chosen)
     return example_counts_study(draws, measurement.model, config, seed).save(missing)
 
 
@@ -292,7 +291,7 @@ def study_prompting(
     for title, given in prompt_formats(chosen.separators).items():
         measurement = measurements[title] = measure_with(title, **common, **given)
     outcomes = {title: measurement.outcomes for title, measurement in measurements.items()}
-    config = _config(measurements, seed) | asdict(chosen)
+    config = folders_of(measurements, seed) | asdict(chosen)
     return prompting_study(outcomes, measurement.model, config).save(missing)
 
 
@@ -460,29 +459,8 @@ def study_sampling(
     return sampling_study(truth, chosen, seed, callbacks).save()
 
 
-def _measure(
-    graph: Graph, model: Model | str, probe: str, callbacks: Callbacks, title: str = "", **arguments: Any
-) -> Measurement:
-    """Measure to the end.
-
-    Args:
-        title: title of the measurement within the study.
-    """
-    titled = replace(callbacks, on_start=lambda start: callbacks.on_start(replace(start, title=title)))
-    measurement = measure(graph, model, probe, callbacks=titled, **arguments)
-    if not measurement.complete:
-        done, facts = measurement.progress.done, measurement.progress.facts
-        of = f" of {title}" if title else ""
-        raise KgprobeError(f"Stopped after {done:,} of {facts:,} facts{of}; repeat the call to resume.")
-    return measurement
-
-
 def _curves(measurement: Measurement) -> Measured:
     return measured(measurement.outcomes, measurement.config["described"]["distractors"])
-
-
-def _config(measurements: Mapping[str, Measurement], seed: int) -> dict[str, Any]:
-    return {"measurements": {name: str(measurement.folder) for name, measurement in measurements.items()}, "seed": seed}
 
 
 def _listed(graph: Graph, measuring: Measuring) -> tuple[Measuring, Sequence[str]]:
@@ -510,12 +488,6 @@ def _examples_of(
 
     The arguments of the function are a title and options of the probe.
     """
-    day = as_of_day(as_of)
     askable = list(askable_relations(graph, templates, relation_ids(graph, several("relations", relations))))
-    listed = None if facts is None else list_facts(graph, facts, day)
-    limit = None if limit is None else whole_number("limit", limit)
-    chosen = choose_facts(graph, askable, as_of=day, listed=listed, limit=limit, seed=seed)
-    keys: list[FactKey] = [chosen.keys[place] for place in range(len(chosen.keys))]
-    common: dict[str, Any] = {"facts": keys, "relations": askable, "seed": seed, "as_of": day}
-    common["models"] = models or Models()
-    return partial(_measure, graph, model, "examples", callbacks, **common), chosen.missing
+    common, missing = same_facts(graph, askable, limit, facts, seed, as_of, models)
+    return partial(measure_to_the_end, graph, model, "examples", callbacks, **common), missing

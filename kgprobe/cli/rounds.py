@@ -80,7 +80,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
 
     @given_options(("Rounds", RoundsOptions))
     # In rounds, the API has this option; one more would be too many for a screen of help.
-    @given_options((f"Options of {kind.name}", kind.options), left_out=("former",))
+    @given_options((f"Options of {kind.name}", kind.options), left_out=("former", "wording"))
     @model_option(f"{BEHIND_API} Repeat it to ask several models.", "models", multiple=True)
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
     @direction_options

@@ -18,7 +18,7 @@ from kgprobe.progress import waiting
 from kgprobe.sanitize import visible, visible_lines
 
 # Options of making a question; the probe has the options of asking and grading it.
-_OF_QUESTIONS = ("difficulty", "with_alias")
+_OF_QUESTIONS = ("difficulty", "with_alias", "wording")
 
 
 def _limit_option(help_: str) -> Callable[[Command], Command]:

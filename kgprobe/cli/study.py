@@ -38,6 +38,7 @@ from kgprobe.studies.options import (
     PromptingOptions,
     ReplayOptions,
     StrategiesOptions,
+    TemplatesOptions,
 )
 from kgprobe.tables import Table
 
@@ -126,6 +127,14 @@ STUDIES = (
         All prompts ask the same facts with the same choices; relations need a cloze sentence.
         """,
         [PromptingOptions],
+    ),
+    StudyCommand(
+        "templates",
+        """Compare generic templates, made of labels, with hand-written ones on the same facts.
+
+        Compares cloze sentences with the same distractors, and questions; only relations with hand-written templates.
+        """,
+        [TemplatesOptions],
     ),
     StudyCommand(
         "noisy-examples",

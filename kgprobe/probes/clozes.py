@@ -15,7 +15,7 @@ from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of
 from kgprobe.verbalize.askable_relations import askable_relations, generic_setting
 from kgprobe.verbalize.sentences import Cloze
-from kgprobe.verbalize.templates.kinds import CLOZES
+from kgprobe.verbalize.templates.kinds import CLOZES, GENERIC
 from kgprobe.verbalize.tense import has_ended, templates_of
 
 # Key of the random stream of sentences, different from all other streams of the same seed.
@@ -64,12 +64,12 @@ class ClozeItems:
             KgprobeError: no relation has a cloze sentence.
         """
         kind = CLOZES[templates]
-        rows = askable_relations(graph, [kind], relations)
+        rows = askable_relations(graph, [kind], relations, only_generic=templates == GENERIC)
         self.relations: Sequence[str] = list(rows)
         self._clozes = {relation: list(rows[relation][kind]) for relation in self.relations}
         self._past_clozes: dict[str, list[str]] = {}
         # Mined sentences have no counterparts in the past tense.
-        if templates == "hand":
+        if templates != "mined":
             self._past_clozes = {relation: list(row["past_clozes"]) for relation, row in rows.items()}
         self._generic = generic_setting(rows)
         self._graph = graph

@@ -11,9 +11,7 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
@@ -21,8 +19,8 @@ from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.outcome import Outcome
 from kgprobe.report.plots import Category, CategoryPlot, Line, Plot, line_of
 from kgprobe.running.store import Outcomes
-from kgprobe.stats.paired_proportions import loss_interval, mcnemar
 from kgprobe.stats.proportions import CONFIDENCE, share
+from kgprobe.studies.paired import compare_with_first, significance
 from kgprobe.studies.study import Study
 
 Floats = NDArray[np.float64]
@@ -188,7 +186,7 @@ def prompting_study(outcomes: Mapping[str, Outcomes], model: str, config: Mappin
         counts = "; ".join(f"{way}: {len(answers):,}" for way, answers in evidences.items())
         raise KgprobeError(f"No fact could be asked in all ways: {counts}")
     right = {way: np.array([answers[fact].is_right for fact in common]) for way, answers in evidences.items()}
-    tests = _tests(right)
+    tests = compare_with_first(right)
     rows: list[dict[str, Any]] = []
     data = []
     categories = []
@@ -218,25 +216,9 @@ def prompting_study(outcomes: Mapping[str, Outcomes], model: str, config: Mappin
     )
 
 
-def _tests(right: Mapping[str, NDArray[np.bool_]]) -> dict[str, dict[str, Any]]:
-    """Compare each way with the first: lost and gained facts, gain with interval, adjusted p."""
-    answers, (first, *others) = np.array(list(right.values())), right
-    lost, gained = (answers[0] & ~answers[1:]).sum(axis=1), (answers[1:] & ~answers[0]).sum(axis=1)
-    low, high = loss_interval(lost, gained, answers.shape[1])
-    columns = {"lost": lost, "gained": gained, "gain": (gained - lost) / answers.shape[1], "low": -high, "high": -low}
-    columns["p"] = stats.false_discovery_control(mcnemar(lost, gained))
-    return {first: dict.fromkeys(columns), **pd.DataFrame(columns, index=others).to_dict("index")}
-
-
 def _prompting_verdict(rows: Sequence[Mapping[str, Any]]) -> str:
     first, *others = rows
-    parts = []
-    for row in others:
-        result = "equal"
-        if row["gain"]:
-            sure = "surely" if row["p"] < 1 - CONFIDENCE else "not surely"
-            result = f"{sure} {'better' if row['gain'] > 0 else 'worse'}"
-        parts.append(f"{row['way']} {row['accuracy']} ({result}, p = {row['p']:.2g})")
+    parts = [f"{row['way']} {row['accuracy']} ({significance(row)})" for row in others]
     return f"{first['way']} {first['accuracy']}; against it {', '.join(parts)}."
 
 

@@ -94,6 +94,20 @@ class PromptingOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class TemplatesOptions:
+    """Options of the comparison of generic with hand-written templates."""
+
+    distractors: int = option(10, "Number of distractors (wrong objects) per sentence.", minimum=1)
+    probes: tuple[str, ...] = option(
+        ("distractors", "questions"),
+        "Probe by which templates are compared: cloze sentences or questions; repeatable.",
+        choices=("distractors", "questions"),
+        flag="probe",
+        metavar="NAME",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class NoisyExamplesOptions:
     """Options of sequences with unknown and incorrect examples."""
 

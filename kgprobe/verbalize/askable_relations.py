@@ -17,7 +17,9 @@ _OBJECTS = 20
 _PERSONS = frozenset({"human", "person", "people", "fictional human", "human being"})
 
 
-def askable_relations(graph: Graph, templates: Sequence[str] = (), ids: Sequence[str] = ()) -> dict[str, Row]:
+def askable_relations(
+    graph: Graph, templates: Sequence[str] = (), ids: Sequence[str] = (), *, only_generic: bool = False
+) -> dict[str, Row]:
     """Return the active relations with templates of one of some kinds, by id, sorted.
 
     A relation without any of them gets generic templates from its label, and ``generic`` is true in its row.
@@ -25,14 +27,21 @@ def askable_relations(graph: Graph, templates: Sequence[str] = (), ids: Sequence
     Args:
         templates: properties of relations: ``clozes``, ``mined_clozes``, ``yes_no_questions``; empty needs none.
         ids: of relations; empty means all.
+        only_generic: replace all templates of every relation by generic ones.
 
     Raises:
         UnknownNameError: an id is not among them.
         KgprobeError: there are none.
     """
     active = [row for row in graph.read("sample/relations") if row["active"] and (not ids or row["id"] in ids)]
-    without = [row["id"] for row in active if templates and not any(row[kind] for kind in templates)]
-    generic = _generic_rows(graph, [row for row in active if row["id"] in without])
+    without = []
+    no_templates: Row = dict.fromkeys(FIELDS, ())
+    for row in active:
+        if only_generic:
+            without.append({**row, **no_templates})
+        elif templates and not any(row[kind] for kind in templates):
+            without.append(row)
+    generic = _generic_rows(graph, without)
     rows = {}
     for row in active:
         offered = generic.get(row["id"], row)

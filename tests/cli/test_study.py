@@ -24,6 +24,7 @@ from kgprobe.studies.options import (
     NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,
+    TemplatesOptions,
 )
 from kgprobe.verbalize.corrections import pair_up, read_verbalizations
 from tests.cli.inprocess import run as kgprobe
@@ -37,6 +38,7 @@ OPTIONS = {
     "sampling": (ReplayOptions,),
     "examples": (ExampleCountsOptions,),
     "prompting": (PromptingOptions,),
+    "templates": (TemplatesOptions,),
     "noisy-examples": (NoisyExamplesOptions,),
 }
 # What a call takes for the probe's options by itself.

@@ -40,7 +40,7 @@ class PromptOptions:
     )
     templates: str = option(
         "hand",
-        "Source of the cloze sentences: written by hand, or mined from a corpus.",
+        "Source of the cloze sentences: written by hand, mined from a corpus, or made of the relation's label.",
         choices=tuple(CLOZES),
         flag="clozes",
     )

@@ -23,7 +23,7 @@ from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.askable_relations import askable_relations
 from kgprobe.verbalize.sentences import Cloze, object_continuations
-from kgprobe.verbalize.templates.kinds import CLOZES
+from kgprobe.verbalize.templates.kinds import CLOZES, GENERIC
 from kgprobe.verbalize.tense import has_ended
 
 # Reason of a fact that is not asked because its prompt has no example.
@@ -227,7 +227,8 @@ class PromptWriter:
             if options.prompt == "sentences"
             else None
         )
-        rows = askable_relations(graph, [] if options.prompt == "examples" else [kind], relations)
+        needed = [] if options.prompt == "examples" else [kind]
+        rows = askable_relations(graph, needed, relations, only_generic=bool(needed) and options.templates == GENERIC)
         self.relations: Sequence[str] = list(rows)
         templates = {relation: row[kind][0] for relation, row in rows.items()} if options.prompt == "both" else {}
         layout = Layout(unescaped(options.separator), unescaped(options.between))

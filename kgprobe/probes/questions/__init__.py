@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Kinds of questions: only yes/no, or half yes/no and half wh-questions.
 DIFFICULTIES = ("easy", "hard")
+# Origins of their templates.
+WORDINGS = ("hand", "generic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,11 @@ class QuestionOptions:
         metavar="SPEC",
         shown_default="templates",
     )
+    wording: str = option(
+        "hand",
+        "Templates of the questions: written by hand, or made of the relation's label.",
+        choices=WORDINGS,
+    )
 
 
 def _make(setting: ProbeContext, options: QuestionOptions) -> "QuestionProbe":
@@ -59,6 +66,7 @@ def _make(setting: ProbeContext, options: QuestionOptions) -> "QuestionProbe":
         with_alias=options.with_alias,
         relations=setting.relations,
         writer=setting.models.open(options.writer).generator() if options.writer else None,
+        only_generic=options.wording == "generic",
     )
     return QuestionProbe(
         items,

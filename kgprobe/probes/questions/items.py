@@ -129,6 +129,7 @@ class QuestionItems:
         with_alias: bool = False,
         relations: Sequence[str] = (),
         writer: Generator | None = None,
+        only_generic: bool = False,
     ) -> None:
         """Read the relations' templates of questions.
 
@@ -139,6 +140,7 @@ class QuestionItems:
             relations: ids; by default every active relation with a template of a question.
             writer: model that words the questions; a template replaces questions that fail the checks. None for
                 templates only.
+            only_generic: ask every relation by templates made of its label.
 
         Raises:
             ArgumentError: the difficulty is unknown.
@@ -147,7 +149,7 @@ class QuestionItems:
         """
         if difficulty not in DIFFICULTIES:
             raise ArgumentError("difficulty", f"is {difficulty!r}; {' or '.join(DIFFICULTIES)} is expected.")
-        rows = askable_relations(graph, ["yes_no_questions"], relations)
+        rows = askable_relations(graph, ["yes_no_questions"], relations, only_generic=only_generic)
         self.relations: Sequence[str] = list(rows)
         self._templates = rows
         # The answer to "Did [X] receive [Y]?" is yes for former objects, too.

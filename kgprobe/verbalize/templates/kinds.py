@@ -12,7 +12,9 @@ KINDS = ("cloze", "mined_cloze", "past_cloze", "statement", "yes_no_question", "
 # Reverse templates contain the object and ask for the subject.
 REVERSE_KINDS = ("reverse_cloze", "reverse_past_cloze", "reverse_wh_question")
 # Property of the graph for each origin of cloze sentences.
-CLOZES = {"hand": "clozes", "mined": "mined_clozes"}
+CLOZES = {"hand": "clozes", "mined": "mined_clozes", "generic": "clozes"}
+# Origin of templates that are made of the label of every relation, also of those with templates of their own.
+GENERIC = "generic"
 # A verbatim sentence of a data set, which is also stored under its kind.
 SENTENCE = "sentence"
 
