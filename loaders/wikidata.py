@@ -6,6 +6,9 @@ fact, unless its rank is deprecated. "Unknown value" and "no value" give no fact
 Statements that are not loaded are counted by kind. Popularity is the number of site links. An entity without a label in
 any of the languages is kept, its label empty. Lexemes are skipped.
 
+Relations get the templates that come with kgprobe (:mod:`.wikidata_templates`), also those of properties that the items
+use and a part of a dump lacks.
+
 Dates and quantities are literals (:mod:`.wikidata_literals`), each given once; for this the entities are decoded with
 their statements. Memory: about 100 bytes for each different literal.
 """
@@ -43,6 +46,7 @@ from .wikidata_model import (
     names,
     with_templates,
 )
+from .wikidata_templates import SHIPPED, SHIPPED_OPTION, shipped_digest, shipped_relations, with_shipped_templates
 
 # Dumps write type and id first, so that most unselected entities need no decoding.
 _LEADING_ID = re.compile(rb'\{"type":"item",(?:"pageid":[0-9]+,)?"id":"(Q[0-9]+)"')
@@ -50,6 +54,10 @@ _LEADING_KIND = b'{"type":"item"'
 # Parts of points in time and quantities.
 _LITERAL_MARKS = (b'"calendarmodel"', b'"amount"')
 _PROPERTY_MARK = re.compile(rb'"type": ?"property"')
+# The property of a statement with a value, not of a qualifier or a reference.
+_STATEMENT_PROPERTY = re.compile(
+    rb'"mainsnak"\s*:\s*\{\s*"snaktype"\s*:\s*"value"\s*,\s*"property"\s*:\s*"(P[1-9][0-9]*)"'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,7 @@ class Dump:
     What keeps a whole line from being read is reported once, by the entities.
 
     Attributes:
+        shipped: True to use the shipped templates.
         not_loaded: numbers of statements that the latest reading of the facts has left out, by kind.
     """
 
@@ -92,6 +101,7 @@ class Dump:
     total: int
     selection: DumpSelection
     readings: dict[str, InputFile]
+    shipped: bool = True
     not_loaded: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -100,8 +110,9 @@ class Dump:
         return sum(reading.position for reading in self.readings.values())
 
     def relations(self) -> Iterator[Placed]:
-        """The dump's properties, joined with what the file of templates says of them; then its other relations."""
-        yield from with_templates(self._properties(), self.readings.get("templates"), self._is_read)
+        """The dump's properties with templates, the user's before the shipped ones; then the user's other relations."""
+        properties = with_shipped_templates(self._properties()) if self.shipped else self._properties()
+        yield from with_templates(properties, self.readings.get("templates"), self._is_read)
 
     def entities(self) -> Iterator[Placed]:
         """Yield the selected items, and the literals of their statements, each at its first place."""
@@ -165,10 +176,18 @@ class Dump:
         return not wanted or not wanted.isdisjoint(types)
 
     def _properties(self) -> Iterator[Placed]:
+        """Yield the properties; then those with shipped templates that items use, and that are not in the dump."""
         decoder = DumpHeadDecoder(self.selection.languages)
         reading = self.readings["relations"]
+        described: set[str] = set()
+        used: dict[str, int] = {}
         for line, record in records(reading):
-            if isinstance(record, Rejected) or record.startswith(_LEADING_KIND) or not _PROPERTY_MARK.search(record):
+            if isinstance(record, Rejected):
+                continue
+            if record.startswith(_LEADING_KIND) or not _PROPERTY_MARK.search(record):
+                if self.shipped and self._can_be_selected(record):
+                    for relation in _STATEMENT_PROPERTY.findall(record):
+                        used.setdefault(relation.decode(), line)
                 continue
             try:
                 head = decoder.decode(record)
@@ -176,7 +195,21 @@ class Dump:
                 continue
             if head.kind == "property" and PROPERTY_ID.fullmatch(head.id) and self._is_read(head.id):
                 label, aliases, description = names(head.labels, head.aliases, head.descriptions)
+                described.add(head.id)
                 yield Placed(line, Relation(head.id, label, aliases, description), reading.name)
+        for relation, line in used.items():
+            if relation in shipped_relations() and relation not in described and self._is_read(relation):
+                yield Placed(line, Relation(relation), reading.name)
+
+    def _can_be_selected(self, record: bytes) -> bool:
+        """Return False for an item that is not selected by its id, or does not mention a selected type."""
+        if self.selection.ids is not None:
+            leading = _LEADING_ID.match(record)
+            if leading is not None and leading[1].decode() not in self.selection.ids:
+                return False
+        types = self.selection.types
+        # Dumps before 2017 have the number of an item without its id.
+        return not types or any(type_.removeprefix("Q").encode() in record for type_ in types)
 
     def _is_read(self, relation: str) -> bool:
         return not self.selection.relations or relation in self.selection.relations
@@ -282,12 +315,15 @@ def _has_head(decoder: DumpHeadDecoder, record: bytes) -> bool:
     return head.kind == "item" and ITEM_ID.fullmatch(head.id) is not None
 
 
-def open_dump(path: Path, *, templates: Path | None = None, selection: DumpSelection = WHOLE) -> Dump:
+def open_dump(
+    path: Path, *, templates: Path | None = None, shipped: bool = True, selection: DumpSelection = WHOLE
+) -> Dump:
     """A dump as a source.
 
     Args:
         path: the dump, plain, .gz, .bz2 or .zst.
         templates: relations as :mod:`.table` reads them, joined to the dump's own.
+        shipped: True to use the shipped templates for relations that are not in ``templates``.
 
     Raises:
         KgprobeError: a file cannot be read at all.
@@ -305,6 +341,7 @@ def open_dump(path: Path, *, templates: Path | None = None, selection: DumpSelec
         "ids": None if selection.ids is None else sorted(selection.ids),
         "truthy": selection.truthy,
         "literals": selection.literals,
+        "shipped": shipped_digest(shipped),
     }
     return Dump(
         name=path.name,
@@ -314,6 +351,7 @@ def open_dump(path: Path, *, templates: Path | None = None, selection: DumpSelec
         total=sum(reading.size for reading in readings.values()),
         selection=selection,
         readings=readings,
+        shipped=shipped,
     )
 
 
@@ -365,6 +403,7 @@ class DumpOptions:
     truthy: bool = option(**TRUTHY_OPTION)
     literals: str = option(**LITERALS_OPTION)
     templates: Path | None = option(**TEMPLATES_OPTION)
+    shipped_templates: str = option(**SHIPPED_OPTION)
 
 
 def _open(options: DumpOptions) -> Dump:
@@ -383,7 +422,8 @@ def _open(options: DumpOptions) -> Dump:
         truthy=options.truthy,
         literals=options.literals == LITERALS[0],
     )
-    return open_dump(options.dump, templates=options.templates, selection=selection)
+    shipped = options.shipped_templates == SHIPPED[0]
+    return open_dump(options.dump, templates=options.templates, shipped=shipped, selection=selection)
 
 
 loader = Loader(
