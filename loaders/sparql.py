@@ -139,8 +139,7 @@ loader = Loader(
 
     \b
     kgprobe load sparql --center Q183 --steps 3 --contact you@example.org
-    kgprobe load sparql --center Q11660 --min-sitelinks 20 --with-alias \\
-        --templates relations.jsonl
+    kgprobe load sparql --center Q11660 --min-sitelinks 20 --with-alias
     """,
     options=SparqlOptions,
     open=_open,

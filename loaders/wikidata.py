@@ -15,7 +15,7 @@ their statements. Memory: about 100 bytes for each different literal.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -185,9 +185,8 @@ class Dump:
             if isinstance(record, Rejected):
                 continue
             if record.startswith(_LEADING_KIND) or not _PROPERTY_MARK.search(record):
-                if self.shipped and self._can_be_selected(record):
-                    for relation in _STATEMENT_PROPERTY.findall(record):
-                        used.setdefault(relation.decode(), line)
+                for relation in self._used_relations(record, decoder, used):
+                    used[relation] = line
                 continue
             try:
                 head = decoder.decode(record)
@@ -198,18 +197,36 @@ class Dump:
                 described.add(head.id)
                 yield Placed(line, Relation(head.id, label, aliases, description), reading.name)
         for relation, line in used.items():
-            if relation in shipped_relations() and relation not in described and self._is_read(relation):
+            if relation not in described:
                 yield Placed(line, Relation(relation), reading.name)
 
-    def _can_be_selected(self, record: bytes) -> bool:
-        """Return False for an item that is not selected by its id, or does not mention a selected type."""
-        if self.selection.ids is not None:
-            leading = _LEADING_ID.match(record)
-            if leading is not None and leading[1].decode() not in self.selection.ids:
-                return False
-        types = self.selection.types
-        # Dumps before 2017 have the number of an item without its id.
-        return not types or any(type_.removeprefix("Q").encode() in record for type_ in types)
+    def _used_relations(self, record: bytes, decoder: DumpHeadDecoder, known: Container[str]) -> list[str]:
+        """Return the relations of an item that have shipped templates, are read, and are not known yet."""
+        if not self.shipped:
+            return []
+        shipped = shipped_relations()
+        relations = [
+            relation
+            for relation in dict.fromkeys(map(bytes.decode, _STATEMENT_PROPERTY.findall(record)))
+            if relation in shipped and relation not in known and self._is_read(relation)
+        ]
+        return relations if relations and self._is_item_selected(record, decoder) else []
+
+    def _is_item_selected(self, record: bytes, decoder: DumpHeadDecoder) -> bool:
+        ids, types = self.selection.ids, self.selection.types
+        if ids is None and not types:
+            return True
+        leading = _LEADING_ID.match(record)
+        if ids is not None and leading is not None and leading[1].decode() not in ids:
+            return False
+        # Fast path: dumps before 2017 have the number of an item without its Q.
+        if types and not any(type_.removeprefix("Q").encode() in record for type_ in types):
+            return False
+        try:
+            head = decoder.decode(record)
+            return self._is_selected(head.id, self._types(head.types))
+        except DECODING_ERRORS:
+            return False
 
     def _is_read(self, relation: str) -> bool:
         return not self.selection.relations or relation in self.selection.relations

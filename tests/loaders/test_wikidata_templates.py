@@ -180,3 +180,20 @@ def test_shipped_clozes_differ_from_generic_ones() -> None:
     for id_ in ("P106", "P463", "P161", "P530"):
         relation = shipped_relations()[id_]
         assert not {*relation.clozes} <= {*generic_relation(relation).clozes}
+
+
+def test_real_facts_of_a_dump_are_asked_by_shipped_templates(
+    tmp_path: Path, graph: Graph, real_facts: dict[str, list[Example]]
+) -> None:
+    facts = [fact for relation in sorted(real_facts) for fact in real_facts[relation]][::400]
+    labels, claims = {}, defaultdict(lambda: defaultdict(list))
+    for fact in facts:
+        subject, relation, object_ = fact.fact.split("-")
+        labels |= {subject: fact.subject, object_: fact.object}
+        if relation not in TYPE_RELATIONS:
+            claims[subject][relation].append(statement(relation, item(int(object_[1:])), fact.fact))
+    entities = [entity(id_, labels=terms(en=label), claims=claims[id_]) for id_, label in labels.items()]
+    load(graph, open_dump(written(tmp_path, *entities)))
+    for kind in ("clozes", "yes_no_questions", "wh_questions"):
+        asked = {relation for relation, row in askable_relations(graph, [kind]).items() if not row["generic"]}
+        assert sum(fact.fact.split("-")[1] in asked for fact in facts) >= 0.95 * len(facts) > 200
