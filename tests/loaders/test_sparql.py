@@ -401,8 +401,13 @@ def test_templates_give_sentences_to_the_relations_there_are(through: Proxy, tmp
     assert len({source.fingerprint for source in (plain, topic, shipped)}) == 3
     written = {record.id: record for record in everything(shipped)[0] if isinstance(record, Relation)}
     assert written.keys() == relations.keys()
-    assert (written["P36"], written["P17"]) == (relations["P36"], relations["P17"])
-    assert written["P6"] == replace(shipped_relations()["P6"], description="")
+    assert {relation: written[relation].clozes for relation in ("P36", "P17")} == {
+        "P36": ("The capital of [X] is [Y]",),
+        "P17": ("[X] is in [Y]",),
+    }
+    # Neither the endpoint nor the user has a description.
+    assert written["P36"] == replace(relations["P36"], description=shipped_relations()["P36"].description)
+    assert written["P6"] == shipped_relations()["P6"]
     assert not written["P47"].active
 
 
