@@ -34,6 +34,7 @@ from .wikidata_model import (
     distinct_languages,
     read_inactive_relations,
 )
+from .wikidata_templates import SHIPPED, SHIPPED_OPTION
 
 if TYPE_CHECKING:
     from .sparql_topic import Topic
@@ -83,6 +84,7 @@ class SparqlOptions:
         shown_default="a list of our own",
     )
     templates: Path | None = option(**TEMPLATES_OPTION)
+    shipped_templates: str = option(**SHIPPED_OPTION)
     endpoint: str = option(ENDPOINT, "Any SPARQL service with Wikidata's data in its RDF form.", metavar="URL")
     contact: str = option(
         "",
@@ -124,7 +126,8 @@ def _open(options: SparqlOptions) -> "Topic":
     client = SparqlClient(options.endpoint, contact=options.contact, pause=options.pause, timeout=options.timeout)
     if not options.contact and options.endpoint == ENDPOINT:
         print_message("Wikimedia asks for an address at which it can reach you: `contact` is where it goes.")
-    return open_topic(choice, client, templates=options.templates, refresh=options.refresh)
+    shipped = options.shipped_templates == SHIPPED[0]
+    return open_topic(choice, client, templates=options.templates, shipped=shipped, refresh=options.refresh)
 
 
 loader = Loader(
@@ -132,12 +135,11 @@ loader = Loader(
 
     Walks go both ways, along statements as subject and as object, and all facts between the entities that they reach
     are loaded. Over-common relations are shown, not asked: --show-inactive prints the list, --inactive replaces it.
-    Sentences come with --templates, or afterwards: see `kgprobe templates`.
+    The most frequent relations have templates; --templates replaces them or adds others.
 
     \b
     kgprobe load sparql --center Q183 --steps 3 --contact you@example.org
-    kgprobe load sparql --center Q11660 --min-sitelinks 20 --with-alias \\
-        --templates relations.jsonl
+    kgprobe load sparql --center Q11660 --min-sitelinks 20 --with-alias
     """,
     options=SparqlOptions,
     open=_open,

@@ -8,7 +8,7 @@ import hashlib
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import chain
@@ -28,6 +28,7 @@ from .sparql_walk import WalkPlan, walk
 from .wikidata_literals import NotLoaded
 from .wikidata_model import BRANCHES, LANGUAGES, OWN_PAGES, names, read_inactive_relations, with_templates
 from .wikidata_rdf import EntityProfile, Wikidata
+from .wikidata_templates import shipped_digest, with_shipped_templates
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,7 @@ class Topic:
     fingerprint: str
     gathered: Gathered
     templates: InputFile | None
+    shipped: bool = True
     partial: bool = False
     _positions: dict[str, int] = field(default_factory=dict)
 
@@ -135,9 +137,11 @@ class Topic:
         return self.gathered.not_loaded
 
     def relations(self) -> Iterator[Placed]:
-        """The relations of the facts, joined with what the file of templates says of them."""
+        """The relations of the facts with templates, the user's before the shipped ones."""
         used = {relation.id for relation in self.gathered.relations}
-        placed = map(Placed, range(1, len(self.gathered.relations) + 1), self.gathered.relations)
+        placed: Iterable[Placed] = map(Placed, range(1, len(self.gathered.relations) + 1), self.gathered.relations)
+        if self.shipped:
+            placed = with_shipped_templates(placed)
         return self._counted("relations", with_templates(placed, self.templates, used.__contains__))
 
     def entities(self) -> Iterator[Placed]:
@@ -242,13 +246,19 @@ def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -
 
 
 def open_topic(
-    choice: TopicChoice, client: SparqlClient, *, templates: Path | None = None, refresh: bool = False
+    choice: TopicChoice,
+    client: SparqlClient,
+    *,
+    templates: Path | None = None,
+    shipped: bool = True,
+    refresh: bool = False,
 ) -> Topic:
     """A topical graph as a source, from what is kept of it or from the endpoint.
 
     Args:
         client: its folder of answers is set here; one process at a time asks an endpoint.
         templates: relations as :mod:`.table` reads them, joined to the endpoint's.
+        shipped: True to use the shipped templates for relations that are not in ``templates``.
         refresh: forget what is kept, and ask anew.
 
     Raises:
@@ -265,11 +275,13 @@ def open_topic(
         make_folder(client.answers)
         content = _content(folder / "graph.msgpack", choice, client)
         shutil.rmtree(client.answers)
+    digests = {"graph": hashlib.blake2b(content).hexdigest(), "shipped": shipped_digest(shipped)}
     return Topic(
         name=f"{', '.join(choice.centers[:3])}{' …' if len(choice.centers) > 3 else ''}",
-        fingerprint=fingerprint(files, {"graph": hashlib.blake2b(content).hexdigest()}),
+        fingerprint=fingerprint(files, digests),
         gathered=_decode_gathered(content),
         templates=files[0] if files else None,
+        shipped=shipped,
     )
 
 

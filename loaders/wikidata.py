@@ -6,13 +6,16 @@ fact, unless its rank is deprecated. "Unknown value" and "no value" give no fact
 Statements that are not loaded are counted by kind. Popularity is the number of site links. An entity without a label in
 any of the languages is kept, its label empty. Lexemes are skipped.
 
+Relations get the templates that come with kgprobe (:mod:`.wikidata_templates`), also those of properties that the items
+use and a part of a dump lacks.
+
 Dates and quantities are literals (:mod:`.wikidata_literals`), each given once; for this the entities are decoded with
 their statements. Memory: about 100 bytes for each different literal.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -43,6 +46,7 @@ from .wikidata_model import (
     names,
     with_templates,
 )
+from .wikidata_templates import SHIPPED, SHIPPED_OPTION, shipped_digest, shipped_relations, with_shipped_templates
 
 # Dumps write type and id first, so that most unselected entities need no decoding.
 _LEADING_ID = re.compile(rb'\{"type":"item",(?:"pageid":[0-9]+,)?"id":"(Q[0-9]+)"')
@@ -50,6 +54,10 @@ _LEADING_KIND = b'{"type":"item"'
 # Parts of points in time and quantities.
 _LITERAL_MARKS = (b'"calendarmodel"', b'"amount"')
 _PROPERTY_MARK = re.compile(rb'"type": ?"property"')
+# The property of a statement with a value, not of a qualifier or a reference.
+_STATEMENT_PROPERTY = re.compile(
+    rb'"mainsnak"\s*:\s*\{\s*"snaktype"\s*:\s*"value"\s*,\s*"property"\s*:\s*"(P[1-9][0-9]*)"'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,7 @@ class Dump:
     What keeps a whole line from being read is reported once, by the entities.
 
     Attributes:
+        shipped: True to use the shipped templates.
         not_loaded: numbers of statements that the latest reading of the facts has left out, by kind.
     """
 
@@ -92,6 +101,7 @@ class Dump:
     total: int
     selection: DumpSelection
     readings: dict[str, InputFile]
+    shipped: bool = True
     not_loaded: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -100,8 +110,9 @@ class Dump:
         return sum(reading.position for reading in self.readings.values())
 
     def relations(self) -> Iterator[Placed]:
-        """The dump's properties, joined with what the file of templates says of them; then its other relations."""
-        yield from with_templates(self._properties(), self.readings.get("templates"), self._is_read)
+        """The dump's properties with templates, the user's before the shipped ones; then the user's other relations."""
+        properties = with_shipped_templates(self._properties()) if self.shipped else self._properties()
+        yield from with_templates(properties, self.readings.get("templates"), self._is_read)
 
     def entities(self) -> Iterator[Placed]:
         """Yield the selected items, and the literals of their statements, each at its first place."""
@@ -165,10 +176,17 @@ class Dump:
         return not wanted or not wanted.isdisjoint(types)
 
     def _properties(self) -> Iterator[Placed]:
+        """Yield the properties; then those with shipped templates that items use, and that are not in the dump."""
         decoder = DumpHeadDecoder(self.selection.languages)
         reading = self.readings["relations"]
+        described: set[str] = set()
+        used: dict[str, int] = {}
         for line, record in records(reading):
-            if isinstance(record, Rejected) or record.startswith(_LEADING_KIND) or not _PROPERTY_MARK.search(record):
+            if isinstance(record, Rejected):
+                continue
+            if record.startswith(_LEADING_KIND) or not _PROPERTY_MARK.search(record):
+                for relation in self._used_relations(record, decoder, used):
+                    used[relation] = line
                 continue
             try:
                 head = decoder.decode(record)
@@ -176,7 +194,39 @@ class Dump:
                 continue
             if head.kind == "property" and PROPERTY_ID.fullmatch(head.id) and self._is_read(head.id):
                 label, aliases, description = names(head.labels, head.aliases, head.descriptions)
+                described.add(head.id)
                 yield Placed(line, Relation(head.id, label, aliases, description), reading.name)
+        for relation, line in used.items():
+            if relation not in described:
+                yield Placed(line, Relation(relation), reading.name)
+
+    def _used_relations(self, record: bytes, decoder: DumpHeadDecoder, known: Container[str]) -> list[str]:
+        """Return the relations of an item that have shipped templates, are read, and are not known yet."""
+        if not self.shipped:
+            return []
+        shipped = shipped_relations()
+        relations = [
+            relation
+            for relation in dict.fromkeys(map(bytes.decode, _STATEMENT_PROPERTY.findall(record)))
+            if relation in shipped and relation not in known and self._is_read(relation)
+        ]
+        return relations if relations and self._is_item_selected(record, decoder) else []
+
+    def _is_item_selected(self, record: bytes, decoder: DumpHeadDecoder) -> bool:
+        ids, types = self.selection.ids, self.selection.types
+        if ids is None and not types:
+            return True
+        leading = _LEADING_ID.match(record)
+        if ids is not None and leading is not None and leading[1].decode() not in ids:
+            return False
+        # Fast path: dumps before 2017 have the number of an item without its Q.
+        if types and not any(type_.removeprefix("Q").encode() in record for type_ in types):
+            return False
+        try:
+            head = decoder.decode(record)
+            return self._is_selected(head.id, self._types(head.types))
+        except DECODING_ERRORS:
+            return False
 
     def _is_read(self, relation: str) -> bool:
         return not self.selection.relations or relation in self.selection.relations
@@ -282,12 +332,15 @@ def _has_head(decoder: DumpHeadDecoder, record: bytes) -> bool:
     return head.kind == "item" and ITEM_ID.fullmatch(head.id) is not None
 
 
-def open_dump(path: Path, *, templates: Path | None = None, selection: DumpSelection = WHOLE) -> Dump:
+def open_dump(
+    path: Path, *, templates: Path | None = None, shipped: bool = True, selection: DumpSelection = WHOLE
+) -> Dump:
     """A dump as a source.
 
     Args:
         path: the dump, plain, .gz, .bz2 or .zst.
         templates: relations as :mod:`.table` reads them, joined to the dump's own.
+        shipped: True to use the shipped templates for relations that are not in ``templates``.
 
     Raises:
         KgprobeError: a file cannot be read at all.
@@ -305,6 +358,7 @@ def open_dump(path: Path, *, templates: Path | None = None, selection: DumpSelec
         "ids": None if selection.ids is None else sorted(selection.ids),
         "truthy": selection.truthy,
         "literals": selection.literals,
+        "shipped": shipped_digest(shipped),
     }
     return Dump(
         name=path.name,
@@ -314,6 +368,7 @@ def open_dump(path: Path, *, templates: Path | None = None, selection: DumpSelec
         total=sum(reading.size for reading in readings.values()),
         selection=selection,
         readings=readings,
+        shipped=shipped,
     )
 
 
@@ -365,6 +420,7 @@ class DumpOptions:
     truthy: bool = option(**TRUTHY_OPTION)
     literals: str = option(**LITERALS_OPTION)
     templates: Path | None = option(**TEMPLATES_OPTION)
+    shipped_templates: str = option(**SHIPPED_OPTION)
 
 
 def _open(options: DumpOptions) -> Dump:
@@ -383,7 +439,8 @@ def _open(options: DumpOptions) -> Dump:
         truthy=options.truthy,
         literals=options.literals == LITERALS[0],
     )
-    return open_dump(options.dump, templates=options.templates, selection=selection)
+    shipped = options.shipped_templates == SHIPPED[0]
+    return open_dump(options.dump, templates=options.templates, shipped=shipped, selection=selection)
 
 
 loader = Loader(

@@ -58,7 +58,7 @@ def check_templates(
     """Check the templates of a graph, or of a file of relations before it is loaded.
 
     >>> print(kgprobe.check_templates(graph, ["P36"]).summary())
-    9 templates of 1 relation: 0 errors, 0 warnings.
+    13 templates of 1 relation: 0 errors, 0 warnings.
 
     Errors make a template unusable or its question wrong; warnings need a person's judgement.
 

@@ -9,6 +9,7 @@ No parser is used, only the forms of common verbs and the positions of finite ve
    before.
 3. The sentence has one finite verb, and one more for each clause that begins with *that*, *where*, *who*, ….
    Fewer detected verbs mean that a verb is unknown. If there are more, and one could be a noun, it probably is one.
+4. A question for the subject has its verb after the question word and a noun: *Which country borders [Y]?*
 
 If these rules do not decide, or the sentence refers to its own time (*now, currently, may*), the result is None:
 it is better to skip a fact than to ask it wrongly.
@@ -277,7 +278,29 @@ def _finite_verbs(template: str) -> list[_Verb] | None:
         elif _shows_misreading(word, verbs):
             return None
     clauses = 1 + _subordinate_clauses(template, [word.form for word in words])
+    verbs = verbs or _verb_of_subject_question(template, words)
     return verbs if _is_plausible(verbs, clauses) else None
+
+
+def _question_word(template: str, forms: Sequence[str]) -> int | None:
+    """Return the place of the question word of a question that is not a yes/no question, else None."""
+    place = next((place for place, form in enumerate(forms) if form in _ASKING), None)
+    if place is None or not template.endswith("?"):
+        return None
+    before = _AUXILIARIES.keys() | _PAST_AUXILIARIES | {"[X]", "[Y]"}
+    return place if before.isdisjoint(forms[:place]) else None
+
+
+def _verb_of_subject_question(template: str, words: Sequence[_Word]) -> list[_Verb]:
+    """Return the verb of a question such as *Which country borders [Y]?*, if it is a known one."""
+    asking = _question_word(template, [word.form for word in words])
+    if asking is None:
+        return []
+    for word in words[asking + 1 :]:
+        is_form = word.form in _PASTS or (word.form in _PRESENTS and word.form not in _BASES)
+        if is_form and word.before not in _BEFORE_NOUNS:
+            return [_Verb(word, _PRESENTS.get(word.form), False)]
+    return []
 
 
 def _is_plausible(verbs: Sequence[_Verb], clauses: int) -> bool:
@@ -293,13 +316,17 @@ def _words_in(template: str) -> list[_Word]:
     words = []
     supported = False
     before, end = "", 0
+    asking = _question_word(template, forms)
     for place, (match, form, follower) in enumerate(zip(matches, forms, [*forms[1:], ""], strict=False)):
         if template[end : match.start()].strip():
             before = ""
         infinitive = supported or before == "to"
         words.append(_Word(form, place, match.start(), match.end(), before, follower, infinitive))
         supported = supported or form in _SUPPORTS
-        if form not in _ADVERBS and not form.endswith("ly"):
+        if place == asking and form == "which":
+            # Here it is a determiner: Which work did [X] write?
+            before = "the"
+        elif form not in _ADVERBS and not form.endswith("ly"):
             before = form
         end = match.end()
     return words

@@ -33,7 +33,7 @@ def test_list_fills_templates_with_facts(home: dict[str, str]) -> None:
 def test_check_of_a_graph(home: dict[str, str]) -> None:
     done = run("templates", "check", **home)
     assert done.returncode == 0, done.stderr
-    assert "117 templates of 15 relations: 0 errors, 1 warning." in done.stdout
+    assert "123 templates of 15 relations: 0 errors, 1 warning." in done.stdout
     found = json.loads(run("templates", "check", "--json", **home).stdout)
     assert found.keys() == {"relations", "templates", "flaws", "without_clozes", "errors"}
     assert [flaw["template"] for flaw in found["flaws"]] == ["[X] rose to high office as a politician of [Y]"]

@@ -21,6 +21,7 @@ from kgprobe.loaders.sparql_topic import EntityFilters, Topic, TopicChoice, open
 from kgprobe.loaders.sparql_walk import WalkPlan
 from kgprobe.loaders.wikidata import DumpSelection, open_dump
 from kgprobe.loaders.wikidata_model import OWN_PAGES, read_inactive_relations
+from kgprobe.loaders.wikidata_templates import shipped_relations
 from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.sources.contract import open_source
 from tests.cli.inprocess import run as kgprobe
@@ -353,7 +354,7 @@ def test_the_graph_holds_it(world: list[Json], through: Proxy, tmp_path: Path, g
     used = {fact.relation for fact in expected_facts.values()}
     assert {row["id"] for row in relations} == used
     assert {row["id"] for row in relations if not row["active"]} == used & set(wanted.inactive) != set()
-    assert all(row["clozes"] for row in relations if row["id"] not in ("P571", "P2046"))
+    assert all(row["clozes"] for row in relations)
     again = load(graph, open_topic(wanted, client(through), templates=FOLDER / "relations.jsonl"))
     assert again.written == report.written
     assert list(graph.run_text("MATCH ()-[f:FACT]->() RETURN count(f) AS facts", {})[1]) == [{"facts": len(rows)}]
@@ -385,7 +386,7 @@ def test_templates_give_sentences_to_the_relations_there_are(through: Proxy, tmp
     ]
     templates.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     wanted = replace(choice(GERMANY, steps=2, walks=60), inactive={"P47": "", "P17": ""})
-    topic = open_topic(wanted, client(through), templates=templates)
+    topic = open_topic(wanted, client(through), templates=templates, shipped=False)
     records = everything(topic)[0]
     relations = {record.id: record for record in records if isinstance(record, Relation)}
     assert relations["P36"] == Relation("P36", "capital", clozes=("The capital of [X] is [Y]",))
@@ -393,9 +394,21 @@ def test_templates_give_sentences_to_the_relations_there_are(through: Proxy, tmp
     assert relations["P6"] == Relation("P6", "head of government")
     assert "P999" not in relations
     assert next(record.reason for record in records if isinstance(record, Rejected)).startswith("P47: ")
-    plain = open_topic(wanted, client(through))
+    plain = open_topic(wanted, client(through), shipped=False)
     assert plain.fingerprint != topic.fingerprint
     assert len(everything(plain)[0]) == len(relations)
+    shipped = open_topic(wanted, client(through), templates=templates)
+    assert len({source.fingerprint for source in (plain, topic, shipped)}) == 3
+    written = {record.id: record for record in everything(shipped)[0] if isinstance(record, Relation)}
+    assert written.keys() == relations.keys()
+    assert {relation: written[relation].clozes for relation in ("P36", "P17")} == {
+        "P36": ("The capital of [X] is [Y]",),
+        "P17": ("[X] is in [Y]",),
+    }
+    # Neither the endpoint nor the user has a description.
+    assert written["P36"] == replace(relations["P36"], description=shipped_relations()["P36"].description)
+    assert written["P6"] == shipped_relations()["P6"]
+    assert not written["P47"].active
 
 
 def test_word_frequency(through: Proxy) -> None:

@@ -65,7 +65,7 @@ def opened(folder: Path, content: str | bytes, **selected: Any) -> Dump:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     # So that equal contents have equal fingerprints.
     os.utime(path, ns=(1, 1))
-    return open_dump(path, selection=DumpSelection(**selected))
+    return open_dump(path, shipped=False, selection=DumpSelection(**selected))
 
 
 def records(stream: Iterator[Placed]) -> list[Any]:
@@ -298,7 +298,7 @@ def test_templates_are_joined_to_the_properties(tmp_path: Path) -> None:
     )
     path = tmp_path / "dump.json"
     path.write_text(dump(CAPITAL, entity("P30", labels=terms(en="continent"))), encoding="utf-8")
-    problem, capital, continent, head = open_dump(path, templates=templates).relations()
+    problem, capital, continent, head = open_dump(path, templates=templates, shipped=False).relations()
     assert messages(iter([problem]))[0].startswith("templates.jsonl, line 2: P35: '[Y]' of its clozes")
     assert capital == Placed(
         1, Relation("P36", "capital", ("seat",), "seat of it", clozes=("The capital of [X] is [Y]",)), "templates.jsonl"

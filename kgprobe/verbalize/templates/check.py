@@ -21,7 +21,7 @@ from kgprobe.sources.lines import open_input
 from kgprobe.verbalize.articles import indefinite, takes_article
 from kgprobe.verbalize.templates.examples import Example, examples_of, relations_of
 from kgprobe.verbalize.templates.file import read_relations
-from kgprobe.verbalize.templates.kinds import KINDS, SUBJECT, check_template
+from kgprobe.verbalize.templates.kinds import KINDS, REVERSE_KINDS, SUBJECT, check_template
 from kgprobe.verbalize.tense import own_time, templates_of, tense_of
 
 Severity = Literal["error", "warning"]
@@ -40,6 +40,7 @@ _ASKING = re.compile(
     r"|within) )?(?:who|whom|whose|what|which|where|when|how|why)\b"
 )
 _VERB_FIRST = re.compile(r"(?i)(?:is|are|was|were|does|do|did|has|have|had|can|could)(?:n't)?\b")
+_CHECKED = (*KINDS, *REVERSE_KINDS)
 # Beginning of each kind of question, and its description.
 _OPENINGS = {
     "yes_no_question": (_VERB_FIRST, "its verb (Is, Does, Was, …)"),
@@ -53,7 +54,7 @@ class Flaw:
 
     Attributes:
         relation: id of its relation; empty for an unreadable line of a file.
-        kind: one of ``KINDS``; empty for a flaw of the relation.
+        kind: one of ``KINDS`` or ``REVERSE_KINDS``; empty for a flaw of the relation.
         template: the text; empty for a flaw of several templates or none.
         severity: ``error`` or ``warning``.
         problem: predicate of the template.
@@ -129,7 +130,7 @@ def check_file(path: Path, names: Sequence[str] = ()) -> CheckedTemplates:
 
 
 def _check_of(relations: Sequence[Relation], flaws: Sequence[Flaw]) -> CheckedTemplates:
-    templates = sum(len(getattr(relation, f"{kind}s")) for relation, kind in product(relations, KINDS))
+    templates = sum(len(getattr(relation, f"{kind}s")) for relation, kind in product(relations, _CHECKED))
     without = [relation.id for relation in relations if relation.active and not relation.clozes]
     return CheckedTemplates(len(relations), templates, flaws, without)
 
@@ -142,13 +143,13 @@ def check_relation(relation: Relation, examples: Sequence[Example] = ()) -> list
         examples: facts of the relation, to check whether a determiner suits its names and whether its facts can end.
     """
     flaws = []
-    for kind in KINDS:
+    for kind in _CHECKED:
         templates: Sequence[str] = getattr(relation, f"{kind}s")
         for template in templates:
             problems: list[tuple[Severity, str]] = [("error", problem) for problem in check_template(kind, template)]
             # Mined clozes need not read well.
             if not problems and kind != "mined_cloze":
-                problems = check_reading(kind, template, examples)
+                problems = check_reading(kind.removeprefix("reverse_"), template, examples)
             for severity, problem in problems:
                 flaws.append(Flaw(relation.id, kind, template, severity, problem))
         flaws += [Flaw(relation.id, kind, template, "warning", problem) for template, problem in _repeated(templates)]
