@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from kgprobe.api.sampling import sample_facts as sample_facts
     from kgprobe.api.sampling import sample_negatives as sample_negatives
     from kgprobe.api.sampling import sample_questions as sample_questions
+    from kgprobe.api.sampling import sample_sentences as sample_sentences
     from kgprobe.api.sampling import sample_statements as sample_statements
     from kgprobe.api.studies import study_calibration as study_calibration
     from kgprobe.api.studies import study_distractor_count as study_distractor_count
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from kgprobe.api.studies import study_scaling as study_scaling
     from kgprobe.api.studies import study_sentences as study_sentences
     from kgprobe.api.studies import study_strategies as study_strategies
+    from kgprobe.api.studies import study_verbalizations as study_verbalizations
     from kgprobe.api.template_studies import study_templates as study_templates
     from kgprobe.api.templates import check_templates as check_templates
     from kgprobe.api.templates import convert_patterns as convert_patterns

@@ -77,6 +77,9 @@ class SparqlOptions:
     languages: tuple[str, ...] = option(**LANGUAGES_OPTION)
     truthy: bool = option(**TRUTHY_OPTION)
     literals: str = option(**LITERALS_OPTION)
+    all_objects: bool = option(
+        False, "Also load the other objects of each loaded subject and relation, so that none counts as wrong."
+    )
     inactive: Path = option(
         OWN_LIST,
         "Relations that are shown, not asked, and not walked along: an id a line, and behind it why.",
@@ -122,6 +125,7 @@ def _open(options: SparqlOptions) -> "Topic":
         truthy=options.truthy,
         inactive=read_inactive_relations(options.inactive),
         literals=options.literals == LITERALS[0],
+        all_objects=options.all_objects,
     )
     client = SparqlClient(options.endpoint, contact=options.contact, pause=options.pause, timeout=options.timeout)
     if not options.contact and options.endpoint == ENDPOINT:

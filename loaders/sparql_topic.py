@@ -8,7 +8,7 @@ import hashlib
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import chain
@@ -73,6 +73,8 @@ class TopicChoice:
         truthy: True to read only the preferred statements of a subject and relation, if any; else all but deprecated.
         inactive: reasons of inactive relations, by id.
         literals: True to read dates and quantities of the entities that walks reach.
+        all_objects: True to read all objects of each subject and relation with a fact between entities that walks
+            reach: the set T of yes/no questions, complete.
     """
 
     centers: tuple[str, ...]
@@ -83,6 +85,7 @@ class TopicChoice:
     truthy: bool = False
     inactive: Mapping[str, str] = field(default_factory=read_inactive_relations)
     literals: bool = True
+    all_objects: bool = False
 
     def key(self, endpoint: str) -> str:
         """Return a digest of all settings."""
@@ -213,6 +216,9 @@ def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -
     between: list[Fact] = []
     for subject in reached:
         between += [fact for fact in outgoing[subject] if fact.object in inside]
+    further = _other_objects(between, outgoing, inside) if choice.all_objects else []
+    between += further
+    objects = sorted({fact.object for fact in further}, key=_by_number)
     facts: list[Fact] = []
     rejected: list[str] = []
     literals: dict[str, Entity] = {}
@@ -232,10 +238,11 @@ def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -
         else:
             rejected.append(record.reason)
     relations = sorted({fact.relation for fact in between}, key=_by_number)
-    profiles = wikidata.profiles([])
-    types = set(chain.from_iterable(profiles[entity].types for entity in reached))
-    entities = [*reached, *sorted(types - inside, key=_by_number)]
-    profiles = wikidata.profiles([*relations, *entities[len(reached) :]])
+    profiles = wikidata.profiles(objects)
+    loaded = [*reached, *objects]
+    types = set(chain.from_iterable(profiles[entity].types for entity in loaded))
+    entities = [*loaded, *sorted(types - set(loaded), key=_by_number)]
+    profiles = wikidata.profiles([*relations, *entities[len(loaded) :]])
     return Gathered(
         [Relation(name, *_named(profiles[name]), active=name not in choice.inactive) for name in relations],
         [*(_entity(name, profiles[name]) for name in entities), *literals.values()],
@@ -243,6 +250,18 @@ def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -
         rejected,
         dict(not_loaded),
     )
+
+
+def _other_objects(
+    between: Sequence[Fact], outgoing: Mapping[str, Sequence[Fact]], inside: Collection[str]
+) -> list[Fact]:
+    """Return the facts that lead from these subjects and relations to entities that walks did not reach."""
+    pairs = {(fact.subject, fact.relation) for fact in between}
+    further: list[Fact] = []
+    for subject in dict.fromkeys(fact.subject for fact in between):
+        others = (fact for fact in outgoing[subject] if fact.object not in inside)
+        further += [fact for fact in others if (fact.subject, fact.relation) in pairs]
+    return further
 
 
 def open_topic(

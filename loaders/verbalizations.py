@@ -1,7 +1,7 @@
 """``kgprobe load verbalizations``: the facts of a table of corrected sentences, for ``kgprobe study robustness``.
 
-The table (:mod:`kgprobe.verbalize.corrections`) has ids and labels, without aliases and types. Only facts whose object
-ends both sentences are loaded, because the study needs these.
+The table (:mod:`kgprobe.verbalize.corrections`) has ids and labels, without aliases and types. Facts are loaded whose
+object ends the sentence and its correction, if it has one, because the study needs these.
 """
 
 from collections.abc import Iterator, Sequence

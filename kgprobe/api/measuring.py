@@ -18,6 +18,7 @@ from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
 from kgprobe.graph.state import graph_state
 from kgprobe.models.model import Model, Models
+from kgprobe.options import make_options
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
 from kgprobe.results.measurement import Measurement
@@ -25,6 +26,7 @@ from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.measurement import MEASUREMENT, Progress, ask_each, read_measurement
 from kgprobe.running.settings import CONFIG, digest_of, read_config, versions
 from kgprobe.running.store import FILE, Outcomes
+from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.selection import Listed, choose_facts, list_facts
 
 
@@ -36,6 +38,8 @@ def measure(
     limit: int | None = None,
     facts: "Listed | None" = None,
     relations: Sequence[str] = (),
+    balance: str | None = None,
+    with_former: bool = False,
     seed: int = 0,
     as_of: int | str | date | None = None,
     batch_size: int | None = None,
@@ -63,6 +67,8 @@ def measure(
         facts: path of a list of facts (see :func:`~kgprobe.sampling.selection.read_facts`), keys, or names such as
             ``"France | capital | Paris"``; None takes all that can be asked.
         relations: ids or names of relations; empty means all that can be asked.
+        balance, with_former: see :class:`~kgprobe.sampling.drawing.DrawOptions`: facts drawn evenly over ranges of
+            ``popularity`` or ``degree``; only facts with a former object.
         seed: random seed.
         as_of: date at which facts must be current; None is today.
         batch_size: facts asked together; None takes the probe's own. Does not affect the answers.
@@ -83,6 +89,7 @@ def measure(
     limit, name = optional_number("limit", limit), optional_folder_name(name)
     batch_size = kind.batch_size if batch_size is None else whole_number("batch_size", batch_size)
     day = as_of_day(as_of)
+    draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "measure")
     # Validate names before loading the model.
     listed = None if facts is None else list_facts(graph, facts, day)
     opened = models or Models()
@@ -90,7 +97,9 @@ def measure(
     asked_model.refresh()
     context = ProbeContext(graph, asked_model, opened, day, relations)
     made_probe = kind.make(context, chosen_options)
-    chosen = choose_facts(graph, made_probe.relations, as_of=context.as_of, listed=listed, limit=limit, seed=seed)
+    chosen = choose_facts(
+        graph, made_probe.relations, as_of=context.as_of, listed=listed, limit=limit, seed=seed, draw=draw
+    )
     reversal = reversal_of(graph)
     config = {
         "probe": kind.name,
@@ -107,7 +116,7 @@ def measure(
     }
     folder = home() / "probes" / (_folder_name(kind, config) if name is None else name)
     progress = ask_each(made_probe, chosen.keys, seed, folder, config, batch=batch_size, callbacks=callbacks)
-    return Measurement(folder, kind, read_config(folder, MEASUREMENT), progress, chosen.missing, graph)
+    return Measurement(folder, kind, read_config(folder, MEASUREMENT), progress, chosen.missing, graph, chosen.notes)
 
 
 def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurement:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Any, TypeAlias
 
-from kgprobe.arguments import several, whole_number
+from kgprobe.arguments import optional_number, several, whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
@@ -19,13 +19,16 @@ from kgprobe.results.samples import (
     FactSample,
     NegativeSample,
     QuestionSample,
+    SentenceSample,
     StatementSample,
     choose_distractors,
     draw_facts,
     draw_negatives,
     write_questions,
+    write_sentences,
     write_statements,
 )
+from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import find_facts
 
@@ -38,6 +41,8 @@ def sample_facts(
     limit: int = 10,
     *,
     relations: Sequence[str] = (),
+    balance: str | None = None,
+    with_former: bool = False,
     seed: int = 0,
     as_of: int | str | date | None = None,
 ) -> FactSample:
@@ -52,16 +57,20 @@ def sample_facts(
     Args:
         limit: maximum number of facts, at least 1.
         relations: ids or names of relations; empty means all active ones.
+        balance, with_former: see :class:`~kgprobe.sampling.drawing.DrawOptions`: facts drawn evenly over ranges of
+            ``popularity`` or ``degree``; only facts with a former object.
         seed: random seed.
         as_of: facts count as current at this date; None is today.
 
     Raises:
         UnknownNameError: a relation is not in the graph, or not active.
         ArgumentError: an argument is out of range.
+        KgprobeError: no fact can be asked, or none has a former object or a popularity.
     """
     limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
     relations = relation_ids(graph, several("relations", relations))
-    return draw_facts(graph, relations, limit, seed, as_of_day(as_of))
+    draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "sample_facts")
+    return draw_facts(graph, relations, limit, seed, as_of_day(as_of), draw)
 
 
 def sample_distractors(
@@ -224,3 +233,42 @@ def sample_statements(
     limit, seed, day = whole_number("limit", limit), whole_number("seed", seed, 0), as_of_day(as_of)
     items = StatementItems(graph, day, negatives=limit, replace=options.replace, any_type=options.any_type)
     return write_statements(graph, find_facts(graph, facts, day), items, limit, seed)
+
+
+def sample_sentences(
+    graph: Graph,
+    limit: int = 77,
+    *,
+    sentences: int | None = 1,
+    relations: Sequence[str] = (),
+    balance: str | None = None,
+    with_former: bool = False,
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+) -> SentenceSample:
+    """Draw facts and write them as sentences, for people to annotate errors (appendix B of the distractor paper).
+
+    >>> sample = kgprobe.sample_sentences(graph, 2, relations=["P36"], as_of="2025-12")
+    >>> len(sample), sample.rows()[0]["errors"]
+    (2, '')
+
+    ``sample.write("sentences.csv")`` writes a table with the columns ``errors`` and ``correction`` to fill in;
+    :func:`kgprobe.study_verbalizations` counts the errors, :func:`kgprobe.study_robustness` uses the corrections.
+
+    Cost: one scan of the graph's facts, streamed.
+
+    Args:
+        limit: maximum number of facts, at least 1.
+        sentences: number of cloze sentences of each fact, drawn at random; None is all.
+        relations, balance, with_former, seed, as_of: as in :func:`sample_facts`.
+
+    Raises:
+        UnknownNameError: a relation is not in the graph, or not active.
+        ArgumentError: an argument is out of range.
+        KgprobeError: no fact has a sentence.
+    """
+    limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
+    sentences = optional_number("sentences", sentences)
+    draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "sample_sentences")
+    ids = relation_ids(graph, several("relations", relations))
+    return write_sentences(graph, ids, limit, sentences, seed, as_of_day(as_of), draw)

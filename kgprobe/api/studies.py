@@ -1,7 +1,8 @@
 """``kgprobe.study_…``: the papers' analyses. :mod:`kgprobe.studies.options` has their options."""
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -24,9 +25,10 @@ from kgprobe.probes.distractors.curves import Measured, measured
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.replays import demo_truth, run_truth
+from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.selection import list_facts
 from kgprobe.search.strategies import STRATEGIES
-from kgprobe.studies.agreement import calibration_study, robustness_study
+from kgprobe.studies.agreement import Compared, best_configurations, calibration_study, robustness_study
 from kgprobe.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study
 from kgprobe.studies.examples import example_counts_study, prompt_formats, prompting_study
 from kgprobe.studies.noisy_examples import noisy_examples_study
@@ -40,10 +42,13 @@ from kgprobe.studies.options import (
     NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,
+    VerbalizationsOptions,
 )
 from kgprobe.studies.sampling import sampling_study
 from kgprobe.studies.study import Study
+from kgprobe.studies.verbalizations import Annotations, annotations_of, verbalizations_study
 from kgprobe.verbalize.askable_relations import askable_relations
+from kgprobe.verbalize.corrections import damaged_notes, read_verbalizations
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -98,7 +103,8 @@ def study_strategies(
             graph, opened_model, "distractors", callbacks, name, strategy=name, seed=seed, models=opened, **given
         )
     by_name = {name: _curves(measurement) for name, measurement in measurements.items()}
-    return strategies_study(by_name, opened_model.name, folders_of(measurements, seed), seed).save(missing)
+    study = strategies_study(by_name, opened_model.name, folders_of(measurements, seed), seed)
+    return study.save([*missing, *measurements[names[0]].notes])
 
 
 def study_distractor_count(
@@ -121,7 +127,9 @@ def study_distractor_count(
     given = DISTRACTOR_COUNT_DEFAULTS | measuring
     measurement = measure_to_the_end(graph, model, "distractors", callbacks, seed=seed, models=models, **given)
     config = {"measurement": str(measurement.folder), "seed": seed}
-    return counts_study(_curves(measurement), measurement.model, config, seed).save(measurement.missing)
+    return counts_study(_curves(measurement), measurement.model, config, seed).save(
+        [*measurement.missing, *measurement.notes]
+    )
 
 
 def study_sentences(
@@ -147,7 +155,7 @@ def study_sentences(
     config = {"measurement": str(measurement.folder), "seed": seed}
     distractors = measurement.config["options"]["distractors"]
     study = sentences_study(measurement.outcomes, distractors, measurement.model, config, seed)
-    return study.save(measurement.missing)
+    return study.save([*measurement.missing, *measurement.notes])
 
 
 def study_scaling(
@@ -196,7 +204,8 @@ def study_scaling(
         measurements[name], by_name[name] = measurement, _curves(measurement)
         parameters[name] = measurement.config["described"]["scorer"]["parameters"]
     distractors = measurement.config["options"]["distractors"]
-    return sizes_study(by_name, parameters, distractors, folders_of(measurements, seed), seed).save(missing)
+    study = sizes_study(by_name, parameters, distractors, folders_of(measurements, seed), seed)
+    return study.save([*missing, *measurement.notes])
 
 
 def study_examples(
@@ -206,6 +215,8 @@ def study_examples(
     limit: int | None = None,
     facts: "Listed | None" = None,
     relations: Sequence[str] = (),
+    balance: str | None = None,
+    with_former: bool = False,
     seed: int = 0,
     as_of: int | str | date | None = None,
     models: Models | None = None,
@@ -224,7 +235,7 @@ def study_examples(
 
     Args:
         model: model or spec; see :func:`kgprobe.load_model`.
-        limit, facts, relations, as_of: selection of facts, as in :func:`kgprobe.measure`.
+        limit, facts, relations, balance, with_former, as_of: selection of facts, as in :func:`kgprobe.measure`.
         seed: random seed of facts and choices; the draws of examples use the seeds from it on.
         models: open models; None opens the model when needed.
         callbacks: progress and interruption of each measurement.
@@ -240,7 +251,10 @@ def study_examples(
     if not counts:
         raise ArgumentError("counts", "is empty; expected at least one number of examples.")
     seed = whole_number("seed", seed, 0)
-    measure_with, missing = _examples_of(graph, model, (), limit, facts, relations, seed, as_of, models, callbacks)
+    draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "a study of examples")
+    measure_with, missing = _examples_of(
+        graph, model, (), limit, facts, relations, draw, seed, as_of, models, callbacks
+    )
     measurements = {}
     draws = {}
     for draw in range(seed, seed + chosen.draws):
@@ -259,6 +273,8 @@ def study_prompting(
     limit: int | None = None,
     facts: "Listed | None" = None,
     relations: Sequence[str] = (),
+    balance: str | None = None,
+    with_former: bool = False,
     seed: int = 0,
     as_of: int | str | date | None = None,
     models: Models | None = None,
@@ -283,8 +299,9 @@ def study_prompting(
     """
     chosen = make_options(PromptingOptions, options, "a study of prompting")
     seed = whole_number("seed", seed, 0)
+    draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "a study of prompting")
     measure_with, missing = _examples_of(
-        graph, model, ["clozes"], limit, facts, relations, seed, as_of, models, callbacks
+        graph, model, ["clozes"], limit, facts, relations, draw, seed, as_of, models, callbacks
     )
     common = {"examples": chosen.examples, "choices": chosen.choices}
     measurements = {}
@@ -336,6 +353,7 @@ def study_robustness(
     model: Model | str,
     table: str | Path,
     *,
+    calibration: str | Path | None = None,
     seed: int = 0,
     as_of: int | str | date | None = None,
     models: Models | None = None,
@@ -350,7 +368,10 @@ def study_robustness(
     Nothing is stored before the end.
 
     Args:
-        table: CSV file with the columns triples_raw, triples, context, verbalization, errors and correction.
+        table: CSV file with the columns triples_raw, triples, context, verbalization, errors and correction. Sentences
+            without errors count as their own corrections, in a column of their own.
+        calibration: folder of a calibration study (:func:`study_calibration`): each measure is shown in the best
+            configurations of its folds. None shows the largest configurations.
         as_of: date at which facts must be current; None is today.
         options: fields of :class:`~kgprobe.baselines.options.MeasuresOptions`.
 
@@ -359,16 +380,21 @@ def study_robustness(
     Raises:
         UnknownNameError: no such model.
         ArgumentError: no such option, a value is out of range, or a measure lacks an encoder or a grader.
-        KgprobeError: the table is unreadable, none of its facts is in the graph, or a callback stopped the study.
+        KgprobeError: the table is unreadable, has no correction about a fact of the graph, or a callback stopped the
+            study.
     """
     pairs = read_pairs(graph, Path(table))
+    best = None if calibration is None else best_configurations(Path(calibration))
     chosen = make_options(MeasuresOptions, options, "a study of measures")
     seed = whole_number("seed", seed, 0)
     measures = open_measures(graph, model, chosen, seed, as_of_day(as_of), models or Models(), callbacks)
     flawed, corrected = measures.measure(pairs.flawed), measures.measure(pairs.corrected)
-    by_name = {name: (flawed[name], corrected[name]) for name in flawed}
-    config = {"table": str(table), "pairs": len(pairs.flawed), **measures.config}
-    return robustness_study(by_name, len(pairs.flawed), pairs.left_out, measures.model, config, seed).save()
+    flawless = measures.measure(pairs.flawless) if pairs.flawless else {}
+    by_name = {name: Compared(flawed[name], corrected[name], flawless.get(name)) for name in flawed}
+    config = {"table": str(table), "pairs": len(pairs.flawed), "flawless": len(pairs.flawless), **measures.config}
+    config |= {"best": best}
+    study = robustness_study(by_name, len(pairs.flawed), pairs.left_out, measures.model, config, seed, best)
+    return study.save()
 
 
 def study_calibration(
@@ -411,6 +437,36 @@ def study_calibration(
     items = ClozeItems(graph, measures.tools.as_of).of(scored.keys, [seed])
     config = {"scores": origin, "facts": len(items), **measures.config}
     return calibration_study(measures.measure(items), scored, measures.model, config, seed=seed).save()
+
+
+def study_verbalizations(tables: Sequence[str | Path], *, context: str | None = None) -> Study:
+    """Study errors of sentences: rates by kind and category from people's annotations, and the people's agreement.
+
+    >>> result = kgprobe.study_verbalizations(["ann.csv", "ben.csv"])  # doctest: +SKIP
+
+    No model and no graph are needed.
+
+    Args:
+        tables: CSV files in the form of :func:`kgprobe.sample_sentences`, one for each annotator, whose name is that of
+            the file. The column errors has kinds separated by commas, or ``-`` for none.
+        context: ``present`` or ``past``: only sentences of this context; None uses all.
+
+    Raises:
+        ArgumentError: there is no table, two have the same name, or an option has another value.
+        KgprobeError: a table is unreadable, or nothing in it is annotated.
+    """
+    chosen = make_options(VerbalizationsOptions, {"tables": tables, "context": context}, "a study of verbalizations")
+    annotators: dict[str, Annotations] = {}
+    digests: dict[str, str] = {}
+    for table in chosen.tables:
+        if table.stem in annotators:
+            raise ArgumentError("tables", f"has two files of the annotator {table.stem}; rename one of them.")
+        verbalizations, damaged = read_verbalizations(table)
+        annotations = annotations_of(verbalizations, chosen.context)
+        annotators[table.stem] = replace(annotations, left_out=[*annotations.left_out, *damaged_notes(damaged)])
+        digests[table.stem] = hashlib.sha256(table.read_bytes()).hexdigest()
+    config = {"annotators": digests, "context": chosen.context}
+    return verbalizations_study(annotators, config).save()
 
 
 def study_sampling(
@@ -479,6 +535,7 @@ def _examples_of(
     limit: int | None,
     facts: "Listed | None",
     relations: Sequence[str],
+    draw: DrawOptions,
     seed: int,
     as_of: int | str | date | None,
     models: Models | None,
@@ -489,5 +546,5 @@ def _examples_of(
     The arguments of the function are a title and options of the probe.
     """
     askable = list(askable_relations(graph, templates, relation_ids(graph, several("relations", relations))))
-    common, missing = same_facts(graph, askable, limit, facts, seed, as_of, models)
+    common, missing = same_facts(graph, askable, limit, facts, draw, seed, as_of, models)
     return partial(measure_to_the_end, graph, model, "examples", callbacks, **common), missing

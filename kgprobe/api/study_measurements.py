@@ -13,6 +13,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model, Models
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import Callbacks
+from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.selection import choose_facts, list_facts
 
 if TYPE_CHECKING:
@@ -47,15 +48,16 @@ def same_facts(
     relations: Sequence[str],
     limit: int | None,
     facts: "Listed | None",
+    draw: DrawOptions,
     seed: int,
     as_of: int | str | date | None,
     models: Models | None,
 ) -> tuple[dict[str, Any], Sequence[str]]:
-    """Choose facts; return the arguments of several measurements of them, and messages on missing facts."""
+    """Choose facts; return the arguments of several measurements of them, and messages about facts that are missing or could not be drawn."""
     day = as_of_day(as_of)
     listed = None if facts is None else list_facts(graph, facts, day)
     limit = None if limit is None else whole_number("limit", limit)
-    chosen = choose_facts(graph, relations, as_of=day, listed=listed, limit=limit, seed=seed)
+    chosen = choose_facts(graph, relations, as_of=day, listed=listed, limit=limit, seed=seed, draw=draw)
     keys: list[FactKey] = [chosen.keys[place] for place in range(len(chosen.keys))]
     common: dict[str, Any] = {"facts": keys, "relations": relations, "seed": seed, "as_of": day}
-    return common | {"models": models or Models()}, chosen.missing
+    return common | {"models": models or Models()}, [*chosen.missing, *chosen.notes]

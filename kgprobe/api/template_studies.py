@@ -13,6 +13,7 @@ from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models
 from kgprobe.options import make_options
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.studies.options import TemplatesOptions
 from kgprobe.studies.study import Study
 from kgprobe.studies.templates import QUESTIONS, SENTENCES, templates_study
@@ -29,6 +30,8 @@ def study_templates(
     limit: int | None = None,
     facts: "Listed | None" = None,
     relations: Sequence[str] = (),
+    balance: str | None = None,
+    with_former: bool = False,
     seed: int = 0,
     as_of: int | str | date | None = None,
     models: Models | None = None,
@@ -54,8 +57,9 @@ def study_templates(
     if not probes:
         raise ArgumentError("probes", "is empty; choose from distractors, questions.")
     seed = whole_number("seed", seed, 0)
+    draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "a study of templates")
     written = _written_relations(graph, probes, relations)
-    common, missing = same_facts(graph, written, limit, facts, seed, as_of, models)
+    common, missing = same_facts(graph, written, limit, facts, draw, seed, as_of, models)
     # Kind of template, options, and the name of the option with the origin.
     settings: dict[str, tuple[str, Mapping[str, Any], str]] = {
         "distractors": (SENTENCES, {"distractors": chosen.distractors, "sentences": None}, "templates"),

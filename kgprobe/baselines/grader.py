@@ -4,18 +4,23 @@ Table 2 of the distractor paper ("LLM judge"), after Sun et al. 2024; docs/metho
 has a few examples, the sentence, all names of the object, and one continuation.
 """
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 
 from kgprobe.baselines.items import NAMELESS, BaselineItem, Continued, Values, over_beams
 from kgprobe.baselines.register import BaselineKind, BySentence, Grader, Tools, lacking
+from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.clozes import ClozeItem
 
 UNGRADED = "the grader could judge none of its continuations"
 
 _VERDICTS = ("correct", "incorrect")
+_VERDICT = re.compile(r"\b(?:in)?correct\b", re.IGNORECASE)
+# Maximum tokens of an API's reply: the verdict, with some words around it.
+_VERDICT_TOKENS = 64
 _INSTRUCTION = (
     "You grade how a student completed a sentence. The accepted answers are names of one and the same thing. A "
     "completion is correct if it says that thing, by any name or in other words, whatever else it adds that is true. "
@@ -79,6 +84,30 @@ def local_grader(scorer: Scorer) -> Grader:
         return [None if scored.reasons else bool(scored.values[0] > scored.values[1]) for scored in scores]
 
     return grade
+
+
+def api_grader(generator: Generator) -> Grader:
+    """Return a grader that reads the verdict in the text of a model behind an API.
+
+    The first of the words ``correct`` and ``incorrect`` in the reply is the verdict. Without one, and without a reply,
+    there is none.
+
+    Cost: one request for each prompt that is not cached.
+    """
+
+    def grade(prompts: Sequence[str]) -> list[bool | None]:
+        replies = generator.answer([Request(prompt, _VERDICT_TOKENS) for prompt in prompts])
+        return [_verdict(reply) for reply in replies]
+
+    return grade
+
+
+def _verdict(reply: Answer | Unanswered) -> bool | None:
+    """Return True for ``correct``, False for ``incorrect``, None if the reply has neither."""
+    if isinstance(reply, Unanswered) or reply.refused:
+        return None
+    first = _VERDICT.search(reply.text)
+    return None if first is None else first.group().lower() == _VERDICTS[0]
 
 
 def _question(sentence: str, names: Sequence[str], line: str) -> str:

@@ -18,11 +18,9 @@ from numpy.typing import NDArray
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.probes.clozes import ClozeItem
-from kgprobe.records import Rejected
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sanitize import visible
-from kgprobe.verbalize.corrections import pair_up, read_verbalizations
+from kgprobe.verbalize.corrections import damaged_notes, pair_up, read_verbalizations
 
 Floats = NDArray[np.float64]
 
@@ -139,11 +137,13 @@ class Pairs:
 
     Attributes:
         flawed, corrected: the same facts in the same order.
+        flawless: facts in sentences that are their own corrections.
         left_out: reasons of missing pairs, one message each.
     """
 
     flawed: Sequence[ClozeItem]
     corrected: Sequence[ClozeItem]
+    flawless: Sequence[ClozeItem] = ()
     left_out: Sequence[str] = ()
 
 
@@ -151,7 +151,7 @@ def read_pairs(graph: Graph, table: Path) -> Pairs:
     """Return the pairs of a table whose fact is in the graph. Cost: a walk from each subject.
 
     Raises:
-        KgprobeError: the table is unreadable, or none of its facts is in the graph.
+        KgprobeError: the table is unreadable, or has no correction about a fact of the graph.
     """
     verbalizations, damaged = read_verbalizations(table)
     pairs, unpaired = pair_up(verbalizations)
@@ -159,13 +159,16 @@ def read_pairs(graph: Graph, table: Path) -> Pairs:
     keys = find_triples(graph, triples)
     if not keys:
         raise KgprobeError(f"None of the {len(pairs)} pairs of {table} is about a fact of this graph.")
-    flawed, corrected = [], []
+    flawed, corrected, flawless = [], [], []
     for index, fact in zip(keys, describe_facts(graph, list(keys.values())), strict=True):
-        flawed.append(ClozeItem(fact, [pairs[index].flawed]))
-        corrected.append(ClozeItem(fact, [pairs[index].corrected]))
+        if pairs[index].differs:
+            flawed.append(ClozeItem(fact, [pairs[index].flawed]))
+            corrected.append(ClozeItem(fact, [pairs[index].corrected]))
+        else:
+            flawless.append(ClozeItem(fact, [pairs[index].corrected]))
+    if not flawed:
+        raise KgprobeError(f"None of the {len(keys)} sentences of {table} about facts of this graph has a correction.")
     left_out = [pair.reason for pair in unpaired]
     left_out += ["the graph has no such fact"] * (len(pairs) - len(keys))
-    for place in damaged:
-        reason = place.record.reason if isinstance(place.record, Rejected) else ""
-        left_out.append(visible(f"line {place.line:,}: {reason}"))
-    return Pairs(flawed, corrected, left_out)
+    left_out += damaged_notes(damaged)
+    return Pairs(flawed, corrected, flawless, left_out)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.baselines.grader import local_grader
+from kgprobe.baselines.grader import api_grader, local_grader
 from kgprobe.baselines.options import MeasuresOptions
 from kgprobe.baselines.register import BASELINES, DISTRACTORS, Tools, lacking
 from kgprobe.errors import ArgumentError
@@ -19,6 +19,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.models.encoder import load_encoder
 from kgprobe.models.model import Model, Models
+from kgprobe.models.spec_forms import is_api
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.distractors.comparison import DistractorComparison
@@ -41,11 +42,14 @@ class Scores:
         configurations: the options of each column.
         values: shape (facts, configurations); NaN where a fact has none.
         reasons: reasons of missing values by position of the fact.
+        by_sentences: values over the first m sentences of each fact, for m = 1, 2, …; a fact with fewer sentences
+            counts with all of them. Shape (sentences, facts, configurations), the last equal to ``values``.
     """
 
     configurations: Sequence[Mapping[str, Any]]
     values: Floats
     reasons: Mapping[int, str] = field(default_factory=dict)
+    by_sentences: Floats = field(default_factory=lambda: np.empty((0, 0, 0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +82,18 @@ class Measures:
         for name in self.names:
             compute = _distractors(name, self.tools) if name.startswith(DISTRACTORS) else _baseline(name, self.tools)
             on_facts = count_work(self.callbacks, len(items), len(items), f"facts of {name}", name)
-            parts = []
+            sentences = max([1, *(len(item.clozes) for item in items)])
+            parts, prefixes = [], []
             reasons = {}
             for first in range(0, len(items), _FACTS_AT_ONCE):
                 part = compute(items[first : first + _FACTS_AT_ONCE])
                 parts.append(part.values)
+                prefixes.append(_lengthened(part.by_sentences, sentences))
                 for place, reason in part.reasons.items():
                     reasons[first + place] = reason
                 on_facts(len(part.values))
-            scores[name] = Scores(part.configurations, np.concatenate(parts), reasons)
+            by_sentences = np.concatenate(prefixes, axis=1)
+            scores[name] = Scores(part.configurations, np.concatenate(parts), reasons, by_sentences)
         return scores
 
 
@@ -115,7 +122,8 @@ def open_measures(
         encoder = load_encoder(options.encoder, device=models.local.device, dtype=models.local.dtype)
     if options.grader:
         grading = probed if options.grader == probed.name else models.open(options.grader)
-        grader = local_grader(grading.local_scorer())
+        behind_api = is_api(grading.name)
+        grader = api_grader(grading.generator()) if behind_api else local_grader(grading.local_scorer())
     beams = tuple(sorted(set(options.beams)))
     counts = (*(n for n in COUNTS if n < most), most)
     tools = Tools(graph, probed.local_scorer(), as_of, seed, beams, counts, encoder, grader)
@@ -153,7 +161,7 @@ def _baseline(name: str, tools: Tools) -> Callable[[Sequence[ClozeItem]], Scores
 
     def measure(items: Sequence[ClozeItem]) -> Scores:
         by_sentence = kind.measure(tools, items)
-        means = np.full((len(items), by_sentence.values.shape[1]), np.nan)
+        prefixes = _no_values(items, by_sentence.values.shape[1])
         reasons = {}
         end = 0
         for number, item in enumerate(items):
@@ -164,8 +172,8 @@ def _baseline(name: str, tools: Tools) -> Callable[[Sequence[ClozeItem]], Scores
             elif missing:
                 reasons[number] = by_sentence.reasons[missing[0]]
             else:
-                means[number] = by_sentence.values[start:end].mean(axis=0)
-        return Scores(by_sentence.configurations, means, reasons)
+                prefixes[:, number] = _prefix_means(by_sentence.values[start:end], len(prefixes))
+        return Scores(by_sentence.configurations, prefixes[-1], reasons, prefixes)
 
     return measure
 
@@ -180,15 +188,40 @@ def _distractors(name: str, tools: Tools) -> Callable[[Sequence[ClozeItem]], Sco
     columns = [n - 1 for n in tools.counts]
 
     def measure(items: Sequence[ClozeItem]) -> Scores:
-        values = np.full((len(items), len(grid)), np.nan)
+        prefixes = _no_values(items, len(grid))
         reasons = {}
         for number, outcome in enumerate(comparison.answer(items, [tools.seed])):
             evidence = outcome.evidence
             if isinstance(evidence, DistractorEvidence):
-                by_sentence = (evidence.min_at_n(most), evidence.avg_at_n(most))
-                values[number] = np.concatenate([matrix.mean(axis=0)[columns] for matrix in by_sentence])
+                by_sentence = np.hstack([evidence.min_at_n(most)[:, columns], evidence.avg_at_n(most)[:, columns]])
+                prefixes[:, number] = _prefix_means(by_sentence, len(prefixes))
             else:
                 reasons[number] = str(outcome.reason)
-        return Scores(grid, values, reasons)
+        return Scores(grid, prefixes[-1], reasons, prefixes)
 
     return measure
+
+
+def _no_values(items: Sequence[ClozeItem], configurations: int) -> Floats:
+    """Return NaN for each number of sentences, item and configuration."""
+    sentences = max([1, *(len(item.clozes) for item in items)])
+    return np.full((sentences, len(items), configurations), np.nan)
+
+
+def _prefix_means(values: Floats, count: int) -> Floats:
+    """Return the means over the first m sentences, for m from 1 to ``count``.
+
+    Args:
+        values: shape (sentences, configurations), at least one sentence.
+
+    Returns:
+        Shape (count, configurations); beyond the last sentence, the mean over all.
+    """
+    numbers = np.arange(1, len(values) + 1)
+    means: Floats = np.cumsum(values, axis=0) / numbers[:, None]
+    return means[np.minimum(np.arange(count), len(values) - 1)]
+
+
+def _lengthened(by_sentences: Floats, count: int) -> Floats:
+    """Return values over the first m sentences, for m up to ``count``, repeating the last."""
+    return by_sentences[np.minimum(np.arange(count), len(by_sentences) - 1)]

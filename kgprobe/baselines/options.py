@@ -34,5 +34,10 @@ class MeasuresOptions:
     encoder: str | None = option(
         None, "Encoder of BERTScore, such as hf:roberta-large.", metavar="SPEC", shown_default="no BERTScore"
     )
-    grader: str | None = option(None, "Model that grades continuations.", metavar="SPEC", shown_default="no grader")
+    grader: str | None = option(
+        None,
+        "Model that grades continuations, on this machine or behind an API.",
+        metavar="SPEC",
+        shown_default="no grader",
+    )
     distractors: int = option(200, "Largest n of Min@n, Avg@n and precision@n.", minimum=1)

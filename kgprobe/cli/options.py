@@ -17,6 +17,7 @@ from kgprobe.dates import as_of_day, today
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.options import make_options
+from kgprobe.sampling.drawing import DrawOptions
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
@@ -217,7 +218,7 @@ def relations_option(help_: str) -> Callable[[F], F]:
 
 
 def facts_options(limit: int | None = None) -> Callable[[Command], Command]:
-    """Return a decorator that adds ``--facts``, ``--limit`` and ``--relation``.
+    """Return a decorator that adds ``--facts``, ``--limit``, ``--relation`` and the options of drawing facts.
 
     Args:
         limit: default of ``--limit``; None for all facts.
@@ -240,6 +241,7 @@ def facts_options(limit: int | None = None) -> Callable[[Command], Command]:
             f"  [default: {'all' if limit is None else f'{limit:,}'}]",
         ),
         relations_option("Ask this relation only, by its id or a name; repeatable."),
+        given_options((None, DrawOptions)),
     )
 
 

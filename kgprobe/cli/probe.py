@@ -126,6 +126,8 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
     from kgprobe.probes.outcome import Verdict
 
     report_missing(result.missing)
+    for note in result.notes:
+        click.echo(note, err=True)
     with waiting("Preparing results"):
         # The first reader of the answers: they are exported in the same pass.
         files = result.export() if result.complete else []

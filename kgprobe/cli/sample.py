@@ -2,9 +2,11 @@
 
 import textwrap
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
+import cloup
 
 from kgprobe.cli.commands import Command, CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import common_options, count_option, facts_named, model_option, open_graph, relations_option
@@ -15,7 +17,8 @@ from kgprobe.probes.distractors import DistractorOptions, FormerOption
 from kgprobe.probes.questions import QuestionOptions
 from kgprobe.probes.statements import NegativeOptions
 from kgprobe.progress import waiting
-from kgprobe.sanitize import visible, visible_lines
+from kgprobe.sampling.drawing import DrawOptions
+from kgprobe.sanitize import counted, visible, visible_lines
 
 # Options of making a question; the probe has the options of asking and grading it.
 _OF_QUESTIONS = ("difficulty", "with_alias", "wording")
@@ -114,15 +117,54 @@ def questions(graph: str | None, as_json: bool, **options: Any) -> None:
 @sample.command(cls=OptionsFirst)
 @relations_option("Facts of this relation only; repeatable.")
 @_limit_option("Number of facts.")
+@given_options((None, DrawOptions))
 @common_options
 def facts(graph: str | None, as_json: bool, **options: Any) -> None:
     """Show askable facts, drawn at random: current, of active relations, with a name at both ends.
 
     \b
     kgprobe sample facts --relation P36 --limit 20
+    kgprobe sample facts --limit 1000 --balance popularity --with-former
     """  # noqa: D301
     from kgprobe.api.sampling import sample_facts
 
     with open_graph(graph) as connection, waiting("Choosing facts"):
         result = sample_facts(connection, **options)
     render_rows(result, as_json)
+
+
+@sample.command(cls=OptionsFirst)
+@relations_option("Sentences of this relation only; repeatable.")
+@count_option("--limit", default=77, help="Number of facts.")
+@given_options(
+    (None, DistractorOptions),
+    (None, DrawOptions),
+    left_out=[option.name for option in options_of(DistractorOptions) if option.name != "sentences"],
+)
+@cloup.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a CSV table for annotations.",
+)
+@common_options
+def sentences(graph: str | None, as_json: bool, output: Path | None, **options: Any) -> None:
+    """Show facts in sentences, for people to annotate errors.
+
+    --output writes a table. People fill in its column errors (kinds, separated by commas, or - for none) and its column
+    correction. Then `kgprobe study verbalizations` counts the errors, and `kgprobe study robustness` uses the
+    corrections.
+
+    \b
+    kgprobe sample sentences --limit 77 --balance popularity -o ann.csv
+    """  # noqa: D301
+    from kgprobe.api.sampling import sample_sentences
+
+    with open_graph(graph) as connection, waiting("Writing sentences"):
+        result = sample_sentences(connection, **options)
+    if output is None:
+        render_rows(result, as_json)
+        return
+    for note in result.notes:
+        click.echo(visible(note), err=True)
+    click.echo(f"{counted(len(result), 'sentence')}: {result.write(output)}")

@@ -4,19 +4,23 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 import msgspec
 
+from kgprobe.api.options import ApiLimits
 from kgprobe.baselines.options import MeasuresOptions
-from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import CommandGroup, OptionsFirst, decorated_by, given_options
 from kgprobe.cli.options import (
     SCORES,
     common_options,
+    debug_option,
     facts_options,
     full_option,
+    json_option,
     model_option,
     on_graph,
     open_graph,
@@ -37,10 +41,13 @@ from kgprobe.studies.options import (
     NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,
+    RobustnessOptions,
     StrategiesOptions,
     TemplatesOptions,
+    VerbalizationsOptions,
 )
 from kgprobe.tables import Table
+from kgprobe.verbalize.error_kinds import ERROR_KINDS
 
 if TYPE_CHECKING:
     from kgprobe.models.model import Model
@@ -49,7 +56,7 @@ if TYPE_CHECKING:
 _ROBUSTNESS_HELP = """Measure the robustness of measures: τ between flawed and corrected sentences.
 
 TABLE is a CSV file with one sentence per line and its correction, ids and labels of the triple, and its interval.
-Both sentences end with the object; context is present or past, and errors are free text. For example:
+Both sentences end with the object; context is present or past, and errors are free text, - for none. For example:
 
 \b
 triples_raw,triples,context,verbalization,errors,correction
@@ -146,7 +153,7 @@ STUDIES = (
         [NoisyExamplesOptions],
         unit="sequences",
     ),
-    StudyCommand("robustness", _ROBUSTNESS_HELP, [MeasuresOptions], unit="facts", file="table"),
+    StudyCommand("robustness", _ROBUSTNESS_HELP, [RobustnessOptions, MeasuresOptions], unit="facts", file="table"),
     StudyCommand("calibration", _CALIBRATION_HELP, [MeasuresOptions], unit="facts", file="scores"),
 )
 
@@ -162,12 +169,19 @@ def study() -> None:
 def _add(kind: StudyCommand) -> None:
     """Add the command of a study."""
 
-    def command(model: str, full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
+    def command(
+        model: str,
+        full: bool,
+        graph: str | None,
+        as_json: bool,
+        api: Mapping[str, Any] = MappingProxyType({}),
+        **options: Any,
+    ) -> None:
         import kgprobe
 
         call = getattr(kgprobe, f"study_{kind.name.replace('-', '_')}")
         title = f"Measuring {model}"
-        with open_models() as models, open_graph(graph) as connection:
+        with open_models(api) as models, open_graph(graph) as connection:
             opened = open_asked(models, model)
             with watched(title, kind.unit) if kind.unit else measuring(title) as callbacks:
                 result = call(connection, opened, models=models, callbacks=callbacks, **options)
@@ -175,7 +189,9 @@ def _add(kind: StudyCommand) -> None:
 
     own: Callable[..., Any] = facts_options()
     if kind.file:
-        own = cloup.argument(kind.file, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+        file = cloup.argument(kind.file, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+        # A grader can be behind an API.
+        own = decorated_by(file, given_options(("Models behind an API", ApiLimits), argument="api"))
     elif kind.unit:
         own = relations_option("Make sequences of this relation only, by its id or a name; repeatable.")
     given = given_options(*((None, each) for each in kind.options), defaults=kind.defaults, left_out=kind.left_out)
@@ -235,6 +251,32 @@ def sampling(run: str | None, full: bool, graph: str | None, as_json: bool, **op
     show(result, as_json, full)
 
 
+_VERBALIZATIONS_HELP = """Count errors of sentences, from annotations by people.
+
+A FILE is a CSV table as `kgprobe sample sentences -o FILE` writes it, annotated by one person, whose name is that of
+the file. Its column errors has kinds separated by commas, or - for none. Reports rates by kind and category with 95%
+Wilson intervals; with several files, the agreement of the annotators (Cohen's or Fleiss' κ).
+
+\b
+{}
+
+\b
+kgprobe study verbalizations ann.csv ben.csv
+""".format("\n".join(f"{kind.name:15}  {kind.meaning} ({kind.category})" for kind in ERROR_KINDS))
+
+
+@study.command(cls=OptionsFirst, help=_VERBALIZATIONS_HELP)
+@given_options((None, VerbalizationsOptions))
+@full_option
+@json_option
+@debug_option
+def verbalizations(full: bool, as_json: bool, **options: Any) -> None:
+    """Count errors of sentences; the help is ``_VERBALIZATIONS_HELP``."""
+    from kgprobe.api.studies import study_verbalizations
+
+    show(study_verbalizations(**options), as_json, full)
+
+
 def show(result: "Study", as_json: bool, full: bool) -> None:
     """Print a study, its verdict and its page; or one JSON object.
 
@@ -250,6 +292,7 @@ def show(result: "Study", as_json: bool, full: bool) -> None:
             "title": result.title,
             "verdict": result.verdict,
             "table": result.table,
+            "tables": result.to_dict()["tables"],
             "notes": result.notes,
             "data": str(result.data_file),
             "page": str(page),
@@ -263,8 +306,8 @@ def show(result: "Study", as_json: bool, full: bool) -> None:
     (verdict,) = notes_of([result.verdict])
     verdict.stylize("bold")
     if full:
-        table = Table(result.name, result.title, result.table)
-        Console().print(Group(rich_table(table), *notes_of(result.notes)))
+        tables = [Table(result.name, result.title, result.table), *result.further]
+        Console().print(Group(*map(rich_table, tables), *notes_of(result.notes)))
     else:
         rows, notes = len(result.table), len(result.notes)
         click.echo(f"{visible(result.title)}: {rows:,} rows and {notes:,} notes, with --full.")

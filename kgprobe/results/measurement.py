@@ -172,6 +172,7 @@ class Measurement(StoredAnswers):
         progress: counts of asked facts, and the reason for which it stopped.
         missing: messages about listed facts that are not in the graph.
         graph: the graph; None if the measurement was opened without it.
+        notes: sentences on facts that the draw left out.
     """
 
     folder: Path
@@ -180,6 +181,7 @@ class Measurement(StoredAnswers):
     progress: Progress
     missing: Sequence[str] = ()
     graph: Graph | None = None
+    notes: Sequence[str] = ()
     _collected: dict[int, CollectedAnswers] = field(default_factory=dict, init=False, compare=False)
 
     @property

@@ -1,10 +1,13 @@
 """Samples of a graph, as a probe would draw them: facts, distractors, negatives, questions, statements."""
 
+import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any
 
 from kgprobe.errors import KgprobeError
+from kgprobe.files import replacing
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 from kgprobe.probes.clozes import ClozeItems
@@ -14,16 +17,21 @@ from kgprobe.probes.questions.items import FactQuestion, Kind, QuestionItems
 from kgprobe.probes.questions.probe import prompt
 from kgprobe.probes.statements.items import StatementItems
 from kgprobe.results.result import RowGroup, RowResult, one_group
-from kgprobe.sampling.facts import AskedFact, askable_facts, describe_facts
+from kgprobe.sampling.distractors import FormerObjects, former_objects
+from kgprobe.sampling.drawing import DrawOptions
+from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import describe_pool
 from kgprobe.sampling.question_negatives import Negatives
-from kgprobe.sampling.selection import sample_facts
+from kgprobe.sampling.selection import choose_facts
+from kgprobe.sanitize import spreadsheet_cell
 from kgprobe.search.strategies import STRATEGIES, Rivals, Sentences, StrategyContext, make_strategy
 from kgprobe.tables import Heading, ResultRow
 from kgprobe.verbalize.askable_relations import askable_relations
+from kgprobe.verbalize.corrections import COLUMNS
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import OBJECT
+from kgprobe.verbalize.tense import has_ended, speaks_of_today
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +102,21 @@ class FactSample(RowResult):
     row, key = FactRow, "facts"
 
 
-def draw_facts(graph: Graph, relations: Sequence[str], limit: int, seed: int, day: int) -> FactSample:
+def draw_facts(
+    graph: Graph, relations: Sequence[str], limit: int, seed: int, day: int, draw: DrawOptions
+) -> FactSample:
     """Draw facts that can be asked; see :func:`kgprobe.sample_facts`."""
-    askable = askable_facts(graph, list(askable_relations(graph, ids=relations)), day)
-    drawn = sample_facts(askable, limit, seed)
-    keys = [drawn[position] for position in range(len(drawn))]
+    askable = list(askable_relations(graph, ids=relations))
+    chosen = choose_facts(graph, askable, as_of=day, limit=limit, seed=seed, draw=draw)
+    keys = [chosen.keys[position] for position in range(len(chosen.keys))]
     rows = []
     for labelled in named_facts(graph, describe_facts(graph, keys)):
         fact, (id_, subject, relation, object_) = labelled.fact, labelled.ids
         labels = fact.subject_label, labelled.relation, fact.object_label
         rows.append(FactRow(id_, subject, labels[0], relation, labels[1], object_, labels[2], fact.start, fact.end))
-    note = f"{len(askable):,} facts can be asked at {day}."
-    return FactSample(one_group(rows), keys, len(askable), notes=(note,))
+    kind = " with a former object" if draw.with_former else ""
+    note = f"{chosen.available:,} facts{kind} can be asked at {day}."
+    return FactSample(one_group(rows), keys, chosen.available, notes=(note, *chosen.notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +185,8 @@ def choose_distractors(
             if asks_model:
                 title, sentence = f"{title} after “{cloze.prompt} …”", cloze.prompt
             groups.append(RowGroup(title, _distractor_rows(fact, rival, sentence)))
-            notes += _shortage_notes(graph, fact, rival, options.distractors)
+            rule = former_objects(options.former, day, speaks_of_today(cloze.template))
+            notes += _shortage_notes(graph, fact, rival, options.distractors, rule)
     return DistractorSample(groups, described, notes=list(dict.fromkeys(notes)))
 
 
@@ -207,12 +219,14 @@ def _with_sentences(
     return [(item.fact, item.clozes) for item in described]
 
 
-def _shortage_notes(graph: Graph, fact: NamedFact, rivals: Rivals, requested: int) -> Iterator[str]:
+def _shortage_notes(
+    graph: Graph, fact: NamedFact, rivals: Rivals, requested: int, former: FormerObjects
+) -> Iterator[str]:
     """Yield the reasons why a fact has unusual distractors, or fewer than requested."""
     if rivals.reason:
         yield f"{fact.title}: {rivals.reason}."
     if len(rivals.distractors) < requested:
-        pool = describe_pool(graph, fact.fact.key)
+        pool = describe_pool(graph, fact.fact.key, former)
         note = (
             f"{fact.title}: {len(rivals.distractors):,} distractors, not {requested:,}. There are {pool.size:,}"
             f" entities {pool.kind}; left out: {', '.join(pool.left_out)}."
@@ -230,6 +244,8 @@ class NegativeRow(FactIds):
         until: end of the time when it was right, as the source gives it; None if unknown, or if it never was.
         subjects_elsewhere: number of other subjects that have it as an object of the relation.
         example: label of one of them.
+        candidates: number of objects of the relation, from which negatives are drawn.
+        former_objects: treatment of former objects: ``wrong``, ``never`` or ``right``.
     """
 
     rank: Annotated[int, Heading("")]
@@ -240,6 +256,8 @@ class NegativeRow(FactIds):
     until: str | None
     subjects_elsewhere: int
     example: str | None
+    candidates: int | None
+    former_objects: str
 
     def cells(self, **names: str) -> dict[str, Any]:
         """Return the cells of a table, with the facts in which the negative is or was right."""
@@ -270,7 +288,8 @@ def draw_negatives(
         rows = []
         for rank, each in enumerate(negatives, start=1):
             aliases = list(each.aliases)
-            rows.append(NegativeRow(*fact.ids, rank, each.id, each.label, aliases, each.former, *elsewhere[each.id]))
+            own = rank, each.id, each.label, aliases, each.former
+            rows.append(NegativeRow(*fact.ids, *own, *elsewhere[each.id], each.candidates, former))
         groups.append(RowGroup(f"{fact.title}: hard negatives", rows))
         if len(rows) < limit:
             notes.append(f"{fact.title}: {len(rows):,} hard negatives, not {limit:,}: no more exist.")
@@ -389,3 +408,68 @@ def write_statements(
         if len(rows) < limit:
             notes.append(f"{fact.title}: {len(rows):,} negatives, not {limit:,}: no more exist.")
     return StatementSample(groups, notes=list(dict.fromkeys(notes)))
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceRow(ResultRow):
+    """Row of a sample of sentences, in the form of a table of annotations (:mod:`kgprobe.verbalize.corrections`).
+
+    Attributes:
+        triples_raw: ids of subject, relation and object.
+        triples: their labels, with the fact's interval.
+        context: tense of the sentence, ``present`` or ``past``.
+        errors: kinds of errors, for people to fill in.
+        correction: the sentence without errors, for people to fill in.
+    """
+
+    triples_raw: str
+    triples: Annotated[str, Heading("fact")]
+    context: Annotated[str, Heading("context")]
+    verbalization: Annotated[str, Heading("sentence")]
+    errors: str = ""
+    correction: str = ""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SentenceSample(RowResult):
+    """Cloze sentences with their objects, to be annotated by people."""
+
+    row, key = SentenceRow, "sentences"
+
+    def write(self, path: str | Path) -> Path:
+        """Write a CSV table with empty columns for errors and corrections, and return its path.
+
+        Raises:
+            KgprobeError: the file cannot be written.
+        """
+        target = Path(path)
+        with replacing(target) as unfinished, open(unfinished, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            for row in self.rows():
+                writer.writerow({name: spreadsheet_cell(cell) for name, cell in row.items()})
+        return target
+
+
+def write_sentences(
+    graph: Graph, relations: Sequence[str], limit: int, sentences: int | None, seed: int, day: int, draw: DrawOptions
+) -> SentenceSample:
+    """Draw facts and write their sentences; see :func:`kgprobe.sample_sentences`."""
+    items = ClozeItems(graph, day, sentences=sentences, relations=relations)
+    chosen = choose_facts(graph, items.relations, as_of=day, limit=limit, seed=seed, draw=draw)
+    keys = [chosen.keys[position] for position in range(len(chosen.keys))]
+    rows = []
+    silent: list[str] = []
+    described = items.of(keys, [seed])
+    for labelled, item in zip(named_facts(graph, [item.fact for item in described]), described, strict=True):
+        if item.reason is not None:
+            silent.append(f"{labelled.title} has no sentence: {item.reason}.")
+        fact = item.fact
+        labels = f"{fact.subject_label}, {labelled.relation}, {fact.object_label}"
+        triples = f"({labels}, start={fact.start}, end={fact.end})"
+        context = "past" if has_ended(fact.end, day) else "present"
+        for cloze in item.clozes:
+            continuations = cloze.continuations([fact.object_label])
+            text = " ".join([cloze.prompt, *continuations])
+            rows.append(SentenceRow(repr((fact.key.subject, fact.relation, fact.object)), triples, context, text))
+    return SentenceSample(one_group(rows), notes=(*chosen.notes, *silent))

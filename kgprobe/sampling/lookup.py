@@ -12,6 +12,7 @@ from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import close_relations, entities_called, names_of_relations, no_entity
 from kgprobe.graph.rows import column_by
+from kgprobe.sampling.distractors import EXCLUDED, FormerObjects
 from kgprobe.sampling.keys import FactKey, key_rows
 
 # Separators behind the subject's id in ids of facts: of tables, and of Wikidata.
@@ -229,10 +230,13 @@ _LEFT_OUT = {
 }
 
 
-def describe_pool(graph: Graph, key: FactKey) -> PoolSummary:
+def describe_pool(graph: Graph, key: FactKey, former: FormerObjects = EXCLUDED) -> PoolSummary:
     """Summarise the pool of a fact's distractors.
 
     Cost: a look-up for each entity of the object's types; without a type, for each object of the relation.
+
+    Args:
+        former: rule for former objects; those that it admits are not left out.
     """
     [target] = graph.read("sample/targets", rows=[key._asdict()])
     types = target["types"]
@@ -246,7 +250,7 @@ def describe_pool(graph: Graph, key: FactKey) -> PoolSummary:
         rows = graph.read("sample/objects", ids=[target["relation"]])
     numbers = sorted(set(chain.from_iterable(map(itemgetter("numbers"), rows))))
     candidates = [{**key._asdict(), "numbers": numbers}]
-    rows = graph.read("sample/distractors", rows=candidates, before=None, names=False, refused=True)
+    rows = graph.read("sample/distractors", rows=candidates, before=former.before, names=former.names, refused=True)
     counts = Counter(map(itemgetter("reason"), rows))
     left_out = [phrase.format(counts[reason]) for reason, phrase in _LEFT_OUT.items() if reason in counts]
     return PoolSummary(kind, bool(types), len(numbers), left_out)

@@ -7,13 +7,13 @@ literal are literals of its datatype (years for a year), and other objects have 
 without a name, and namesakes of a true object are left out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kgprobe.graph.client import Graph
 from kgprobe.sampling.distractors import former_objects
 from kgprobe.sampling.keys import FactKey, key_rows
-from kgprobe.sampling.pool_draws import PoolDraws, Tried, by_number, objects_pool, tried_rows
+from kgprobe.sampling.pool_draws import ObjectPool, PoolDraws, Tried, by_number, objects_pool, tried_rows
 
 # Separates these draws from others with the same seed.
 NEGATIVES = 4
@@ -25,12 +25,14 @@ class Negative:
 
     Attributes:
         former: True if it was right in the past.
+        candidates: number of objects of the relation in the graph, C_r, from which it was drawn; None if unknown.
     """
 
     id: str
     label: str
     aliases: tuple[str, ...]
     former: bool
+    candidates: int | None = None
 
 
 class Negatives:
@@ -55,15 +57,20 @@ class Negatives:
         """
         rows = self._graph.read("sample/pools", rows=key_rows(keys))
         pools = {row["fact"]: objects_pool(row) for row in rows}
-        return self._draws.draw(keys, pools, count, [*seed, NEGATIVES], self._admissible)
 
-    def _admissible(self, rows: Tried) -> list[dict[int, Negative]]:
+        def admissible(rows: Tried) -> list[dict[int, Negative]]:
+            return self._admissible(rows, pools)
+
+        return self._draws.draw(keys, pools, count, [*seed, NEGATIVES], admissible)
+
+    def _admissible(self, rows: Tried, pools: Mapping[str, ObjectPool]) -> list[dict[int, Negative]]:
         accepted = []
         former = self._former
         matches = self._graph.read(
             "sample/negatives", rows=tried_rows(rows), as_of=self._as_of, before=former.before, names=former.names
         )
         for row in matches:
-            negative = Negative(row["id"], row["label"], tuple(row["aliases"]), row["former"])
+            candidates = pools[row["fact"]].size
+            negative = Negative(row["id"], row["label"], tuple(row["aliases"]), row["former"], candidates)
             accepted.append((row["fact"], row["number"], negative))
         return by_number(rows, accepted)

@@ -15,13 +15,17 @@ import numpy as np
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import close_relations, entities_called, names_of_relations
+from kgprobe.sampling.drawing import UNIFORM, DrawOptions
 from kgprobe.sampling.facts import askable_facts
+from kgprobe.sampling.former import askable_with_former, facts_with_former
 from kgprobe.sampling.keys import FactKey, Keys, KeysInOrder, seeded_number
 from kgprobe.sampling.lookup import fact_among, find_fact, keys_of
+from kgprobe.sampling.popularity import PopularFacts, askable_popularities, balanced_sample, popularities_of
 from kgprobe.sanitize import visible
 
 # Order of a measurement's facts in its settings.
 SEEDED_ORDER = "hash of seed and fact"
+BALANCED_ORDER = "hash of seed and fact, balanced"
 
 _ROWS_AT_ONCE = 1_000
 _TSV_COLUMNS = ("subject", "relation", "object")
@@ -68,11 +72,15 @@ class SelectedFacts:
         keys: distinct, in the order of :func:`sample_facts`.
         missing: messages about listed facts that are not in the graph.
         identity: JSON that distinguishes this choice from others with the same relations and date.
+        available: number of facts from which they are drawn.
+        notes: sentences on facts that the draw leaves out.
     """
 
     keys: Keys
     missing: Sequence[str]
     identity: Mapping[str, Any]
+    available: int
+    notes: Sequence[str] = ()
 
 
 # A list of facts: a file, its lines, keys, or names of facts as :func:`~kgprobe.sampling.lookup.find_fact` takes them.
@@ -87,39 +95,97 @@ def choose_facts(
     listed: Selection | None = None,
     limit: int | None = None,
     seed: int = 0,
+    draw: DrawOptions = UNIFORM,
 ) -> SelectedFacts:
     """Return the facts to ask in random order: all that can be asked, those of a list, or some of these.
 
     Cost: one scan of the graph's facts, streamed into arrays, and a hash of each; for a list, a walk from each subject.
+    With :attr:`DrawOptions.with_former`, also that of :func:`~.former.facts_with_former`.
 
     Args:
         relations: ids of the askable relations, if the facts are not listed.
         listed: facts of a list, see :func:`list_facts`.
         limit: maximum number, drawn at random; None takes all.
-        seed: of the order, see :func:`sample_facts`.
+        seed: of the order, see :func:`sample_facts` and :func:`~.popularity.balanced_sample`.
+        draw: balance over popularity, and restriction to facts with a former object.
 
     Raises:
         KgprobeError: there are none, or the file cannot be read.
     """
     identity: dict[str, Any] = {"limit": limit, "order": SEEDED_ORDER}
-    keys: Keys
     missing: Sequence[str] = ()
-    if listed is None:
-        keys = askable_facts(graph, relations, as_of)
-        if not len(keys):
-            raise KgprobeError(
-                f"The graph has no fact to ask: none of {', '.join(relations)} is current at {as_of} with a name at "
-                "both ends. Load facts, or name another date: `as_of`."
-            )
-    else:
-        keys, missing = listed.keys, listed.missing
-        if not keys:
+    if listed is not None:
+        missing = listed.missing
+        if not listed.keys:
             raise KgprobeError(
                 "`facts` names no fact of this graph." + "".join(f" {message}" for message in missing[:1])
             )
-        digest = hashlib.sha256("".join(f"{key.subject}\0{key.fact}\n" for key in sorted(keys)).encode())
-        identity |= {"count": len(keys), "sha256": digest.hexdigest()}
-    return SelectedFacts(sample_facts(keys, limit, seed), missing, identity)
+        digest = hashlib.sha256("".join(f"{key.subject}\0{key.fact}\n" for key in sorted(listed.keys)).encode())
+        identity |= {"count": len(listed.keys), "sha256": digest.hexdigest()}
+    if draw.with_former:
+        identity["with_former"] = True
+    if draw.balance is None:
+        keys = _facts_to_draw(graph, relations, as_of, listed, draw)
+        return SelectedFacts(sample_facts(keys, limit, seed), missing, identity, len(keys))
+    facts = _popular_facts(graph, relations, as_of, listed, draw)
+    notes = [f"{facts.unknown:,} facts are left out: the {draw.balance} of an end is unknown."] * bool(facts.unknown)
+    identity |= {"order": BALANCED_ORDER, "balance": draw.balance}
+    return SelectedFacts(balanced_sample(facts, limit, seed), missing, identity, len(facts), notes)
+
+
+def _facts_to_draw(
+    graph: Graph, relations: Sequence[str], as_of: int, listed: Selection | None, draw: DrawOptions
+) -> Keys:
+    """Return the facts from which a sample is drawn, in a fixed order.
+
+    Raises:
+        KgprobeError: there are none.
+    """
+    keys: Keys
+    if listed is None:
+        keys = (
+            askable_with_former(graph, relations, as_of) if draw.with_former else askable_facts(graph, relations, as_of)
+        )
+    else:
+        keys = facts_with_former(graph, listed.keys, as_of) if draw.with_former else listed.keys
+    if len(keys):
+        return keys
+    if draw.with_former:
+        raise KgprobeError(
+            f"None of the facts has a former object that ended on a known day before {as_of}. Load facts with ends, or"
+            " leave out `with_former`."
+        )
+    raise _nothing_to_ask(relations, as_of)
+
+
+def _popular_facts(
+    graph: Graph, relations: Sequence[str], as_of: int, listed: Selection | None, draw: DrawOptions
+) -> PopularFacts:
+    """Return the facts from which a balanced sample is drawn.
+
+    Raises:
+        KgprobeError: there are none.
+    """
+    by = str(draw.balance)
+    if listed is None and not draw.with_former:
+        facts = askable_popularities(graph, relations, as_of, by)
+        if not len(facts) and not facts.unknown:
+            raise _nothing_to_ask(relations, as_of)
+    else:
+        facts = popularities_of(graph, _facts_to_draw(graph, relations, as_of, listed, draw), by)
+    if not len(facts):
+        raise KgprobeError(
+            f"None of the {facts.unknown:,} facts has a {by} at both ends. Load entities with `popularity`, or balance"
+            " by the number of facts of each entity: `balance` degree."
+        )
+    return facts
+
+
+def _nothing_to_ask(relations: Sequence[str], as_of: int) -> KgprobeError:
+    return KgprobeError(
+        f"The graph has no fact to ask: none of {', '.join(relations)} is current at {as_of} with a name at "
+        "both ends. Load facts, or name another date: `as_of`."
+    )
 
 
 def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:

@@ -5,8 +5,8 @@ and their weights, :class:`Search` finds the most similar entities, and the grap
 distractors. If too few share a feature with the object, random members of its type follow (:mod:`.pool_draws`), marked
 as unlike it.
 
-Temporal distractors: former objects, then semantic distractors. The former objects of a fact's subject and relation,
-which held only before ``as_of``, come first, sorted by their distance in time from the fact, if
+Temporal distractors: former objects (:mod:`.former`), then semantic distractors. The former objects of a fact's
+subject and relation, which held only before ``as_of``, come first, sorted by their distance in time from the fact, if
 :class:`~.distractors.FormerObjects` admits them; else there are semantic distractors only. The distance is that of the
 middles of the intervals, in days: an open end counts as ``as_of``, an open start as the end.
 """
@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from kgprobe.dates import day_number
-from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.client import Graph
 from kgprobe.graph.rows import column_by, rows_by
-from kgprobe.sampling.distractors import EXCLUDED, WAS_RIGHT, Distractor, FormerObjects, admissible
+from kgprobe.sampling.distractors import EXCLUDED, Distractor, FormerObjects, admissible
 from kgprobe.sampling.features import (
     INSTANCE_OF,
     K1,
@@ -34,6 +33,7 @@ from kgprobe.sampling.features import (
     Int64s,
     open_features,
 )
+from kgprobe.sampling.former import former_distractors
 from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.sampling.pool_draws import PoolDraw, go_through
 
@@ -385,7 +385,9 @@ class TemporalDistractors:
 
         Cost: a walk through the facts of each subject, and that of semantic distractors.
         """
-        first = self._former(keys, former) if former.before is not None else [[] for _ in keys]
+        first: list[list[Distractor]] = [[] for _ in keys]
+        if former.before is not None:
+            first = former_distractors(self._graph, keys, self._as_of, former)
         retrieved = [distractors[:count] for distractors in first]
         lacking = [index for index, distractors in enumerate(retrieved) if len(distractors) < count]
         # All former objects are in the list already.
@@ -394,30 +396,3 @@ class TemporalDistractors:
         for index, similar in zip(lacking, semantic, strict=True):
             retrieved[index] = [*retrieved[index], *similar][:count]
         return retrieved
-
-    def _former(self, keys: Sequence[FactKey], rule: FormerObjects) -> list[list[Distractor]]:
-        nearest: dict[str, dict[int, Row]] = {key.fact: {} for key in keys}
-        rows = self._graph.read("sample/former", rows=key_rows(keys), as_of=self._as_of)
-        # The nearest interval of an object counts.
-        for row in sorted(rows, key=self._order):
-            nearest[row["fact"]].setdefault(row["number"], row)
-        candidates = [(key, list(nearest[key.fact])) for key in keys]
-        former: list[list[Distractor]] = []
-        for key, distractors in zip(keys, admissible(self._graph, candidates, rule), strict=True):
-            former.append([])
-            for number, distractor in distractors.items():
-                reason = f"{distractor.reason.removesuffix(WAS_RIGHT)}; held until {nearest[key.fact][number]['end']}"
-                former[-1].append(replace(distractor, reason=reason))
-        return former
-
-    def _order(self, row: Row) -> tuple[int, int, int]:
-        """Return a sort key: the distance in time, then the latest end, then the number."""
-        current = self._middle(row["from"], row["until"])
-        former = self._middle(row["former_from"], row["former_until"])
-        return abs(current - former), -row["former_until"], row["number"]
-
-    def _middle(self, first: int | None, last: int | None) -> int:
-        """Return twice the day number of the middle of an interval, an integer."""
-        end = self._as_of if last is None else last
-        start = end if first is None else first
-        return day_number(start) + day_number(end)

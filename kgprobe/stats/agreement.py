@@ -1,4 +1,4 @@
-"""Agreement of measures by Kendall's τ: with scores by cross-validation, and with themselves by a bootstrap over pairs.
+"""Agreement of measures by Kendall's τ, with scores and with themselves; agreement of annotators by κ.
 
 Sections 4.2 and 4.3 of the distractor paper; docs/methods/studies.md. A measure has configurations (a number of
 distractors, a number of beams, an aggregation). Calibration compares it with human scores: each fold of a
@@ -6,7 +6,7 @@ cross-validation selects the configuration with the highest τ on the other fold
 Robustness compares its values on flawed sentences with those on their corrections.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.stats.proportions import CONFIDENCE, unseen_share
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # Values of τ that differ by no more count as equal.
 _ROUNDING = 1e-9
@@ -30,13 +31,18 @@ class Fold:
         best: position of the best configuration on the other folds; the first of equals.
         training: its τ on the other folds.
         tau: its τ on this fold.
-        facts: number of facts in the fold.
+        members: positions of the fold's facts.
     """
 
     best: int
     training: float
     tau: float
-    facts: int
+    members: tuple[int, ...]
+
+    @property
+    def facts(self) -> int:
+        """Number of facts in the fold."""
+        return len(self.members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,7 @@ def calibrate(values: Floats, scores: Floats, *, folds: int = 3, seed: int = 0) 
     fold_of = np.empty(len(scores), dtype=np.int64)
     fold_of[np.random.default_rng(seed).permutation(len(scores))] = np.arange(len(scores)) % folds
     kept = ~(np.isnan(scores) | np.isnan(values).any(axis=1))
+    places = np.flatnonzero(kept)
     values, scores, fold_of = values[kept], scores[kept], fold_of[kept]
     scored = []
     for fold in range(folds):
@@ -94,9 +101,25 @@ def calibrate(values: Floats, scores: Floats, *, folds: int = 3, seed: int = 0) 
             )
         training = [agreement(column, scores[~own]) for column in values[~own].T]
         best = int(np.argmax(training))
-        scored.append(Fold(best, training[best], agreement(values[own, best], scores[own]), facts))
+        scored.append(
+            Fold(best, training[best], agreement(values[own, best], scores[own]), tuple(places[own].tolist()))
+        )
     taus = np.array([fold.tau for fold in scored])
     return Calibration(float(taus.mean()), float(taus.std(ddof=1)), tuple(scored), len(scores))
+
+
+def fold_taus(calibration: Calibration, columns: Sequence[Floats], scores: Floats) -> Floats:
+    """Return Kendall's τ-b of other values with the scores on the facts of each fold, shape (folds,).
+
+    Args:
+        columns: values for each fold, each of shape (facts,).
+        scores: as for :func:`calibrate`.
+    """
+    taus = []
+    for fold, values in zip(calibration.folds, columns, strict=True):
+        members = list(fold.members)
+        taus.append(agreement(values[members], scores[members]))
+    return np.array(taus)
 
 
 def agreement(values: Floats, scores: Floats) -> float:
@@ -166,30 +189,39 @@ class Robustness:
 def robustness(flawed: Floats, corrected: Floats, *, samples: int = 2000, seed: int = 0) -> Robustness:
     """Return Kendall's τ-b between a measure's values on flawed and corrected sentences, with a bootstrap interval.
 
+    With several configurations, τ is the mean over those that have one.
+
     If all pairs are in the same order, τ is 1 in every bootstrap sample, even with few pairs. The interval then extends
     to the τ with as many discordant pairs as chance could have hidden, see
     :func:`~kgprobe.stats.proportions.unseen_share`; pairs in opposite order are treated alike.
 
     Bootstrap samples without a τ are left out.
 
-    Cost: samples x pairs², in one matrix product.
+    Cost: configurations x samples x pairs², in matrix products.
 
     Args:
-        flawed, corrected: values in the order of the pairs, NaN where there is none; shape (pairs,).
+        flawed, corrected: values in the order of the pairs, NaN where there is none; shape (pairs,), or (pairs,
+            configurations). A pair without a value in some configuration is left out of all.
         samples: number of bootstrap samples.
         seed: of the samples.
     """
-    kept = ~(np.isnan(flawed) | np.isnan(corrected))
+    if flawed.ndim == 1:
+        flawed, corrected = flawed[:, None], corrected[:, None]
+    kept = ~(np.isnan(flawed) | np.isnan(corrected)).any(axis=1)
     pairs, left_out = int(kept.sum()), int((~kept).sum())
-    # Two pairs of values are concordant by the product of the signs of their differences: infinities, too.
-    first, second = _signs(flawed[kept]), _signs(corrected[kept])
-    (tau,) = _taus(first, second, np.ones((1, pairs)))
+    # A bootstrap sample is given by the number of times that each pair is drawn; the first is the sample itself.
+    generator = np.random.default_rng(seed)
+    draws = np.ones((1 + samples, pairs))
+    if pairs:
+        draws[1:] = generator.multinomial(pairs, np.full(pairs, 1 / pairs), size=samples)
+    by_configuration = []
+    for values, others in zip(flawed[kept].T, corrected[kept].T, strict=True):
+        # Two pairs of values are concordant by the product of the signs of their differences: infinities, too.
+        by_configuration.append(_taus(_signs(values), _signs(others), draws))
+    taus = _mean_of_known(np.array(by_configuration))
+    tau, defined = taus[0], taus[1:][~np.isnan(taus[1:])]
     if np.isnan(tau):
         return Robustness(np.nan, np.nan, np.nan, pairs, left_out)
-    # A bootstrap sample is given by the number of times that each pair is drawn.
-    draws = np.random.default_rng(seed).multinomial(pairs, np.full(pairs, 1 / pairs), size=samples).astype(np.float64)
-    taus = _taus(first, second, draws)
-    defined = taus[~np.isnan(taus)]
     if len(defined) and np.ptp(defined) > _ROUNDING:
         low, high = np.quantile(defined, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     else:
@@ -197,6 +229,19 @@ def robustness(flawed: Floats, corrected: Floats, *, samples: int = 2000, seed: 
         unseen = 1 - (1 - unseen_share(pairs)) ** 2
         low, high = tau - unseen * (1 + tau), tau + unseen * (1 - tau)
     return Robustness(float(tau), float(low), float(high), pairs, left_out)
+
+
+def _mean_of_known(taus: Floats) -> Floats:
+    """Return the means over the configurations, shape (samples,); NaN where none has a τ.
+
+    Args:
+        taus: shape (configurations, samples).
+    """
+    known = ~np.isnan(taus)
+    counts = known.sum(axis=0)
+    sums = np.where(known, taus, 0.0).sum(axis=0)
+    means: Floats = np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+    return means
 
 
 def _signs(values: Floats) -> Floats:
@@ -212,3 +257,46 @@ def _taus(first: Floats, second: Floats, weights: Floats) -> Floats:
     product = sums[1] * sums[2]
     taus: Floats = np.divide(sums[0], np.sqrt(product), out=np.full(len(weights), np.nan), where=product > 0)
     return taus
+
+
+def cohen_kappa(first: Ints, second: Ints) -> float:
+    """Return Cohen's κ of two annotators, in [-1, 1]; NaN if both give all items the same label, or without items.
+
+    Cohen (1960): (p - e) / (1 - e), where p is the share of equal labels, and e its expectation if both annotators
+    draw labels by their own frequencies.
+
+    >>> round(cohen_kappa(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])), 2)
+    0.5
+
+    Args:
+        first, second: labels, shape (items,).
+    """
+    if not len(first):
+        return float(np.nan)
+    expected = sum(float((first == label).mean() * (second == label).mean()) for label in np.union1d(first, second))
+    return _above_chance(float((first == second).mean()), expected)
+
+
+def fleiss_kappa(labels: Ints) -> float:
+    """Return Fleiss' κ of several annotators; NaN if all labels are the same, or without items.
+
+    Fleiss (1971): (p - e) / (1 - e), where p is the mean share of pairs of annotators that give an item the same label,
+    and e the sum of the squared frequencies of the labels.
+
+    >>> round(fleiss_kappa(np.array([[0, 0, 0], [1, 1, 0]])), 2)
+    0.25
+
+    Args:
+        labels: shape (items, annotators), at least two annotators.
+    """
+    items, annotators = labels.shape
+    if not items:
+        return float(np.nan)
+    counts = np.stack([(labels == label).sum(axis=1) for label in np.unique(labels)], axis=1)
+    agreed = (counts * (counts - 1)).sum(axis=1) / (annotators * (annotators - 1))
+    frequencies = counts.sum(axis=0) / (items * annotators)
+    return _above_chance(float(agreed.mean()), float((frequencies**2).sum()))
+
+
+def _above_chance(observed: float, expected: float) -> float:
+    return float(np.nan) if expected >= 1 - _ROUNDING else (observed - expected) / (1 - expected)

@@ -18,6 +18,7 @@ from kgprobe.probes.distractors.curves import (
     Measured,
     common_facts,
     curve_rows,
+    former_shares,
     mean_at,
     mean_curve,
     shown_numbers,
@@ -28,7 +29,8 @@ from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome
 from kgprobe.report.plots import Line, Plot, line_of
 from kgprobe.stats.proportions import Mean
-from kgprobe.studies.study import Study, signed
+from kgprobe.studies.study import Study, json_number, signed
+from kgprobe.tables import Table
 
 Floats = NDArray[np.float64]
 
@@ -61,12 +63,13 @@ def strategies_study(measured: Mapping[str, Measured], model: str, config: Mappi
     common = common_facts(list(measured.values()))
     values = {strategy: values_of(by_fact, common, "min") for strategy, by_fact in measured.items()}
     curves = {strategy: mean_curve(by_fact, seed) for strategy, by_fact in values.items()}
+    former = {strategy: former_shares(by_fact, common) for strategy, by_fact in measured.items()}
     data, lines = [], []
     count = next(iter(values.values())).shape[1]
     table: list[dict[str, Any]] = [{"n": n} for n in shown_numbers(count)]
     for strategy, curve in curves.items():
         lines.append(line_of(strategy, curve))
-        data += [{"strategy": strategy, **row} for row in curve_rows(curve)]
+        data += _strategy_rows(strategy, curve, former[strategy])
         for row in table:
             row[strategy] = float(curve.mean[row["n"] - 1])
     notes = [f"{len(common):,} facts were asked with every strategy; lower is harder."]
@@ -86,10 +89,42 @@ def strategies_study(measured: Mapping[str, Measured], model: str, config: Mappi
         title=f"Mean Min@n by strategy · {model} · {len(common):,} facts",
         data=data,
         table=table,
-        plots=[Plot("By strategy", "n, distractors", "mean Min@n", lines)],
+        plots=[Plot("By strategy", "n, distractors", "mean Min@n", lines), *_former_plots(former)],
         notes=notes + _unaskable(measured),
         config=config,
+        further=_former_tables(former),
     )
+
+
+def _strategy_rows(strategy: str, curve: Curve, former: Floats) -> list[dict[str, Any]]:
+    """Return a strategy's curve as rows, with the share of former objects at each position."""
+    shares = map(json_number, former.tolist())
+    return [
+        {"strategy": strategy, **row, "former": share} for row, share in zip(curve_rows(curve), shares, strict=True)
+    ]
+
+
+def _former_plots(former: Mapping[str, Floats]) -> list[Plot]:
+    """Return the plot of former objects by position (Figure 7 of the distractor paper); none without former objects."""
+    lines = []
+    for strategy, shares in former.items():
+        if np.nansum(shares) > 0:
+            positions = np.flatnonzero(~np.isnan(shares))
+            lines.append(Line(strategy, (positions + 1).tolist(), shares[positions].tolist()))
+    if not lines:
+        return []
+    return [Plot("Former objects by position", "position of the distractor", "share of former objects", lines)]
+
+
+def _former_tables(former: Mapping[str, Floats]) -> list[Table]:
+    """Return the shares of former objects at some positions; none without former objects."""
+    if not any(np.nansum(shares) > 0 for shares in former.values()):
+        return []
+    rows: list[dict[str, Any]] = []
+    for position in shown_numbers(min(map(len, former.values()))):
+        row: dict[str, Any] = {"position": position}
+        rows.append(row | {strategy: json_number(shares[position - 1]) for strategy, shares in former.items()})
+    return [Table("former", "Share of former objects (temporal distractors) by position", rows)]
 
 
 def _hardest(values: Mapping[str, Floats], curves: Mapping[str, Curve], seed: int) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from kgprobe.options import option
@@ -16,7 +17,7 @@ class Measuring(TypedDict, total=False):
     """Arguments of a study's measurements, as in :func:`kgprobe.measure` with distractors.
 
     Attributes:
-        limit, facts, relations, as_of: selection of facts.
+        limit, facts, relations, balance, with_former, as_of: selection of facts.
         distractors, sentences, templates, former, strategy, weighting, max_prefixes: options of the probe, see
             :class:`~kgprobe.probes.distractors.DistractorOptions`; ``sentences``: None asks all of them.
     """
@@ -24,6 +25,8 @@ class Measuring(TypedDict, total=False):
     limit: int | None
     facts: "Listed | None"
     relations: Sequence[str]
+    balance: str | None
+    with_former: bool
     as_of: int | str | date | None
     distractors: int
     sentences: int | None
@@ -39,6 +42,27 @@ STRATEGIES_DEFAULTS: Measuring = {"distractors": 100, "sentences": 1}
 DISTRACTOR_COUNT_DEFAULTS: Measuring = {"distractors": 200, "sentences": None}
 SENTENCES_DEFAULTS: Measuring = {"distractors": 20, "sentences": None}
 SCALING_DEFAULTS: Measuring = {"distractors": 20, "sentences": None}
+
+
+@dataclass(frozen=True, slots=True)
+class RobustnessOptions:
+    """Options of the study of robustness, besides those of its measures."""
+
+    calibration: Path | None = option(
+        None,
+        "Folder of a calibration study, whose best configurations are used.",
+        shown_default="the greatest n and the widest beam",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class VerbalizationsOptions:
+    """Options of the study of errors in sentences."""
+
+    tables: tuple[Path, ...] = option(help="CSV files of annotated sentences, one for each annotator.", positional=True)
+    context: str | None = option(
+        None, "Only sentences of this context.", choices=("present", "past"), shown_default="all"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,10 @@ class Study:
         data: every number behind table and plots, in rows of the same columns.
         table: the rows shown first.
         plots: in the order of the page.
+        further: other tables, each also a CSV file with the name of its key.
         notes: results and exclusions, in sentences.
         config: settings that affect the numbers; JSON-compatible.
-        missing: messages about listed facts that are not in the graph.
+        missing: messages about listed facts that are not in the graph, and about facts that the draw left out.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Study:
     notes: Sequence[str] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
     missing: Sequence[str] = ()
+    further: Sequence[Table] = ()
 
     @property
     def folder(self) -> Path:
@@ -61,9 +63,10 @@ class Study:
         return self.folder / DATA
 
     def to_dict(self) -> dict[str, Any]:
-        """Return verdict, table, data, notes and settings, for programs."""
+        """Return verdict, tables, data, notes and settings, for programs."""
         names = ("name", "title", "verdict", "notes", "config", "table", "data")
-        return {name: getattr(self, name) for name in names}
+        content = {name: getattr(self, name) for name in names}
+        return content | {"tables": {table.key: table.to_dict()["rows"] for table in self.further}}
 
     def to_frame(self) -> "pd.DataFrame":
         """Return all numbers of table and plots in pandas."""
@@ -73,8 +76,8 @@ class Study:
         return frame
 
     def tables(self) -> list[Table]:
-        """Return the main table, with notes."""
-        return [Table(self.name, self.title, self.table, self.notes)]
+        """Return the main table, with notes, and the further ones."""
+        return [Table(self.name, self.title, self.table, self.notes), *self.further]
 
     def summary(self) -> str:
         """Return title, verdict and notes, one on each line."""
@@ -106,12 +109,9 @@ class Study:
         make_folder(folder)
         with replacing(folder / WHOLE) as unfinished:
             unfinished.write_bytes(msgspec.json.encode(self.to_dict()))
-        with replacing(folder / DATA) as unfinished, open(unfinished, "w", newline="", encoding="utf-8") as file:
-            columns = list(dict.fromkeys(chain.from_iterable(self.data)))
-            writer = csv.DictWriter(file, columns, lineterminator="\n")
-            writer.writeheader()
-            for row in self.data:
-                writer.writerow({name: spreadsheet_cell(cell) for name, cell in row.items()})
+        _write_csv(folder / DATA, self.data)
+        for table in self.further:
+            _write_csv(folder / f"{table.key}.csv", table.to_dict()["rows"])
 
     def page(self, folder: Path | None = None) -> Path:
         """Write a page with plots, table and notes, and return its path.
@@ -122,8 +122,17 @@ class Study:
         Raises:
             KgprobeError: it cannot be written.
         """
-        path, tables = (folder or self.folder) / PAGE, [Table(self.name, "", self.table)]
+        path, tables = (folder or self.folder) / PAGE, [Table(self.name, "", self.table), *self.further]
         return write_plots_page(path, self.title, self.verdict, self.plots, tables, self.notes, self.config)
+
+
+def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    with replacing(path) as unfinished, open(unfinished, "w", newline="", encoding="utf-8") as file:
+        columns = list(dict.fromkeys(chain.from_iterable(rows)))
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            writer.writerow({name: spreadsheet_cell(cell) for name, cell in row.items()})
 
 
 def counted_notes(title: str, messages: Iterable[str]) -> list[str]:

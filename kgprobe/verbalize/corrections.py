@@ -1,7 +1,7 @@
 """Human verbalizations of facts and their corrections, read from a table.
 
-Section 4.3 of the distractor paper; docs/methods/studies.md. If both sentences end in the object, both are cloze
-sentences.
+Section 4.3 and appendix B of the distractor paper; docs/methods/studies.md. If both sentences end in the object, both
+are cloze sentences. A sentence without errors is its own correction.
 """
 
 import csv
@@ -13,10 +13,12 @@ from pathlib import Path
 
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Placed, Rejected
+from kgprobe.sanitize import visible
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 
-_COLUMNS = ("triples_raw", "triples", "context", "verbalization", "errors", "correction")
+# Columns of a table; others are ignored.
+COLUMNS = ("triples_raw", "triples", "context", "verbalization", "errors", "correction")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TRIPLE = re.compile(r"\((.*), start=([^,]*), end=([^,]*)\)", re.DOTALL)
 _QUOTES = {"“": "”", "‘": "’", '"': '"', "«": "»"}
@@ -34,6 +36,7 @@ class Verbalization:
         context: ``present`` or ``past``.
         text: the sentence.
         errors: kinds of errors.
+        annotated: True if a person marked errors, or that there are none (``-``).
         correction: the sentence without errors; empty if there are none.
     """
 
@@ -47,6 +50,7 @@ class Verbalization:
     context: str
     text: str
     errors: tuple[str, ...]
+    annotated: bool
     correction: str
 
 
@@ -75,7 +79,10 @@ class WrittenCloze(Cloze):
 
 @dataclass(frozen=True, slots=True)
 class SentencePair:
-    """One fact in a flawed and in a corrected sentence; both end in ``object_label``."""
+    """One fact in a flawed and in a corrected sentence; both end in ``object_label``.
+
+    A sentence that is its own correction is in both places.
+    """
 
     verbalization: Verbalization
     subject_label: str
@@ -83,6 +90,11 @@ class SentencePair:
     object_label: str
     flawed: WrittenCloze
     corrected: WrittenCloze
+
+    @property
+    def differs(self) -> bool:
+        """True if the correction is another sentence."""
+        return self.flawed != self.corrected
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +117,9 @@ def read_verbalizations(path: Path) -> tuple[list[Verbalization], list[Placed]]:
         # Bytes that are not UTF-8 become lone surrogates, which spoil only their own record.
         with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
             reader = csv.DictReader(file)
-            missing = [column for column in _COLUMNS if column not in (reader.fieldnames or ())]
+            missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
             if missing:
-                raise KgprobeError(f"{path} lacks columns: {', '.join(missing)}; expected {', '.join(_COLUMNS)}.")
+                raise KgprobeError(f"{path} lacks columns: {', '.join(missing)}; expected {', '.join(COLUMNS)}.")
             line = 2
             while (record := _next_record(reader, line)) is not None:
                 if isinstance(record, Rejected):
@@ -120,8 +132,19 @@ def read_verbalizations(path: Path) -> tuple[list[Verbalization], list[Placed]]:
     return verbalizations, damaged
 
 
+def damaged_notes(damaged: Sequence[Placed]) -> list[str]:
+    """Return the place and the fault of each damaged record of :func:`read_verbalizations`."""
+    notes = []
+    for place in damaged:
+        reason = place.record.reason if isinstance(place.record, Rejected) else ""
+        notes.append(visible(f"line {place.line:,}: {reason}"))
+    return notes
+
+
 def pair_up(verbalizations: Sequence[Verbalization]) -> tuple[list[SentencePair], list[Unpaired]]:
     """Make cloze sentences from verbalizations and their corrections; return them and the unusable verbalizations.
+
+    A verbalization without errors, or with an equal correction, is paired with itself.
 
     The label of the object is the longest end of the triple's text with which both sentences end, apart from quotation
     marks. It must match exactly; inflected labels do not count.
@@ -150,7 +173,7 @@ def _next_record(reader: "csv.DictReader[str]", line: int) -> Verbalization | Re
 
 
 def _record(line: int, row: dict[str, str | None]) -> Verbalization | Rejected:
-    ids, triple, context, text, errors, correction = ((row[column] or "").strip() for column in _COLUMNS)
+    ids, triple, context, text, errors, correction = ((row[column] or "").strip() for column in COLUMNS)
     try:
         subject, relation, object_ = map(str, literal_eval(ids))
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
@@ -161,17 +184,17 @@ def _record(line: int, row: dict[str, str | None]) -> Verbalization | Rejected:
     labels, *bounds = match.groups()
     start, end = (None if bound == "None" else bound for bound in bounds)
     kinds = tuple(kind.strip() for kind in errors.split(",") if kind.strip(" -"))
-    return Verbalization(line, subject, relation, object_, labels, start, end, context, text, kinds, correction)
+    return Verbalization(
+        line, subject, relation, object_, labels, start, end, context, text, kinds, bool(errors), correction
+    )
 
 
 def _pair(verbalization: Verbalization) -> SentencePair | str:
     """Return both cloze sentences, or the reason why there are none."""
-    if not verbalization.correction:
-        return "it has no correction"
-    if verbalization.correction == verbalization.text:
-        return "its correction is the same sentence"
+    if not verbalization.correction and (verbalization.errors or not verbalization.annotated):
+        return "it has errors and no correction" if verbalization.errors else "it is not annotated"
     parts = verbalization.labels.split(", ")
-    sentences = (verbalization.text, verbalization.correction)
+    sentences = (verbalization.text, verbalization.correction or verbalization.text)
     for first in range(2, len(parts)):
         subject, relation, object_ = ", ".join(parts[: first - 1]), parts[first - 1], ", ".join(parts[first:])
         flawed, corrected = (_cloze(sentence, subject, object_) for sentence in sentences)

@@ -86,6 +86,19 @@ def test_measure_interrupted_has_asked_a_sample(example_graph: Graph, tiny: Mode
     assert interrupted.to_frame()["fact"].tolist() == whole.to_frame()["fact"].tolist()
 
 
+def test_measure_balanced_asks_the_facts_of_such_a_sample(example_graph: Graph, tiny: Model) -> None:
+    drawn = {"relations": ["P35"], "balance": "degree", "with_former": True, "as_of": "2024"}
+    sample = kgprobe.sample_facts(example_graph, 5, **drawn)
+    result = kgprobe.measure(example_graph, tiny, limit=5, distractors=3, sentences=1, **drawn)
+    assert [outcome.fact for outcome in result.outcomes] == list(sample.keys)
+    assert (result.config["facts"]["balance"], result.config["facts"]["with_former"]) == ("degree", True)
+    plain = kgprobe.measure(example_graph, tiny, limit=5, distractors=3, sentences=1, relations=["P35"], as_of="2024")
+    assert plain.folder != result.folder
+    assert set(plain.config["facts"]) == {"limit", "order"}
+    with pytest.raises(ArgumentError, match="`balance` is 'age'; one of popularity, degree is expected"):
+        kgprobe.measure(example_graph, tiny, balance="age")
+
+
 def test_a_model_one_training_step_later_is_another_model(example_graph: Graph) -> None:
     tokenizer = byte_level(bos=True)
     net = random_model("gpt2", len(tokenizer))

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -95,6 +96,22 @@ def test_fewer_distractors_than_wanted_are_explained(example_graphs: Graph) -> N
     ] * 2
 
 
+def test_sample_distractors_shortage_note_admits_former_objects(example_graphs: Graph) -> None:
+    counts = {}
+    for former in ("wrong", "never"):
+        sample = kgprobe.sample_distractors(example_graphs, PRESIDENT, distractors=10**5, former=former, as_of=AT)
+        [note] = sample.notes
+        size = int(re.search(r"There are ([\d,]+) entities", note)[1].replace(",", ""))
+        right = re.search(r"([\d,]+) right as well", note)
+        names = re.search(r"([\d,]+) with a name of its", note)
+        nameless = re.search(r"([\d,]+) without a name", note)
+        left_out = [int(found[1].replace(",", "")) for found in (right, names, nameless) if found]
+        # Nobody is counted twice, and nobody is missing; the object itself is one.
+        assert len(sample) + sum(left_out) + 1 == size
+        counts[former] = int(right[1]) if right else 0
+    assert counts["never"] > counts["wrong"]
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES.names())
 def test_every_strategy_can_be_looked_at(example_graphs: Graph, tiny: Model, strategy: str) -> None:
     sample = kgprobe.sample_distractors(
@@ -132,6 +149,12 @@ def test_negatives_are_objects_elsewhere_and_former_ones_are_marked(example_grap
         "Russia",
     )
     assert all(row["former"] or row["subjects_elsewhere"] for row in rows)
+    [objects] = example_graphs.query(
+        "MATCH (:Entity)-[f:FACT {relation: 'P35'}]->(o:Entity) RETURN count(DISTINCT o) AS count"
+    )
+    assert {(row["candidates"], row["former_objects"]) for row in rows} == {(objects["count"], "wrong")}
+    never = kgprobe.sample_negatives(example_graphs, PRESIDENT, 900, former="never", as_of=AT)
+    assert {(row["former"], row["former_objects"]) for row in never.rows()} == {(False, "never")}
     [expected] = Negatives(example_graphs, DAY).draw([key_of(example_graphs, PRESIDENT)], 3, [0])
     few = kgprobe.sample_negatives(example_graphs, PRESIDENT, 3, as_of=AT)
     assert [row["id"] for row in few.rows()] == [negative.id for negative in expected]

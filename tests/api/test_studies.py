@@ -1,17 +1,24 @@
 """Studies as calls of the library, on the example graph: what is asked, kept and told."""
 
+import csv
 import io
 import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
 
 import kgprobe
 from kgprobe.baselines.human_data import find_scored, read_human_scores
+from kgprobe.baselines.items import baseline_items, continue_sentences
+from kgprobe.baselines.measures import open_measures
+from kgprobe.baselines.options import MeasuresOptions
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
-from kgprobe.running.callbacks import Callbacks, Start
+from kgprobe.probes.clozes import ClozeItems
+from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Start
 from kgprobe.studies.study import Study
 from tests.models.tiny import byte_level, random_model
 
@@ -53,7 +60,7 @@ def test_strategies_are_compared_and_kept(example_graph: Graph, tiny: Model, hom
     ]
     frame = result.to_frame()
     assert frame[["strategy", "n"]].values.tolist() == [[name, n] for name in names[:2] for n in (1, 2, 3)]
-    assert result.data_file.read_text().startswith("strategy,n,mean,low,high\nrandom,1,")
+    assert result.data_file.read_text().startswith("strategy,n,mean,low,high,former\nrandom,1,")
     assert result.folder.parent == home / "studies"
     assert result.folder.name.startswith("strategies-")
     page = result.page()
@@ -158,11 +165,93 @@ def test_robustness_is_told_of_every_measure(example_graph: Graph, tiny: Model, 
     # Each sentence has its subject in it, so another can take its place.
     assert rows["karr"]["pairs"] == rows["karr-authors"]["pairs"] == 3
     notes = "\n".join(result.notes)
-    assert "1: it has no correction" in notes
+    # Italy's first sentence has no errors: it is its own correction.
+    assert {row["sentences"] - row["pairs"] for row in rows.values() if row["pairs"] == 3} == {1}
+    assert rows["probability"]["τ of all sentences"] >= rows["probability"]["τ"]
     assert "1: the graph has no such fact" in notes
     table.write_text("\n".join(TABLE.splitlines()[::5]))
     with pytest.raises(kgprobe.KgprobeError, match="None of the 1 pairs"):
         kgprobe.study_robustness(example_graph, tiny, table, **AS_OF, **SMALL)
+    table.write_text("\n".join(TABLE.splitlines()[::4]))
+    with pytest.raises(kgprobe.KgprobeError, match=r"None of the 1 sentences of .* has a correction"):
+        kgprobe.study_robustness(example_graph, tiny, table, **AS_OF, **SMALL)
+
+
+def test_robustness_uses_best_configurations_of_calibration(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
+    table = tmp_path / "errors.csv"
+    table.write_text(TABLE)
+    few = {"measures": ["distractors:random", "rouge-l"], "distractors": 10, "beams": [1, 3], **AS_OF}
+    calibrated = kgprobe.study_calibration(example_graph, tiny, SCORES, **few)
+    stored = json.loads((calibrated.folder / "study.json").read_text())
+    best = stored["tables"]["configurations"]
+    assert [(row["measure"], row["fold"]) for row in best] == [
+        (name, fold) for name in dict.fromkeys(row["measure"] for row in best) for fold in (1, 2, 3)
+    ]
+    given = {"calibration": calibrated.folder, **few}
+    result = kgprobe.study_robustness(example_graph, tiny, table, **given | {"measures": [*few["measures"], "karr"]})
+    rows = {row["measure"]: row for row in result.table}
+    assert rows.keys() == set(few["measures"])
+    assert "Not in the calibration, and not shown: karr." in result.notes[0]
+    by_options = {(row["measure"], row["options"]): row["τ"] for row in result.data}
+    for name, row in rows.items():
+        taus = []
+        for own in (each for each in best if each["measure"] == name):
+            options = [f"{key} = {own[key]}" for key in ("aggregation", "n", "beams") if own[key] is not None]
+            taus.append(by_options[name, ", ".join(options)])
+        known = [tau for tau in taus if tau is not None]
+        assert row["τ"] == (pytest.approx(np.mean(known)) if known else None)
+    with pytest.raises(kgprobe.ArgumentError, match=r"`calibration` has .*which is not computed here"):
+        kgprobe.study_robustness(example_graph, tiny, table, **given | {"beams": [7], "distractors": 3})
+    with pytest.raises(kgprobe.ArgumentError, match="`calibration` cannot be read"):
+        kgprobe.study_robustness(example_graph, tiny, table, **given | {"calibration": tmp_path / "nothing"})
+    (tmp_path / "other.json").write_text("{}")
+    with pytest.raises(kgprobe.ArgumentError, match="`calibration` is not a calibration study"):
+        kgprobe.study_robustness(example_graph, tiny, table, **given | {"calibration": tmp_path / "other.json"})
+
+
+class Judge(BaseHTTPRequestHandler):
+    """A grader behind an API that accepts completions with an even number of letters."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        completion = asked["messages"][0]["content"].splitlines()[-2].removeprefix("Completion: ")
+        text = "Correct." if len(completion) % 2 == 0 else "**Incorrect**: correct is another."
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
+        body = json.dumps({"choices": [choice], "usage": usage}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Write no log."""
+
+
+def test_grader_behind_an_api_judges_continuations(example_graph: Graph, tiny: Model) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Judge)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        spec = f"openai:judge@http://127.0.0.1:{server.server_port}/v1"
+        options = MeasuresOptions(measures=("grader",), beams=(1,), grader=spec)
+        with kgprobe.Models() as models:
+            measures = open_measures(example_graph, tiny, options, 0, 20251231, models, NO_CALLBACKS)
+            keys = find_scored(example_graph, read_human_scores(SCORES)).keys
+            items = ClozeItems(example_graph, 20251231).of(keys, [0])
+            scores = measures.measure(items)["grader"]
+            requests = models.spending.usage[spec].requests
+    finally:
+        server.shutdown()
+        server.server_close()
+    expected = []
+    for item in items:
+        continued = continue_sentences(tiny.local_scorer(), baseline_items([item]), 1)
+        verdicts = [bool(line) and len(line) % 2 == 0 for (line,) in continued.lines]
+        expected.append(np.mean(verdicts))
+    assert scores.values[:, 0].tolist() == pytest.approx(expected)
+    assert scores.by_sentences[-1].tolist() == scores.values.tolist()
+    assert 0 < np.mean(expected) < 1
+    assert requests > 0
 
 
 def test_measures_of_facts_can_be_stopped(example_graph: Graph, tiny: Model) -> None:
@@ -185,7 +274,11 @@ def test_calibration_is_against_people(example_graph: Graph, tiny: Model, tmp_pa
     assert rows.keys() == {"distractors:random", "probability", "rouge-l", "karr", "karr-authors"}
     assert "precision@n is left out" in result.summary()
     assert rows["probability"]["facts"] == 6
-    assert "n = " in rows["distractors:random"]["best of fold 1"]
+    best = [row for row in result.to_dict()["tables"]["configurations"] if row["measure"] == "distractors:random"]
+    assert [(row["fold"], row["aggregation"] in ("min", "avg"), 1 <= row["n"] <= 5) for row in best] == [
+        (fold, True, True) for fold in (1, 2, 3)
+    ]
+    assert (result.folder / "configurations.csv").read_text().startswith("measure,fold,aggregation,n,beams,τ in")
     file = tmp_path / "scores.json"
     file.write_text(json.dumps(SCORES))
     read = kgprobe.study_calibration(example_graph, tiny, file, **AS_OF, **SMALL)
@@ -293,3 +386,29 @@ def test_files_of_a_study_have_no_number_that_json_has_not(example_graph: Graph,
     result = kgprobe.study_distractor_count(example_graph, tiny, **FEW | {"distractors": 1})
     json.loads((result.folder / "study.json").read_text(), parse_constant=lambda name: pytest.fail(name))
     assert np.isfinite(result.to_frame()["Min@n"]).all()
+
+
+def test_sampled_sentences_are_annotated_and_corrected(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
+    sample = kgprobe.sample_sentences(example_graph, 6, relations=["P36"], as_of="2025-12-31", balance="degree")
+    rows = sample.rows()
+    assert len(rows) == 6
+    for row in rows:
+        subject, _, object_ = row["triples"].removeprefix("(").split(", start=")[0].split(", ")
+        assert subject in row["verbalization"]
+        assert row["verbalization"].endswith(object_)
+    path = sample.write(tmp_path / "ann.csv")
+    with pytest.raises(kgprobe.KgprobeError, match="ann: no sentence is annotated"):
+        kgprobe.study_verbalizations([path])
+    with path.open(encoding="utf-8", newline="") as file:
+        table = list(csv.DictReader(file))
+    for row in table:
+        row["errors"] = "-"
+    table[0] |= {"errors": "better_verb", "correction": f"So {table[0]['verbalization']}"}
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(table[0]))
+        writer.writeheader()
+        writer.writerows(table)
+    result = kgprobe.study_verbalizations([path])
+    assert next(row["count"] for row in result.table if row["error"] == "better_verb") == 1
+    robust = kgprobe.study_robustness(example_graph, tiny, path, measures=["probability"], as_of=20251231)
+    assert [(row["pairs"], row["sentences"]) for row in robust.table] == [(1, 6)]

@@ -1,6 +1,7 @@
 """`kgprobe sample` as a user types it; what it finds is tested in tests/api/test_samples.py."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -142,3 +143,30 @@ def test_wrong_usage_says_what_would_be_right(home: dict[str, str], arguments: t
     done = run("sample", *arguments, **home)
     assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (2, "", False), done.stderr
     assert said in done.stderr
+
+
+def test_sentences_are_written_for_annotators(home: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "ann.csv"
+    options = ("sample", "sentences", "--relation", "P36", "--limit", "3", "--as-of", "2025-12")
+    found = rows(run(*options, "--json", **home))
+    done = run(*options, "--output", str(file), **home)
+    assert (done.returncode, done.stdout) == (0, f"3 sentences: {file}\n"), done.stderr
+    text = file.read_text()
+    assert text.startswith("triples_raw,triples,context,verbalization,errors,correction\n")
+    assert all(str(row["verbalization"]) in text for row in found)
+    file.write_text(text.replace(",,\n", ",-,\n"))
+    study = run("study", "verbalizations", str(file), "--json", **home)
+    assert study.returncode == 0, study.stderr
+    assert json.loads(study.stdout)["verdict"] == "0% [0, 56] of 3 sentences have errors (ann)."
+
+
+def test_facts_are_drawn_evenly_over_degrees(home: dict[str, str]) -> None:
+    options = ("sample", "facts", "--limit", "4", "--as-of", "2025-12", "--json")
+    assert rows(run(*options, "--balance", "degree", **home)) != rows(run(*options, **home))
+    with_former = run(*options, "--with-former", **home)
+    assert len(rows(with_former)) == 4
+    assert "facts with a former object can be asked at 20251231." in with_former.stderr
+    unknown = run(*options, "--balance", "popularity", **home)
+    assert unknown.returncode == 1
+    assert "has a popularity at both ends" in unknown.stderr
+    assert "--balance degree" in unknown.stderr

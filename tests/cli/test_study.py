@@ -9,6 +9,7 @@ import click
 import pytest
 
 import kgprobe as library
+from kgprobe.api.options import ApiLimits
 from kgprobe.baselines.human_data import read_human_scores
 from kgprobe.baselines.options import MeasuresOptions
 from kgprobe.cli.study import study
@@ -24,6 +25,7 @@ from kgprobe.studies.options import (
     NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,
+    RobustnessOptions,
     TemplatesOptions,
 )
 from kgprobe.verbalize.corrections import pair_up, read_verbalizations
@@ -33,7 +35,7 @@ COMMON = ["--limit", "6", "--distractors", "3", "--relation", "P35", "--json"]
 SCORES = [("Q17", "Q1490"), ("Q142", "Q90"), ("Q183", "Q64"), ("Q38", "Q220"), ("Q29", "Q2807"), ("Q96", "Q1489")]
 # What a call takes by `**options`.
 OPTIONS = {
-    "robustness": (MeasuresOptions,),
+    "robustness": (RobustnessOptions, MeasuresOptions),
     "calibration": (MeasuresOptions,),
     "sampling": (ReplayOptions,),
     "examples": (ExampleCountsOptions,),
@@ -50,7 +52,7 @@ DEFAULTS = {
 }
 # Arguments that the command line has no flag for, and those that a user has to give or that stand for something else.
 NO_FLAGS = {"models", "open_model", "callbacks", "options"}
-OTHERWISE = {"graph", "model", "models", "facts", "table", "scores", "as_of"}
+OTHERWISE = {"graph", "model", "models", "facts", "table", "tables", "scores", "as_of"}
 
 
 @pytest.mark.parametrize("name", sorted(study.commands))
@@ -58,8 +60,8 @@ def test_a_command_has_the_arguments_and_defaults_of_its_call(name: str, tmp_pat
     command, call = study.commands[name], getattr(library, f"study_{name.replace('-', '_')}")
     file = tmp_path / "file"
     file.touch()
-    given = [str(file)] if name in ("robustness", "calibration") else []
-    given += [] if name == "sampling" else ["--model", "demo"]
+    given = [str(file)] if name in ("robustness", "calibration", "verbalizations") else []
+    given += [] if name in ("sampling", "verbalizations") else ["--model", "demo"]
     context = command.make_context(name, given)
     parameters = inspect.signature(call).parameters
     wanted = {argument: parameter.default for argument, parameter in parameters.items()}
@@ -69,10 +71,13 @@ def test_a_command_has_the_arguments_and_defaults_of_its_call(name: str, tmp_pat
     if wanted.pop("measuring", None) is not None:
         of_probe = {one.name: one.default for one in options_of(DistractorOptions)}
         own = {"strategy"} if name == "strategies" else set()
-        unsaid = {"limit": None, "relations": ()} | of_probe | DEFAULTS[name]
+        unsaid = {"limit": None, "relations": (), "with_former": False} | of_probe | DEFAULTS[name]
         wanted |= {argument: unsaid.get(argument) for argument in set(Measuring.__annotations__) - own}
     flags = set(wanted) - (NO_FLAGS - ({"models"} if name == "scaling" else set()))
     local = {"device", "dtype", "batch_tokens", "revision"}
+    if name in ("robustness", "calibration"):
+        # A grader can be behind an API.
+        local |= {one.name for one in options_of(ApiLimits)}
     assert flags | {"as_json", "debug", "explain", "help", "full"} | local >= _names(command) >= flags
     for argument in flags - OTHERWISE:
         assert context.params[argument] == wanted[argument], argument
@@ -88,7 +93,7 @@ def test_a_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert [set(row) for row in found["table"]] == [{"n", "random", "temporal-semantic"}] * 3
-    assert Path(found["data"]).read_text().startswith("strategy,n,mean,low,high\nrandom,1,")
+    assert Path(found["data"]).read_text().startswith("strategy,n,mean,low,high,former\nrandom,1,")
     assert "Plotly" in Path(found["page"]).read_text()
     assert found["verdict"].startswith("The hardest distractors are those of ")
     short = kgprobe(*command, *COMMON[:-1], **home)

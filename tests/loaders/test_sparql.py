@@ -252,8 +252,16 @@ class Plain:
         types = {type_ for name in reached for type_ in self.entities[name].types}
         facts = [fact for fact in self.facts if fact.subject in reached]
         literals = {fact.object for fact in facts if self.is_literal(fact.object)}
-        entities = {name: self.entities.get(name, Entity(name)) for name in reached | types | literals}
-        return entities, {fact.id: fact for fact in facts if fact.object in reached | literals}
+        objects: set[str] = set()
+        if self.wanted.all_objects:
+            pairs = {(fact.subject, fact.relation) for fact in facts if fact.object in reached}
+            items = [fact for fact in facts if fact.object not in literals]
+            objects = {fact.object for fact in items if (fact.subject, fact.relation) in pairs} - reached
+            facts = [fact for fact in facts if fact.object not in objects or (fact.subject, fact.relation) in pairs]
+            types |= {type_ for name in objects if name in self.entities for type_ in self.entities[name].types}
+        names = reached | types | literals | objects
+        entities = {name: self.entities.get(name, Entity(name)) for name in names}
+        return entities, {fact.id: fact for fact in facts if fact.object in reached | literals | objects}
 
     def is_literal(self, identifier: str) -> bool:
         return identifier in self.entities and self.entities[identifier].datatype is not None
@@ -281,6 +289,7 @@ CASES = {
     "from what is odd": choice(ODD, walks=40),
     "from where nothing leads": choice(LONELY),
     "from a type": choice("Q6256", GERMANY),
+    "all objects": replace(choice(GERMANY, steps=2, walks=10), all_objects=True),
     "ranks": replace(choice(ODD, walks=40), truthy=True),
     "languages": replace(choice(GERMANY, walks=60), languages=("de", "fr")),
     "by languages": choice(FRANCE, filters=EntityFilters(min_languages=3)),
@@ -297,6 +306,8 @@ def test_what_is_gathered_is_what_plain_walks_reach(
 ) -> None:
     topic = open_topic(CASES[case], client(through))
     entities, facts = assert_same(topic, Plain(world, tmp_path, CASES[case]))
+    if case == "all objects":
+        assert len(facts) > len(open_topic(replace(CASES[case], all_objects=False), client(through)).gathered.facts)
     if case != "from where nothing leads":
         assert len(entities) > 10
         assert facts

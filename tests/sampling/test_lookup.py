@@ -9,6 +9,7 @@ from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
+from kgprobe.sampling.distractors import former_objects
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import describe_pool, find_fact
 from tests.sampling.enumerable import AS_OF, distractors, enumerable
@@ -69,11 +70,12 @@ def test_a_fact_is_found_by_what_people_call_it(graph: Graph) -> None:
             find_fact(graph, name, AS_OF)
 
 
-def test_a_pool_says_who_is_in_it_and_who_is_left_out(graph: Graph) -> None:
-    people, facts = enumerable(10)
+@pytest.mark.parametrize("former", ["never", "wrong"])
+def test_a_pool_says_who_is_in_it_and_who_is_left_out(graph: Graph, former: str) -> None:
+    people, facts = enumerable(10, facts=200 if former == "wrong" else 120)
     load(graph, WrittenSource(people, facts, [Relation("r0", "likes")]))
     by_id = {entity.id: entity for entity in people}
-    typed = 0
+    typed = admitted = 0
     for fact in facts[:40]:
         truth = by_id[fact.object]
         members = {
@@ -82,9 +84,12 @@ def test_a_pool_says_who_is_in_it_and_who_is_left_out(graph: Graph) -> None:
             if set(entity.types) & set(truth.types)
             or (not truth.types and any((f.relation, f.object) == (fact.relation, entity.id) for f in facts))
         }
-        known = {other.object for other in facts if (other.subject, other.relation) == (fact.subject, fact.relation)}
+        ever = [other for other in facts if (other.subject, other.relation) == (fact.subject, fact.relation)]
+        excluded = former == "never" or fact.end in ("2010", "unknown")
+        known = {other.object for other in ever if excluded or other.end != "2010"}
+        admitted += len({other.object for other in ever} - known)
         reasons: Counter[str] = Counter()
-        for id_ in members - distractors(people, facts, fact) - {fact.object}:
+        for id_ in members - distractors(people, facts, fact, former=former) - {fact.object}:
             nameless = not by_id[id_].label
             reasons[
                 "without a name"
@@ -93,7 +98,7 @@ def test_a_pool_says_who_is_in_it_and_who_is_left_out(graph: Graph) -> None:
                 if id_ in known
                 else "with a name of its"
             ] += 1
-        pool = describe_pool(graph, FactKey(fact.subject, fact.id))
+        pool = describe_pool(graph, FactKey(fact.subject, fact.id), former_objects(former, AS_OF, present=True))
         order = ["right as well, now or at another time", "with a name of its", "without a name"]
         listed = [f"{reasons[reason]} {reason}" for reason in order if reasons[reason]]
         assert pool.left_out == ["the object itself", *listed]
@@ -102,3 +107,4 @@ def test_a_pool_says_who_is_in_it_and_who_is_left_out(graph: Graph) -> None:
         assert pool.kind == (f"of the type {' or '.join(truth.types)}" if truth.types else objects)
         typed += pool.typed
     assert 0 < typed < 40
+    assert (admitted > 0) == (former == "wrong")

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra import numpy as arrays
 from scipy import stats
+from sklearn.metrics import cohen_kappa_score
 
 from kgprobe.baselines.measures import COUNTS
 from kgprobe.errors import KgprobeError
-from kgprobe.stats.agreement import agreement, calibrate, robustness
+from kgprobe.stats.agreement import agreement, calibrate, cohen_kappa, fleiss_kappa, robustness
 
 
 def naive_tau(values: list[float], scores: list[float]) -> float:
@@ -141,3 +142,43 @@ def test_ties_and_infinities_and_what_has_no_order() -> None:
         assert math.isnan(result.tau)
         assert math.isnan(result.low)
         assert result.pairs == len(flawed)
+
+
+@given(arrays.arrays(np.int64, some.tuples(some.integers(1, 15), some.just(2)), elements=some.integers(0, 2)))
+def test_cohen_kappa_equals_scikit_learn(labels: np.ndarray) -> None:
+    kappa = cohen_kappa(labels[:, 0], labels[:, 1])
+    if len(set(labels.ravel().tolist())) == 1:
+        assert np.isnan(kappa)
+    else:
+        assert kappa == pytest.approx(cohen_kappa_score(labels[:, 0], labels[:, 1]))
+
+
+@given(arrays.arrays(np.int64, some.tuples(some.integers(1, 8), some.integers(2, 4)), elements=some.integers(0, 2)))
+def test_fleiss_kappa_equals_a_count_of_pairs(labels: np.ndarray) -> None:
+    rows = labels.tolist()
+    every = [label for row in rows for label in row]
+    if len(set(every)) == 1:
+        assert np.isnan(fleiss_kappa(labels))
+        return
+    agreed = [a == b for row in rows for i, a in enumerate(row) for j, b in enumerate(row) if i != j]
+    expected = sum((every.count(label) / len(every)) ** 2 for label in set(every))
+    assert fleiss_kappa(labels) == pytest.approx((sum(agreed) / len(agreed) - expected) / (1 - expected))
+
+
+def test_kappa_without_items_is_undefined() -> None:
+    nothing = np.empty((0, 2), dtype=np.int64)
+    assert np.isnan([cohen_kappa(nothing[:, 0], nothing[:, 1]), fleiss_kappa(nothing)]).all()
+
+
+def test_robustness_of_several_configurations_is_the_mean_of_those_with_a_tau() -> None:
+    generator = np.random.default_rng(1)
+    flawed, corrected = generator.random((20, 3)), generator.random((20, 3))
+    flawed[:, 2] = 1.0
+    flawed[4, 0] = np.nan
+    kept = [pair for pair in range(20) if pair != 4]
+    result = robustness(flawed, corrected)
+    taus = [naive_tau(flawed[kept, n].tolist(), corrected[kept, n].tolist()) for n in (0, 1)]
+    assert (result.tau, result.pairs, result.left_out) == (pytest.approx(sum(taus) / 2), 19, 1)
+    assert result.low < result.tau < result.high
+    alone = robustness(flawed[:, 1], corrected[:, 1])
+    assert robustness(flawed[:, [1, 1]], corrected[:, [1, 1]]) == alone

@@ -8,16 +8,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import stats
 
 from kgprobe.baselines.human_data import Scored
 from kgprobe.baselines.measures import Scores
 from kgprobe.errors import KgprobeError
-from kgprobe.probes.distractors.curves import Measured, mean_curve
+from kgprobe.probes.distractors.curves import Measured, mean_curve, measured
+from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.report import page as report_page
 from kgprobe.report.plots import COLOURS, Category, CategoryPlot, Line, Plot
 from kgprobe.sampling.keys import FactKey
-from kgprobe.studies.agreement import calibration_study, robustness_study
+from kgprobe.stats.agreement import agreement, calibrate
+from kgprobe.studies.agreement import Compared, calibration_study, robustness_study
 from kgprobe.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study
 from kgprobe.studies.study import DATA, WHOLE, Study
 from tests.studies.made import measure, outcomes
@@ -26,7 +29,12 @@ from tests.studies.made import measure, outcomes
 def test_strategies_are_compared_on_the_facts_that_all_of_them_asked() -> None:
     easy, hard = measure(seed=1), measure(seed=1, shift=1.0)
     fewer = dataclasses.replace(
-        hard, facts=hard.facts[10:], min_at_n=hard.min_at_n[10:], former=hard.former[10:], unaskable={"no name": 10}
+        hard,
+        facts=hard.facts[10:],
+        min_at_n=hard.min_at_n[10:],
+        former=hard.former[10:],
+        former_at=hard.former_at[10:],
+        unaskable={"no name": 10},
     )
     study = strategies_study({"random": easy, "temporal-semantic": fewer}, "demo", {"seed": 3})
     assert [row["n"] for row in study.table] == [1, 2, 5, 8]
@@ -50,6 +58,27 @@ def test_strategies_are_compared_on_the_facts_that_all_of_them_asked() -> None:
     assert "87.5% of the distractors are proved" in notes
     with pytest.raises(KgprobeError, match="No fact could be asked in all"):
         strategies_study({"a": easy, "b": dataclasses.replace(hard, facts=("other",) * 60)}, "demo", {})
+
+
+def test_strategies_study_counts_former_objects_by_position() -> None:
+    # Every second fact has a former object, at the first position; a sentence of the others has fewer distractors.
+    made = outcomes(60, 3, 4, seed=1)
+    for place, outcome in enumerate(made):
+        evidence = outcome.evidence
+        if place % 2 == 0 and isinstance(evidence, DistractorEvidence):
+            short = [
+                replace(sentence, rivals=(0, 1), log_plausibilities=np.zeros(3)) for sentence in evidence.sentences
+            ]
+            made[place] = replace(outcome, evidence=replace(evidence, sentences=tuple(short)))
+    study = strategies_study({"random": measured(made, 4), "other": measured(made, 4)}, "demo", {})
+    assert study.to_dict()["tables"]["former"] == [
+        {"position": position, "random": share, "other": share} for position, share in ((1, 0.5), (2, 0.0), (4, 0.0))
+    ]
+    assert [row["former"] for row in study.data[:4]] == [0.5, 0, 0, 0]
+    assert [plot.title for plot in study.plots] == ["By strategy", "Former objects by position"]
+    assert study.plots[1].lines[0].y == [0.5, 0, 0, 0]
+    never = dataclasses.replace(measured(made, 4), former_at=np.zeros((60, 4)))
+    assert strategies_study({"random": never}, "demo", {}).further == []
 
 
 def test_the_number_of_distractors_is_enough_where_the_order_of_the_facts_settles() -> None:
@@ -163,7 +192,7 @@ def test_robustness_shows_the_greatest_n_and_the_widest_beam_and_says_so() -> No
         values = generator.random((30, len(grid[name])))
         return Scores(grid[name], values * 0 if name == "same" else values)
 
-    study = robustness_study({name: (scores(name), scores(name)) for name in grid}, 30, [], "demo", {})
+    study = robustness_study({name: Compared(scores(name), scores(name)) for name in grid}, 30, [], "demo", {})
     shown = {(row["measure"], row["options"]) for row in study.table}
     assert shown == {
         ("distractors:random", "aggregation = min, n = 20"),
@@ -205,7 +234,8 @@ def test_measures_are_ranked_on_the_facts_that_all_of_them_have() -> None:
     assert study.notes[1].startswith("All are ranked on the 40 of 60 facts for which each has a value")
     assert study.notes[1].endswith("Without chosen there would be 60.")
     assert "hardly is left out" in study.notes[2]
-    assert study.verdict.endswith("means over 3 folds of 40 facts.")
+    assert "means over 3 folds of 40 facts. On its own facts, chosen agrees best (τ 1.000 on 40 facts)" in study.verdict
+    assert [rows[name]["rank on own facts"] for name in ("chosen", "noisy")] == [1, 2]
     (plot,) = study.plots
     assert isinstance(plot, CategoryPlot)
     assert [one.name for one in plot.categories] == [row["measure"] for row in study.table]
@@ -216,9 +246,72 @@ def test_a_measure_that_would_leave_too_few_facts_to_the_others_is_not_ranked() 
     first, second = scores.copy(), scores.copy()
     first[:30], second[25:] = np.nan, np.nan
     study = calibrated({"first": first.tolist(), "second": second.tolist()}, scores.tolist(), repeated=2)
-    assert [row["measure"] for row in study.table] == ["first"]
+    ranked = [(row["measure"], row["rank"], row["rank on own facts"], row["own facts"]) for row in study.table]
+    # Both agree perfectly on their own facts.
+    assert ranked == [("first", 1, 1, 30), ("second", None, 2, 25)]
+    assert study.table[1]["τ on own facts"] == pytest.approx(1)
     assert "second is not ranked: with it, 0 facts would be left for all." in study.notes
     assert any(note.startswith("2 scores are repetitions for a fact") for note in study.notes)
+
+
+def test_calibration_curves_equal_naive_definition() -> None:
+    generator = np.random.default_rng(5)
+    facts, sentences = 45, 4
+    scores = generator.random(facts)
+    grid = [{"aggregation": aggregation, "n": n} for aggregation in ("min", "avg") for n in (1, 5, 10)]
+    by_sentence = scores[None, :, None] + generator.normal(size=(sentences, facts, len(grid))) * [3, 2, 1, 3, 1, 0.5]
+    prefixes = np.cumsum(by_sentence, axis=0) / np.arange(1, sentences + 1)[:, None, None]
+    made = {"distractors:random": Scores(grid, prefixes[-1], {}, prefixes)}
+    made["probability"] = Scores([{}], prefixes[-1][:, :1], {}, prefixes[..., :1])
+    scored = Scored([FactKey("s", f"f{n}") for n in range(facts)], scores, ())
+    study = calibration_study(made, scored, "demo", {}, seed=9)
+    tables = study.to_dict()["tables"]
+    order = np.random.default_rng(9).permutation(facts).tolist()
+    folds = [[fact for fact in range(facts) if order.index(fact) % 3 == fold] for fold in range(3)]
+    best = [fold.best for fold in calibrate(prefixes[-1], scores, seed=9).folds]
+    stored = [row for row in tables["configurations"] if row["measure"] == "distractors:random"]
+    assert [{"aggregation": row["aggregation"], "n": row["n"]} for row in stored] == [grid[place] for place in best]
+    for row in tables["distractors"]:
+        taus = []
+        for place, own in zip(best, folds, strict=True):
+            column = grid.index({"aggregation": grid[place]["aggregation"], "n": row["n"]})
+            taus.append(agreement(prefixes[-1][own, column], scores[own]))
+        assert row == {"n": row["n"], "distractors:random": pytest.approx(np.mean(taus))}
+    assert [row["n"] for row in tables["distractors"]] == [1, 5, 10]
+    for m, row in enumerate(tables["sentences"], start=1):
+        for name, columns in (("distractors:random", best), ("probability", [0, 0, 0])):
+            values = prefixes[m - 1]
+            taus = [agreement(values[own, place], scores[own]) for place, own in zip(columns, folds, strict=True)]
+            assert row[name] == pytest.approx(np.mean(taus))
+            gain = (row[name] + 1) / (tables["sentences"][0][name] + 1)
+            assert tables["gain"][m - 1][name] == pytest.approx(gain)
+    assert tables["sentences"][-1]["probability"] == pytest.approx(
+        next(row["mean τ"] for row in study.table if row["measure"] == "probability")
+    )
+    titles = ["Agreement with people", "By the number of distractors", "By the number of cloze sentences"]
+    assert [plot.title for plot in study.plots] == [*titles, "Gain by cloze sentences"]
+
+
+def test_robustness_with_best_configurations_is_their_mean() -> None:
+    generator = np.random.default_rng(2)
+    grid = [{"beams": beams} for beams in (1, 2, 5)]
+    flawed, corrected, flawless = (Scores(grid, generator.random((20, 3))) for _ in range(3))
+    measures = {"rouge-l": Compared(flawed, corrected, flawless), "karr": Compared(*[Scores([{}], flawed.values)] * 2)}
+    study = robustness_study(measures, 20, [], "demo", {}, best={"rouge-l": [{"beams": beams} for beams in (1, 5, 5)]})
+    (row,) = study.table
+    taus = [stats.kendalltau(flawed.values[:, n], corrected.values[:, n]).statistic for n in (0, 2, 2)]
+    assert (row["measure"], row["options"]) == ("rouge-l", "beams = 1; beams = 5")
+    assert row["τ"] == pytest.approx(np.mean(taus))
+    assert row["low"] < row["τ"] < row["high"]
+    everything = [
+        stats.kendalltau(
+            np.append(flawed.values[:, n], flawless.values[:, n]),
+            np.append(corrected.values[:, n], flawless.values[:, n]),
+        ).statistic
+        for n in (0, 2, 2)
+    ]
+    assert (row["τ of all sentences"], row["sentences"]) == (pytest.approx(np.mean(everything)), 40)
+    assert len(study.data) == 4
 
 
 def test_a_study_is_a_table_a_plot_and_the_data(tmp_path: Path) -> None:

@@ -91,8 +91,7 @@ def test_quotation_marks_go_with_the_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "correction", "reason"),
     [
-        ("A is B", "", "it has no correction"),
-        ("A is B", "A is B", "its correction is the same sentence"),
+        ("A is B", "", "it has errors and no correction"),
         ("B is A", "The B is A", "its object is not at the end of the verbalization"),
         ("A is B", "A is “B” only", "its object is not at the end of the correction"),
         ("A are Bs", "A is B", "its object is not at the end of the verbalization"),
@@ -112,14 +111,23 @@ def test_the_papers_verbalizations(shared_data: Path) -> None:
     pairs, unpaired = pair_up(records)
     assert len(records) == len(pairs) + len(unpaired) == 152
     assert Counter(one.reason for one in unpaired) == {
-        "it has no correction": 92,
-        "its object is not at the end of the verbalization": 21,
+        "its object is not at the end of the verbalization": 68,
         "its object is not at the end of the correction": 1,
-        "its correction is the same sentence": 1,
     }
+    # All with the object at the end are used: with another sentence as correction, or as their own.
+    assert Counter(pair.differs for pair in pairs) == {True: 37, False: 46}
     for pair in pairs:
-        for cloze, text in ((pair.flawed, pair.verbalization.text), (pair.corrected, pair.verbalization.correction)):
+        correction = pair.verbalization.correction or pair.verbalization.text
+        for cloze, text in ((pair.flawed, pair.verbalization.text), (pair.corrected, correction)):
             assert [f"{cloze.prompt} {name}" for name in cloze.continuations([pair.object_label])] == [text]
+
+
+@pytest.mark.parametrize(("errors", "correction"), [("-", ""), ("sub_deter", "A is B"), ("-", "A is B")])
+def test_pair_up_flawless_sentence_is_its_own_correction(tmp_path: Path, errors: str, correction: str) -> None:
+    path = written(tmp_path, ("A, is, B", "A is B", correction))
+    path.write_text(path.read_text().replace("sub_deter", errors))
+    (pair,), unpaired = pair_up(read_verbalizations(path)[0])
+    assert (pair.differs, pair.flawed, unpaired) == (False, pair.corrected, [])
 
 
 def test_a_table_without_its_columns_is_refused(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ class Measured:
             (facts, n).
         present: minimum number of distractors over a fact's sentences, shape (facts,).
         former: number of distractors that were right once, shape (facts,).
+        former_at: share of a fact's sentences whose distractor at each position was right once, shape (facts, n); NaN
+            where none has so many distractors.
         unlike: number of distractors without a common feature with the object, shape (facts,); see
             :class:`~.evidence.Rival`.
         certified: share of the distractors that are proved to be the most plausible, in their order; None if the
@@ -52,6 +54,7 @@ class Measured:
     chance: Floats
     present: NDArray[np.int64]
     former: NDArray[np.int64]
+    former_at: Floats
     unlike: NDArray[np.int64]
     certified: float | None
     unaskable: Mapping[str, int]
@@ -67,7 +70,7 @@ class Curve:
 
 
 def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
-    """Return the measures of every fact by its outcome. Memory: 24 bytes per fact and n.
+    """Return the measures of every fact by its outcome. Memory: 32 bytes per fact and n.
 
     Args:
         outcomes: outcomes of the probe; a fact that was asked several times has several rows.
@@ -84,14 +87,15 @@ def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
             continue
         means = evidence.min_at_n(count).mean(axis=0), evidence.avg_at_n(count).mean(axis=0)
         numbers = min(evidence.present, count), evidence.former, evidence.unlike(count)
-        rows.append((outcome.fact.fact, *means, evidence.chance_at_n(count), *numbers))
+        curves = evidence.chance_at_n(count), evidence.former_at(count)
+        rows.append((outcome.fact.fact, *means, *curves, *numbers))
         for sentence in evidence.sentences:
             if sentence.certified is not None:
                 proves = True
                 rivals = min(len(sentence.rivals), count)
                 certified += min(sentence.certified, rivals)
                 total += rivals
-    facts, mins, avgs, chances, present, former, unlike = zip(*rows, strict=True) if rows else [()] * 7
+    facts, mins, avgs, chances, former_at, present, former, unlike = zip(*rows, strict=True) if rows else [()] * 8
     return Measured(
         facts=tuple(facts),
         min_at_n=np.array(mins).reshape(-1, count),
@@ -99,6 +103,7 @@ def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
         chance=np.array(chances).reshape(-1, count),
         present=np.array(present, dtype=np.int64),
         former=np.array(former, dtype=np.int64),
+        former_at=np.array(former_at).reshape(-1, count),
         unlike=np.array(unlike, dtype=np.int64),
         certified=certified / total if proves else None,
         unaskable=dict(unaskable.most_common()),
@@ -122,6 +127,19 @@ def values_of(measured: Measured, facts: Sequence[str], aggregation: Aggregation
     place = {fact: row for row, fact in enumerate(measured.facts)}
     values: Floats = measured.min_at_n if aggregation == "min" else measured.avg_at_n
     return values[[place[fact] for fact in facts]]
+
+
+def former_shares(measured: Measured, facts: Sequence[str]) -> Floats:
+    """Return the share of some facts whose distractor at each position was right once, shape (n,).
+
+    Only facts with so many distractors count; NaN without one.
+    """
+    place = {fact: row for row, fact in enumerate(measured.facts)}
+    former = measured.former_at[[place[fact] for fact in facts]]
+    present = ~np.isnan(former)
+    sums, counts = np.where(present, former, 0.0).sum(axis=0), present.sum(axis=0)
+    shares: Floats = np.divide(sums, counts, out=np.full(former.shape[1], np.nan), where=counts > 0)
+    return shares
 
 
 def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000, *, least: float = 0.0) -> Curve:

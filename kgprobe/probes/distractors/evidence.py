@@ -166,6 +166,21 @@ class DistractorEvidence(Evidence, frozen=True, eq=False, tag="distractors"):
         """Number of distractors of the shown sentence that were right before."""
         return sum(self.rivals[place].former for place in self.sentences[self.shown].rivals)
 
+    def former_at(self, count: int) -> Floats:
+        """Return the share of sentences whose distractor at each position was right before, shape (count,).
+
+        Only sentences with so many distractors count; NaN without one.
+        """
+        former = np.array([rival.former for rival in self.rivals])
+        by_sentence = np.full((len(self.sentences), count), np.nan)
+        for row, sentence in zip(by_sentence, self.sentences, strict=True):
+            places = list(sentence.rivals[:count])
+            row[: len(places)] = former[places]
+        present = ~np.isnan(by_sentence)
+        sums, counts = np.where(present, by_sentence, 0.0).sum(axis=0), present.sum(axis=0)
+        shares: Floats = np.divide(sums, counts, out=np.full(count, np.nan), where=counts > 0)
+        return shares
+
     def unlike(self, count: int) -> int:
         """Return how many of the first distractors share no feature with the object: minimum over sentences."""
         unlike = np.array(list(map(attrgetter("unlike"), self.rivals)))

@@ -55,6 +55,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
         chance: chance level.
         expected: for a yes/no question, True if yes is right.
         negative: for a yes/no question, the id of the wrong object in place of the fact's.
+        candidates: number of objects that the graph has of the relation, from which the wrong object was drawn.
         right: for a wh-question, all right answers, the fact's own object first.
         says: for a yes/no question, True for yes and False for no in the first word; None for neither.
         named: for a wh-question, the names of the fact's own object in the answer.
@@ -73,6 +74,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
     chance: float
     expected: bool | None = None
     negative: str | None = None
+    candidates: int | None = None
     right: tuple[RightAnswer, ...] = ()
     says: bool | None = None
     named: tuple[str, ...] = ()
@@ -128,6 +130,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
                 "off_format": outcome.verdict is Verdict.OFF_FORMAT,
                 "chance": evidence.chance,
                 "expected": evidence.expected,
+                "candidates": evidence.candidates,
                 "says": evidence.says,
                 "graded": evidence.graded,
                 "agreed": evidence.graded == bool(evidence.named),
@@ -161,6 +164,15 @@ def _side(expected: bool, answers: pd.DataFrame) -> dict[str, Any]:
     }
 
 
+def _candidates_note(candidates: "pd.Series[Any]") -> Iterator[str]:
+    """Yield a note on the numbers of objects from which wrong objects were drawn, if some were."""
+    known = candidates.dropna().astype(int)
+    if len(known):
+        numbers = f"{known.min():,} to {known.max():,}" if known.min() < known.max() else f"{known.max():,}"
+        drawn = "Wrong objects of yes/no questions are drawn from the objects that the graph has of the relation"
+        yield f"{drawn}: {numbers}, median {known.median():,.0f}."
+
+
 def _answer_tables(answers: pd.DataFrame, notes: Sequence[str]) -> Iterator[Table]:
     rows = []
     tables = []
@@ -182,6 +194,7 @@ def _answer_tables(answers: pd.DataFrame, notes: Sequence[str]) -> Iterator[Tabl
         rows.append(row)
         if yes["answers"] or no["answers"]:
             notes_of_sides = list(_notes_of_sides(yes["answers"], no["answers"], says_yes, balanced))
+            notes_of_sides += _candidates_note(group["candidates"])
             tables.append(Table("sides", "Yes/no questions by their right answer", [yes, no], notes_of_sides))
     yield Table("kinds", "By kind of question", rows, notes)
     yield from tables

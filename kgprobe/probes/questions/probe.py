@@ -192,6 +192,7 @@ def _outcome(
         chance=question.chance,
         expected=question.expected if yes_no else None,
         negative=question.negative.id if yes_no and question.negative else None,
+        candidates=question.negative.candidates if yes_no and question.negative else None,
         right=() if yes_no else (question.own, *question.others),
         says=verified.says,
         named=tuple(verified.named),

@@ -93,6 +93,15 @@ def test_the_tables_say_what_was_counted() -> None:
     assert [table.key for table in tables_of(OUTCOMES[4:5])] == ["kinds"]
 
 
+def test_sides_have_a_note_on_the_candidates_of_wrong_objects() -> None:
+    asked = [yes_no(RIGHT, False, says=False, candidates=count) for count in (3, 40, 7)]
+    _, sides = tables_of([*asked, yes_no(RIGHT, True, says=True)])
+    start = "Wrong objects of yes/no questions are drawn from the objects that the graph has of the relation"
+    assert sides.notes[-1] == f"{start}: 3 to 40, median 7."
+    _, same = tables_of(asked[:1])
+    assert same.notes[-1] == f"{start}: 3, median 3."
+
+
 def test_who_always_says_no_is_right_in_half_and_it_shows() -> None:
     always_no = [yes_no(RIGHT, False, says=False)] * 26 + [yes_no(WRONG, True, says=False, error="factual")] * 24
     kinds, sides, _ = tables_of(always_no)
