@@ -257,11 +257,11 @@ def study_examples(
     )
     measurements = {}
     draws = {}
-    for draw in range(seed, seed + chosen.draws):
+    for examples_seed in range(seed, seed + chosen.draws):
         for count in counts:
-            title = f"{count} examples, draw {draw}"
-            measurement = measure_with(title, examples=count, examples_seed=draw, choices=chosen.choices)
-            measurements[title], draws[count, draw] = measurement, measurement.outcomes
+            title = f"{count} examples, draw {examples_seed}"
+            measurement = measure_with(title, examples=count, examples_seed=examples_seed, choices=chosen.choices)
+            measurements[title], draws[count, examples_seed] = measurement, measurement.outcomes
     config = folders_of(measurements, seed) | asdict(chosen)
     return example_counts_study(draws, measurement.model, config, seed).save(missing)
 

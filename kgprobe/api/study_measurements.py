@@ -53,7 +53,10 @@ def same_facts(
     as_of: int | str | date | None,
     models: Models | None,
 ) -> tuple[dict[str, Any], Sequence[str]]:
-    """Choose facts; return the arguments of several measurements of them, and messages about facts that are missing or could not be drawn."""
+    """Choose facts; return the arguments of several measurements of them, and messages.
+
+    The messages are about listed facts that are missing, and on the drawing.
+    """
     day = as_of_day(as_of)
     listed = None if facts is None else list_facts(graph, facts, day)
     limit = None if limit is None else whole_number("limit", limit)

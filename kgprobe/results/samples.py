@@ -288,8 +288,18 @@ def draw_negatives(
         rows = []
         for rank, each in enumerate(negatives, start=1):
             aliases = list(each.aliases)
-            own = rank, each.id, each.label, aliases, each.former
-            rows.append(NegativeRow(*fact.ids, *own, *elsewhere[each.id], each.candidates, former))
+            row = NegativeRow(
+                *fact.ids,
+                rank,
+                each.id,
+                each.label,
+                aliases,
+                each.former,
+                *elsewhere[each.id],
+                candidates=each.candidates,
+                former_objects=former,
+            )
+            rows.append(row)
         groups.append(RowGroup(f"{fact.title}: hard negatives", rows))
         if len(rows) < limit:
             notes.append(f"{fact.title}: {len(rows):,} hard negatives, not {limit:,}: no more exist.")
