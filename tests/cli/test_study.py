@@ -71,7 +71,7 @@ def test_a_command_has_the_arguments_and_defaults_of_its_call(name: str, tmp_pat
         wanted |= {argument: unsaid.get(argument) for argument in set(Measuring.__annotations__) - own}
     flags = set(wanted) - (NO_FLAGS - ({"models"} if name == "scaling" else set()))
     local = {"device", "dtype", "batch_tokens", "revision"}
-    assert flags | {"as_json", "debug", "explain", "help", "full"} | local >= _names(command) >= flags
+    assert flags | {"as_json", "as_paper", "debug", "explain", "help", "full"} | local >= _names(command) >= flags
     for argument in flags - OTHERWISE:
         assert context.params[argument] == wanted[argument], argument
 
