@@ -14,6 +14,12 @@ from kgprobe.papers.tables import PaperEntry
 from kgprobe.results.kept import Kept
 from kgprobe.results.papers import OwnNumber, OwnResult
 
+_FILES = {
+    "study": "study.json",
+    "run": "results.json",
+    "measurement": "results.json",
+    "comparison": "comparison.json",
+}
 # Most stored results in one table.
 _SHOWN = 3
 
@@ -23,7 +29,7 @@ class Stored:
     """A stored result, with the content of its file for programs.
 
     Attributes:
-        content: of ``results.json`` or ``study.json``; empty for other kinds.
+        content: of ``results.json``, ``study.json`` or ``comparison.json``; empty for other kinds.
     """
 
     kept: Kept
@@ -73,7 +79,7 @@ def own_numbers(entry: PaperEntry, stored: Sequence[Stored]) -> list[OwnNumber]:
 
 
 def _content(kept: Kept) -> dict[str, Any]:
-    file = {"study": "study.json", "run": "results.json", "measurement": "results.json"}.get(kept.kind)
+    file = _FILES.get(kept.kind)
     if file is None or not (kept.folder / file).exists():
         return {}
     try:
@@ -176,6 +182,19 @@ def _accuracy_of_relations(stored: Stored) -> Iterator[OwnNumber]:
         yield OwnNumber(group["name"], "average accuracy", round(group["win_rate"], 4), stored.source)
 
 
+def _pairs(matrix: str, row: str, column: str) -> _Reader:
+    """Return a reader of a matrix of a comparison, without its diagonal."""
+
+    def read(stored: Stored) -> Iterator[OwnNumber]:
+        labels = stored.content.get("labels", ())
+        for first, values in zip(labels, stored.content.get(matrix, ()), strict=False):
+            for second, value in zip(labels, values, strict=True):
+                if first != second and value is not None:
+                    yield OwnNumber(row.format(first, second), column, round(value, 3), stored.source)
+
+    return read
+
+
 def _judged(stored: Stored) -> Iterator[OwnNumber]:
     from kgprobe.api.judging import judged_graph
 
@@ -199,8 +218,12 @@ _READERS: Mapping[tuple[str, str], _Reader] = {
     ("kglens", "figure-8"): _zero_sense_of("year", "EASY"),
     ("kglens", "figure-9"): _zero_sense_of("entity", "EASY"),
     ("kglens", "figure-10"): _zero_sense_of("entity", "HARD"),
+    ("latent-knowledge", "table-1"): _pairs("subsumption", "{} in {}", "η"),
     ("latent-knowledge", "table-7"): _mean_of_relations,
     ("latent-knowledge", "table-8"): _accuracy_of_relations,
+    ("latent-knowledge", "table-10"): _pairs("subsumption", "{} in {}", "η"),
+    ("latent-knowledge", "figure-6"): _pairs("correlation", "{} and {}", "Pearson's r"),
+    ("latent-knowledge", "figure-14"): _pairs("correlation", "{} and {}", "Pearson's r"),
     ("grapheval", "table-2"): _judged,
 }
 

@@ -207,7 +207,7 @@ class PaperTable(Result):
     def summary(self) -> str:
         """Return the statements of the text about a figure, and the state of the command."""
         lines = [f"{self.entry.table}: {self.entry.title}."] if not self._merged() else []
-        lines += [f"{number.row}: {number.note}." for number in self.numbers if not number.value]
+        lines += [f"{_sentence(number.row)}: {number.note}." for number in self.numbers if not number.value]
         if self.entry.state:
             state = {"runs": "The command repeats it.", "partly": "Partly", "no": "Not possible"}[self.entry.state]
             lines.append(f"{state}: {self.entry.missing}." if self.entry.missing else state)
@@ -243,3 +243,8 @@ class PaperTable(Result):
                 rows[number.note].append(number.row)
         every = len({number.row for number in self.numbers if number.value})
         return [f"{note}." if len(of) == every else f"{', '.join(of)}: {note}." for note, of in rows.items()]
+
+
+def _sentence(text: str) -> str:
+    """Return a text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]

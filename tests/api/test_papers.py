@@ -120,6 +120,30 @@ def test_stored_runs_have_rates_by_difficulty_and_year(home: Path) -> None:
     assert row["demo: demo, hard-one"] == 25.0
 
 
+def test_comparison_has_the_subsumption_of_each_pair(home: Path) -> None:
+    content = {
+        "summary": "b knows more.",
+        "labels": ["a", "b"],
+        "subsumption": [[1.0, 0.8], [0.6, 1.0]],
+        "correlation": [[1.0, None], [None, 1.0]],
+    }
+    write_json(home / "comparisons" / "0123", "comparison.json", content)
+    table = kgprobe.paper("latent-knowledge", "table-1")
+    assert {(own.row, own.column): own.value for own in table.own} == {("a in b", "η"): 0.8, ("b in a", "η"): 0.6}
+    assert kgprobe.paper("latent-knowledge", "figure-14").own == []
+
+
+def test_measurement_has_mean_and_deviation_over_relations(home: Path) -> None:
+    groups = [{"by": "relation", "name": name, "win_rate": rate} for name, rate in (("capital", 0.5), ("father", 0.1))]
+    content = {"model": "demo", "probe": "examples", "headline": "", "win_rate": 0.4, "groups": groups}
+    write_json(home / "probes" / "mine", "results.json", content)
+    (home / "probes" / "mine" / "config.json").write_text("{}")
+    own = {number.column: number.value for number in kgprobe.paper("latent-knowledge", "table-7").own}
+    assert own == {"average accuracy": 0.3, "standard deviation": 0.2828}
+    relations = {number.row: number.value for number in kgprobe.paper("latent-knowledge", "table-8").own}
+    assert relations == {"capital": 0.5, "father": 0.1}
+
+
 def test_damaged_results_are_listed_without_numbers(home: Path) -> None:
     write_run(home, "broken", "hard")
     (home / "runs" / "broken-0123abcd" / "results.json").write_text("{")
