@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 import cloup
-from click.core import ParameterSource
 
 from kgprobe.cli.commands import Command, decorated_by
 from kgprobe.papers.presets import Preset, papers_with, preset_of
@@ -67,7 +66,7 @@ def _described(context: click.Context, paper: str, preset: Preset) -> str:
     flags: Mapping[str | None, str] = MappingProxyType(
         {parameter.name: max(parameter.opts, key=len) for parameter in context.command.params}
     )
-    own = [name for name in preset.options if context.get_parameter_source(name) is not ParameterSource.DEFAULT_MAP]
+    own = [name for name, option in preset.options.items() if context.params[name] != option.value]
     parts = []
     for name, option in preset.options.items():
         if name not in own:

@@ -54,7 +54,7 @@ def parsed(arguments: list[str]) -> click.Context:
     context = click.Context(command, info_name="kgprobe")
     rest = list(arguments)
     while isinstance(command, click.Group):
-        if isinstance(command, DefaultGroup) and rest[0] not in command.commands:
+        if isinstance(command, DefaultGroup) and (not rest or rest[0] not in command.commands):
             rest.insert(0, command.default)
         name, found, rest = command.resolve_command(context, rest)
         assert found is not None
@@ -99,7 +99,7 @@ def test_as_paper_sets_every_option(paper: str, command: str) -> None:
 
 def test_given_option_wins_and_both_are_shown_and_stored(home: dict[str, str], model: str) -> None:
     command = ["probe", "examples", "--model", model, "--limit", "2", "--json", "--name", "as-in-the-paper"]
-    done = kgprobe(*command, "--examples", "3", "--as-paper", "latent-knowledge", **home)
+    done = kgprobe(*command, "--examples", "3", "--choices", "100", "--as-paper", "latent-knowledge", **home)
     assert done.returncode == 0, done.stderr
     options = json.loads(done.stdout)["config"]
     assert (options["examples"], options["choices"]) == (3, 100)
