@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from kgprobe.api.loading import write_bulk as write_bulk
     from kgprobe.api.measuring import measure as measure
     from kgprobe.api.measuring import open_measurement as open_measurement
+    from kgprobe.api.papers import paper as paper
+    from kgprobe.api.papers import paper_options as paper_options
     from kgprobe.api.reports import make_report as make_report
     from kgprobe.api.rounds import estimate_rates as estimate_rates
     from kgprobe.api.rounds import forget_run as forget_run

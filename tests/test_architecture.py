@@ -15,6 +15,7 @@ PACKAGE = Path(__file__).parent.parent / "kgprobe"
 # From the ground up: a room knows itself and those before it.
 ORDER = [
     "words",
+    "papers",
     "stats",
     "tables",
     "sources",

@@ -92,7 +92,8 @@ def given_options(
             given = {}
             for name in options:
                 value = values.pop(name)
-                if context.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP):
+                # Values of --as-paper, in the default map, count as given.
+                if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
                     given[name] = value
             return command(**values, **(given if argument is None else {argument: given}))
 

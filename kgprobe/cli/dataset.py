@@ -18,6 +18,7 @@ from kgprobe.cli.options import (
     relations_option,
     seed_option,
 )
+from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.rendering import render, show_tables
 from kgprobe.cli.running import counting_bar, open_asked, open_loaded, open_models
 from kgprobe.datasets import DatasetOptions
@@ -45,6 +46,7 @@ def dataset() -> None:
 @dataset.command(cls=OptionsFirst)
 @cloup.argument("folder", type=click.Path(path_type=Path), help="Folder of the new data set.")
 @relations_option("Facts of this relation only, by its id or a name; repeatable.")
+@as_paper_option("dataset build")
 @given_options((None, DatasetOptions))
 @full_option
 @common_options
@@ -93,6 +95,7 @@ def show(folder: Path, as_json: bool) -> None:
 @dataset.command(cls=OptionsFirst)
 @_folder_argument
 @model_option()
+@as_paper_option("dataset probe")
 @_examples_options
 @_per_relation_option
 @count_option("--limit", metavar="N", help="Maximum number of facts, drawn at random by --seed.  [default: all]")
@@ -134,6 +137,7 @@ def probe(model: str, as_json: bool, **options: Any) -> None:
     " with a model in it.",
     required=False,
 )
+@as_paper_option("dataset export")
 @_examples_options
 @_per_relation_option
 @seed_option

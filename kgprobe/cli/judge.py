@@ -18,6 +18,7 @@ from kgprobe.cli.options import (
     relations_option,
     seed_option,
 )
+from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import probe_command
 from kgprobe.cli.rendering import render
 from kgprobe.cli.running import counting_bar, open_asked, open_models, report_end, sweeping
@@ -45,7 +46,7 @@ def judge() -> None:
     """  # noqa: D301
 
 
-judge.add_command(probe_command(PROBES.get("labels"), name="label", limit=_LABELLED))
+judge.add_command(probe_command(PROBES.get("labels"), path="judge label", limit=_LABELLED))
 
 _labels_argument = cloup.argument("labels", help="Result of `kgprobe judge label`: its folder or its name.")
 _reader_option = model_option(
@@ -68,6 +69,7 @@ _page_option = cloup.option(
 @judge.command(cls=OptionsFirst)
 @_labels_argument
 @_reader_option
+@as_paper_option("judge train")
 @given_options((None, JudgeOptions))
 @cloup.option("--name", metavar="NAME", help="Folder name of the judge.  [default: made from the settings]")
 @_page_option
@@ -148,6 +150,7 @@ def evaluate(judge_name: str, labels: str, model: str | None, page: Path | None,
 @judge.command(cls=OptionsFirst)
 @_judge_argument
 @_reader_option
+@as_paper_option("judge predict")
 @given_options((None, SweepOptions))
 @relations_option("Judge facts of this relation only, by its id or a name; repeatable.")
 @cloup.option("--name", metavar="NAME", help="Folder name of the judged graph.  [default: made from the settings]")

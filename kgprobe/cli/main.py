@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "graph": ("kgprobe.cli.graph:graph", "Start, stop and query the graph server."),
     "judge": ("kgprobe.cli.judge:judge", "Judge a whole graph from a few thousand answers."),
     "load": ("kgprobe.cli.load:load", "Load entities, relations and facts into the graph."),
+    "paper": ("kgprobe.cli.paper:paper", "List the papers' tables and figures, with commands that repeat them."),
     "probe": ("kgprobe.cli.probe:probe", "Ask a model a sample of facts once each, by one probe."),
     "report": ("kgprobe.cli.report:report", "Show stored results on one page, or as a picture."),
     "rounds": ("kgprobe.cli.rounds:rounds", "Ask a model about the graph in adaptive rounds."),

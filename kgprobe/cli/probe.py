@@ -19,6 +19,7 @@ from kgprobe.cli.options import (
     model_option,
     open_directed,
 )
+from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.rendering import reason_notes, show_finding
 from kgprobe.cli.running import measuring, open_asked, open_models, report_end
 from kgprobe.errors import UnknownNameError
@@ -70,11 +71,11 @@ class ProbeGroup(CommandGroup):
         return super().parse_args(ctx, args)
 
 
-def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None = None) -> click.Command:
+def probe_command(kind: ProbeKind, *, path: str | None = None, limit: int | None = None) -> click.Command:
     """Return the command of a probe.
 
     Args:
-        name: name of the command; None for the probe's name.
+        path: command such as ``judge label``; None for ``probe`` and the probe's name.
         limit: default number of facts; None for all.
     """
 
@@ -85,6 +86,7 @@ def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None
     @given_options(("Models behind an API", ApiLimits), argument="api")
     @count_option("--batch-size", default=kind.batch_size, help="Batch size: facts asked together.")
     @cloup.option("--name", metavar="NAME", help="Folder name of the results.  [default: made from the settings]")
+    @as_paper_option(path or f"probe {kind.name}")
     @full_option
     @common_options
     def ask(
@@ -106,7 +108,8 @@ def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None
             show(result, as_json, full)
 
     help_ = f"{kind.summary}\n\n{kind.details}" if kind.details else kind.summary
-    return cloup.command(name or kind.name, cls=OptionsFirst, help=help_, short_help=kind.summary)(ask)
+    name = path.split()[-1] if path else kind.name
+    return cloup.command(name, cls=OptionsFirst, help=help_, short_help=kind.summary)(ask)
 
 
 @click.group(cls=ProbeGroup, command_of=probe_command)

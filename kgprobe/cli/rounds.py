@@ -31,6 +31,7 @@ from kgprobe.cli.options import (
     seed_option,
     year_relation_option,
 )
+from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import ProbeGroup
 from kgprobe.cli.rendering import open_in_browser, print_rows, render, show_finding
 from kgprobe.cli.running import open_asked, open_models, report_end, running, view_bars
@@ -79,8 +80,8 @@ def _run_command(kind: ProbeKind) -> click.Command:
     """Return the command that asks facts by this probe in rounds."""
 
     @given_options(("Rounds", RoundsOptions))
-    # In rounds, the API has this option; one more would be too many for a screen of help.
-    @given_options((f"Options of {kind.name}", kind.options), left_out=("former", "wording"))
+    # In rounds, the API has these options; more would be too many for a screen of help.
+    @given_options((f"Options of {kind.name}", kind.options), left_out=("former", "weighting", "wording"))
     @model_option(f"{BEHIND_API} Repeat it to ask several models.", "models", multiple=True)
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
     @direction_options
@@ -88,6 +89,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
     @cloup.option("--name", metavar="NAME", help="Name of the run.  [default: model, probe and time]")
     @given_options(("Models behind an API", ApiLimits), argument="api")
     @_view_option
+    @as_paper_option(f"rounds run {kind.name}")
     @full_option
     @common_options
     def run(

@@ -27,6 +27,7 @@ from kgprobe.cli.options import (
     relations_option,
     seed_option,
 )
+from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import report_missing
 from kgprobe.cli.running import measuring, open_asked, open_models, watched
 from kgprobe.probes.distractors import DistractorOptions
@@ -196,7 +197,8 @@ def _add(kind: StudyCommand) -> None:
         own = relations_option("Make sequences of this relation only, by its id or a name; repeatable.")
     given = given_options(*((None, each) for each in kind.options), defaults=kind.defaults, left_out=kind.left_out)
     decorated: Callable[..., Any] = command
-    for decorator in (common_options, full_option, given, own, model_option()):
+    presets = as_paper_option(f"study {kind.name}")
+    for decorator in (common_options, full_option, presets, given, own, model_option()):
         decorated = decorator(decorated)
     study.command(kind.name, cls=OptionsFirst, help=kind.help)(decorated)
 
@@ -208,6 +210,7 @@ for _kind in STUDIES:
 @study.command(cls=OptionsFirst)
 @model_option(f"{SCORES} Repeat it for each model.", "models", multiple=True)
 @facts_options()
+@as_paper_option("study scaling")
 @given_options((None, DistractorOptions), defaults=SCALING_DEFAULTS)
 @full_option
 @common_options
@@ -233,6 +236,7 @@ def scaling(models: tuple[str, ...], full: bool, graph: str | None, as_json: boo
     " --sampling sequential`, with 20 answers per fact.  [default: the demo model's answers about 2,554 facts of the"
     " example graph, 8 each]",
 )
+@as_paper_option("study sampling")
 @given_options((None, ReplayOptions))
 @seed_option
 @full_option

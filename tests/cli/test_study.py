@@ -78,7 +78,7 @@ def test_a_command_has_the_arguments_and_defaults_of_its_call(name: str, tmp_pat
     if name in ("robustness", "calibration"):
         # A grader can be behind an API.
         local |= {one.name for one in options_of(ApiLimits)}
-    assert flags | {"as_json", "debug", "explain", "help", "full"} | local >= _names(command) >= flags
+    assert flags | {"as_json", "as_paper", "debug", "explain", "help", "full"} | local >= _names(command) >= flags
     for argument in flags - OTHERWISE:
         assert context.params[argument] == wanted[argument], argument
 

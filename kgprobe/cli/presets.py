@@ -1,0 +1,91 @@
+"""``--as-paper``: sets a command's options as in a paper; an option on the command line wins."""
+
+from collections.abc import Callable, Mapping
+from functools import partial, wraps
+from types import MappingProxyType
+from typing import Any
+
+import click
+import cloup
+
+from kgprobe.cli.commands import Command, decorated_by
+from kgprobe.papers.presets import Preset, papers_with, preset_of
+
+# Key of a click context: the preset of the command.
+_PRESET = "kgprobe.preset"
+
+
+def as_paper_option(command: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds ``--as-paper`` to a command, with the papers that have options for it.
+
+    The values become defaults; those in effect are printed on stderr when the command begins. They are passed to the
+    library as given options, so results store them.
+
+    Args:
+        command: name of the command, such as ``probe distractors``; one without options of any paper gets no option.
+    """
+    papers = papers_with(command)
+    if not papers:
+        return decorated_by()
+    option = cloup.option(
+        "--as-paper",
+        type=click.Choice(papers),
+        is_eager=True,
+        expose_value=False,
+        callback=partial(_set_defaults, command),
+        help="Set the options as in this paper; options that you give win. `kgprobe paper` lists the papers.",
+    )
+    return decorated_by(option, _printing)
+
+
+def _set_defaults(command: str, context: click.Context, _: click.Parameter, paper: str | None) -> None:
+    """Store the preset's values as defaults of the other options, which are parsed later."""
+    if paper is not None:
+        preset = preset_of(paper, command)
+        values = {name: option.value for name, option in preset.options.items()}
+        context.default_map = {**(context.default_map or {}), **values}
+        context.meta[_PRESET] = (paper, preset)
+
+
+def _printing(command: Command) -> Command:
+    """Print the preset of a command before it runs."""
+
+    @wraps(command)
+    def printing(**values: Any) -> Any:
+        context = click.get_current_context()
+        if _PRESET in context.meta:
+            paper, preset = context.meta[_PRESET]
+            click.echo(_described(context, paper, preset), err=True)
+        return command(**values)
+
+    return printing
+
+
+def _described(context: click.Context, paper: str, preset: Preset) -> str:
+    """Return the preset's options in effect, those that the command line replaces, and the remark."""
+    flags: Mapping[str | None, str] = MappingProxyType(
+        {parameter.name: max(parameter.opts, key=len) for parameter in context.command.params}
+    )
+    own = [name for name, option in preset.options.items() if context.params[name] != option.value]
+    parts = []
+    for name, option in preset.options.items():
+        if name not in own:
+            parts.append(_as_typed(flags[name], option.value))
+    lines = [f"As in the paper {paper}: {' '.join(parts)}"]
+    if own:
+        lines.append(f"As given, not as in the paper: {', '.join(flags[name] for name in own)}")
+    return "\n".join([*lines, *filter(None, [preset.remark])])
+
+
+def _as_typed(flag: str, value: Any) -> str:
+    """Return an option as on the command line.
+
+    >>> _as_typed("--beams", (1, 2)), _as_typed("--any-type", True), _as_typed("--separator", " ")
+    ('--beams 1 --beams 2', '--any-type', "--separator ' '")
+    """
+    import shlex
+
+    if value is True:
+        return flag
+    values = value if isinstance(value, tuple) else (value,)
+    return " ".join(f"{flag} {shlex.quote(str(each))}" for each in values)

@@ -1,0 +1,202 @@
+"""Options of the papers' experiments, by command: ``--as-paper NAME`` sets them.
+
+Each value has the section of the paper that names it. A preset has no models and no options that need an API key; its
+remark lists those that complete the experiment. Prompts are kgprobe's own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from kgprobe.errors import UnknownNameError
+from kgprobe.papers.tables import PAPERS, paper_named
+
+
+@dataclass(frozen=True, slots=True)
+class PresetOption:
+    """A paper's value of an option.
+
+    Attributes:
+        value: value of the option, as in Python.
+        section: section of the paper, or its table.
+    """
+
+    value: Any
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A paper's options of one command.
+
+    Attributes:
+        options: values by the option's name in Python.
+        remark: what else the paper's experiment has, a sentence; empty if nothing.
+    """
+
+    options: Mapping[str, PresetOption]
+    remark: str = ""
+
+
+Presets: TypeAlias = Mapping[str, Preset]
+
+
+def _preset(remark: str = "", /, **options: tuple[Any, str]) -> Preset:
+    values = {name: PresetOption(value, section) for name, (value, section) in options.items()}
+    return Preset(MappingProxyType(values), remark)
+
+
+_MEASURES = "--encoder (BERTScore) and --grader (LLM judge) add the paper's other measures."
+DISTRACTORS: Presets = MappingProxyType(
+    {
+        "probe distractors": _preset(
+            strategy=("approximate-optimal", "4.2"),
+            distractors=(200, "table 9"),
+            sentences=(5, "4.2"),
+            weighting=("tf-idf", "3.3"),
+            former=("wrong", "3.3"),
+        ),
+        "study strategies": _preset(
+            strategies=(("random", "semantic", "temporal-semantic", "approximate-optimal"), "3.3"),
+            distractors=(100, "4.1"),
+            sentences=(1, "4.1"),
+            limit=(1000, "4.1"),
+            weighting=("tf-idf", "3.3"),
+            former=("wrong", "3.3"),
+        ),
+        "study distractor-count": _preset(
+            strategy=("approximate-optimal", "5.1"), distractors=(200, "5.1"), sentences=(5, "4.2")
+        ),
+        "study sentences": _preset(
+            strategy=("approximate-optimal", "5.1"), distractors=(200, "table 9"), sentences=(5, "5.1")
+        ),
+        "study scaling": _preset(
+            strategy=("approximate-optimal", "5.2"), distractors=(20, "E"), sentences=(1, "4.1"), limit=(1000, "4.1")
+        ),
+        "study calibration": _preset(
+            _MEASURES,
+            strategies=(("random", "semantic", "temporal-semantic", "approximate-optimal"), "table 9"),
+            distractors=(200, "4.2"),
+            beams=((1, 2, 5, 10, 20, 30, 50, 100), "4.2"),
+        ),
+        "study robustness": _preset(
+            _MEASURES,
+            strategies=(("approximate-optimal",), "4.3"),
+            distractors=(200, "table 9"),
+            beams=((1, 2, 100), "table 9"),
+        ),
+    }
+)
+
+# Without a limit, as in the paper: more than any entity has.
+_ANY_DEGREE = 1_000_000_000
+_ROUNDS: Mapping[str, tuple[Any, str]] = {
+    "rounds": (60, "3.3"),
+    "facts_per_round": (64, "3.3"),
+    "aim": ("failures", "2.1"),
+    "learner": ("propagation", "2.1"),
+    "sampling": ("thompson", "2.1"),
+    "max_degree": (_ANY_DEGREE, "2.1"),
+}
+_GPT_4 = "In the paper, GPT-4 writes the questions (--writer) and grades the answers (--grader)."
+_QUESTIONS: Mapping[str, tuple[Any, str]] = {
+    "difficulty": ("hard", "2.3"),
+    "with_alias": (True, "2.2"),
+    "follow_ups": (0, "2.3"),
+}
+KGLENS: Presets = MappingProxyType(
+    {
+        "probe questions": _preset(_GPT_4, **_QUESTIONS),
+        "rounds run": _preset(**_ROUNDS),
+        "rounds run questions": _preset(_GPT_4, **_ROUNDS, **_QUESTIONS),
+        "study sampling": _preset(facts_per_round=(64, "3.3"), hardest=(100, "3.2"), max_degree=(_ANY_DEGREE, "2.1")),
+    }
+)
+
+_EXAMPLES: Mapping[str, tuple[Any, str]] = {
+    "examples": (50, "C.1"),
+    "separator": (" ", "2.2"),
+    "between": (" ", "2.2"),
+}
+_PACKED = "--packed --separate-tokens asks as EIC-LKE."
+LATENT_KNOWLEDGE: Presets = MappingProxyType(
+    {
+        "probe examples": _preset(_PACKED, **_EXAMPLES, choices=(100, "4"), prompt=("examples", "2.2")),
+        "probe generation": _preset(
+            "--prompt sentences asks without examples, by hand-written or mined clozes (--clozes).",
+            **_EXAMPLES,
+            new_tokens=(50, "H.7"),
+            until=("end", "H.7"),
+        ),
+        "dataset build": _preset(
+            min_facts=(500, "4"), min_objects=(100, "4"), train=(100, "4"), test=(400, "4"), alternatives=(99, "4")
+        ),
+        "dataset probe": _preset(**_EXAMPLES),
+        "dataset export": _preset(**_EXAMPLES),
+        "study examples": _preset(
+            "The paper does not list its numbers of examples below 50.",
+            draws=(5, "3"),
+            limit=(900, "3"),
+            choices=(100, "4"),
+        ),
+        "study prompting": _preset(examples=(50, "C.1"), choices=(100, "4")),
+        "study noisy-examples": _preset(sequences=(1, "3"), length=(200, "3"), replaced=(40, "3")),
+    }
+)
+
+_NEGATIVES: Mapping[str, tuple[Any, str]] = {
+    "negatives": (1, "4.1"),
+    "replace": ("any", "3.1"),
+    "any_type": (True, "3.1"),
+}
+GRAPHEVAL: Presets = MappingProxyType(
+    {
+        "probe statements": _preset(**_NEGATIVES),
+        "probe labels": _preset(**_NEGATIVES, limit=(2000, "4.1"), times=(3, "4.1")),
+        "judge label": _preset(**_NEGATIVES, limit=(2000, "4.1"), times=(3, "4.1")),
+        "judge train": _preset(
+            "The paper reads the last layer (--layers N), and does not give the units of its network. --prompt-encoder"
+            " adds its prompt encoder, with these options.",
+            epochs=(100, "4.1"),
+            learning_rate=(1e-4, "4.1"),
+            batch_size=(8, "4.1"),
+            test_size=(0.3, "4.1"),
+            virtual_tokens=(20, "4.1"),
+            encoder_units=(4096, "4.1"),
+            encoder_epochs=(5, "4.1"),
+            encoder_learning_rate=(2e-5, "4.1"),
+            encoder_batch_size=(8, "4.1"),
+        ),
+        "judge predict": _preset(replace=("any", "3.1"), any_type=(True, "3.1"), all_relations=(True, "4.1")),
+    }
+)
+
+# By the name of the paper.
+PRESETS: Mapping[str, Presets] = MappingProxyType(
+    {"distractors": DISTRACTORS, "kglens": KGLENS, "latent-knowledge": LATENT_KNOWLEDGE, "grapheval": GRAPHEVAL}
+)
+
+
+def papers_with(command: str) -> list[str]:
+    """Return the papers that have options for a command, such as ``probe distractors``."""
+    return [name for name in PAPERS if _find(name, command) is not None]
+
+
+def preset_of(paper: str, command: str) -> Preset:
+    """Return a paper's options of a command; ``rounds run PROBE`` has those of all probes if it has none of its own.
+
+    Raises:
+        UnknownNameError: no such paper, or the paper has no options for the command; the message lists its commands.
+    """
+    preset = _find(paper_named(paper).name, command)
+    if preset is None:
+        known = ", ".join(PRESETS[paper])
+        raise UnknownNameError(f"The paper {paper} has no options for `{command}`; it has some for {known}.")
+    return preset
+
+
+def _find(paper: str, command: str) -> Preset | None:
+    presets = PRESETS[paper]
+    every_probe = "rounds run" if command.startswith("rounds run ") else command
+    return presets.get(command, presets.get(every_probe))

@@ -1,0 +1,164 @@
+"""``kgprobe.paper`` and ``paper_options``: published numbers, and stored results next to them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgprobe
+from kgprobe.errors import UnknownNameError
+from tests.judge.sweeps import judged, write_sweep
+
+
+def write_json(folder: Path, name: str, content: dict[str, Any]) -> None:
+    folder.mkdir(parents=True)
+    (folder / name).write_text(json.dumps(content))
+
+
+def write_study(home: Path, name: str, table: list[dict[str, Any]]) -> None:
+    content = {"name": name, "title": f"{name} · demo", "verdict": "It agrees.", "notes": [], "table": table}
+    write_json(home / "studies" / f"{name}-0123abcd", "study.json", content)
+
+
+def write_run(home: Path, name: str, difficulty: str, probe: str = "questions") -> None:
+    group = {"facts": 4, "win_rate": 0.5}
+    groups = [
+        {"by": "all", "name": "all", **group, "zero_sense_rate": 0.5},
+        {"by": "year", "name": "2015", **group, "zero_sense_rate": 0.25},
+        {"by": "year", "name": "1999", **group, "zero_sense_rate": 0.75},
+    ]
+    content = {
+        "name": name,
+        "model": "demo",
+        "probe": probe,
+        "headline": "2 of 4 known",
+        "config": {"difficulty": difficulty},
+        "win_rate": 0.5,
+        "zero_sense_rate": 0.375,
+        "groups": groups,
+    }
+    write_json(home / "runs" / f"{name}-0123abcd", "results.json", content)
+
+
+def test_papers_counts_tables_by_state() -> None:
+    papers = kgprobe.paper()
+    assert [paper.name for paper in papers.papers] == ["distractors", "kglens", "latent-knowledge", "grapheval"]
+    for paper in papers.papers:
+        assert paper.results == paper.runs + paper.partly + paper.no
+        assert paper.numbers > 100
+    assert papers.rows()[0]["numbers"] == papers.papers[0].numbers
+    assert papers.to_dict()["papers"] == papers.rows()
+    assert "70 tables and figures" in papers.summary()
+
+
+def test_paper_lists_tables_with_commands_for_the_model() -> None:
+    contents = kgprobe.paper("distractors", model="hf:gpt2", other_model="hf:gpt2-xl")
+    rows = {row["table"]: row for row in contents.rows()}
+    assert list(rows) == [f"table-{n}" for n in range(1, 10)] + [f"figure-{n}" for n in range(1, 9)]
+    assert "--model hf:gpt2 --model hf:gpt2-xl " in rows["figure-5"]["command"]
+    assert rows["table-1"]["command"] == rows["table-1"]["state"] == ""
+    assert list(contents.to_frame()["table"]) == list(rows)
+    assert "COLING 2025" in contents.summary()
+
+
+def test_table_has_rows_columns_and_notes() -> None:
+    table = kgprobe.paper("distractors", "table-3")
+    (shown,) = table.tables()
+    rows = {row[""]: row for row in shown.rows}
+    assert rows["probability"] == {
+        "": "probability",
+        "mean τ (Kendall's τ)": "0.262",
+        "std τ (Kendall's τ)": "0.047",
+    }
+    (note,) = shown.notes
+    assert note.startswith("KaRR: ")
+    assert table.numbers[0].number == 0.104
+    assert not table.own
+    assert not table.results
+    assert "retired" in table.summary()
+
+
+def test_figure_without_numbers_has_its_trend() -> None:
+    figure = kgprobe.paper("latent-knowledge", "figure-7")
+    assert figure.tables() == []
+    assert "fine-tuned models have lower accuracy" in figure.summary()
+    assert figure.numbers[0].number is None
+
+
+def test_stored_study_is_next_to_the_published_numbers(home: Path) -> None:
+    row = {"measure": "distractors:approximate-optimal", "mean τ": 0.12345, "deviation": 0.1}
+    write_study(home, "calibration", [row, {"measure": "mine", "mean τ": 0.5, "deviation": 0.0}])
+    write_study(home, "robustness", [{"measure": "rouge-l", "options": "", "τ": 0.4321}])
+    table = kgprobe.paper("distractors", "table-3")
+    shown, results = table.tables()
+    rows = {row[""]: row for row in shown.rows}
+    assert rows["distractors, approximate optimal"]["mean τ: calibration-0123abcd"] == 0.123
+    assert rows["distractors, approximate optimal"]["mean τ (Kendall's τ)"] == "0.282"
+    assert rows["mine"]["mean τ (Kendall's τ)"] is None
+    assert rows["probability"]["mean τ: calibration-0123abcd"] is None
+    assert [row["name"] for row in results.rows] == ["calibration-0123abcd"]
+    assert "calibration · demo: It agrees." in results.rows[0]["result"]
+    assert table.to_dict()["own"][0]["value"] == 0.123
+    (own,) = kgprobe.paper("distractors", "table-4").own
+    assert (own.row, own.column, own.value) == ("ROUGE-L", "robustness", 0.43)
+
+
+def test_stored_runs_have_rates_by_difficulty_and_year(home: Path) -> None:
+    write_run(home, "hard-one", "hard")
+    write_run(home, "easy-one", "easy")
+    write_run(home, "other", "hard", probe="distractors")
+    wins = kgprobe.paper("kglens", "table-2")
+    assert {(own.row, own.column, own.value) for own in wins.own} == {("demo", "HARD", 50.0), ("demo", "EASY", 50.0)}
+    assert {own.value for own in kgprobe.paper("kglens", "table-3").own} == {37.5}
+    by_year = kgprobe.paper("kglens", "figure-4")
+    assert [(own.row, own.value) for own in by_year.own] == [("2015", 25.0), ("1999", 75.0)]
+    (shown, results) = by_year.tables()
+    assert {row["name"] for row in results.rows} == {"hard-one", "easy-one"}
+    (row,) = (row for row in shown.rows if row[""] == "2015")
+    assert row["gpt-4 (%)"] == "18.92"
+    assert row["demo: demo, hard-one"] == 25.0
+
+
+def test_comparison_has_the_subsumption_of_each_pair(home: Path) -> None:
+    content = {
+        "summary": "b knows more.",
+        "labels": ["a", "b"],
+        "subsumption": [[1.0, 0.8], [0.6, 1.0]],
+        "correlation": [[1.0, None], [None, 1.0]],
+    }
+    write_json(home / "comparisons" / "0123", "comparison.json", content)
+    table = kgprobe.paper("latent-knowledge", "table-1")
+    assert {(own.row, own.column): own.value for own in table.own} == {("a in b", "η"): 0.8, ("b in a", "η"): 0.6}
+    assert kgprobe.paper("latent-knowledge", "figure-14").own == []
+
+
+def test_measurement_has_mean_and_deviation_over_relations(home: Path) -> None:
+    groups = [{"by": "relation", "name": name, "win_rate": rate} for name, rate in (("capital", 0.5), ("father", 0.1))]
+    content = {"model": "demo", "probe": "examples", "headline": "", "win_rate": 0.4, "groups": groups}
+    write_json(home / "probes" / "mine", "results.json", content)
+    (home / "probes" / "mine" / "config.json").write_text("{}")
+    own = {number.column: number.value for number in kgprobe.paper("latent-knowledge", "table-7").own}
+    assert own == {"average accuracy": 0.3, "standard deviation": 0.2828}
+    relations = {number.row: number.value for number in kgprobe.paper("latent-knowledge", "table-8").own}
+    assert relations == {"capital": 0.5, "father": 0.1}
+
+
+def test_damaged_results_are_listed_without_numbers(home: Path) -> None:
+    write_run(home, "broken", "hard")
+    (home / "runs" / "broken-0123abcd" / "results.json").write_text("{")
+    assert kgprobe.paper("kglens", "table-2").own == []
+
+
+def test_judged_graph_has_the_three_metrics(home: Path) -> None:
+    write_sweep(home / "sweeps" / "everything", [judged(f"f{n}", 0, [1]) for n in range(30)], shards=2)
+    table = kgprobe.paper("grapheval", "table-2")
+    assert {own.column for own in table.own} == {"correct", "truthful", "informative"}
+    assert [result.kind for result in table.results] == ["judged graph"]
+
+
+def test_paper_options_are_those_of_the_function() -> None:
+    options = kgprobe.paper_options("latent-knowledge", "dataset build")
+    assert options == {"min_facts": 500, "min_objects": 100, "train": 100, "test": 400, "alternatives": 99}
+    with pytest.raises(UnknownNameError, match="has no options for `judge label`"):
+        kgprobe.paper_options("kglens", "judge label")

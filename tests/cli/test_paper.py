@@ -1,0 +1,188 @@
+"""``kgprobe paper`` and ``--as-paper`` as a user types them, and the commands that repeat the papers' tables."""
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+import pytest
+
+from kgprobe.cli.commands import DefaultGroup
+from kgprobe.cli.main import kgprobe as command_line
+from kgprobe.papers.presets import PRESETS
+from kgprobe.papers.tables import PaperEntry, all_tables, filled
+from tests.cli.inprocess import run as kgprobe
+
+SCORES = [("Q17", "Q1490"), ("Q142", "Q90"), ("Q183", "Q64"), ("Q38", "Q220"), ("Q29", "Q2807"), ("Q96", "Q1489")]
+CORRECTIONS = """triples_raw,triples,context,verbalization,errors,correction
+"('Q17', 'P36', 'Q1490')","(Japan, capital, Tokyo, start=None, end=None)",present,capital of Japan is Tokyo,article,\
+The capital of Japan is Tokyo
+"('Q142', 'P36', 'Q90')","(France, capital, Paris, start=None, end=None)",present,capital of France is Paris,article,\
+The capital of France is Paris
+"""
+WITH_COMMANDS = [entry for entry in all_tables() if entry.command]
+# Figures that take seconds, for the normal run.
+FAST = [("distractors", "table-7"), ("kglens", "table-1"), ("grapheval", "table-5")]
+
+
+@pytest.fixture
+def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with the files that commands of the papers read."""
+    scores = [
+        {"subject": subject, "relation": "P36", "object": object_, "human_score": number / 10}
+        for number, (subject, object_) in enumerate(SCORES)
+    ]
+    (tmp_path / "human_scores.json").write_text(json.dumps(scores))
+    (tmp_path / "verbalization_errors.csv").write_text(CORRECTIONS)
+    (tmp_path / "temporal.jsonl").write_text("")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def steps_of(command: str) -> Iterator[list[str]]:
+    """The arguments of each `kgprobe …` of a command."""
+    for step in command.split(" && "):
+        first, *arguments = shlex.split(step)
+        assert first == "kgprobe"
+        yield arguments
+
+
+def parsed(arguments: list[str]) -> click.Context:
+    """The context of a command line, as before it runs."""
+    command: click.Command = command_line
+    context = click.Context(command, info_name="kgprobe")
+    rest = list(arguments)
+    while isinstance(command, click.Group):
+        if isinstance(command, DefaultGroup) and (not rest or rest[0] not in command.commands):
+            rest.insert(0, command.default)
+        name, found, rest = command.resolve_command(context, rest)
+        assert found is not None
+        command = found
+        if not isinstance(command, click.Group):
+            return command.make_context(name, rest, parent=context)
+        context = click.Context(command, parent=context, info_name=name)
+    raise AssertionError(arguments)
+
+
+@pytest.mark.parametrize("entry", WITH_COMMANDS, ids=lambda entry: f"{entry.paper}-{entry.table}")
+@pytest.mark.usefixtures("working_folder")
+def test_commands_of_a_table_parse(entry: PaperEntry) -> None:
+    for command in (filled(entry.command, "demo", "hf:small"), entry.full):
+        for arguments in steps_of(command):
+            parsed(arguments)
+
+
+PRESET_COMMANDS = [(paper, command) for paper, presets in PRESETS.items() for command in presets]
+# Arguments that a command requires.
+REQUIRED = {
+    "study calibration": ["human_scores.json"],
+    "study robustness": ["verbalization_errors.csv"],
+    "dataset build": ["data"],
+    "dataset probe": ["data"],
+    "dataset export": ["data", "tasks"],
+    "judge train": ["labels"],
+    "judge predict": ["judge"],
+}
+WITHOUT_MODEL = {"study sampling", "dataset build", "dataset export", "judge train", "judge predict"}
+
+
+@pytest.mark.parametrize(("paper", "command"), PRESET_COMMANDS)
+@pytest.mark.usefixtures("working_folder")
+def test_as_paper_sets_every_option(paper: str, command: str) -> None:
+    words = command.split() if command != "rounds run" else ["rounds", "run", "distractors"]
+    model = [] if command in WITHOUT_MODEL else ["--model", "demo"]
+    context = parsed([*words, *REQUIRED.get(command, []), *model, "--as-paper", paper])
+    for name, option in PRESETS[paper][command].options.items():
+        assert context.params[name] == option.value, name
+
+
+def test_given_option_wins_and_both_are_shown_and_stored(home: dict[str, str], model: str) -> None:
+    command = ["probe", "examples", "--model", model, "--limit", "2", "--json", "--name", "as-in-the-paper"]
+    done = kgprobe(*command, "--examples", "3", "--choices", "100", "--as-paper", "latent-knowledge", **home)
+    assert done.returncode == 0, done.stderr
+    options = json.loads(done.stdout)["config"]
+    assert (options["examples"], options["choices"]) == (3, 100)
+    assert (
+        "As in the paper latent-knowledge: --separator ' ' --between ' ' --choices 100 --prompt examples" in done.stderr
+    )
+    assert "As given, not as in the paper: --examples" in done.stderr
+    assert "EIC-LKE" in done.stderr
+
+
+def test_paper_without_options_for_the_command_is_refused(home: dict[str, str]) -> None:
+    done = kgprobe("probe", "distractors", "--model", "demo", "--as-paper", "grapheval", **home)
+    assert done.returncode == 2
+    assert "'grapheval' is not 'distractors'" in done.stderr
+
+
+def test_paper_lists_papers_then_tables(home: dict[str, str]) -> None:
+    listed = kgprobe("paper", **home)
+    assert listed.returncode == 0, listed.stderr
+    assert "latent-knowledge: Towards Reliable Latent Knowledge" in listed.stdout
+    contents = kgprobe("paper", "distractors", "--first-model", "hf:gpt2", **home)
+    assert "table-4  Robustness of measures to errors in sentences" in contents.stdout
+    assert "    $ kgprobe study strategies --model hf:gpt2 " in contents.stdout
+    rows = json.loads(kgprobe("paper", "kglens", "--json", **home).stdout)["tables"]
+    assert len(rows) == 15
+    assert kgprobe("paper", "kglen", **home).returncode == 2
+    assert "--replicate needs NAME and TABLE" in kgprobe("paper", "--replicate", **home).stderr
+
+
+def test_paper_shows_a_table_with_its_commands(home: dict[str, str]) -> None:
+    shown = kgprobe("paper", "distractors", "table-4", **home)
+    assert shown.returncode == 0, shown.stderr
+    assert "0.92" in shown.stdout
+    assert "Full size  $ kgprobe load verbalizations verbalization_errors.csv" in shown.stdout
+    content = json.loads(kgprobe("paper", "distractors", "table-4", "--json", **home).stdout)
+    assert {row["row"]: row["number"] for row in content["numbers"]}["LLM judge"] == 0.58
+    refused = kgprobe("paper", "distractors", "table-1", "--replicate", **home)
+    assert (refused.returncode, "has no command: definition" in refused.stderr) == (1, True)
+
+
+def test_replicate_repeats_a_table(home: dict[str, str]) -> None:
+    done = kgprobe("paper", "grapheval", "table-1", "--replicate", "--json", **home)
+    assert done.returncode == 0, done.stderr
+    assert "$ kgprobe graph query explore/counts" in done.stderr
+    assert json.loads(done.stdout)["numbers"][0]["value"] == "4928232"
+
+
+def run_steps(command: str, home: Mapping[str, str], done: set[str]) -> None:
+    """Run the commands of a table; each only once in a session."""
+    for arguments in steps_of(command):
+        line = shlex.join(arguments)
+        if line not in done:
+            ended = kgprobe(*arguments, **home)
+            assert ended.returncode == 0, f"{line}\n{ended.stderr}"
+            done.add(line)
+
+
+@pytest.fixture(scope="module")
+def run_before() -> set[str]:
+    """Commands that ran in this module."""
+    return set()
+
+
+@pytest.mark.parametrize(("paper", "table"), FAST)
+@pytest.mark.usefixtures("working_folder")
+def test_table_is_repeated(paper: str, table: str, home: dict[str, str], model: str, run_before: set[str]) -> None:
+    (entry,) = (entry for entry in WITH_COMMANDS if (entry.paper, entry.table) == (paper, table))
+    run_steps(filled(entry.command, model, model), home, run_before)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", WITH_COMMANDS, ids=lambda entry: f"{entry.paper}-{entry.table}")
+@pytest.mark.usefixtures("working_folder", "shared_demo")
+def test_every_command_runs_on_the_demo_model(
+    entry: PaperEntry, demo_home: dict[str, str], model: str, run_before: set[str]
+) -> None:
+    run_steps(filled(entry.command, "demo", model), demo_home, run_before)
+
+
+@pytest.fixture(scope="module")
+def demo_home(home: dict[str, str], demo_folder: Path) -> dict[str, str]:
+    """The user's folder, with the demo model."""
+    models = Path(home["KGPROBE_HOME"]) / "models"
+    if not models.exists():
+        models.symlink_to(demo_folder.parent, target_is_directory=True)
+    return home

@@ -1,0 +1,84 @@
+"""The options of ``--as-paper``: each is an option of its command, with an allowed value."""
+
+from typing import Any
+
+import pytest
+
+from kgprobe.baselines.options import MeasuresOptions
+from kgprobe.datasets import DatasetOptions
+from kgprobe.errors import UnknownNameError
+from kgprobe.judge import JudgeOptions, SweepOptions
+from kgprobe.options import Option, options_of
+from kgprobe.papers.presets import PRESETS, papers_with, preset_of
+from kgprobe.papers.tables import PAPERS
+from kgprobe.probes.distractors import DistractorOptions
+from kgprobe.probes.examples import ExampleOptions
+from kgprobe.probes.labels import LabelOptions
+from kgprobe.probes.register import PROBES
+from kgprobe.running.plan import RoundsOptions
+from kgprobe.studies.options import (
+    ExampleCountsOptions,
+    NoisyExamplesOptions,
+    PromptingOptions,
+    ReplayOptions,
+    StrategiesOptions,
+)
+
+# The dataclasses of each command that is not a probe.
+CLASSES: dict[str, tuple[type, ...]] = {
+    "study strategies": (StrategiesOptions, DistractorOptions),
+    "study distractor-count": (DistractorOptions,),
+    "study sentences": (DistractorOptions,),
+    "study scaling": (DistractorOptions,),
+    "study calibration": (MeasuresOptions,),
+    "study robustness": (MeasuresOptions,),
+    "study sampling": (ReplayOptions,),
+    "study examples": (ExampleCountsOptions,),
+    "study prompting": (PromptingOptions,),
+    "study noisy-examples": (NoisyExamplesOptions,),
+    "rounds run": (RoundsOptions,),
+    "dataset build": (DatasetOptions,),
+    "dataset probe": (ExampleOptions,),
+    "dataset export": (ExampleOptions,),
+    "judge label": (LabelOptions,),
+    "judge train": (JudgeOptions,),
+    "judge predict": (SweepOptions,),
+}
+# Of every command on facts, without a dataclass.
+LIMIT = "limit"
+
+
+def options_for(command: str) -> dict[str, Option]:
+    """The options of a command's dataclasses."""
+    classes = CLASSES.get(command)
+    if classes is None:
+        first, *_, probe = command.split()
+        classes = (PROBES.get(probe).options, *((RoundsOptions,) if first == "rounds" else ()))
+    return {option.name: option for kind in classes for option in options_of(kind)}
+
+
+@pytest.mark.parametrize(("paper", "command"), [(paper, command) for paper in PRESETS for command in PRESETS[paper]])
+def test_preset_has_allowed_values_of_existing_options(paper: str, command: str) -> None:
+    known = options_for(command)
+    preset = preset_of(paper, command)
+    assert preset.options
+    values: dict[str, Any] = {name: option.value for name, option in preset.options.items()}
+    limit = values.pop(LIMIT, 1)
+    assert isinstance(limit, int)
+    assert {name: known[name].problem(value) for name, value in values.items()} == dict.fromkeys(values)
+    assert all(option.section for option in preset.options.values())
+
+
+def test_every_paper_has_presets() -> None:
+    assert set(PRESETS) == set(PAPERS)
+    assert papers_with("probe distractors") == ["distractors"]
+    # Rounds are the same for each probe.
+    assert papers_with("rounds run distractors") == ["kglens"]
+    assert preset_of("kglens", "rounds run distractors").options["rounds"].value == 60
+    assert preset_of("kglens", "rounds run questions").options["difficulty"].value == "hard"
+    assert papers_with("probe choices") == []
+
+
+def test_preset_of_another_paper_is_refused_with_its_commands() -> None:
+    with pytest.raises(UnknownNameError, match=r"kglens has no options for `judge train`; .* probe questions"):
+        preset_of("kglens", "judge train")
