@@ -7,6 +7,7 @@ import os
 from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,7 +47,7 @@ def written(folder: Path, *entities: Json, indent: int | None = None) -> Path:
     return path
 
 
-def relations_of(path: Path, templates: Path | None = None, **selected: frozenset[str]) -> dict[str, Relation]:
+def relations_of(path: Path, templates: Path | None = None, **selected: Any) -> dict[str, Relation]:
     """Return the relations of a dump by id."""
     source = open_dump(path, templates=templates, selection=DumpSelection(**selected))
     return {record.id: record for _, record, *_ in source.relations() if isinstance(record, Relation)}
@@ -57,7 +58,7 @@ def real_facts(shared_data: Path) -> dict[str, list[Example]]:
     """Return the facts of the real data with both labels, by relation."""
     with gzip.open(shared_data / "wikidata" / "entities.jsonl.gz", "rt", encoding="utf-8") as lines:
         labels = {each["id"]: each["label"] for each in map(json.loads, lines)}
-    facts = defaultdict(list)
+    facts: dict[str, list[Example]] = defaultdict(list)
     with gzip.open(shared_data / "wikidata" / "facts.tsv.gz", "rt", encoding="utf-8", newline="") as table:
         for row in csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE):
             subject, object_ = labels.get(row["subject"]), labels.get(row["object"])
@@ -186,7 +187,8 @@ def test_real_facts_of_a_dump_are_asked_by_shipped_templates(
     tmp_path: Path, graph: Graph, real_facts: dict[str, list[Example]]
 ) -> None:
     facts = [fact for relation in sorted(real_facts) for fact in real_facts[relation]][::400]
-    labels, claims = {}, defaultdict(lambda: defaultdict(list))
+    labels: dict[str, str] = {}
+    claims: dict[str, dict[str, list[Json]]] = defaultdict(lambda: defaultdict(list))
     for fact in facts:
         subject, relation, object_ = fact.fact.split("-")
         labels |= {subject: fact.subject, object_: fact.object}

@@ -181,3 +181,18 @@ def test_public_templates(shared_data: Path) -> None:
     for template, past in pasts.items():
         assert in_the_past(past) == past, template
         assert not re.search(r"\b(?:is|are|has|does|can)\b", past), template
+
+
+def test_questions_for_the_subject_have_a_tense() -> None:
+    pasts = {
+        "Which country borders [Y]?": "Which country bordered [Y]?",
+        "What follows [Y]?": "What followed [Y]?",
+        "Which person or thing uses [Y]?": "Which person or thing used [Y]?",
+        "Which work is performed by [Y]?": "Which work was performed by [Y]?",
+        "For which award was [X] nominated?": "For which award was [X] nominated?",
+        "Which river flows through [Y]?": "Which river flowed through [Y]?",
+    }
+    assert {question: in_the_past(question) for question in pasts} == pasts
+    # A relative pronoun is not a question word.
+    assert in_the_past("Is [X] a group which influences [Y]?") == "Was [X] a group which influenced [Y]?"
+    assert tense_of("Which xyzs [Y]?") is None

@@ -142,3 +142,20 @@ def test_public_templates_are_read_and_judged(shared_data: Path) -> None:
     assert {"[X], located in [Y]", "[X], who works for [Y]", "[Y] artists such as [X]."} <= fragments
     assert "[X] was founded in [Y]" not in fragments
     assert not [flaw for flaw in checked.flaws if flaw.severity == "error"]
+
+
+def test_reverse_templates_are_checked() -> None:
+    relation = Relation(
+        "P1",
+        clozes=("The head of [X] is [Y]",),
+        reverse_clozes=("[Y] is the the head of [X]",),
+        reverse_past_clozes=("[Y] is the head of [X]",),
+        reverse_wh_questions=("Is [Y] the head of it?", "Whose head is [X]?"),
+    )
+    assert [(flaw.kind, flaw.severity, flaw.problem) for flaw in check_relation(relation)] == [
+        ("reverse_cloze", "error", "has two determiners in a row: 'the the'"),
+        ("reverse_past_cloze", "error", "is in the present, and would be asked of facts that have ended"),
+        ("reverse_wh_question", "warning", "does not begin with a question word (Who, In which city, …)"),
+        ("reverse_wh_question", "error", "has [X] 1 times where 0 is expected"),
+        ("reverse_wh_question", "error", "has [Y] 0 times where 1 is expected"),
+    ]
