@@ -218,10 +218,12 @@ def _prefix_means(values: Floats, count: int) -> Floats:
         Shape (count, configurations); beyond the last sentence, the mean over all.
     """
     numbers = np.arange(1, len(values) + 1)
-    means: Floats = np.cumsum(values, axis=0) / numbers[:, None]
-    return means[np.minimum(np.arange(count), len(values) - 1)]
+    means = np.cumsum(values, axis=0) / numbers[:, None]
+    prefixes: Floats = means[np.minimum(np.arange(count), len(values) - 1)]
+    return prefixes
 
 
 def _lengthened(by_sentences: Floats, count: int) -> Floats:
     """Return values over the first m sentences, for m up to ``count``, repeating the last."""
-    return by_sentences[np.minimum(np.arange(count), len(by_sentences) - 1)]
+    lengthened: Floats = by_sentences[np.minimum(np.arange(count), len(by_sentences) - 1)]
+    return lengthened
