@@ -117,6 +117,7 @@ def write(model: str | None, graph: str | None, as_json: bool, api: dict[str, An
     kgprobe load table --relations templates.jsonl
     """  # noqa: D301
     from kgprobe.api.templates import write_templates
+    from kgprobe.models.api.spending import BudgetSpentError
 
     def report_failure(written: "WrittenRelation") -> None:
         if written.reason is not None:
@@ -126,9 +127,14 @@ def write(model: str | None, graph: str | None, as_json: bool, api: dict[str, An
     title = f"Writing with {model}" if model else "Writing"
     with open_models(api) as models, open_graph(graph) as connection, counting_bar(title, "relations") as on_progress:
         writer = open_asked(models, model) if model else None
-        result = write_templates(
-            connection, model=writer, on_progress=on_progress, on_written=report_failure, **options
-        )
+        try:
+            result = write_templates(
+                connection, model=writer, on_progress=on_progress, on_written=report_failure, **options
+            )
+        except BudgetSpentError as error:
+            raise KgprobeError(
+                f"{error} Finished relations are in the file; repeat the command to continue."
+            ) from error
     if as_json or result.written or result.loaded:
         render(result, as_json)
     else:

@@ -156,7 +156,7 @@ def test_write_by_an_api_model_resumes_after_a_spent_budget(bare: dict[str, str]
         options = ("--proposals", "2", "--concurrency", "1")
         short = run(*command, *options, "--max-tokens", "3000", **bare)
         assert (short.returncode, path.read_text()) == (1, ""), short.stderr
-        assert "budget" in short.stderr
+        assert "Finished relations are in the file; repeat the command to continue." in short.stderr
         paid = len(proxy.seen)
         assert paid > 0
         done = run(*command, *options, **bare, COLUMNS="250")
@@ -174,15 +174,14 @@ def test_write_by_an_api_model_resumes_after_a_spent_budget(bare: dict[str, str]
             "reverse_clozes": "generic",
         }
         assert "To look through" in done.stdout
-        assert "does not begin with a question word" in done.stdout
         asked = len(proxy.seen)
         again = json.loads(run(*command, *options, "--json", **bare).stdout)
         assert (again["written"], again["kept"], len(proxy.seen)) == ([], 1, asked)
         listed = json.loads(run(*command, *options, "--force", "--json", **bare).stdout)
         assert len(proxy.seen) == asked
-        assert [(row["kind"], row["template"]) for row in listed["look_through"]][:1] == [
-            ("wh_question", "What is the twin town of [X]?")
-        ]
+        doubt = listed["look_through"][0]
+        assert (doubt["kind"], doubt["template"]) == ("wh_question", "What is the twin town of [X]?")
+        assert "does not begin with a question word" in doubt["reason"]
 
 
 def test_convert_makes_a_file_that_loads(tmp_path: Path) -> None:
