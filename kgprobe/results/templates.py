@@ -227,11 +227,11 @@ class WrittenTemplates(RowResult):
             return ""
         sources = Counter(template.source for each in self.written for template in each.templates)
         generic = sources[GENERIC]
-        made = f", {generic:,} of them made from labels" if generic and generic < sources.total() else ""
+        of_labels = f", {generic:,} of them made from labels" if generic and generic < sources.total() else ""
         counts = f"{counted(sources.total(), 'template')} of {counted(len(self.written), 'relation')}"
         doubts = len({(row.relation, row.kind, row.template) for row in self.doubts()})
         look = f" Look through {counted(doubts, 'template')}, listed with reasons." if doubts else ""
-        return f"{counts}{made}, written to {self.output}{', and loaded' * self.loaded}.{look}"
+        return f"{counts}{of_labels}, written to {self.output}{', and loaded' * self.loaded}.{look}"
 
 
 def written_templates(path: Path, missing: MissingTemplates) -> WrittenTemplates:

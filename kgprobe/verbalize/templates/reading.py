@@ -9,7 +9,7 @@ sentence instead. After a relation's name and the two names, the sentence should
 3. its words in random order: it is English.
 
 The result is the lowest of the three shares of won comparisons. Questions with one name, and relations with facts in
-both directions, have no second comparison. docs/methods/sentences.md has measured error rates.
+both directions, have no second comparison. docs/methods/sentences.md has measured values.
 """
 
 import zlib
