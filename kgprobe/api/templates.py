@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from kgprobe.arguments import several, whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model, Models
+from kgprobe.models.spec_forms import is_api
 from kgprobe.records import Relation
 from kgprobe.results.templates import (
     ConvertedTemplates,
@@ -21,10 +21,13 @@ from kgprobe.results.templates import (
     written_templates,
 )
 from kgprobe.verbalize.templates.check import check_file, check_graph
-from kgprobe.verbalize.templates.missing import write_missing_clozes
-from kgprobe.verbalize.templates.writing import WrittenRelation, write_by_model, write_from_labels
+from kgprobe.verbalize.templates.missing import write_missing_templates
+from kgprobe.verbalize.templates.reading import asking_reader, scoring_reader
+from kgprobe.verbalize.templates.writing import ModelWriter, WrittenRelation, write_by_model, write_from_labels
 
 OUTPUT = "templates.jsonl"
+# Replacements for kinds without a usable proposal.
+FALLBACKS = ("generic", "none")
 
 
 def list_templates(
@@ -89,6 +92,7 @@ def write_templates(
     relations: Sequence[str] = (),
     proposals: int = 8,
     keep: int = 3,
+    fallback: str = "generic",
     force: bool = False,
     load: bool = False,
     seed: int = 0,
@@ -96,27 +100,34 @@ def write_templates(
     on_progress: Callable[[int, int], None] = lambda done, total: None,
     on_written: Callable[[WrittenRelation], None] = lambda written: None,
 ) -> WrittenTemplates:
-    """Write clozes for the active relations that have none, into a file for a person to review.
+    """Write templates of all kinds for the active relations that lack some, into a file for a person to review.
 
     >>> kgprobe.write_templates(graph, "templates.jsonl", from_label=True)
-    Every active relation has a cloze; there is nothing to write.
+    Every active relation has templates of all kinds; there is nothing to write.
 
-    The prompt shows relations of the graph with facts and a cloze, then facts of the new relation. A proposal must pass
-    :func:`check_templates` without warnings, must not express another relation, and must share a word with its relation
-    or distinguish its facts from swapped ones. Proposals are ranked by the probability of the objects of real facts.
-    Small models write badly, and these checks find malformed clozes, not all wrong ones: look for sentences in the
-    wrong direction. The call resumes a file that it began.
+    The prompt shows relations with facts and a template of each kind, then three facts of the new relation. A proposal
+    must pass :func:`check_templates` without warnings, must not express another relation, and must pass a second
+    reading by the same model: it must be good English, and mean its relation. A model behind an API answers a yes/no
+    question about it; a local model must find it more probable after the relation's name than after others. A local
+    model also ranks clozes by the probability of the objects of real facts, and a cloze must share a word with its
+    relation or distinguish its facts from swapped ones. Templates that a relation has are kept.
 
-    Cost: without a model, a walk from up to 200 objects of each relation; with one, ``proposals`` answers for each
-    relation, and some hundred continuations for each proposal.
+    The checks find malformed templates, not all wrong ones: look through the listed doubts, and for sentences in the
+    wrong direction. The call resumes a file that it began; cached API answers are not paid for again.
+
+    Cost: without a model, a walk from up to 200 objects of each relation; with one, ``proposals`` answers of up to 224
+    tokens for each relation, and three short requests for each template that is read. A local model also scores some
+    hundred continuations for each cloze.
 
     Args:
         output: the file, one relation on each line; existing relations are kept.
         model: model or spec that writes.
-        from_label: True to make a plain sentence from each relation's label, without a model.
+        from_label: True to make plain templates from each relation's label, without a model.
         relations: ids or names of relations; empty means all.
         proposals: answers of the model for each relation, at least 1.
-        keep: maximum number of clozes for each relation, at least 1.
+        keep: maximum number of clozes for each relation, at least 1; there is one template of each other kind.
+        fallback: ``generic`` to use a template made from the label where no proposal passes; ``none`` to leave the
+            kind out.
         force: True to overwrite the file.
         load: True to load the file into the graph without a review.
         seed: random seed of the model's answers.
@@ -127,10 +138,13 @@ def write_templates(
     Raises:
         ArgumentError: neither or both of ``model`` and ``from_label``; or another argument is out of range.
         UnknownNameError: no such relation or model.
-        KgprobeError: the file cannot be read or written, or has a line that is not a relation.
+        KgprobeError: the file cannot be read or written, or has a line that is not a relation; the API declines all
+            requests, or the budget is spent.
     """
     if (model is None) != from_label:
         raise ArgumentError("model", "or `from_label` is expected, exactly one of them.")
+    if fallback not in FALLBACKS:
+        raise ArgumentError("fallback", f"is {fallback!r}; {' or '.join(FALLBACKS)} is expected.")
     proposals, keep = whole_number("proposals", proposals), whole_number("keep", keep)
     seed, relations = whole_number("seed", seed, 0), several("relations", relations)
     day = as_of_day(as_of)
@@ -139,11 +153,16 @@ def write_templates(
         if model is None:
             return write_from_labels(graph, pending, day)
         opened = Models().open(model)
-        settings: dict[str, Any] = {"proposals": proposals, "keep": keep, "seed": seed, "as_of": day}
-        return write_by_model(graph, opened.local_scorer(), opened.name, pending, known, **settings)
+        scorer = None if is_api(opened.name) else opened.local_scorer()
+        generator = opened.generator()
+        reader = asking_reader(generator) if scorer is None else scoring_reader(scorer, known, seed)
+        writer = ModelWriter(
+            opened.name, generator, reader, scorer, proposals, keep, seed, day, with_generic=fallback == "generic"
+        )
+        return write_by_model(graph, writer, pending, known)
 
     file = Path(output)
-    clozes = write_missing_clozes(
+    missing = write_missing_templates(
         graph,
         file,
         relations,
@@ -153,7 +172,7 @@ def write_templates(
         on_progress=on_progress,
         on_written=on_written,
     )
-    return written_templates(file, clozes)
+    return written_templates(file, missing)
 
 
 def convert_patterns(

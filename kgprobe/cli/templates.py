@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.cli.commands import Command, CommandGroup, OptionsFirst
+from kgprobe.api.options import ApiLimits
+from kgprobe.cli.commands import Command, CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
+    BEHIND_API,
     as_of_option,
     common_options,
     count_option,
@@ -81,30 +83,41 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
 
 
 @templates.command(cls=OptionsFirst)
-@model_option("Model that writes: demo, hf:NAME, or hf:./folder with a model in it.", required=False)
-@cloup.option("--from-label", is_flag=True, help="Make a plain sentence from each relation's label, without a model.")
+@model_option(f"Model that writes: {BEHIND_API}", required=False)
+@cloup.option("--from-label", is_flag=True, help="Make plain templates from each relation's label, without a model.")
 @_output_option("File for the relations with their templates; existing ones are kept.")
 @cloup.option("--force", is_flag=True, help="Overwrite the file.")
 @_relations_option
 @count_option("--proposals", default=8, help="Answers of the model per relation.")
 @count_option("--keep", default=3, help="Maximum number of clozes per relation.")
+@cloup.option(
+    "--fallback",
+    type=click.Choice(["generic", "none"]),
+    default="generic",
+    show_default=True,
+    help="Replacement where no proposal passes: a template made from the label, or none.",
+)
 @cloup.option("--load", is_flag=True, help="Load the file into the graph without review.")
 @common_options
-def write(model: str | None, graph: str | None, as_json: bool, **options: Any) -> None:
-    """Write clozes for the active relations without any, into a file for review.
+@given_options(("Models behind an API", ApiLimits), argument="api")
+def write(model: str | None, graph: str | None, as_json: bool, api: dict[str, Any], **options: Any) -> None:
+    """Write templates for the active relations that lack some, into a file for review.
 
-    The model sees relations of the graph with facts and a cloze, and facts of the new relation. Proposals must pass
-    `kgprobe templates check` without warnings, must not express another relation, and must share a word with their
-    relation or separate its facts from swapped ones. The rest is ranked by the probability of the right objects. Small
-    models write badly, and the checks do not find everything: look for reversed sentences ("[X] is the founder of [Y]"
-    although [Y] founded it). Repeat the command to continue a file.
+    A relation gets up to three clozes, a statement, a yes/no question and a wh-question, clozes in the past, and
+    reverse clozes and questions. The model sees relations with facts and templates, and three facts of the new
+    relation. Proposals must pass `kgprobe templates check` without warnings, must not express another relation, and
+    must pass a second reading by the model: good English that means the relation. Look through the listed doubts, and
+    for reversed sentences ("[X] is the founder of [Y]" although [Y] founded it): small models write badly, and the
+    checks do not find everything. Repeat the command to continue a file.
 
     \b
     kgprobe templates write --model hf:Qwen/Qwen2.5-7B-Instruct -o templates.jsonl
+    kgprobe templates write --model openai:NAME --max-tokens 1000000
     kgprobe templates write --from-label -o templates.jsonl
     kgprobe load table --relations templates.jsonl
     """  # noqa: D301
     from kgprobe.api.templates import write_templates
+    from kgprobe.models.api.spending import BudgetSpentError
 
     def report_failure(written: "WrittenRelation") -> None:
         if written.reason is not None:
@@ -112,11 +125,16 @@ def write(model: str | None, graph: str | None, as_json: bool, **options: Any) -
             click.echo(f"{relation.label or relation.id} ({relation.id}): {written.reason}.", err=True)
 
     title = f"Writing with {model}" if model else "Writing"
-    with open_models() as models, open_graph(graph) as connection, counting_bar(title, "relations") as on_progress:
+    with open_models(api) as models, open_graph(graph) as connection, counting_bar(title, "relations") as on_progress:
         writer = open_asked(models, model) if model else None
-        result = write_templates(
-            connection, model=writer, on_progress=on_progress, on_written=report_failure, **options
-        )
+        try:
+            result = write_templates(
+                connection, model=writer, on_progress=on_progress, on_written=report_failure, **options
+            )
+        except BudgetSpentError as error:
+            raise KgprobeError(
+                f"{error} Finished relations are in the file; repeat the command to continue."
+            ) from error
     if as_json or result.written or result.loaded:
         render(result, as_json)
     else:

@@ -1,5 +1,6 @@
 """Templates: lists, checks, written and converted ones."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from operator import attrgetter
@@ -11,14 +12,14 @@ from kgprobe.graph.client import Graph
 from kgprobe.records import Relation
 from kgprobe.results.result import Result, RowResult, one_group
 from kgprobe.sanitize import counted
-from kgprobe.tables import Heading, ResultRow, Table
+from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_table
 from kgprobe.verbalize.templates.check import Flaw
 from kgprobe.verbalize.templates.examples import examples_of, filled_templates, relations_of
 from kgprobe.verbalize.templates.file import open_for_relations, relation_line
 from kgprobe.verbalize.templates.kinds import KINDS
-from kgprobe.verbalize.templates.missing import MissingClozes
+from kgprobe.verbalize.templates.missing import MissingTemplates
 from kgprobe.verbalize.templates.patterns import read_patterns
-from kgprobe.verbalize.templates.writing import WrittenRelation
+from kgprobe.verbalize.templates.writing import GENERIC, WrittenRelation
 
 # Relations that a sentence names, at most.
 _NAMED = 5
@@ -132,24 +133,42 @@ class TemplateCheck(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class ClozeRow(RelationRow):
-    """Row of written clozes.
+class WrittenRow(RelationRow):
+    """Row of written templates.
 
     Attributes:
-        log_probability: of the objects of facts after the cloze; None if no model wrote it.
-        told_apart: share of pairs of facts that the model distinguishes from the same pairs with their objects swapped;
-            None if no model wrote it.
+        source: ``model``, or ``generic`` for a template made from the label.
+        reading: share of the second reading in its favour; None if it was not read.
+        log_probability: of the objects of facts after a cloze; None if no local model wrote it.
+        told_apart: share of pairs of facts that the model distinguishes from the same pairs with their objects swapped
+            after a cloze; None if no local model wrote it.
     """
 
-    cloze: Annotated[str, Heading("cloze")]
-    written_by: str | None
-    log_probability: Annotated[float | None, Heading("log Pl", lambda value: round(value, 3))] = None
+    kind: Annotated[str, Heading("kind", lambda kind: kind.replace("_", " "))]
+    template: Annotated[str, Heading("template")]
+    written_by: str
+    source: Annotated[str, Heading("source")]
+    reading: Annotated[float | None, Heading("second reading", lambda value: f"{value:.0%}", "")] = None
+    log_probability: Annotated[float | None, Heading("log Pl", lambda value: round(value, 3), "")] = None
     told_apart: Annotated[float | None, Heading("distinguished", lambda value: f"{value:.0%}", "")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtRow(RelationRow):
+    """Row of templates to look through.
+
+    Attributes:
+        template: empty if the relation has none of this kind.
+    """
+
+    kind: Annotated[str, Heading("kind", lambda kind: kind.replace("_", " "))]
+    template: Annotated[str, Heading("template")]
+    reason: Annotated[str, Heading("reason")]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WrittenTemplates(RowResult):
-    """New clozes, in a file for a person to review.
+    """New templates, in a file for a person to review.
 
     Attributes:
         output: the file.
@@ -165,7 +184,20 @@ class WrittenTemplates(RowResult):
     kept: int
     loaded: bool
 
-    row, key = ClozeRow, "clozes"
+    row, key = WrittenRow, "templates"
+
+    def doubts(self) -> list[DoubtRow]:
+        """Return the templates to look through, with reasons."""
+        rows = []
+        for each in self.written:
+            ids = each.relation.id, each.relation.label
+            rows += [DoubtRow(*ids, doubt.kind, doubt.template, doubt.reason) for doubt in each.doubts]
+        return rows
+
+    def tables(self) -> list[Table]:
+        """Return a table of the templates, and one of those to look through."""
+        doubts = self.doubts()
+        return [*RowResult.tables(self), *([row_table("look_through", "To look through", doubts)] if doubts else [])]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, JSON-compatible."""
@@ -174,13 +206,17 @@ class WrittenTemplates(RowResult):
             relation = each.relation
             ids = {"relation": relation.id, "label": relation.label}
             if each.reason is None:
-                written.append({**ids, "clozes": list(relation.clozes), **each.remarks()})
+                templates: dict[str, list[str]] = {}
+                for template in each.templates:
+                    templates.setdefault(f"{template.kind}s", []).append(template.template)
+                written.append({**ids, "templates": templates, **each.remarks()})
             else:
                 failed.append({**ids, "reason": each.reason})
         return {
             "output": str(self.output),
             "written": written,
             "failed": failed,
+            "look_through": row_dicts(self.doubts()),
             "kept": self.kept,
             "loaded": self.loaded,
         }
@@ -189,23 +225,26 @@ class WrittenTemplates(RowResult):
         """Return the number of written relations, and the file; empty if there was nothing to write."""
         if not (self.written or self.failed or self.loaded):
             return ""
-        return f"{counted(len(self.written), 'relation')} written to {self.output}{', and loaded' * self.loaded}."
+        sources = Counter(template.source for each in self.written for template in each.templates)
+        generic = sources[GENERIC]
+        of_labels = f", {generic:,} of them made from labels" if generic and generic < sources.total() else ""
+        counts = f"{counted(sources.total(), 'template')} of {counted(len(self.written), 'relation')}"
+        doubts = len({(row.relation, row.kind, row.template) for row in self.doubts()})
+        look = f" Look through {counted(doubts, 'template')}, listed with reasons." if doubts else ""
+        return f"{counts}{of_labels}, written to {self.output}{', and loaded' * self.loaded}.{look}"
 
 
-def written_templates(path: Path, clozes: MissingClozes) -> WrittenTemplates:
-    """Return new clozes in a file as a result."""
-    groups = one_group(_cloze_rows(clozes.written))
-    counts = clozes.written, clozes.failed, clozes.kept, clozes.loaded
-    return WrittenTemplates(groups, path, *counts, notes=clozes.notes)
-
-
-def _cloze_rows(written: Sequence[WrittenRelation]) -> list[ClozeRow]:
+def written_templates(path: Path, missing: MissingTemplates) -> WrittenTemplates:
+    """Return new templates in a file as a result."""
     rows = []
-    for each in written:
-        ids = each.relation.id, each.relation.label
-        weighed = {cloze.cloze: (cloze.log_probability, cloze.paired) for cloze in each.weighed}
-        rows += [ClozeRow(*ids, cloze, each.written_by, *weighed.get(cloze, ())) for cloze in each.relation.clozes]
-    return rows
+    for each in missing.written:
+        for template in each.templates:
+            scores = () if template.weighed is None else (template.weighed.log_probability, template.weighed.paired)
+            ids = each.relation.id, each.relation.label
+            texts = template.kind, template.template, each.written_by, template.source
+            rows.append(WrittenRow(*ids, *texts, template.reading, *scores))
+    counts = missing.written, missing.failed, missing.kept, missing.loaded
+    return WrittenTemplates(one_group(rows), path, *counts, notes=missing.notes)
 
 
 # Kinds of templates that are made of public patterns.

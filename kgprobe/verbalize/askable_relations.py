@@ -61,6 +61,12 @@ def generic_setting(rows: Mapping[str, Row]) -> dict[str, list[str]]:
     return {"generic": generic} if generic else {}
 
 
+def relations_of_persons(graph: Graph, ids: Sequence[str]) -> set[str]:
+    """Return the ids of the relations whose objects are mostly persons, so that questions begin with *who*."""
+    kinds = graph.read("sample/object_kinds", relations=list(ids), objects=_OBJECTS)
+    return {row["relation"] for row in kinds if _are_persons(row["types"])}
+
+
 def _generic_rows(graph: Graph, rows: Sequence[Row]) -> dict[str, Row]:
     """Return the rows of relations completed by generic templates, by id.
 
@@ -69,8 +75,7 @@ def _generic_rows(graph: Graph, rows: Sequence[Row]) -> dict[str, Row]:
     if not rows:
         return {}
     is_inverse = reversal_of(graph) is not None
-    kinds = graph.read("sample/object_kinds", relations=[row["id"] for row in rows], objects=_OBJECTS)
-    types = {row["relation"]: row["types"] for row in kinds}
+    of_persons = relations_of_persons(graph, [row["id"] for row in rows])
     completed_rows = {}
     for row in rows:
         relation = msgspec.convert(row, Relation)
@@ -79,7 +84,7 @@ def _generic_rows(graph: Graph, rows: Sequence[Row]) -> dict[str, Row]:
             generic = backwards(generic_relation(relation))
             relation = replace(relation, **{name: getattr(relation, name) or getattr(generic, name) for name in FIELDS})
         else:
-            relation = completed(relation, who=_are_persons(types.get(row["id"], ())))
+            relation = completed(relation, who=row["id"] in of_persons)
         completed_rows[row["id"]] = {**row, **{name: list(getattr(relation, name)) for name in FIELDS}}
     return completed_rows
 

@@ -1,24 +1,19 @@
 """Sentences and questions made of the words of a relationship's type: ``ACTED_IN`` is *[X] acted in [Y]*.
 
 Most types are verbs (*DIRECTED, FOLLOWS, LIVE_IN*), participles with a preposition (*LOCATED_IN*), phrases with *of*
-(*PART_OF*), or nouns (*GENRE, HAS_GENRE*); the first and last words decide. Questions that need the base of an unknown
-verb are left out. The sentences need a review.
+(*PART_OF*), or nouns (*GENRE, HAS_GENRE*); the first and last words decide. The questions follow from the sentence
+(:func:`.generic.questions_of`); without the base of an unknown verb there is no wh-question. The sentences need a
+review.
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kgprobe.sources.values import tidy
-from kgprobe.verbalize.templates.generic import cloze_of_label
+from kgprobe.verbalize.templates.generic import PREPOSITIONS, Verb, cloze_of_label, questions_of
 from kgprobe.verbalize.templates.kinds import check_template
 from kgprobe.verbalize.tense import base_of, in_the_past, third_person
 
-_PREPOSITIONS = frozenset(
-    """
-    about above after against as at before below by for from in into near of on over to toward towards under with
-    within
-    """.split()  # noqa: SIM905  (one word per line otherwise)
-)
 # Passive before a preposition: is located in, but acted in.
 _PASSIVE = frozenset(
     """
@@ -75,12 +70,21 @@ def sentences_of(type_: str, subject: str | None = None, object_: str | None = N
     words = words_of(type_).split()
     if not words or not all(map(_WORD.fullmatch, words)):
         return None
-    which_subject = which_object = "what"
-    if subject:
-        which_subject = f"which {subject}"
-    if object_:
-        which_object = f"which {object_}"
-    return _checked(_of_words(words, which_subject, which_object))
+    cloze, verb = _cloze_of(words)
+    if cloze is None:
+        return None
+    # A noun names its object already: What is the genre of [X]?
+    which_object = f"Which {object_}" if object_ and not cloze.startswith("The ") else "What"
+    questions = questions_of(cloze, which_object, f"Which {subject}" if subject else "What", verb)
+    return _checked(
+        Sentences(
+            cloze,
+            statement=f"{cloze}.",
+            yes_no_question=questions.yes_no,
+            wh_question=questions.wh,
+            reverse_wh_question=questions.reverse_wh,
+        )
+    )
 
 
 def sentences_of_date(name: str) -> Sentences | None:
@@ -95,106 +99,53 @@ def sentences_of_date(name: str) -> Sentences | None:
                 wh_question=f"When was [X] {words}?",
             )
         )
-    if not all(map(str.isalpha, words.split())):
+    cloze = cloze_of_label(words) if all(map(str.isalpha, words.split())) else None
+    if cloze is None or not cloze.startswith("The "):
         return None
-    sentences = _checked(_of_noun(words))
-    return sentences if sentences is not None and sentences.cloze.startswith("The ") else None
+    questions = questions_of(cloze)
+    return _checked(Sentences(cloze, statement=f"{cloze}.", yes_no_question=questions.yes_no, wh_question=questions.wh))
 
 
-def _of_words(words: list[str], which_subject: str, which_object: str) -> Sentences | None:
+def _cloze_of(words: list[str]) -> tuple[str | None, Verb | None]:
+    """Return the cloze of a type's words, and its verb if the words begin with one; None if there is no cloze."""
     first, rest = words[0], words[1:]
     if first in _FORMS_OF_BE:
-        return _with_be(_FORMS_OF_BE[first], rest, which_subject, which_object)
+        return " ".join(["[X]", _FORMS_OF_BE[first], *rest, "[Y]"]), None
     if first in ("has", "have") and rest:
-        return _of_noun(" ".join(rest))
+        return cloze_of_label(" ".join(rest)), None
     if rest and _is_passive(first, rest[-1]):
         be = "was" if rest[-1] == "by" or first in ("born", "buried") else "is"
-        return _with_be(be, words, which_subject, which_object)
-    verb = None if first in _NOUNS else _verb(first, alone=not rest)
-    if verb is not None:
-        return _with_verb(*verb, rest, which_subject, which_object)
-    return _of_phrase(words, which_subject, which_object)
-
-
-def _of_phrase(words: list[str], which_subject: str, which_object: str) -> Sentences | None:
-    """Return the sentences of a noun, or of a phrase that ends in a preposition."""
-    phrase = " ".join(words)
-    cloze = cloze_of_label(phrase)
-    if cloze is None or words[-1] not in _PREPOSITIONS:
-        return _of_noun(phrase)
-    match = re.fullmatch(r"\[X\] is (.+) \[Y\]", cloze)
-    return _with_be("is", match[1].split(), which_subject, which_object) if match else Sentences(cloze)
+        return " ".join(["[X]", be, *words, "[Y]"]), None
+    found = None if first in _NOUNS else _verb(first, alone=not rest)
+    if found is None:
+        return cloze_of_label(" ".join(words)), None
+    form, verb = found
+    return " ".join(["[X]", form, *rest, "[Y]"]), verb
 
 
 def _is_passive(participle: str, preposition: str) -> bool:
-    if preposition not in _PREPOSITIONS or participle in _ACTIVE_BEFORE.get(preposition, ()):
+    if preposition not in PREPOSITIONS or participle in _ACTIVE_BEFORE.get(preposition, ()):
         return False
     return participle in _PASSIVE or (preposition == "by" and re.search("(?:[^e]ed|en)$", participle) is not None)
 
 
-def _verb(word: str, alone: bool) -> tuple[str, str | None, bool] | None:
-    """Return a verb in its form after a subject, its base if known, and True for the past tense."""
+def _verb(word: str, alone: bool) -> tuple[str, Verb] | None:
+    """Return the form of a verb after a subject, and the verb; None if the word is not one."""
     base_and_tense = base_of(word)
     if base_and_tense is not None:
         base, tense = base_and_tense
-        return (third_person(base) if word == base and tense == "present" else word), base, tense == "past"
+        form = third_person(base) if word == base and tense == "present" else word
+        return form, Verb(base, tense == "past")
     if word in _MORE_VERBS:
-        return third_person(word), word, False
+        return third_person(word), Verb(word, is_past=False)
     if re.fullmatch(r"\w+[^e]ed", word):
-        return word, word[:-2] if _PLAIN_PAST.fullmatch(word) else None, True
+        return word, Verb(word[:-2] if _PLAIN_PAST.fullmatch(word) else None, is_past=True)
     if alone and re.fullmatch(r"\w+[^aious]s", word):
         # A single word that ends in s is more likely a verb than a plural.
         if word.endswith("ies"):
-            return word, f"{word[:-3]}y", False
-        return word, None if word.endswith("es") else word[:-1], False
+            return word, Verb(f"{word[:-3]}y", is_past=False)
+        return word, Verb(None if word.endswith("es") else word[:-1], is_past=False)
     return None
-
-
-def _with_verb(
-    form: str, base: str | None, past: bool, rest: list[str], which_subject: str, which_object: str
-) -> Sentences:
-    behind = " ".join(["", *rest])
-    sentences = Sentences(
-        f"[X] {form}{behind} [Y]",
-        statement=f"[X] {form}{behind} [Y].",
-        reverse_wh_question=f"{_capital(which_subject)} {form}{behind} [Y]?",
-    )
-    if base is None:
-        return sentences
-    do = "did" if past else "does"
-    wh = f"{_capital(which_object)} {do} [X] {base}{behind}?"
-    return replace(
-        sentences,
-        yes_no_question=f"{_capital(do)} [X] {base}{behind} [Y]?",
-        wh_question=wh if not rest or rest[-1] in _PREPOSITIONS else None,
-    )
-
-
-def _with_be(be: str, rest: list[str], which_subject: str, which_object: str) -> Sentences:
-    phrase = " ".join(["", *rest])
-    return Sentences(
-        f"[X] {be}{phrase} [Y]",
-        statement=f"[X] {be}{phrase} [Y].",
-        yes_no_question=f"{_capital(be)} [X]{phrase} [Y]?",
-        wh_question=f"{_capital(which_object)} {be} [X]{phrase}?" if rest and rest[-1] in _PREPOSITIONS else None,
-        reverse_wh_question=f"{_capital(which_subject)} {be}{phrase} [Y]?",
-    )
-
-
-def _of_noun(noun: str) -> Sentences | None:
-    cloze = cloze_of_label(noun)
-    if cloze is None:
-        return None
-    match = re.fullmatch(r"The (.+) \[X\] (is|are) \[Y\]", cloze)
-    if match is None:
-        return Sentences(cloze, statement=f"{cloze}.")
-    of, be = match.groups()
-    return Sentences(
-        cloze,
-        statement=f"{cloze}.",
-        yes_no_question=f"{_capital(be)} the {of} [X] [Y]?",
-        wh_question=f"What {be} the {of} [X]?",
-    )
 
 
 def _checked(sentences: Sentences | None) -> Sentences | None:
@@ -208,7 +159,3 @@ def _checked(sentences: Sentences | None) -> Sentences | None:
         if text is not None and not check_template(kind, text):
             kept[kind] = text
     return Sentences(sentences.cloze, past if past != sentences.cloze else None, **kept)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

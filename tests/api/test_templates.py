@@ -10,9 +10,10 @@ import kgprobe
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.models.generating.generator import Answer, Generator, Request
 from kgprobe.models.model import Model
+from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.verbalize.templates.proposals import SHOTS
 from tests.models.tiny import byte_level, random_model
 from tests.written_source import WrittenSource
 
@@ -104,10 +105,18 @@ def test_check_of_a_graph_and_of_a_file(bare: Graph, tmp_path: Path) -> None:
 def test_write_from_labels_goes_on_and_loads(bare: Graph, tmp_path: Path) -> None:
     path = tmp_path / "templates.jsonl"
     first = kgprobe.write_templates(bare, path, from_label=True, relations=["R1", "P36"])
-    assert first.to_frame()[["relation", "cloze", "written_by"]].values.tolist() == [
-        ["R1", "The twin town of [X] is [Y]", "label"]
+    assert first.to_frame()[["relation", "kind", "template", "written_by", "source"]].values.tolist() == [
+        ["P36", "statement", "The capital of [X] is [Y].", "label", "generic"],
+        ["P36", "yes_no_question", "Is [Y] the capital of [X]?", "label", "generic"],
+        ["P36", "reverse_cloze", "[Y] is the capital of [X]", "label", "generic"],
+        ["R1", "cloze", "The twin town of [X] is [Y]", "label", "generic"],
+        ["R1", "past_cloze", "The twin town of [X] was [Y]", "label", "generic"],
+        ["R1", "statement", "The twin town of [X] is [Y].", "label", "generic"],
+        ["R1", "yes_no_question", "Is [Y] the twin town of [X]?", "label", "generic"],
+        ["R1", "wh_question", "What is the twin town of [X]?", "label", "generic"],
+        ["R1", "reverse_cloze", "[Y] is the twin town of [X]", "label", "generic"],
     ]
-    assert first.notes == ["Not active, or with clozes already: P36."]
+    assert first.notes == []
     before = path.read_text()
     told: list[WrittenRelation] = []
     done: list[tuple[int, int]] = []
@@ -118,19 +127,25 @@ def test_write_from_labels_goes_on_and_loads(bare: Graph, tmp_path: Path) -> Non
     assert done == [(0, 2), (1, 2), (2, 2)]
     assert ([one.relation.id for one in second.written], [one.relation.id for one in second.failed]) == (["R3"], ["R2"])
     assert second.notes == [
-        f"{path} has 1 relation already; `force` overwrites it.",
-        "1 relation still without a template.",
+        f"{path} has 2 relations already; `force` overwrites it.",
+        "1 relation still without new templates.",
     ]
     assert path.read_text().startswith(before)
     lines = lines_of(path)
-    assert [(line["id"], line["written_by"]) for line in lines] == [("R1", "label"), ("R3", "label")]
+    assert [(line["id"], line["written_by"]) for line in lines] == [
+        ("P36", "label"),
+        ("R1", "label"),
+        ("R3", "label"),
+    ]
+    assert lines[0]["clozes"] == ["The capital of [X] is [Y]"]
+    assert lines[0]["sources"] == dict.fromkeys(("statements", "yes_no_questions", "reverse_clozes"), "generic")
     # Its fact has an end.
-    assert (lines[1]["clozes"], lines[1]["past_clozes"]) == (["[X] is ruled by [Y]"], ["[X] was ruled by [Y]"])
+    assert (lines[2]["clozes"], lines[2]["past_clozes"]) == (["[X] is ruled by [Y]"], ["[X] was ruled by [Y]"])
     assert kgprobe.check_templates(path).errors == 0
     assert not second.loaded
     assert not kgprobe.list_templates(bare, ["R1"])
     anew = kgprobe.write_templates(bare, path, from_label=True, force=True, load=True)
-    assert (anew.loaded, anew.kept, len(lines_of(path))) == (True, 0, 2)
+    assert (anew.loaded, anew.kept, len(lines_of(path))) == (True, 0, 3)
     assert kgprobe.list_templates(bare, ["R1"]).rows()[0]["template"] == "The twin town of [X] is [Y]"
     path.write_text("no relation\n")
     with pytest.raises(KgprobeError, match="line 1"):
@@ -138,30 +153,96 @@ def test_write_from_labels_goes_on_and_loads(bare: Graph, tmp_path: Path) -> Non
     assert path.read_text() == "no relation\n"
 
 
-def test_write_by_a_model(bare: Graph, tiny: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+TWIN = """\
+The twin town of [X] is [Y].
+Statement: [X] has the twin town [Y].
+Yes/no question: Is [Y] a twin town of [X]?
+Wh-question: Which twin town does [X] have?
+Reverse sentence: [Y] is the twin town of [X].
+Reverse wh-question: Which town has the twin town [Y]?
+"""
+
+
+class Scripted:
+    """Generator that answers by the relation at the end of the prompt."""
+
+    name = "scripted"
+
+    def __init__(self) -> None:
+        self.prompts: list[str] = []
+
+    def describe(self) -> dict[str, object]:
+        return {}
+
+    def answer(self, requests: list[Request], progress: object = None) -> list[Answer]:
+        assert progress is None
+        self.prompts += [request.prompt for request in requests]
+        answers = {"twin town": TWIN, "ruled by": "Nothing."}
+        labels = [request.prompt.rpartition("Relation: ")[2].splitlines()[0] for request in requests]
+        return [Answer(answers.get(label, "")) for label in labels]
+
+
+def answering(generator: Generator) -> Model:
+    """Return a model that answers by a script; its weights are random, and its scores are real."""
+    tokenizer = byte_level(bos=True)
+    net = random_model("gpt2", len(tokenizer), n_positions=2048)
+    return Model("tiny", scorer=Scorer(net, tokenizer, name="tiny"), generator=generator)
+
+
+def test_write_by_a_model(bare: Graph, tmp_path: Path) -> None:
     path = tmp_path / "templates.jsonl"
-    answers = {"twin town": "The twin town of [X] is [Y].", "ruled by": "Nothing."}
-    asked: list[str] = []
+    generator = Scripted()
+    model = answering(generator)
+    result = kgprobe.write_templates(bare, path, model=model, proposals=2, relations=["R1", "R3"])
+    rows = {row["template"]: row for row in result.rows() if row["relation"] == "R1"}
+    cloze = rows["The twin town of [X] is [Y]"]
+    assert {row["written_by"] for row in rows.values()} == {"tiny"}
+    # What fails the second reading is replaced.
+    read = [row for row in rows.values() if row["reading"] is not None]
+    assert all(row["source"] == "model" and row["reading"] > 1 / 3 for row in read)
+    line, ruled = lines_of(path)
+    assert line["sources"].keys() == {f"{row['kind']}s" for row in rows.values()}
+    if cloze["source"] == "model":
+        assert cloze["log_probability"] < 0
+        assert line["log_probabilities"] == [round(cloze["log_probability"], 3)]
+    # No answer has a template of it, so that all are generic, and listed.
+    assert set(ruled["sources"].values()) == {"generic"}
+    assert (ruled["clozes"], ruled["past_clozes"]) == (["[X] is ruled by [Y]"], ["[X] was ruled by [Y]"])
+    doubts = [row for row in result.to_dict()["look_through"] if row["relation"] == "R3"]
+    assert {"kind": "cloze", "template": "[X] is ruled by [Y]"}.items() <= doubts[0].items()
+    assert doubts[0]["reason"] == "is made from the label: none of 2 answers has one"
+    assert "To look through" in repr(result)
+    assert [prompt.rpartition("[X] = ")[2] for prompt in generator.prompts[:1]] == ["Berlin, [Y] = Warsaw\nSentence:"]
+    # The next call has nothing to ask.
+    asked = len(generator.prompts)
+    assert kgprobe.write_templates(bare, path, model=model, relations=["R1", "R3"]).kept == 2
+    assert len(generator.prompts) == asked
+    none = kgprobe.write_templates(
+        bare, tmp_path / "none.jsonl", model=model, proposals=2, relations=["R3"], fallback="none"
+    )
+    assert [each.reason for each in none.failed] == ["none of 2 answers has a sentence with [X] and [Y]"]
 
-    def answer(_: object, prompt: str, count: int, seed: object) -> list[str]:  # noqa: ARG001
-        asked.append(prompt)
-        label = prompt.rpartition("Relation: ")[2].splitlines()[0]
-        return [answers.get(label, "")] * count
 
-    # A model with random weights says nothing; what it would be asked, and weigh, is real.
-    monkeypatch.setattr("kgprobe.verbalize.templates.writing._draw", answer)
-    result = kgprobe.write_templates(bare, path, model=tiny, proposals=2)
-    [row] = result.rows()
-    assert (row["relation"], row["cloze"], row["written_by"]) == ("R1", "The twin town of [X] is [Y]", "tiny")
-    assert row["log_probability"] < 0
-    assert 0 <= row["told_apart"] <= 1
-    [line] = lines_of(path)
-    assert line["log_probabilities"] == [round(row["log_probability"], 3)]
-    assert line["told_apart"] == [round(row["told_apart"], 3)]
-    assert [one.relation.id for one in result.failed] == ["R2", "R3"]
-    assert {one.reason for one in result.failed} == {"none of 2 answers holds a sentence with [X] and [Y]"}
-    # The graph's own cloze is what the model learns from.
-    assert all("Sentence: The capital of [X] is [Y]." in prompt and SHOTS[1].label not in prompt for prompt in asked)
+def test_an_ended_call_continues_with_the_next_relation(bare: Graph, tmp_path: Path) -> None:
+    """Each relation is in the file as soon as it is written, and asked once."""
+    path = tmp_path / "templates.jsonl"
+
+    class KilledError(BaseException):
+        pass
+
+    class Killing(Scripted):
+        def answer(self, requests: list[Request], progress: object = None) -> list[Answer]:
+            if any("Relation: ruled by" in request.prompt for request in requests):
+                raise KilledError
+            return super().answer(requests, progress)
+
+    with pytest.raises(KilledError):
+        kgprobe.write_templates(bare, path, model=answering(Killing()), relations=["R1", "R3"])
+    assert [line["id"] for line in lines_of(path)] == ["R1"]
+    generator = Scripted()
+    rest = kgprobe.write_templates(bare, path, model=answering(generator), relations=["R1", "R3"])
+    assert (rest.kept, [line["id"] for line in lines_of(path)]) == (1, ["R1", "R3"])
+    assert all("Relation: ruled by" in prompt for prompt in generator.prompts)
 
 
 def test_why_a_model_wrote_nothing(bare: Graph, tmp_path: Path) -> None:
@@ -181,6 +262,8 @@ def test_arguments_of_writing_that_cannot_be(bare: Graph, tiny: Model, tmp_path:
     for name in ("proposals", "keep"):
         with pytest.raises(ArgumentError, match=f"`{name}` is 0; a whole number from 1 is expected"):
             kgprobe.write_templates(bare, path, from_label=True, **{name: 0})
+    with pytest.raises(ArgumentError, match="`fallback` is 'own'; generic or none is expected"):
+        kgprobe.write_templates(bare, path, from_label=True, fallback="own")
     assert not path.exists()
 
 

@@ -9,6 +9,7 @@ import pytest
 from kgprobe.graph.endpoint import Endpoint
 from tests.cli.inprocess import run
 from tests.cli.inprocess import run as kgprobe
+from tests.models.api.fault_proxy import FaultProxy
 from tests.servers.shared import environment_of
 
 
@@ -77,15 +78,38 @@ def test_write_from_labels_goes_on_and_loads(bare: dict[str, str], tmp_path: Pat
     first = run(*options, **bare, COLUMNS="200")
     assert first.returncode == 0, first.stderr
     assert "The twin town of [X] is [Y]" in first.stdout
-    assert f"1 relation written to {path}." in first.stdout
-    assert first.stderr == "R2 (R2): it has no label.\n1 relation still without a template.\n"
+    assert f"6 templates of 1 relation, written to {path}." in first.stdout
+    assert first.stderr == "R2 (R2): it has no label.\n1 relation still without new templates.\n"
     again = run(*options, "--json", **bare)
     assert json.loads(again.stdout)["kept"] == 1
     assert f"{path} has 1 relation already; --force overwrites it." in again.stderr
     anew = json.loads(run(*options, "--force", "--load", "--json", **bare).stdout)
     assert (anew["loaded"], anew["kept"]) == (True, 0)
     assert anew["written"] == [
-        {"relation": "R1", "label": "twin town", "clozes": ["The twin town of [X] is [Y]"], "written_by": "label"}
+        {
+            "relation": "R1",
+            "label": "twin town",
+            "templates": {
+                "clozes": ["The twin town of [X] is [Y]"],
+                "past_clozes": ["The twin town of [X] was [Y]"],
+                "statements": ["The twin town of [X] is [Y]."],
+                "yes_no_questions": ["Is [Y] the twin town of [X]?"],
+                "wh_questions": ["What is the twin town of [X]?"],
+                "reverse_clozes": ["[Y] is the twin town of [X]"],
+            },
+            "written_by": "label",
+            "sources": dict.fromkeys(
+                [
+                    "clozes",
+                    "past_clozes",
+                    "statements",
+                    "yes_no_questions",
+                    "wh_questions",
+                    "reverse_clozes",
+                ],
+                "generic",
+            ),
+        }
     ]
     listed = run("templates", "list", "--relation", "R1", "--json", **bare)
     assert [json.loads(line)["template"] for line in listed.stdout.splitlines()] == [
@@ -110,6 +134,54 @@ def test_write_says_why_a_model_wrote_nothing(bare: dict[str, str], model: str, 
     assert "Error: No template could be written" in done.stderr
     both = run("templates", "write", "--model", model, "--from-label", **bare)
     assert (both.returncode, "--model or --from-label is expected, exactly one of them" in both.stderr) == (2, True)
+
+
+TWIN = """\
+Sentence: The twin town of [X] is [Y].
+Statement: [Y] is the twin town of [X].
+Yes/no question: Is [Y] the twin town of [X]?
+Wh-question: Twin town [X] is what?
+"""
+
+
+def answer(prompt: str) -> str:
+    """Return templates, or a positive second reading."""
+    return TWIN if prompt.startswith("Write") else "Yes, it does."
+
+
+def test_write_by_an_api_model_resumes_after_a_spent_budget(bare: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "templates.jsonl"
+    with FaultProxy(upstream=answer) as proxy:
+        command = ("templates", "write", "--model", f"openai:m@{proxy.url}", "-o", str(path), "--relation", "R1")
+        options = ("--proposals", "2", "--concurrency", "1")
+        short = run(*command, *options, "--max-tokens", "3000", **bare)
+        assert (short.returncode, path.read_text()) == (1, ""), short.stderr
+        assert "Finished relations are in the file; repeat the command to continue." in short.stderr
+        paid = len(proxy.seen)
+        assert paid > 0
+        done = run(*command, *options, **bare, COLUMNS="250")
+        assert done.returncode == 0, done.stderr
+        # Answers of the first call are cached: two to the same prompt with different seeds, one to each reading.
+        bodies = [json.dumps(seen.body, sort_keys=True) for seen in proxy.seen]
+        assert len(set(bodies)) == len(bodies) > paid
+        [line] = [json.loads(text) for text in path.read_text().splitlines()]
+        assert line["sources"] == {
+            "clozes": "model",
+            "past_clozes": "model",
+            "statements": "model",
+            "yes_no_questions": "model",
+            "wh_questions": "generic",
+            "reverse_clozes": "generic",
+        }
+        assert "To look through" in done.stdout
+        asked = len(proxy.seen)
+        again = json.loads(run(*command, *options, "--json", **bare).stdout)
+        assert (again["written"], again["kept"], len(proxy.seen)) == ([], 1, asked)
+        listed = json.loads(run(*command, *options, "--force", "--json", **bare).stdout)
+        assert len(proxy.seen) == asked
+        doubt = listed["look_through"][0]
+        assert (doubt["kind"], doubt["template"]) == ("wh_question", "What is the twin town of [X]?")
+        assert "does not begin with a question word" in doubt["reason"]
 
 
 def test_convert_makes_a_file_that_loads(tmp_path: Path) -> None:

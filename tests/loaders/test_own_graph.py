@@ -461,6 +461,22 @@ def test_sentences_of_types(type_: str, cloze: str, question: str | None) -> Non
     assert (made.cloze, made.wh_question) == (cloze, question)
 
 
+@pytest.mark.parametrize(
+    ("type_", "yes_no", "reverse"),
+    [
+        ("ACTED_IN", "Did [X] act in [Y]?", "Which person acted in [Y]?"),
+        ("DIRECTED_BY", "Was [X] directed by [Y]?", "Which person was directed by [Y]?"),
+        ("HAS_GENRE", "Is [Y] the genre of [X]?", None),
+        ("RATED", "Is it true that [X] rated [Y]?", "Which person rated [Y]?"),
+        ("IN_CATEGORY", "Is [X] in category [Y]?", "Which person is in category [Y]?"),
+    ],
+)
+def test_questions_follow_from_the_sentence(type_: str, yes_no: str, reverse: str | None) -> None:
+    made = sentences_of(type_, "person", "film")
+    assert made is not None
+    assert (made.yes_no_question, made.reverse_wh_question) == (yes_no, reverse)
+
+
 def test_what_is_no_sentence() -> None:
     assert sentences_of("2ND_[X]") is None
     assert sentences_of("") is None

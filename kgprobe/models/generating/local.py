@@ -46,13 +46,17 @@ _TRIAL = "Yes, 7"
 
 
 class LocalGenerator:
-    """A causal language model that answers; its name is that of its scorer."""
+    """A causal language model that answers; its name is that of its scorer.
+
+    Attributes:
+        chats: True if a prompt is a user's message, by the model's chat template; False if it is a text to continue.
+    """
 
     def __init__(self, scorer: Scorer) -> None:
         """Use a loaded scoring model; scoring and generating can alternate."""
         self.name = scorer.name
         self._scorer = scorer
-        self._chats = bool(scorer.tokenizer.chat_template)
+        self.chats = bool(scorer.tokenizer.chat_template)
         self._end_tokens = _end_tokens(scorer)
         # Any text after a final line break begins a line.
         self._line_ends = Ends(
@@ -64,7 +68,7 @@ class LocalGenerator:
 
     def describe(self) -> dict[str, object]:
         """Return the scorer's description, and the form of prompts and answers."""
-        kind = CHAT if self._chats else "text to go on with, to the end of its line"
+        kind = CHAT if self.chats else "text to go on with, to the end of its line"
         return self._scorer.describe() | {"prompt": kind, "top_p": TOP_P, "end_tokens": self._end_tokens}
 
     @torch.inference_mode()
@@ -117,7 +121,7 @@ class LocalGenerator:
 
     def _generate(self, context_of: dict[Request, Sequence[int]], batch: Sequence[Request]) -> list[Answer]:
         contexts = [context_of[request] for request in batch]
-        by_line = not self._chats and not batch[0].continuation
+        by_line = not self.chats and not batch[0].continuation
         is_over = self._line_ends.is_over if by_line else lambda new: new[-1] in self._end_tokens
         over = _Over(is_over, max(map(len, contexts)))
         rows = generate_tokens(
@@ -144,7 +148,7 @@ class LocalGenerator:
 
     def _context(self, request: Request) -> Sequence[int] | Unanswered:
         """Return the prompt's tokens, up to the beginning of the answer; or why the model cannot take it."""
-        if not self._chats or request.continuation:
+        if not self.chats or request.continuation:
             return context_tokens(self._scorer, [request.prompt], request.max_tokens)[0]
         (prompt,) = self._scorer.tokenize([request.prompt], [[]])
         if prompt.reason is not None:

@@ -25,6 +25,8 @@ from kgprobe.verbalize.templates.kinds import KINDS, REVERSE_KINDS, SUBJECT, che
 from kgprobe.verbalize.tense import own_time, templates_of, tense_of
 
 Severity = Literal["error", "warning"]
+# Problem of a template whose verb the tense module does not know.
+NO_VERB = "has no known verb: it may be an incomplete sentence, and cannot be put in the past"
 
 _DOUBLED = re.compile(r"(?i)\b(the|an?|its|his|her|their) (?:the|an?|its|his|her|their)\b")
 _INDEFINITE = re.compile(r"(?i)\b(an?) ([^\W\d_][\w-]*)")
@@ -192,7 +194,7 @@ def check_reading(kind: str, template: str, examples: Sequence[Example] = ()) ->
 def _doubts(kind: str, template: str, tense: str | None, examples: Sequence[Example]) -> Iterator[str]:
     """Yield the warnings about a template: its time, its articles, and its form."""
     if tense is None:
-        yield "has no known verb: it may be an incomplete sentence, and cannot be put in the past"
+        yield NO_VERB
     for word in own_time(template):
         yield f"refers to the time of speaking: {word!r}"
     if date := _DATE.search(template):

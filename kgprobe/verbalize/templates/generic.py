@@ -14,8 +14,11 @@ from kgprobe.verbalize.articles import indefinite, without_article
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 from kgprobe.verbalize.tense import base_of, in_the_past, tense_of
 
-_PREPOSITIONS = frozenset(
-    re.findall(r"\w+", "about above after against as at before below by for from in into of on over to under with")
+PREPOSITIONS = frozenset(
+    """
+    about above after against as at before below by for from in into near of on over to toward towards under with
+    within
+    """.split()  # noqa: SIM905  (one word per line otherwise)
 )
 # Before one of these, a word in -s is a verb, not a plural: connects with, but archives at.
 _OF_VERBS = frozenset({"from", "into", "to", "with"})
@@ -71,9 +74,9 @@ def cloze_of_label(label: str) -> str | None:
     first, last = words[0].lower(), words[-1].lower()
     if _is_verb(first, phrase, words) or _is_active(words):
         return f"[X] {phrase} [Y]"
-    if first in _PREPOSITIONS or (_PARTICIPLE.search(first) and not _PREPOSITIONS.isdisjoint(words)):
+    if first in PREPOSITIONS or (_PARTICIPLE.search(first) and not PREPOSITIONS.isdisjoint(words)):
         return f"[X] is {phrase} [Y]"
-    if last in _PREPOSITIONS or (first in _ROLES and words[1:2] == ["of"]):
+    if last in PREPOSITIONS or (first in _ROLES and words[1:2] == ["of"]):
         return _role_cloze(phrase, words)
     preposition = "by" if _PARTICIPLE.search(last) else "of"
     verb = "are" if _PLURAL.search(_head(words)) else "is"
@@ -109,7 +112,7 @@ def generic_relation(relation: Relation, who: bool = False) -> Relation:
     if not _LETTER.search(label):
         return _without_templates(relation)
     cloze = cloze_of_label(label) or f"The {_quoted(label)} of [X] is [Y]"
-    questions = _questions(cloze, "Who" if who else "What")
+    questions = questions_of(cloze, "Who" if who else "What")
     return replace(
         _without_templates(relation),
         clozes=(cloze,),
@@ -149,48 +152,73 @@ def _past_clozes(cloze: str) -> tuple[str, ...]:
 
 
 def _is_active(words: list[str]) -> bool:
-    return len(words) > 1 and words[0].lower() in _ACTIVE and words[1] in _PREPOSITIONS
+    return len(words) > 1 and words[0].lower() in _ACTIVE and words[1] in PREPOSITIONS
 
 
-class _Questions(NamedTuple):
-    """Questions of a relation, and its reverse cloze."""
+class Verb(NamedTuple):
+    """The first verb of a cloze; its base is None if it is unknown."""
+
+    base: str | None
+    is_past: bool
+
+
+class Questions(NamedTuple):
+    """Questions of a relation, and its reverse cloze; None where the cloze gives none."""
 
     yes_no: str
     wh: str | None = None
     reverse_cloze: str | None = None
+    reverse_wh: str | None = None
 
 
-def _questions(cloze: str, asking: str) -> _Questions:
-    """Return the questions and the reverse cloze of a cloze."""
+def questions_of(
+    cloze: str, which_object: str = "What", which_subject: str = "What", verb: Verb | None = None
+) -> Questions:
+    """Return the questions and the reverse cloze of a cloze.
+
+    >>> questions_of("[X] acted in [Y]", "Which film").wh
+    'Which film did [X] act in?'
+
+    Args:
+        cloze: a sentence that begins with its subject, or *The … of [X] is [Y]*.
+        which_object, which_subject: question words for the ends.
+        verb: the verb after the subject; None to recognize it.
+    """
     if noun := re.fullmatch(r"The (.+ (?:of|by) \[X\]) (is|are) \[Y\]", cloze):
-        return _questions_of_noun(noun[1], noun[2] == "are", asking)
+        return _questions_of_noun(noun[1], noun[2] == "are", which_object)
     middle = cloze.removeprefix(f"{SUBJECT} ").removesuffix(f" {OBJECT}")
-    verb, _, rest = middle.partition(" ")
-    if verb == "is":
-        return _questions_of_verb("Is [X]", rest, "is [X]", asking)
-    if _is_active(middle.split()):
-        return _questions_of_verb("Did [X]", f"{_ACTIVE[verb.lower()]} {rest}", "did [X]", asking)
-    base = base_of(verb)
-    infinitive = "have" if verb == "has" else base[0] if base else None
-    if infinitive is None:
-        return _Questions(f"Is it true that {cloze}?")
-    phrase = f"{infinitive} {rest}".rstrip()
-    return _questions_of_verb("Does [X]", phrase, "does [X]", asking)
+    form, _, rest = middle.partition(" ")
+    reverse_wh = f"{which_subject} {middle} [Y]?"
+    if form in ("is", "was"):
+        return _questions_of_verb(form, rest, which_object, reverse_wh)
+    base, is_past = verb or _verb_of(form, _is_active(middle.split()))
+    if base is None:
+        return Questions(f"Is it true that {cloze}?", reverse_wh=reverse_wh)
+    return _questions_of_verb("did" if is_past else "does", f"{base} {rest}".rstrip(), which_object, reverse_wh)
 
 
-def _questions_of_noun(noun: str, is_plural: bool, asking: str) -> _Questions:
+def _verb_of(form: str, is_active: bool) -> Verb:
+    if is_active:
+        return Verb(_ACTIVE[form.lower()], is_past=True)
+    if form == "has":
+        return Verb("have", is_past=False)
+    known = base_of(form)
+    return Verb(known[0], known[1] == "past") if known else Verb(None, is_past=False)
+
+
+def _questions_of_noun(noun: str, is_plural: bool, asking: str) -> Questions:
     article = "one of the" if is_plural else "the"
     verb = "are" if is_plural else "is"
-    return _Questions(f"Is [Y] {article} {noun}?", f"{asking} {verb} the {noun}?", f"[Y] is {article} {noun}")
+    return Questions(f"Is [Y] {article} {noun}?", f"{asking} {verb} the {noun}?", f"[Y] is {article} {noun}")
 
 
-def _questions_of_verb(yes_no: str, phrase: str, wh: str, asking: str) -> _Questions:
+def _questions_of_verb(auxiliary: str, phrase: str, asking: str, reverse_wh: str) -> Questions:
     """Return the questions of a phrase behind the subject, such as *located in time zone* of *is located in …*.
 
     A noun at the phrase's end belongs to the object: *Which time zone is [X] located in?*
     """
     words = phrase.split()
-    places = [place for place, word in enumerate(words) if word in _PREPOSITIONS]
+    places = [place for place, word in enumerate(words) if word in PREPOSITIONS]
     # A preposition may be part of the object's noun: located next to body of water.
     outer = [place for place in places if words[place] != "of"] or places
     # A verb alone needs no preposition: What does [X] follow?
@@ -198,7 +226,9 @@ def _questions_of_verb(yes_no: str, phrase: str, wh: str, asking: str) -> _Quest
     noun = without_article(" ".join(words[last + 1 :]))
     if noun and not _PARTICIPLE.search(words[-1]):
         asking = f"Which {noun}"
-    return _Questions(f"{yes_no} {phrase} [Y]?", f"{asking} {wh} {' '.join(words[: last + 1])}?")
+    yes_no = " ".join([f"{auxiliary.capitalize()} [X]", *words, "[Y]?"])
+    wh = " ".join([f"{asking} {auxiliary} [X]", *words[: last + 1]])
+    return Questions(yes_no, f"{wh}?", reverse_wh=reverse_wh)
 
 
 def _is_verb(first: str, phrase: str, words: list[str]) -> bool:
@@ -228,6 +258,6 @@ def _phrase(label: str) -> str:
 def _head(words: list[str]) -> str:
     """Return the head noun of a phrase: the word before its first preposition or participle, else the last word."""
     for place, word in enumerate(words[1:], start=1):
-        if word in _PREPOSITIONS or _PARTICIPLE.search(word):
+        if word in PREPOSITIONS or _PARTICIPLE.search(word):
             return words[place - 1]
     return words[-1]

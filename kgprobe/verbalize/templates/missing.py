@@ -1,4 +1,4 @@
-"""Clozes for relations without clozes, written into a file for a person to review."""
+"""Templates for relations that lack a kind of them, written into a file for a person to review."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,13 +16,15 @@ from kgprobe.verbalize.templates.examples import relations_of
 from kgprobe.verbalize.templates.file import open_for_relations, relation_line, relations_in
 from kgprobe.verbalize.templates.writing import WrittenRelation
 
-# Writes clozes for relations; the second argument is all relations of the graph.
+# Writes templates for relations; the second argument is all relations of the graph.
 Writer: TypeAlias = Callable[[Sequence[Relation], Sequence[Relation]], Iterator[WrittenRelation]]
+# Templates without which a relation is written.
+REQUIRED = ("clozes", "statements", "yes_no_questions", "wh_questions")
 
 
 @dataclass(frozen=True, slots=True)
-class MissingClozes:
-    """The relations that had no clozes, with those written into a file.
+class MissingTemplates:
+    """The relations that lacked templates, with those written into a file.
 
     Attributes:
         written: relations that the file has now and did not have before.
@@ -39,7 +41,7 @@ class MissingClozes:
     notes: Sequence[str]
 
 
-def write_missing_clozes(
+def write_missing_templates(
     graph: Graph,
     path: Path,
     relations: Sequence[str],
@@ -49,8 +51,10 @@ def write_missing_clozes(
     load: bool,
     on_progress: Callable[[int, int], None],
     on_written: Callable[[WrittenRelation], None],
-) -> MissingClozes:
-    """Write clozes for relations without clozes into a file.
+) -> MissingTemplates:
+    """Write templates for relations that lack a kind of ``REQUIRED`` into a file, one relation after the other.
+
+    A later call with the same file continues with the relations that it does not contain.
 
     Args:
         relations: ids or names; empty means all.
@@ -58,7 +62,7 @@ def write_missing_clozes(
     existing = [] if force else relations_in(path)
     known = relations_of(graph)
     chosen = relation_ids(graph, relations)
-    without = _without_clozes(known, chosen)
+    without = _incomplete(known, chosen)
     pending = [relation for relation in without if relation.id not in existing]
     written: list[WrittenRelation] = []
     failed: list[WrittenRelation] = []
@@ -80,13 +84,17 @@ def write_missing_clozes(
     if loaded:
         load_source(graph, open_source("table", relations=path))
     notes = _notes_on_others(chosen, without, len(without) - len(pending), len(failed), path)
-    return MissingClozes(written, failed, len(existing), loaded, notes)
+    return MissingTemplates(written, failed, len(existing), loaded, notes)
 
 
-def _without_clozes(relations: Sequence[Relation], chosen: Sequence[str]) -> list[Relation]:
-    """Return the active relations without clozes; only chosen ones, if any are."""
-    without = [relation for relation in relations if relation.active and not relation.clozes]
-    return [relation for relation in without if relation.id in chosen] if chosen else without
+def _incomplete(relations: Sequence[Relation], chosen: Sequence[str]) -> list[Relation]:
+    """Return the active relations that lack a required kind of templates; only chosen ones, if any are."""
+    incomplete = []
+    for relation in relations:
+        lacks = not all(getattr(relation, name) for name in REQUIRED)
+        if relation.active and lacks and (not chosen or relation.id in chosen):
+            incomplete.append(relation)
+    return incomplete
 
 
 def _notes_on_others(
@@ -96,11 +104,11 @@ def _notes_on_others(
     notes = []
     done = sorted(set(chosen) - set(map(attrgetter("id"), without)))
     if done:
-        notes.append(f"Not active, or with clozes already: {', '.join(done)}.")
+        notes.append(f"Not active, or with templates of all kinds: {', '.join(done)}.")
     if already:
         notes.append(f"{output} has {counted(already, 'relation')} already; `force` overwrites it.")
     if not without and not chosen:
-        notes.append("Every active relation has a cloze; there is nothing to write.")
+        notes.append("Every active relation has templates of all kinds; there is nothing to write.")
     if failed:
-        notes.append(f"{counted(failed, 'relation')} still without a template.")
+        notes.append(f"{counted(failed, 'relation')} still without new templates.")
     return notes

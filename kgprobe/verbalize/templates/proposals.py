@@ -1,99 +1,181 @@
-"""Clozes proposed for a relation by a language model: the prompt, the parsing, and the checks.
+"""Templates proposed for a relation by a language model: the prompt, the parsing, and the checks.
 
-The prompt shows a few relations with facts and a cloze each, then the relation without cloze. Answers are parsed by
-line; names of a shown fact are replaced by the placeholders. A proposal must pass all checks of `kgprobe templates
-check` without warning, and must not express another relation.
+The prompt shows a few relations with facts and a template of each kind, then the relation without templates. Answers
+are parsed by line; names of a shown fact are replaced by the placeholders. A proposal must pass all checks of
+`kgprobe templates check` without warning, and must not express another relation.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 import numpy as np
 
 from kgprobe.records import Relation
-from kgprobe.verbalize.templates.check import check_relation
+from kgprobe.verbalize.templates.check import NO_VERB, check_relation
 from kgprobe.verbalize.templates.examples import Example
-from kgprobe.verbalize.templates.generic import cloze_of_label
-from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
+from kgprobe.verbalize.templates.generic import cloze_of_label, label_of
+from kgprobe.verbalize.templates.kinds import OBJECT, REVERSE_KINDS, SUBJECT, check_template, exchanged
+from kgprobe.verbalize.tense import in_the_past
 
 SHOWN_FACTS = 3
 
+# Kinds of templates that a model writes, with their names in the prompt, in its order.
+LINES = {
+    "cloze": "Sentence",
+    "past_cloze": "Past sentence",
+    "statement": "Statement",
+    "yes_no_question": "Yes/no question",
+    "wh_question": "Wh-question",
+    "reverse_cloze": "Reverse sentence",
+    "reverse_past_cloze": "Past reverse sentence",
+    "reverse_wh_question": "Reverse wh-question",
+}
+_KIND_OF = {name.lower(): kind for kind, name in LINES.items()}
 _TASK = (
-    "Write one sentence that says how two things are related. Write [X] in place of the first thing and [Y] in place of"
-    " the second. The sentence ends in [Y]."
+    "Write sentences and questions that express how two things are related. Write [X] in place of the first thing and"
+    " [Y] in place of the second. The sentence ends in [Y], the reverse sentence means the same and ends in [X]. The"
+    " past sentences are the same in the past tense. The yes/no question has both, the wh-question only [X] and asks"
+    " for [Y], the reverse wh-question only [Y] and asks for [X]. Answer with the same eight lines."
 )
 # Prefixes that models put before a sentence: bullets, numbers, quotation marks, "Sentence:".
 _BEFORE = re.compile(r"(?i)^[^\w\[]*(?:\d+[.)]\s*)?(?:(?:sentence|template|answer)\s*\d*\s*:)?[^\w\[]*")
+_LINE = re.compile(rf"(?i)^[^\w\[]*(?:\d+[.)])?[^\w\[]*({'|'.join(LINES.values())})[^\w\[:]*:[^\w\[]*(.*)$")
 _PLACEHOLDER = re.compile(r"\[[XY]\]")
 _LONGEST = 120
+# Maximum words in which a sentence differs from itself in the past: does not have, did not have.
+_DIFFERENT_WORDS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A relation in the prompt: its name, facts as pairs of names, and a cloze if it is an example."""
+    """A relation in the prompt: its name, facts as pairs of names, and templates by kind if it is an example."""
 
     label: str
     description: str
     facts: Sequence[tuple[str, str]]
-    cloze: str | None = None
+    templates: Mapping[str, str]
 
 
-# For graphs without templates.
+def _shot(label: str, description: str, facts: str, *templates: str) -> Shot:
+    pairs = [tuple(fact.split(" - ")) for fact in facts.split(", ")]
+    return Shot(label, description, [(pair[0], pair[1]) for pair in pairs], dict(zip(LINES, templates, strict=True)))
+
+
+# The first one is in every prompt, because it has all kinds; the others are for graphs without templates.
 SHOTS = (
-    Shot(
+    _shot(
         "capital",
         "city where the government is",
-        [("France", "Paris"), ("Japan", "Tokyo")],
+        "France - Paris, Japan - Tokyo",
         "The capital of [X] is [Y]",
+        "The capital of [X] was [Y]",
+        "[Y] is the capital of [X].",
+        "Is [Y] the capital of [X]?",
+        "What is the capital of [X]?",
+        "[Y] is the capital of [X]",
+        "[Y] was the capital of [X]",
+        "Which country has [Y] as its capital?",
     ),
-    Shot("author", "", [("Hamlet", "William Shakespeare"), ("Emma", "Jane Austen")], "[X] was written by [Y]"),
-    Shot("located on island", "", [("Palermo", "Sicily"), ("Havana", "Cuba")], "[X] lies on the island of [Y]"),
-    Shot(
-        "field of work", "", [("Marie Curie", "physics"), ("Emmy Noether", "algebra")], "[X] works in the field of [Y]"
+    _shot(
+        "author",
+        "",
+        "Hamlet - William Shakespeare, Emma - Jane Austen",
+        "[X] was written by [Y]",
+        "[X] was written by [Y]",
+        "[Y] wrote [X].",
+        "Did [Y] write [X]?",
+        "Who wrote [X]?",
+        "[Y] is the author of [X]",
+        "[Y] was the author of [X]",
+        "What did [Y] write?",
+    ),
+    _shot(
+        "located on island",
+        "",
+        "Palermo - Sicily, Havana - Cuba",
+        "[X] lies on the island of [Y]",
+        "[X] lay on the island of [Y]",
+        "[X] lies on the island of [Y].",
+        "Does [X] lie on the island of [Y]?",
+        "On which island does [X] lie?",
+        "[Y] is the island of [X]",
+        "[Y] was the island of [X]",
+        "What lies on the island of [Y]?",
+    ),
+    _shot(
+        "field of work",
+        "",
+        "Marie Curie - physics, Emmy Noether - algebra",
+        "[X] works in the field of [Y]",
+        "[X] worked in the field of [Y]",
+        "[X] works in the field of [Y].",
+        "Does [X] work in the field of [Y]?",
+        "In which field does [X] work?",
+        "[Y] is the field of work of [X]",
+        "[Y] was the field of work of [X]",
+        "Who works in the field of [Y]?",
     ),
 )
+# Kinds that a relation of the graph must have to be an example.
+_EXEMPLARY = ("cloze", "statement", "yes_no_question", "wh_question")
 
 
-def shot_of(relation: Relation, examples: Sequence[Example], cloze: str | None = None) -> Shot:
-    """Return a relation with some of its facts for the prompt."""
+def shot_of(relation: Relation, examples: Sequence[Example], templates: Mapping[str, str] | None = None) -> Shot:
+    """Return a relation with some of its facts for the prompt; its label is its id in words if it has none."""
     facts = [(example.subject, example.object) for example in _different(examples)[:SHOWN_FACTS]]
-    return Shot(relation.label, relation.description, facts, cloze)
+    return Shot(label_of(relation) or relation.id, relation.description, facts, templates or {})
 
 
 def shots_of(
     relations: Sequence[Relation], examples: Callable[[Relation], Sequence[Example]], seed: int
 ) -> Sequence[Shot]:
-    """Draw relations with facts and a cloze each, as few-shot examples.
+    """Draw relations with facts and templates, as few-shot examples.
 
     Args:
         relations: relations of a graph.
         examples: returns facts of a relation.
 
     Returns:
-        ``SHOTS`` if no relation has a cloze and a fact.
+        The first of ``SHOTS``, and relations of the graph that have a fact and a template of each forward kind; the
+        others of ``SHOTS`` in place of missing ones.
     """
-    eligible = [relation for relation in relations if relation.clozes and relation.label]
-    shots: list[Shot] = []
+    eligible = [relation for relation in relations if relation.label and _is_exemplary(relation)]
+    own: list[Shot] = []
     for place in np.random.default_rng(seed).permutation(len(eligible)):
         facts = examples(eligible[place])
         if facts:
-            shots.append(shot_of(eligible[place], facts, eligible[place].clozes[0]))
-        if len(shots) == len(SHOTS):
+            own.append(shot_of(eligible[place], facts, _first_templates(eligible[place])))
+        if len(own) == len(SHOTS) - 1:
             break
-    return shots or SHOTS
+    return [SHOTS[0], *own, *SHOTS[len(own) + 1 :]]
+
+
+def _is_exemplary(relation: Relation) -> bool:
+    return all(getattr(relation, f"{kind}s") for kind in _EXEMPLARY)
+
+
+def _first_templates(relation: Relation) -> dict[str, str]:
+    """Return the first template of each kind; the sentence in the past also if it can be derived."""
+    first = {kind: next(iter(getattr(relation, f"{kind}s")), None) for kind in LINES}
+    first["past_cloze"] = in_the_past(relation.clozes[0]) or first["past_cloze"]
+    return {kind: template for kind, template in first.items() if template is not None}
 
 
 def writing_prompt(shots: Sequence[Shot], target: Shot) -> str:
-    """Return the prompt for a cloze of ``target``, with examples."""
+    """Return the prompt for templates of ``target``, with examples; it ends in the name of the first line."""
     return "\n\n".join([_TASK, *map(_block, shots), _block(target)])
 
 
 def _block(shot: Shot) -> str:
     described = f"{shot.label} ({shot.description})" if shot.description else shot.label
-    facts = [f"Example: [X] = {subject}, [Y] = {object_}" for subject, object_ in shot.facts]
-    return "\n".join([f"Relation: {described}", *facts, f"Sentence: {shot.cloze}." if shot.cloze else "Sentence:"])
+    lines = [f"Relation: {described}"]
+    lines += [f"Example: [X] = {subject}, [Y] = {object_}" for subject, object_ in shot.facts]
+    for kind, template in shot.templates.items():
+        lines.append(f"{LINES[kind]}: {template}{'.' if kind.endswith('cloze') else ''}")
+    return "\n".join(lines if shot.templates else [*lines, f"{LINES['cloze']}:"])
 
 
 def _different(examples: Sequence[Example]) -> list[Example]:
@@ -107,49 +189,106 @@ def _different(examples: Sequence[Example]) -> list[Example]:
     return kept
 
 
-def proposed(answer: str, shown: Shot) -> list[str]:
-    """Return the distinct clozes in an answer, in order.
+def proposed(answer: str, shown: Shot) -> list[tuple[str, str]]:
+    """Return the distinct templates in an answer with their kinds, in order.
 
-    Parsing ends at a line that begins a new relation, invented by the model.
+    Lines without the name of a kind are clozes. Parsing ends at a line that begins a new relation, invented by the
+    model.
     """
-    clozes = []
+    templates = []
     for line in answer.splitlines():
         if re.match(r"\s*(?:Relation|Example)\s*:", line):
             break
-        text = _BEFORE.sub("", " ".join(line.split())).rstrip("\"'”’*. ")
-        for subject, object_ in shown.facts:
-            if not _PLACEHOLDER.search(text) and text.count(subject) == text.count(object_) == 1:
-                text = text.replace(object_, OBJECT).replace(subject, SUBJECT)
-        if _PLACEHOLDER.search(text):
-            clozes.append(text)
-    return list(dict.fromkeys(clozes))
+        text = " ".join(line.split())
+        named = _LINE.match(text)
+        kind = _KIND_OF[named[1].lower()] if named else "cloze"
+        template = _placeheld(kind, named[2] if named else _BEFORE.sub("", text), shown)
+        if _PLACEHOLDER.search(template):
+            templates.append((kind, template))
+    return list(dict.fromkeys(templates))
 
 
-def objections(cloze: str, relation: Relation, examples: Sequence[Example], others: Sequence[Relation]) -> list[str]:
-    """Return the objections to a proposed cloze; empty if it can be asked.
+def _placeheld(kind: str, text: str, shown: Shot) -> str:
+    """Return a template with the end of its kind, and placeholders in place of the names of a shown fact."""
+    bare = text.rstrip("\"'”’*` ")
+    if not kind.endswith("question"):
+        bare = bare.rstrip("\"'”’*`. ") + ("." if kind == "statement" else "")
+    counts = {"wh_question": (1, 0), "reverse_wh_question": (0, 1)}.get(kind, (1, 1))
+    for subject, object_ in shown.facts:
+        if not _PLACEHOLDER.search(bare) and (bare.count(subject), bare.count(object_)) == counts:
+            bare = bare.replace(object_, OBJECT).replace(subject, SUBJECT)
+    return bare
+
+
+def objections(
+    kind: str,
+    template: str,
+    relation: Relation,
+    examples: Sequence[Example],
+    others: Sequence[Relation],
+    past: str | None = None,
+) -> list[str]:
+    """Return the objections to a proposed template; empty if it can be asked.
 
     Args:
-        relation: the relation of the cloze; its own templates are ignored.
+        kind: a key of ``LINES``.
+        relation: the relation of the template; its own templates are ignored.
         examples: facts of the relation.
         others: other relations of the graph.
+        past: the same cloze in the past, in which case its verb need not be known.
 
     Returns:
-        Predicates of the cloze: errors and warnings of `kgprobe templates check`; a reversed direction (*[X] is the
-        author of [Y]*, where [Y] is the author); and the meaning of another relation, if the cloze contains that name
-        and none of its own, or repeats a cloze of that relation.
+        Predicates of the template: errors and warnings of `kgprobe templates check`; a reversed direction (*[X] is the
+        author of [Y]*, where [Y] is the author); and the meaning of another relation, if the template contains that
+        name and none of its own, or repeats a template of that relation.
     """
-    alone = Relation(relation.id, relation.label, clozes=(cloze,))
-    problems = [flaw.problem for flaw in check_relation(alone, examples)]
-    if len(cloze) > _LONGEST:
+    problems = check_template(kind, template) or _flaws(kind, template, relation, examples, past)
+    if len(template) > _LONGEST:
         problems.append(f"has more than {_LONGEST} characters")
     names = chain.from_iterable((example.subject, example.object) for example in examples)
-    if name := next((name for name in names if len(name) > 2 and _contains(cloze, name)), None):
+    if name := next((name for name in names if len(name) > 2 and _contains(template, name)), None):
         problems.append(f"contains a name of one fact: {name!r}")
-    if role := turned_round(cloze, relation):
+    if role := turned_round(template, relation):
         problems.append(f"is reversed: [Y] is the {role}")
-    if not any(_contains(cloze, name) for name in (relation.label, *relation.aliases) if name):
-        problems += islice(_other_meanings(cloze, relation, others), 1)
+    if not any(_contains(template, name) for name in (relation.label, *relation.aliases) if name):
+        problems += islice(_other_meanings(template, relation, others), 1)
     return problems
+
+
+def _flaws(kind: str, template: str, relation: Relation, examples: Sequence[Example], past: str | None) -> list[str]:
+    """Return the problems of `kgprobe templates check`; reverse templates are checked with both ends exchanged."""
+    is_reverse = kind in REVERSE_KINDS
+    placed = exchanged if is_reverse else str
+    fields = {f"{kind.removeprefix('reverse_')}s": (placed(template),)}
+    if past is not None:
+        fields["past_clozes"] = (placed(past),)
+    if is_reverse:
+        examples = [replace(example, subject=example.object, object=example.subject) for example in examples]
+    alone = replace(Relation(relation.id, relation.label), **fields)  # type: ignore[arg-type]
+    problems = [placed(flaw.problem) for flaw in check_relation(alone, examples)]
+    return [problem for problem in problems if past is None or problem != NO_VERB]
+
+
+def counterpart(cloze: str, pasts: Sequence[str]) -> str | None:
+    """Return a cloze in the past: derived from its verb if that is known, else the proposal with the same words.
+
+    >>> counterpart("[X] is ruled by [Y]", [])
+    '[X] was ruled by [Y]'
+    >>> counterpart("[X] reveres [Y]", ["[X] was fond of [Y]", "[X] revered [Y]"])
+    '[X] revered [Y]'
+
+    Returns:
+        None if there is none; the cloze itself if it is in the past.
+    """
+    derived = in_the_past(cloze)
+    return derived or next((past for past in pasts if past != cloze and _corresponds(cloze, past)), None)
+
+
+def _corresponds(cloze: str, past: str) -> bool:
+    """Return True if a sentence differs from a cloze in few words, and names both ends in the same order."""
+    words, past_words = Counter(_words(cloze)), Counter(_words(past))
+    different = max((words - past_words).total(), (past_words - words).total())
+    return different <= _DIFFERENT_WORDS and _PLACEHOLDER.findall(cloze) == _PLACEHOLDER.findall(past)
 
 
 def turned_round(template: str, relation: Relation) -> str | None:
@@ -169,29 +308,30 @@ def turned_round(template: str, relation: Relation) -> str | None:
     return None
 
 
-def _other_meanings(cloze: str, relation: Relation, others: Sequence[Relation]) -> Iterator[str]:
-    words = _words(cloze)
+def _other_meanings(template: str, relation: Relation, others: Sequence[Relation]) -> Iterator[str]:
+    words = _words(template)
     names = " ".join((relation.label, *relation.aliases)).lower()
     for other in others:
         if other.id == relation.id:
             continue
-        if words in map(_words, (*other.clozes, *other.past_clozes)):
-            yield f"repeats a cloze of {other.label or other.id}"
-        elif other.label and other.label.lower() not in names and _contains(cloze, other.label):
+        templates = chain.from_iterable(getattr(other, f"{kind}s") for kind in LINES)
+        if words in map(_words, templates):
+            yield f"repeats a template of {other.label or other.id}"
+        elif other.label and other.label.lower() not in names and _contains(template, other.label):
             yield f"names another relation: {other.label!r}"
 
 
-def _contains(cloze: str, phrase: str) -> bool:
-    return re.search(rf"(?i)(?<!\w){re.escape(phrase)}(?!\w)", cloze) is not None
+def _contains(template: str, phrase: str) -> bool:
+    return re.search(rf"(?i)(?<!\w){re.escape(phrase)}(?!\w)", template) is not None
 
 
-def _words(cloze: str) -> list[str]:
-    return re.findall(r"\[[XY]\]|\w+", cloze.lower())
+def _words(template: str) -> list[str]:
+    return re.findall(r"\[[XY]\]|\w+", template.lower())
 
 
-def shares_word(cloze: str, relation: Relation) -> bool:
-    """Return True if a cloze shares the first five letters of a word with the relation's names or description."""
-    return not _stems(cloze).isdisjoint(_stems(" ".join((relation.label, *relation.aliases, relation.description))))
+def shares_word(template: str, relation: Relation) -> bool:
+    """Return True if a template shares the first five letters of a word with the relation's names or description."""
+    return not _stems(template).isdisjoint(_stems(" ".join((relation.label, *relation.aliases, relation.description))))
 
 
 def _stems(text: str) -> set[str]:

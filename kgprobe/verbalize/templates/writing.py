@@ -1,32 +1,36 @@
-"""Clozes written and scored by a language model, for a relation without clozes.
+"""Templates of all kinds, written by a language model or made from labels.
 
-The model answers several times (:mod:`kgprobe.models.generating.local`). Proposals in its answers are checked
-(:mod:`.proposals`) and ranked by the mean log-probability of the objects of real facts. A sentence without any word of
-the relation must also distinguish the relation's facts from swapped ones. Review the results: plausible errors are not
-detected, such as a reversed sentence in other words (*[X] was the writer of [Y]*, where [X] is the book).
+The model answers several times. Proposals in its answers are checked by rules (:mod:`.proposals`) and ranked: clozes by
+the mean log-probability of the objects of real facts, if the model is on this machine, all others by the number of
+answers that contain them. A cloze without any word of the relation must also distinguish the relation's facts from
+swapped ones. The best proposals of each kind are read again by the model (:mod:`.reading`). Generic templates replace
+kinds without any. Review the results: plausible errors are not all detected.
 """
 
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, product
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from kgprobe.graph.client import Graph
-from kgprobe.models.generating.generator import Request, Unanswered
+from kgprobe.models.generating.generator import Generator, Request, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TextError
 from kgprobe.records import Relation
+from kgprobe.verbalize.askable_relations import relations_of_persons
 from kgprobe.verbalize.sentences import Cloze
+from kgprobe.verbalize.templates.check import check_relation
 from kgprobe.verbalize.templates.examples import Example, examples_of
-from kgprobe.verbalize.templates.generic import cloze_of_label, completed, label_of
+from kgprobe.verbalize.templates.generic import FIELDS, cloze_of_label, generic_relation, label_of
 from kgprobe.verbalize.templates.proposals import (
+    LINES,
     Shot,
+    counterpart,
     objections,
     proposed,
     shares_word,
@@ -34,7 +38,8 @@ from kgprobe.verbalize.templates.proposals import (
     shots_of,
     writing_prompt,
 )
-from kgprobe.verbalize.tense import has_ended, in_the_past
+from kgprobe.verbalize.templates.reading import Reader, Reading, Verdict, verdict_of
+from kgprobe.verbalize.tense import has_ended
 
 # Facts used to score a cloze.
 WEIGHED_FACTS = 16
@@ -42,7 +47,16 @@ WEIGHED_FACTS = 16
 PAIRED = 2 / 3
 # Sampling temperature.
 TEMPERATURE = 0.8
-_NEW_TOKENS = 40
+# Eight lines of some twenty tokens.
+_NEW_TOKENS = 224
+# Sources of templates.
+MODEL, GENERIC = "model", "generic"
+LABEL = "label"
+# Kinds that are read; clozes in the past follow from the others.
+_READ = tuple(kind for kind in LINES if "past" not in kind)
+# Kinds in the past, with the kind from which they follow.
+_PASTS = {"past_cloze": "cloze", "reverse_past_cloze": "reverse_cloze"}
+_SHOWN_OBJECTIONS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,101 +75,284 @@ class Weighed:
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenClozes:
-    """Clozes that a model wrote for a relation.
+class WrittenTemplate:
+    """A new template of a relation.
 
     Attributes:
-        clozes: usable clozes, the most probable first.
-        rejected: objections to the others, by cloze.
-        silent: number of answers without any sentence.
+        kind: a key of :data:`.proposals.LINES`.
+        source: ``MODEL`` or ``GENERIC``.
+        reading: share of the second reading in its favour; None if it was not read.
+        weighed: scores of a cloze, if a model on this machine wrote it.
     """
 
-    clozes: Sequence[Weighed]
-    rejected: Mapping[str, Sequence[str]]
-    silent: int
+    kind: str
+    template: str
+    source: str
+    reading: float | None = None
+    weighed: Weighed | None = None
 
 
-def write_clozes(
-    scorer: Scorer,
-    relation: Relation,
-    examples: Sequence[Example],
-    shots: Sequence[Shot],
-    others: Sequence[Relation],
-    *,
-    answers: int,
-    keep: int,
-    seed: int,
-    as_of: int,
-) -> WrittenClozes:
-    """Write clozes for a relation with a model.
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A reason to look through a template.
 
-    Args:
-        scorer: the model that writes and scores.
-        examples: facts of the relation, at least one.
-        shots: other relations with a cloze each, as few-shot examples.
-        others: other relations of the graph, which a cloze must not express.
-        answers: number of answers of the model.
-        keep: maximum number of clozes.
+    Attributes:
+        kind: kind of the template.
+        template: empty if there is none of this kind.
+        reason: a predicate, or an explanation.
+    """
+
+    kind: str
+    template: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRelation:
+    """Result of writing the templates of a relation.
+
+    Attributes:
+        relation: the relation with the new templates, or unchanged if there are none.
+        written_by: the model, or ``LABEL``.
+        templates: the new templates.
+        doubts: reasons to look through templates.
+        reason: reason for the lack of new templates, a clause; None if there are some.
+    """
+
+    relation: Relation
+    written_by: str
+    templates: Sequence[WrittenTemplate] = ()
+    doubts: Sequence[Doubt] = ()
+    reason: str | None = None
+
+    def sources(self) -> dict[str, str]:
+        """Return the source of the new templates by field, such as ``clozes``."""
+        return {f"{each.kind}s": each.source for each in self.templates}
+
+    def remarks(self) -> dict[str, Any]:
+        """Return notes on the templates for a file."""
+        remarks: dict[str, Any] = {"written_by": self.written_by, "sources": self.sources()}
+        readings = {each.template: each.reading for each in self.templates if each.reading is not None}
+        if readings:
+            remarks["readings"] = {template: round(share, 3) for template, share in readings.items()}
+        weighed = [each.weighed for each in self.templates if each.weighed is not None]
+        if weighed:
+            remarks["log_probabilities"] = [round(cloze.log_probability, 3) for cloze in weighed]
+            remarks["told_apart"] = [None if cloze.paired is None else round(cloze.paired, 3) for cloze in weighed]
+        if self.doubts:
+            remarks["look_through"] = [f"{doubt.template or doubt.kind}: {doubt.reason}" for doubt in self.doubts]
+        return remarks
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A proposal that passed the rules.
+
+    Attributes:
+        past: the same cloze in the past; None for other kinds, and where it is unknown.
+    """
+
+    template: str
+    past: str | None = None
+    weighed: Weighed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """Proposals of a model for one relation, by kind.
+
+    Attributes:
+        candidates: proposals that passed the rules, best first.
+        rejected: objections to the others, by template.
+    """
+
+    candidates: dict[str, list[Candidate]] = field(default_factory=lambda: {kind: [] for kind in _READ})
+    rejected: dict[str, dict[str, Sequence[str]]] = field(default_factory=lambda: {kind: {} for kind in _READ})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelWriter:
+    """A model that writes templates, and its settings.
+
+    Attributes:
+        name: name of the model.
+        generator: writes.
+        reader: second reading.
+        scorer: weighs clozes; None for a model behind an API.
+        proposals: answers per relation.
+        keep: maximum number of clozes per relation; there is one template of each other kind.
         seed: seed of the answers, together with the relation's id.
-        as_of: facts that ended before it (``yyyymmdd``) are not used, if there are others.
-
-    Raises:
-        TextError: The prompt is too long for the model or for memory, or the model cannot encode a name.
-
-    Cost: ``answers`` continuations of some tokens, and ``WEIGHED_FACTS`` prompts with as many names for each proposal.
+        as_of: reference date (``yyyymmdd``); facts that have ended are not used, if there are others.
+        with_generic: True if generic templates replace kinds without any.
     """
-    current = [example for example in examples if not has_ended(example.end, as_of)] or list(examples)
-    shown = shot_of(relation, current)
-    drawn = _draw(scorer, writing_prompt(shots, shown), answers, [seed, zlib.crc32(relation.id.encode())])
-    proposals = [proposed(answer, shown) for answer in drawn]
-    distinct = list(dict.fromkeys(chain.from_iterable(proposals)))
-    kept, rejected = choose(scorer, relation, distinct, current, others)
-    return WrittenClozes(kept[:keep], rejected, proposals.count([]))
+
+    name: str
+    generator: Generator
+    reader: Reader
+    scorer: Scorer | None
+    proposals: int
+    keep: int
+    seed: int
+    as_of: int
+    with_generic: bool = True
+
+    def write(
+        self,
+        relation: Relation,
+        examples: Sequence[Example],
+        shots: Sequence[Shot],
+        others: Sequence[Relation],
+        who: bool = False,
+    ) -> WrittenRelation:
+        """Write the kinds of templates that a relation lacks.
+
+        Args:
+            examples: facts of the relation.
+            shots: other relations with templates, as few-shot examples.
+            others: relations of the graph, which a template must not express.
+            who: True if the objects are persons.
+
+        Returns:
+            The relation with its new templates. Without examples, all are generic.
+
+        Raises:
+            TextError: The prompt is too long for the model or for memory, the model cannot encode a name, or a request
+                has no answer.
+        """
+        lacking = [kind for kind in LINES if not getattr(relation, f"{kind}s")]
+        current = [example for example in examples if not has_ended(example.end, self.as_of)] or list(examples)
+        proposals = Proposals()
+        kept: dict[str, list[tuple[Candidate, float]]] = {}
+        if current:
+            shown = shot_of(relation, current)
+            answers = draw(
+                self.generator,
+                writing_prompt(shots, shown),
+                self.proposals,
+                [self.seed, zlib.crc32(relation.id.encode())],
+            )
+            proposals = sift(answers, shown, lacking, relation, current, others)
+            if self.scorer is not None:
+                weigh_candidates(self.scorer, proposals, relation, current)
+            kept = self._read(relation, proposals, shown.facts, _is_symmetric(current))
+        templates = _templates_of(kept, lacking)
+        if self.with_generic:
+            templates = _with_generic(templates, generic_relation(relation, who), lacking)
+        return self._result(relation, templates, proposals, examples, lacking)
+
+    def _read(
+        self, relation: Relation, proposals: Proposals, facts: Sequence[tuple[str, str]], is_symmetric: bool
+    ) -> dict[str, list[tuple[Candidate, float]]]:
+        """Read the best candidates of each kind, until there are enough; failed ones are added to the rejected."""
+        waiting = {kind: list(candidates) for kind, candidates in proposals.candidates.items()}
+        kept: dict[str, list[tuple[Candidate, float]]] = {kind: [] for kind in waiting}
+        while True:
+            batch = []
+            for kind, candidates in waiting.items():
+                missing = (self.keep if kind == "cloze" else 1) - len(kept[kind])
+                batch += [(kind, candidate) for candidate in candidates[:missing]]
+                del candidates[:missing]
+            if not batch:
+                return kept
+            readings = [Reading(kind, each.template, relation, facts, is_symmetric) for kind, each in batch]
+            for (kind, candidate), share in zip(batch, self.reader(readings), strict=True):
+                if verdict_of(share) is Verdict.FAILED:
+                    proposals.rejected[kind][candidate.template] = [f"failed the second reading ({share:.0%})"]
+                else:
+                    kept[kind].append((candidate, share))
+
+    def _result(
+        self,
+        relation: Relation,
+        templates: Sequence[WrittenTemplate],
+        proposals: Proposals,
+        examples: Sequence[Example],
+        lacking: Sequence[str],
+    ) -> WrittenRelation:
+        if not templates:
+            reason = _reason_for_none(proposals, self.proposals, examples)
+            return WrittenRelation(relation, self.name, reason=reason)
+        completed_relation = _with_templates(relation, templates)
+        doubts = [*_doubts(relation, templates), *_doubts_of_check(completed_relation, templates, examples)]
+        written = {each.kind for each in templates if each.source == MODEL}
+        generic = {each.kind: each.template for each in templates if each.source == GENERIC}
+        for kind in _READ:
+            if kind in lacking and kind not in written:
+                instead = "is made from the label" if kind in generic else "is missing"
+                problem = _objections_to(proposals.rejected[kind], self.proposals) if examples else _NO_FACT
+                doubts.append(Doubt(kind, generic.get(kind, ""), f"{instead}: {problem}"))
+        return WrittenRelation(completed_relation, self.name, templates, list(dict.fromkeys(doubts)))
 
 
-def _draw(scorer: Scorer, prompt: str, count: int, seed: Sequence[int]) -> list[str]:
+def draw(generator: Generator, prompt: str, count: int, seed: Sequence[int]) -> list[str]:
     """Draw independent answers to one prompt.
 
     Raises:
-        TextError: The model cannot process the prompt.
+        TextError: A request has no answer.
     """
+    # A model without chat template goes on with the text; otherwise its answer would end with the line.
+    continues = isinstance(generator, LocalGenerator) and not generator.chats
     seeds = np.random.default_rng(seed).integers(2**31, size=count).tolist()
-    requests = [Request(prompt, _NEW_TOKENS, TEMPERATURE, answer_seed) for answer_seed in seeds]
+    requests = [Request(prompt, _NEW_TOKENS, TEMPERATURE, answer_seed, continues) for answer_seed in seeds]
     texts = []
-    for answer in LocalGenerator(scorer).answer(requests):
+    for answer in generator.answer(requests):
         if isinstance(answer, Unanswered):
             raise TextError(answer.reason)
-        texts.append(answer.text)
+        texts.append("" if answer.refused else answer.text)
     return texts
 
 
-def choose(
-    scorer: Scorer,
+def sift(
+    answers: Sequence[str],
+    shown: Shot,
+    kinds: Sequence[str],
     relation: Relation,
-    proposals: Sequence[str],
     examples: Sequence[Example],
     others: Sequence[Relation],
-) -> tuple[list[Weighed], dict[str, Sequence[str]]]:
-    """Return the usable clozes, the most probable first, and the objections to the others.
+) -> Proposals:
+    """Return the proposals in answers, checked by rules; the most frequent ones are first.
 
-    Arguments and errors as in :func:`write_clozes`.
+    Args:
+        shown: the relation in the prompt.
+        kinds: kinds of templates to return.
+        examples, others: see :func:`.proposals.objections`.
     """
-    rejected: dict[str, Sequence[str]] = {}
-    passed = []
-    for cloze in proposals:
-        if problems := objections(cloze, relation, examples, others):
-            rejected[cloze] = problems
+    counts = Counter(chain.from_iterable(proposed(answer, shown) for answer in answers))
+    pasts = {kind: [template for of, template in counts if of == past] for past, kind in _PASTS.items()}
+    proposals = Proposals()
+    for (kind, template), _ in counts.most_common():
+        if kind not in _READ or kind not in kinds:
+            continue
+        past = counterpart(template, pasts[kind]) if kind in pasts else None
+        if problems := objections(kind, template, relation, examples, others, past):
+            proposals.rejected[kind][template] = problems
         else:
-            passed.append(cloze)
+            proposals.candidates[kind].append(Candidate(template, past))
+    return proposals
+
+
+def weigh_candidates(scorer: Scorer, proposals: Proposals, relation: Relation, examples: Sequence[Example]) -> None:
+    """Sort the candidates for clozes by the log-probability of objects, and reject those without meaning.
+
+    Args:
+        examples: facts of the relation, at least one.
+
+    Raises:
+        TextError: The model cannot encode a name.
+
+    Cost: ``WEIGHED_FACTS`` prompts with as many names for each cloze.
+    """
+    by_template = {candidate.template: candidate for candidate in proposals.candidates["cloze"]}
     kept = []
-    for weighed in weigh(scorer, passed, examples):
+    for weighed in weigh(scorer, list(by_template), examples):
         if shares_word(weighed.cloze, relation) or (weighed.paired is not None and weighed.paired >= PAIRED):
             kept.append(weighed)
         else:
             share = "" if weighed.paired is None else f" ({weighed.paired:.0%} of pairs)"
             problem = f"has no word of the relation, and does not distinguish its facts from swapped ones{share}"
-            rejected[weighed.cloze] = [problem]
-    return sorted(kept, key=lambda weighed: (-weighed.log_probability, weighed.cloze)), rejected
+            proposals.rejected["cloze"][weighed.cloze] = [problem]
+    kept.sort(key=lambda weighed: (-weighed.log_probability, weighed.cloze))
+    proposals.candidates["cloze"] = [replace(by_template[weighed.cloze], weighed=weighed) for weighed in kept]
 
 
 def weigh(scorer: Scorer, clozes: Sequence[str], examples: Sequence[Example]) -> list[Weighed]:
@@ -196,41 +393,91 @@ def weigh(scorer: Scorer, clozes: Sequence[str], examples: Sequence[Example]) ->
     return weighed
 
 
-def reason_for_none(written: WrittenClozes, answers: int) -> str:
-    """Return the reason why no cloze is usable, with the most frequent objections."""
-    if not written.rejected:
-        return f"none of {answers} answers holds a sentence with [X] and [Y]"
-    counts = Counter(chain.from_iterable(written.rejected.values()))
-    most = "; ".join(f"{count} × {problem}" for problem, count in counts.most_common(3))
-    return f"none of {len(written.rejected)} proposals can be asked: {most}"
+def _is_symmetric(examples: Sequence[Example]) -> bool:
+    """Return True if there are facts between the same names in both directions."""
+    pairs = {(example.subject, example.object) for example in examples}
+    return any((object_, subject) in pairs for subject, object_ in pairs if subject != object_)
 
 
-LABEL = "label"
+_NO_FACT = "the relation has no fact with a name at both ends, as required for the prompt"
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenRelation:
-    """Result of writing clozes for a relation.
+def _objections_to(rejected: Mapping[str, Sequence[str]], answers: int) -> str:
+    """Return the reason why no proposal of a kind is usable, with the most frequent objections."""
+    if not rejected:
+        return f"none of {answers} answers has one"
+    counts = Counter(chain.from_iterable(rejected.values()))
+    most = "; ".join(f"{count} × {problem}" for problem, count in counts.most_common(_SHOWN_OBJECTIONS))
+    return f"none of {len(rejected)} proposals passed ({most})"
 
-    Attributes:
-        relation: the relation with the new clozes, or unchanged if there are none.
-        written_by: the model, or ``LABEL``.
-        weighed: the clozes with their scores; empty for clozes made from labels.
-        reason: reason for the lack of clozes, a clause; None if there are some.
-    """
 
-    relation: Relation
-    written_by: str
-    weighed: Sequence[Weighed] = ()
-    reason: str | None = None
+def _reason_for_none(proposals: Proposals, answers: int, examples: Sequence[Example]) -> str:
+    if not examples:
+        return _NO_FACT
+    rejected: dict[str, Sequence[str]] = {}
+    for of_kind in proposals.rejected.values():
+        rejected |= of_kind
+    return _objections_to(rejected, answers).replace("has one", "has a sentence with [X] and [Y]")
 
-    def remarks(self) -> dict[str, Any]:
-        """Return notes on the clozes for a file."""
-        remarks: dict[str, Any] = {"written_by": self.written_by}
-        if self.weighed:
-            remarks["log_probabilities"] = [round(cloze.log_probability, 3) for cloze in self.weighed]
-            remarks["told_apart"] = [None if cloze.paired is None else round(cloze.paired, 3) for cloze in self.weighed]
-        return remarks
+
+def _templates_of(
+    kept: Mapping[str, Sequence[tuple[Candidate, float]]], lacking: Sequence[str]
+) -> list[WrittenTemplate]:
+    """Return the templates of the model that were kept, and their clozes in the past, by kind."""
+    by_kind: dict[str, list[WrittenTemplate]] = {kind: [] for kind in LINES}
+    for kind, candidates in kept.items():
+        for candidate, share in candidates:
+            by_kind[kind].append(WrittenTemplate(kind, candidate.template, MODEL, share, candidate.weighed))
+    for past_kind, kind in _PASTS.items():
+        if past_kind in lacking:
+            templates = [candidate.template for candidate, _ in kept.get(kind, ())]
+            pasts = dict.fromkeys(candidate.past for candidate, _ in kept.get(kind, ()))
+            new = [past for past in pasts if past is not None and past not in templates]
+            by_kind[past_kind] = [WrittenTemplate(past_kind, past, MODEL) for past in new]
+    return list(chain.from_iterable(by_kind.values()))
+
+
+def _with_generic(
+    templates: Sequence[WrittenTemplate], generic: Relation, lacking: Sequence[str]
+) -> list[WrittenTemplate]:
+    """Return templates of a relation with generic ones of the kinds that it lacks; clozes bring those in the past."""
+    written = {each.kind for each in templates}
+    added = []
+    for name in FIELDS:
+        kind = name.removesuffix("s")
+        # A generic cloze in the past corresponds to a generic cloze only.
+        present = _PASTS.get(kind, kind)
+        if {kind, present} <= set(lacking) and present not in written:
+            added += [WrittenTemplate(kind, template, GENERIC) for template in getattr(generic, name)]
+    order = list(LINES)
+    return sorted([*templates, *added], key=lambda each: order.index(each.kind))
+
+
+def _with_templates(relation: Relation, templates: Sequence[WrittenTemplate]) -> Relation:
+    fields: dict[str, tuple[str, ...]] = {}
+    for each in templates:
+        fields[f"{each.kind}s"] = (*fields.get(f"{each.kind}s", ()), each.template)
+    return replace(relation, **fields)  # type: ignore[arg-type]
+
+
+def _doubts(relation: Relation, templates: Sequence[WrittenTemplate]) -> Iterator[Doubt]:
+    """Yield the doubts about the templates of a model: of the second reading, and of their words."""
+    for each in templates:
+        if each.reading is not None:
+            if verdict_of(each.reading) is Verdict.UNCERTAIN:
+                yield Doubt(each.kind, each.template, f"is uncertain in the second reading ({each.reading:.0%})")
+            if not shares_word(each.template, relation):
+                yield Doubt(each.kind, each.template, "has no word of the relation's names or description")
+
+
+def _doubts_of_check(
+    relation: Relation, templates: Sequence[WrittenTemplate], examples: Sequence[Example]
+) -> Iterator[Doubt]:
+    """Yield the flaws of new templates that `kgprobe templates check` finds in the whole relation."""
+    new = {each.template for each in templates} | {""}
+    for flaw in check_relation(relation, examples):
+        if flaw.template in new:
+            yield Doubt(flaw.kind, flaw.template, flaw.problem)
 
 
 def write_from_labels(graph: Graph, relations: Sequence[Relation], as_of: int) -> Iterator[WrittenRelation]:
@@ -241,6 +488,7 @@ def write_from_labels(graph: Graph, relations: Sequence[Relation], as_of: int) -
     Args:
         as_of: reference date (``yyyymmdd``) of the facts used in the checks.
     """
+    of_persons = relations_of_persons(graph, [relation.id for relation in relations])
     for relation in relations:
         examples = examples_of(graph, relation.id, as_of)
         cloze = cloze_of_label(label_of(relation))
@@ -249,59 +497,37 @@ def write_from_labels(graph: Graph, relations: Sequence[Relation], as_of: int) -
         elif cloze is None:
             source = "label" if relation.label else "id, used as its label,"
             yield WrittenRelation(relation, LABEL, reason=f"its {source} is not a phrase that can form a sentence")
-        elif problems := objections(cloze, relation, examples, ()):
+        elif not relation.clozes and (problems := objections("cloze", cloze, relation, examples, ())):
             yield WrittenRelation(relation, LABEL, reason=f"{cloze!r} {', '.join(problems)}")
         else:
-            generic = _with_clozes(completed(relation), [cloze], examples)
-            yield WrittenRelation(generic, LABEL)
+            yield _generic_result(relation, examples, relation.id in of_persons)
+
+
+def _generic_result(relation: Relation, examples: Sequence[Example], who: bool) -> WrittenRelation:
+    lacking = [kind for kind in LINES if not getattr(relation, f"{kind}s")]
+    templates = _with_generic((), generic_relation(relation, who), lacking)
+    if not templates:
+        return WrittenRelation(relation, LABEL, reason="its label gives no further template")
+    both = _with_templates(relation, templates)
+    return WrittenRelation(both, LABEL, templates, list(_doubts_of_check(both, templates, examples)))
 
 
 def write_by_model(
-    graph: Graph,
-    scorer: Scorer,
-    name: str,
-    relations: Sequence[Relation],
-    known: Sequence[Relation],
-    *,
-    proposals: int,
-    keep: int,
-    seed: int,
-    as_of: int,
+    graph: Graph, writer: ModelWriter, relations: Sequence[Relation], known: Sequence[Relation]
 ) -> Iterator[WrittenRelation]:
-    """Write clozes for each relation with a model, and keep those that pass the checks.
-
-    Other arguments and cost per relation as in :func:`.writing.write_clozes`.
+    """Write the lacking templates of each relation with a model, and keep those that pass the checks.
 
     Args:
-        name: name of the model.
-        known: all relations of the graph: few-shot examples, and meanings that a cloze must not express.
-        proposals: number of answers per relation.
+        known: all relations of the graph: few-shot examples, and meanings that a template must not express.
+
+    Cost: per relation ``proposals`` answers, and ``READ_FACTS`` requests for each template that is read; a model on
+    this machine also weighs each cloze.
     """
-    shots = shots_of(known, lambda relation: examples_of(graph, relation.id, as_of), seed)
+    shots = shots_of(known, lambda relation: examples_of(graph, relation.id, writer.as_of), writer.seed)
+    of_persons = relations_of_persons(graph, [relation.id for relation in relations])
     for relation in relations:
-        examples = examples_of(graph, relation.id, as_of)
-        if not examples:
-            reason = "it has no fact with a name at both ends, as required for the prompt"
-            yield WrittenRelation(relation, name, reason=reason)
-            continue
+        examples = examples_of(graph, relation.id, writer.as_of)
         try:
-            written = write_clozes(
-                scorer, relation, examples, shots, known, answers=proposals, keep=keep, seed=seed, as_of=as_of
-            )
+            yield writer.write(relation, examples, shots, known, relation.id in of_persons)
         except TextError as error:
-            yield WrittenRelation(relation, name, reason=str(error).rstrip("."))
-            continue
-        if not written.clozes:
-            yield WrittenRelation(relation, name, reason=reason_for_none(written, proposals))
-            continue
-        clozes = [weighed.cloze for weighed in written.clozes]
-        yield WrittenRelation(_with_clozes(relation, clozes, examples), name, written.clozes)
-
-
-def _with_clozes(relation: Relation, clozes: Sequence[str], examples: Sequence[Example]) -> Relation:
-    """Return the relation with these clozes, and with past clozes if any of its facts has ended."""
-    past_clozes = relation.past_clozes
-    if any(map(attrgetter("end"), examples)):
-        converted = map(in_the_past, clozes)
-        past_clozes = tuple(past for past in converted if past is not None and past not in clozes) or past_clozes
-    return replace(relation, clozes=tuple(clozes), past_clozes=past_clozes)
+            yield WrittenRelation(relation, writer.name, reason=str(error).rstrip("."))

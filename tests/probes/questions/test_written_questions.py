@@ -113,6 +113,21 @@ def test_what_does_not_pass_is_asked_in_the_words_of_a_template(loaded: Graph) -
         assert any(said)
 
 
+def test_writer_needs_no_questions_in_the_graph(graph: Graph) -> None:
+    bare = Relation(CAPITAL.id, CAPITAL.label, description=CAPITAL.description)
+    load(graph, WrittenSource([*COUNTRIES, *CITIES], FACTS, [bare]))
+    questions = asked(graph, writes)
+    assert {one.kind for one in questions} == {Kind.YES_NO, Kind.WH}
+    assert all(one.written and "city" in one.text for one in questions), [one.fell_back for one in questions]
+    # What does not pass is asked by a generic template.
+    for one in asked(graph, lambda _: "No idea."):
+        country = one.fact.subject_label
+        wh = one.kind is Kind.WH
+        assert one.text == (
+            f"What is the capital of {country}?" if wh else f"Is {one.shown[0]} the capital of {country}?"
+        )
+
+
 def test_what_it_is_also_called_is_told_and_asked_for(loaded: Graph) -> None:
     prompts = []
 

@@ -1,12 +1,18 @@
 """What a model is shown, what is read from its answers, and what speaks against it."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kgprobe.records import Relation
+from kgprobe.verbalize.templates.check import NO_VERB
 from kgprobe.verbalize.templates.examples import Example
+from kgprobe.verbalize.templates.kinds import check_template
 from kgprobe.verbalize.templates.proposals import (
+    LINES,
     SHOTS,
     Shot,
+    counterpart,
     objections,
     proposed,
     shares_word,
@@ -18,7 +24,7 @@ from kgprobe.verbalize.templates.proposals import (
 CAPITAL = Relation("P36", "capital", clozes=("The capital of [X] is [Y]",))
 HEAD = Relation("P35", "head of state", clozes=("The head of state of [X] is [Y]",))
 AUTHOR = Relation("P50", "author", ("written by",), "writer of a work")
-SHOWN = Shot("capital", "", [("France", "Paris"), ("Japan", "Tokyo")])
+SHOWN = Shot("capital", "", [("France", "Paris"), ("Japan", "Tokyo")], {})
 
 
 def example(subject: str, object_: str, end: str | None = None) -> Example:
@@ -28,27 +34,78 @@ def example(subject: str, object_: str, end: str | None = None) -> Example:
 BOOKS = [example("Hamlet", "William Shakespeare"), example("Emma", "Jane Austen"), example("Persuasion", "Jane Austen")]
 
 
-def test_a_model_is_shown_others_and_then_what_to_write_for() -> None:
+def test_prompt_shows_examples_and_then_the_relation() -> None:
     asked = shot_of(AUTHOR, BOOKS)
-    # An author stands there once.
+    # An author is shown once.
     assert asked.facts == [("Hamlet", "William Shakespeare"), ("Emma", "Jane Austen")]
-    prompt = writing_prompt([shot_of(CAPITAL, [example("France", "Paris")], CAPITAL.clozes[0])], asked)
+    templates = {"cloze": CAPITAL.clozes[0], "wh_question": "What is the capital of [X]?"}
+    prompt = writing_prompt([shot_of(CAPITAL, [example("France", "Paris")], templates)], asked)
     assert prompt.split("\n\n")[1:] == [
-        "Relation: capital\nExample: [X] = France, [Y] = Paris\nSentence: The capital of [X] is [Y].",
+        "Relation: capital\nExample: [X] = France, [Y] = Paris\nSentence: The capital of [X] is [Y].\n"
+        "Wh-question: What is the capital of [X]?",
         "Relation: author (writer of a work)\nExample: [X] = Hamlet, [Y] = William Shakespeare\n"
         "Example: [X] = Emma, [Y] = Jane Austen\nSentence:",
     ]
 
 
-def test_a_graph_shows_its_own_relations() -> None:
-    several = [Relation(f"P{n}", f"number {n}", clozes=(f"[X] is {n} of [Y]",)) for n in range(9)]
+def test_shots_are_relations_of_the_graph_with_all_kinds() -> None:
+    def whole(n: int) -> Relation:
+        return Relation(
+            f"P{n}",
+            f"number {n}",
+            clozes=(f"[X] is {n} of [Y]",),
+            statements=(f"[Y] has [X] {n} times.",),
+            yes_no_questions=(f"Is [X] {n} of [Y]?",),
+            wh_questions=(f"What is [X] {n} of?",),
+        )
+
+    several = [whole(n) for n in range(9)]
     facts = {relation.id: [example("a", "b")] for relation in several[:7]}
-    shots = shots_of([*several, AUTHOR], lambda relation: facts.get(relation.id, []), seed=1)
+    shots = shots_of([*several, CAPITAL], lambda relation: facts.get(relation.id, []), seed=1)
+    # The first one has all kinds.
+    assert shots[0] == SHOTS[0]
     assert len({shot.label for shot in shots}) == len(shots) == len(SHOTS)
-    assert all(shot.facts == [("a", "b")] and shot.cloze for shot in shots)
-    assert shots == shots_of([*several, AUTHOR], lambda relation: facts.get(relation.id, []), seed=1)
-    assert shots != shots_of([*several, AUTHOR], lambda relation: facts.get(relation.id, []), seed=2)
-    assert shots_of([AUTHOR], lambda relation: BOOKS, seed=1) == SHOTS
+    assert all(shot.facts == [("a", "b")] for shot in shots[1:])
+    assert list(shots[1].templates) == ["cloze", "past_cloze", "statement", "yes_no_question", "wh_question"]
+    assert shots == shots_of([*several, CAPITAL], lambda relation: facts.get(relation.id, []), seed=1)
+    assert shots != shots_of([*several, CAPITAL], lambda relation: facts.get(relation.id, []), seed=2)
+    assert shots_of([CAPITAL], lambda relation: BOOKS, seed=1) == [*SHOTS]
+
+
+@pytest.mark.parametrize("shot", SHOTS, ids=lambda shot: shot.label)
+def test_built_in_shots_pass_the_rules(shot: Shot) -> None:
+    relation = Relation("P", shot.label)
+    facts = [example(subject, object_) for subject, object_ in shot.facts]
+    assert list(shot.templates) == list(LINES)
+    for kind, template in shot.templates.items():
+        assert objections(kind, template, relation, facts, []) == []
+
+
+ANSWER = """\
+**Sentence:** The capital of [X] is [Y].
+2. Past sentence: "The capital of [X] was [Y]."
+Statement: Paris is the capital of France
+Yes/no question: Is [Y] the capital of [X]?
+Wh-question: What is the capital of France?
+Reverse sentence: [Y] is the capital of [X].
+Past reverse sentence - none
+REVERSE WH-QUESTION: Which country has [Y] as its capital?
+
+Relation: river
+Sentence: [X] flows into [Y].
+"""
+
+
+def test_templates_of_all_kinds_are_read_from_an_answer() -> None:
+    assert proposed(ANSWER, SHOWN) == [
+        ("cloze", "The capital of [X] is [Y]"),
+        ("past_cloze", "The capital of [X] was [Y]"),
+        ("statement", "[Y] is the capital of [X]."),
+        ("yes_no_question", "Is [Y] the capital of [X]?"),
+        ("wh_question", "What is the capital of [X]?"),
+        ("reverse_cloze", "[Y] is the capital of [X]"),
+        ("reverse_wh_question", "Which country has [Y] as its capital?"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +125,7 @@ def test_a_graph_shows_its_own_relations() -> None:
     ],
 )
 def test_clozes_are_read_from_answers(answer: str, clozes: list[str]) -> None:
-    assert proposed(answer, SHOWN) == clozes
+    assert proposed(answer, SHOWN) == [("cloze", cloze) for cloze in clozes]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +138,7 @@ def test_clozes_are_read_from_answers(answer: str, clozes: list[str]) -> None:
         ("[X] is currently read by [Y]", "refers to the time of speaking"),
         ("[X] by [Y]", "has no known verb"),
         ("The the author of [X] is [Y]", "two determiners in a row"),
-        ("the capital of [X] is: [Y]", "repeats a cloze of capital"),
+        ("the capital of [X] is: [Y]", "repeats a template of capital"),
         ("[X] is the main author of [Y]", "is reversed: [Y] is the author"),
         ("[X] was an author in [Y]", "is reversed"),
         ("The author of [X] was [Y]", None),
@@ -93,14 +150,14 @@ def test_clozes_are_read_from_answers(answer: str, clozes: list[str]) -> None:
     ],
 )
 def test_what_speaks_against_a_proposal(cloze: str, problem: str | None) -> None:
-    found = objections(cloze, AUTHOR, BOOKS, [CAPITAL, HEAD, AUTHOR, Relation("P1", "written")])
+    found = objections("cloze", cloze, AUTHOR, BOOKS, [CAPITAL, HEAD, AUTHOR, Relation("P1", "written")])
     assert found == [] if problem is None else any(problem in each for each in found), found
 
 
 def test_a_relation_whose_facts_end_needs_a_sentence_in_the_past() -> None:
     ended = [example("France", "Louis XIV", end="1715")]
-    assert objections("The king of [X] is [Y]", Relation("P", "king"), ended, ()) == []
-    [found] = objections("The king of [X] may be [Y]", Relation("P", "king"), ended, ())
+    assert objections("cloze", "The king of [X] is [Y]", Relation("P", "king"), ended, ()) == []
+    [found] = objections("cloze", "The king of [X] may be [Y]", Relation("P", "king"), ended, ())
     assert "none of its clozes can be put in the past" in found
 
 
@@ -108,3 +165,54 @@ def test_words_are_shared_in_any_form() -> None:
     assert shares_word("[X] was authored by [Y]", AUTHOR)
     assert shares_word("The writers of [X] are [Y]", AUTHOR)
     assert not shares_word("[X] is a sort of [Y]", AUTHOR)
+
+
+@pytest.mark.parametrize(
+    ("kind", "template", "problem"),
+    [
+        ("statement", "[Y] wrote [X].", None),
+        ("statement", "[X] is the author of [Y].", "is reversed: [Y] is the author"),
+        ("yes_no_question", "Did [Y] write [X]?", None),
+        ("yes_no_question", "[Y] wrote [X]?", "does not begin with its verb"),
+        ("yes_no_question", "Is [X] the author of [Y]?", "is reversed"),
+        ("wh_question", "Who wrote [X]?", None),
+        ("wh_question", "Did [Y] write [X]?", "has [Y] 1 times where 0 is expected"),
+        ("wh_question", "Did Jane Austen write [X]?", "contains a name of one fact: 'Jane Austen'"),
+        ("wh_question", "[X] was written by whom?", "does not begin with a question word"),
+        ("past_cloze", "[X] is written by [Y]", "is in the present"),
+        ("reverse_cloze", "[Y] is the author of [X]", None),
+        ("reverse_cloze", "[X] is by [Y]", "does not end in [X]"),
+        ("reverse_cloze", "[Y] is currently the author of [X]", "refers to the time of speaking"),
+        ("reverse_cloze", "[Y] wrote a/an [X]", "has 'a/an' in front of [X], which does not suit 'Hamlet'"),
+        ("reverse_wh_question", "What did [Y] write?", None),
+        ("reverse_wh_question", "What did [Y] write: Hamlet?", "contains a name of one fact: 'Hamlet'"),
+    ],
+)
+def test_each_kind_has_its_rules(kind: str, template: str, problem: str | None) -> None:
+    found = objections(kind, template, AUTHOR, BOOKS, [CAPITAL])
+    assert found == [] if problem is None else any(problem in each for each in found), found
+
+
+def test_unknown_verb_needs_the_same_cloze_in_the_past() -> None:
+    cloze = "[X] reveres [Y]"
+    assert NO_VERB in objections("cloze", cloze, AUTHOR, BOOKS, [])
+    past = counterpart(cloze, ["[X] was an admirer of [Y]", "[Y] revered [X]", "[X] revered [Y]"])
+    assert past == "[X] revered [Y]"
+    assert objections("cloze", cloze, AUTHOR, BOOKS, [], past) == []
+    assert counterpart(cloze, ["[X] was an admirer of [Y]", "[Y] revered [X]", cloze]) is None
+    # A known verb has one past, whatever is proposed.
+    assert counterpart("The author of [X] is [Y]", ["The author of [X] will be [Y]"]) == "The author of [X] was [Y]"
+
+
+PIECES = ["[X]", "[Y]", "Who", "Is", "the author of", "wrote", "Emma", "?", ".", "[Z]", "The the", " "]
+
+
+@given(st.sampled_from(list(LINES)), st.lists(st.sampled_from(PIECES), max_size=7).map(" ".join))
+def test_no_invalid_template_passes(kind: str, template: str) -> None:
+    passed = objections(kind, template, AUTHOR, BOOKS, [CAPITAL]) == []
+    assert not passed or (check_template(kind, template) == [] and "Emma" not in template)
+
+
+@given(st.lists(st.sampled_from([*PIECES, "\n", *(f"{name}:" for name in LINES.values())]), max_size=12).map(" ".join))
+def test_any_answer_is_read(answer: str) -> None:
+    assert all(kind in LINES and ("[X]" in text or "[Y]" in text) for kind, text in proposed(answer, SHOWN))
