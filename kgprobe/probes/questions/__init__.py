@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Kinds of questions: only yes/no, or half yes/no and half wh-questions.
 DIFFICULTIES = ("easy", "hard")
+# Right answers to a wh-question: the fact's own object, or any right object of the subject and relation.
+OWN, ANY = CREDITS = ("own", "any")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,12 @@ class QuestionOptions:
         "Grader: the model that reads answers to who, which and what.",
         metavar="SPEC",
         shown_default="an answer is right if it contains a right name",
+    )
+    credit: str = option(
+        OWN,
+        "Right answers to who, which and what: the fact's own object, or any right object, as in the paper. Results"
+        " report both; this one decides the verdict.",
+        choices=CREDITS,
     )
     follow_ups: int = option(2, "Maximum follow-up questions after a mistake, to see if it is consistent.", minimum=0)
     answer_tokens: int = option(
@@ -64,6 +72,7 @@ def _make(setting: ProbeContext, options: QuestionOptions) -> "QuestionProbe":
         items,
         setting.model.generator(),
         setting.models.open(options.grader).generator() if options.grader else None,
+        credit=options.credit,
         follow_ups=options.follow_ups,
         answer_tokens=options.answer_tokens,
     )
