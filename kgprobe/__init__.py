@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from kgprobe.api.measuring import measure as measure
     from kgprobe.api.measuring import open_measurement as open_measurement
     from kgprobe.api.reports import make_report as make_report
+    from kgprobe.api.reports import rate_table as rate_table
     from kgprobe.api.rounds import estimate_rates as estimate_rates
     from kgprobe.api.rounds import forget_run as forget_run
     from kgprobe.api.rounds import hide_beliefs as hide_beliefs

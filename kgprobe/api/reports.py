@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kgprobe.results.answers import Stored
+    from kgprobe.results.rate_table import RateTable
     from kgprobe.results.report import Report, Reported
 
 
@@ -64,6 +65,41 @@ def make_report(results: "Sequence[Reported]", *, seed: int = 0) -> "Report":
                 "results", f"has {result.folder.name}, opened without its graph; use open_result(name, `graph`)."
             )
     return report_on(results, seed)
+
+
+def rate_table(
+    results: "Sequence[str | Path]", *, graphs: "Sequence[str | None] | None" = None, shared: bool = False
+) -> "RateTable":
+    """Tabulate win rates and zero-sense rates: models in rows, graphs and difficulties in columns.
+
+    Tables 2 and 3 of KGLens. Results are read from their folders; no graph is opened and no model is loaded.
+
+    >>> made = kgprobe.measure(graph, "demo", "questions", limit=4, difficulty="easy", answer_tokens=4)
+    >>> table = kgprobe.rate_table([made.folder], graphs=["example"])
+    >>> table.to_frame()[["model", "graph", "setting", "facts"]].values.tolist()
+    [['Gemma 3 270M', 'example', 'EASY', 4]]
+
+    Cost: reading all answers.
+
+    Args:
+        results: measurements and runs, by folder or name. A run needs the ``results.json`` next to its page.
+        graphs: name of the graph of each result, for the columns; None for its id.
+        shared: compare the models of a column on the facts that all of them have answered; else each model on its own
+            facts, as in the paper.
+
+    Raises:
+        ArgumentError: no results, other than one name for each, two results in one cell, or no shared facts.
+        KgprobeError: no such result, it has no answers, or a file is damaged.
+    """
+    from kgprobe.results.rate_table import find_result, read_rates, tabulate_rates
+
+    if not results:
+        raise ArgumentError("results", "is empty; expected measurements or runs.")
+    names: Sequence[str | None] = [None] * len(results) if graphs is None else graphs
+    if len(names) != len(results):
+        raise ArgumentError("graphs", f"has {len(names)} names for {len(results)} results; expected one for each.")
+    stored = [read_rates(find_result(result), name) for result, name in zip(results, names, strict=True)]
+    return tabulate_rates(stored, shared=shared)
 
 
 def open_any(name: str | Path, graph: Graph | None = None) -> "Reported":

@@ -21,7 +21,7 @@ from kgprobe.cli.options import (
     relations_option,
     seed_option,
 )
-from kgprobe.cli.rendering import open_in_browser, render_rows
+from kgprobe.cli.rendering import open_in_browser, render, render_rows
 from kgprobe.progress import waiting
 from kgprobe.sanitize import visible
 
@@ -76,6 +76,35 @@ def page(
         result = make_report(opened, seed=seed)
         written = result.page(out)
     _show(result.to_dict(), "\n".join(map(visible, result.lead)), written, in_browser, as_json)
+
+
+@report.command()
+@cloup.argument("results", nargs=-1, required=True, metavar="[GRAPH=]RESULT...")
+@cloup.option(
+    "--shared", is_flag=True, help="Compare the models of a column on the facts that all of them have answered."
+)
+@json_option
+@debug_option
+def rates(results: tuple[str, ...], shared: bool, as_json: bool) -> None:
+    """Tabulate win rates and zero-sense rates of models on graphs.
+
+    RESULT is a measurement or a run, by name or folder. No graph is opened: write GRAPH= before a result to name its
+    graph. Models are rows; a graph and a difficulty of questions (EASY, HARD), or another probe, are a column. A model
+    wins a fact with more right answers than wrong ones, and has zero sense of a fact that it never answered right.
+    Prints both tables; writes a page, JSON and CSV.
+
+    \b
+    kgprobe report rates films=gpt-easy films=gpt-hard nba=gpt-nba-easy
+    kgprobe report rates base tuned --shared --json
+    """  # noqa: D301
+    from kgprobe.api.reports import rate_table
+
+    pairs = [text.rpartition("=") for text in results]
+    names = [name for _, _, name in pairs]
+    with waiting("Reading the answers"):
+        table = rate_table(names, graphs=[graph or None for graph, _, _ in pairs], shared=shared)
+        written = table.page()
+    render(table, as_json, written, files=sorted(table.folder.iterdir()), lined=False)
 
 
 @report.command("graph")

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from kgprobe.errors import KgprobeError
 from kgprobe.files import make_folder
 from kgprobe.graph.client import Graph, Row
@@ -337,6 +339,7 @@ class Run(StoredAnswers):
         report = self.report
         return {
             "run": self.name,
+            "graph_uid": msgspec.json.decode(self.properties["graph"])["uid"],
             "facts": report.facts,
             "questions": report.asked,
             "stopped": report.stopped.value,
