@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kgprobe.api.datasets import open_dataset as open_dataset
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo
+    from kgprobe.api.graphs import describe_graph as describe_graph
     from kgprobe.api.graphs import draw_graph as draw_graph
     from kgprobe.api.graphs import find_ignorance as find_ignorance
     from kgprobe.api.graphs import known_path as known_path
