@@ -50,8 +50,11 @@ if TYPE_CHECKING:
     from kgprobe.api.loading import write_bulk as write_bulk
     from kgprobe.api.measuring import measure as measure
     from kgprobe.api.measuring import open_measurement as open_measurement
+    from kgprobe.api.reports import assess_questions as assess_questions
+    from kgprobe.api.reports import group_table as group_table
     from kgprobe.api.reports import make_report as make_report
     from kgprobe.api.reports import rate_table as rate_table
+    from kgprobe.api.reports import write_sheet as write_sheet
     from kgprobe.api.rounds import estimate_rates as estimate_rates
     from kgprobe.api.rounds import forget_run as forget_run
     from kgprobe.api.rounds import hide_beliefs as hide_beliefs

@@ -1,4 +1,4 @@
-"""Win and zero-sense rates of stored results against their definition, read again from the stored lines."""
+"""Tables of stored results against their definition, read again from the stored lines."""
 
 import json
 from collections import defaultdict
@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 import kgprobe
+from kgprobe.beliefs.group_rates import SHOWN_GROUPS
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
+from tests.cli.inprocess import run as cli
 from tests.models.api.fault_proxy import FaultProxy
+from tests.servers.shared import environment_of
 
 
 def naive_rates(folder: Path, facts: set[str] | None = None) -> tuple[int, float, float]:
@@ -132,3 +135,103 @@ def test_rate_table_faults_are_named(stored: dict[str, Path]) -> None:
     finally:
         (twin / "outcomes.jsonl").unlink()
         twin.rmdir()
+
+
+def group_facts(graph: Graph) -> dict[str, tuple[str, str]]:
+    rows = graph.query("MATCH (s:Entity)-[f:FACT]->(o:Entity) RETURN f.id AS fact, s.id AS subject, o.id AS object")
+    return {row["fact"]: (row["subject"], row["object"]) for row in rows}
+
+
+def asked_facts(folders: list[Path]) -> set[str]:
+    lines = [line for folder in folders for line in (folder / "outcomes.jsonl").read_text().splitlines()]
+    return {json.loads(line)["fact"] for line in lines}
+
+
+def assert_cells_are_naive(table: Any, members: dict[str, set[str]], folders: dict[str, Path]) -> None:
+    for cell in table.cells:
+        folder = folders[cell.result]
+        facts = members[cell.group] & asked_facts([folder])
+        if not facts:
+            assert (cell.facts, cell.win_rate, cell.zero_sense_rate) == (0, None, None)
+        else:
+            rates = (cell.facts, cell.win_rate.value, cell.zero_sense_rate.value)
+            assert rates == naive_rates(folder, facts)
+
+
+@pytest.mark.parametrize("limit", [None, 5])
+def test_group_table_has_all_groups_or_counts_them(
+    stored: dict[str, Path], example_graph: Graph, limit: int | None
+) -> None:
+    folders = {"yes": stored["yes-hard"], "other": stored["other-easy"]}
+    ends = group_facts(example_graph)
+    members: dict[str, set[str]] = defaultdict(set)
+    for fact in asked_facts(list(folders.values())):
+        for end in ends[fact]:
+            members[end].add(fact)
+    results = [kgprobe.open_result(folder, example_graph) for folder in folders.values()]
+    table = kgprobe.group_table(example_graph, results, limit=limit)
+    # More groups than a page of results shows.
+    assert len(members) > SHOWN_GROUPS
+    assert len(table.sizes) == (limit or len(members))
+    assert table.left_out == len(members) - len(table.sizes)
+    assert table.sizes == {group: len(members[group]) for group in table.sizes}
+    assert list(table.sizes.values()) == sorted(table.sizes.values(), reverse=True)
+    assert_cells_are_naive(table, members, folders)
+    notes = table.tables()[0].notes
+    assert any("more with fewer facts (limit 5)" in note for note in notes) == (limit is not None)
+
+
+def test_group_table_by_object_of_a_relation(stored: dict[str, Path], example_graph: Graph) -> None:
+    ends = group_facts(example_graph)
+    query = "MATCH (s:Entity)-[f:FACT]->(o:Entity) WHERE f.relation = 'P30' RETURN s.id AS subject, o.id AS object"
+    continents: dict[str, set[str]] = defaultdict(set)
+    for row in example_graph.query(query):
+        continents[row["subject"]].add(row["object"])
+    members: dict[str, set[str]] = defaultdict(set)
+    for fact in asked_facts([stored["yes-easy"]]):
+        for continent in continents[ends[fact][0]]:
+            members[continent].add(fact)
+    result = kgprobe.open_result(stored["yes-easy"], example_graph)
+    table = kgprobe.group_table(example_graph, [result], object_of="continent")
+    assert table.sizes == {group: len(facts) for group, facts in members.items()}
+    assert_cells_are_naive(table, members, {"yes": stored["yes-easy"]})
+    small = kgprobe.group_table(example_graph, [result], object_of="P30", least=3)
+    assert small.small == sum(len(facts) < 3 for facts in members.values()) == len(table.sizes) - len(small.sizes)
+
+
+def test_group_table_by_centres_and_years(stored: dict[str, Path], example_graph: Graph) -> None:
+    ends = group_facts(example_graph)
+    facts = asked_facts([stored["yes-easy"]])
+    subject = sorted(ends[fact][0] for fact in facts)[0]
+    result = kgprobe.open_result(stored["yes-easy"], example_graph)
+    chosen = kgprobe.group_table(example_graph, [result], centres=["Q46", subject])
+    # Europe is asked about in no fact, and listed all the same.
+    members = {entity: {fact for fact in facts if entity in ends[fact]} for entity in ("Q46", subject)}
+    assert list(chosen.sizes.items()) == [(entity, len(own)) for entity, own in members.items()]
+    assert_cells_are_naive(chosen, members, {"yes": stored["yes-easy"]})
+    rows = example_graph.query("MATCH ()-[f:FACT]->() WHERE f.start IS NOT NULL RETURN f.id AS fact, f.start AS start")
+    years: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        if row["fact"] in facts:
+            years[row["start"][:4]].add(row["fact"])
+    dated = kgprobe.group_table(example_graph, [result], by="year", year_relation="start")
+    assert dated.sizes == {year: len(years[year]) for year in sorted(years)}
+    assert dated.notes[0].startswith("Year: start of the fact; ")
+    with pytest.raises(ArgumentError, match="excludes `centres`"):
+        kgprobe.group_table(example_graph, [result], centres=["Q46"], object_of="P30")
+    with pytest.raises(ArgumentError, match="by"):
+        kgprobe.group_table(example_graph, [result], by="colour")
+
+
+def test_report_commands_print_and_write_tables(stored: dict[str, Path], example_graph: Graph) -> None:
+    where = {"KGPROBE_HOME": str(stored["home"]), **environment_of(example_graph.endpoint), "COLUMNS": "160"}
+    shown = cli("report", "rates", "world=yes-easy", "world=no-easy", "--shared", **where)
+    assert shown.returncode == 0, shown.stderr
+    assert "world EASY" in shown.stdout
+    assert "zero_sense_rates.csv" in shown.stdout
+    found = json.loads(cli("report", "groups", "yes-easy", "--by", "relation", "--json", **where).stdout)
+    assert (found["by"], found["groups"], found["left_out"]) == ("relation", 1, 0)
+    assert found["cells"][0]["group"] == "P36"
+    wrong = cli("report", "groups", "yes-easy", "--centre", "Nowhere at all", **where)
+    assert wrong.returncode == 2
+    assert "Nowhere at all" in wrong.stderr
