@@ -310,6 +310,13 @@ def _cell(model: str, column: tuple[str, str], result: StoredRates | None, share
         return RateCell(model, *column)
     facts = result.answered.facts if shared is None else result.answered.facts.loc[shared]
     group = group_of(model, facts)
-    questions = int((facts["right"] + facts["wrong"]).sum())
-    rates = group.win_rate, group.zero_sense_rate, group.guessed
-    return RateCell(model, *column, result.answered.name, group.facts, questions, *rates)
+    return RateCell(
+        model,
+        *column,
+        result=result.answered.name,
+        facts=group.facts,
+        questions=int((facts["right"] + facts["wrong"]).sum()),
+        win_rate=group.win_rate,
+        zero_sense_rate=group.zero_sense_rate,
+        guessed=group.guessed,
+    )
