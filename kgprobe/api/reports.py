@@ -140,7 +140,7 @@ def group_table(
         object_of: id or name of a relation whose objects are the groups, in place of ``by``: facts of a film by its
             country of origin, and facts of that country.
         year_relation: as in :func:`kgprobe.run_rounds`.
-        least: minimum number of facts in a group, over all results.
+        least: minimum number of facts in a group, over all results; ``centres`` are kept.
         limit: maximum number of groups, the largest; None for all.
         shared: compare the results on the facts that all of them have answered.
 
