@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kgprobe.api.datasets import open_dataset as open_dataset
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo
+    from kgprobe.api.graphs import describe_graph as describe_graph
     from kgprobe.api.graphs import draw_graph as draw_graph
     from kgprobe.api.graphs import find_ignorance as find_ignorance
     from kgprobe.api.graphs import known_path as known_path
@@ -51,7 +52,11 @@ if TYPE_CHECKING:
     from kgprobe.api.measuring import open_measurement as open_measurement
     from kgprobe.api.papers import paper as paper
     from kgprobe.api.papers import paper_options as paper_options
+    from kgprobe.api.reports import assess_questions as assess_questions
+    from kgprobe.api.reports import group_table as group_table
     from kgprobe.api.reports import make_report as make_report
+    from kgprobe.api.reports import rate_table as rate_table
+    from kgprobe.api.reports import write_sheet as write_sheet
     from kgprobe.api.rounds import estimate_rates as estimate_rates
     from kgprobe.api.rounds import forget_run as forget_run
     from kgprobe.api.rounds import hide_beliefs as hide_beliefs

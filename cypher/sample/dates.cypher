@@ -1,5 +1,5 @@
-// Dates of subjects, from a relation to literals. Scans the relation's facts; streamed.
-// $relation: its id -> subject, date: the earliest
+// Dates of subjects, from relations to literals. Scans the facts with literals once; streamed.
+// $relations: their ids -> subject, relation, date: the earliest
 MATCH (subject:Entity)-[dated:FACT]->(date:Literal)
-WHERE dated.relation = $relation
-RETURN subject.id AS subject, min(date.value) AS date
+WHERE dated.relation IN $relations
+RETURN subject.id AS subject, dated.relation AS relation, min(date.value) AS date

@@ -1,4 +1,4 @@
-"""Calls about a whole graph: paint the beliefs of a run, draw a part, find paths and communities, reverse the graph."""
+"""Calls about a whole graph: describe it, paint beliefs, draw a part, find paths and communities, reverse it."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -19,6 +19,7 @@ from kgprobe.graph.subgraphs import neighbourhood
 from kgprobe.options import make_options
 from kgprobe.results.communities import CommunityRow, IgnoranceCommunities
 from kgprobe.results.graph_picture import MOST_FACTS, GraphPicture
+from kgprobe.results.graph_size import GraphSize, read_graph_size
 from kgprobe.results.known_path import KnownPath, PathRow
 from kgprobe.verbalize.inverse_graph import OnNote, open_inverse
 
@@ -161,6 +162,20 @@ def draw_graph(
         raise UnknownNameError("No run of this graph has answers yet, and so no default start; name an `entity`.")
     drawn = neighbourhood(graph, around, steps=steps, relations=relations, as_of=as_of, limit=limit, run=run)
     return GraphPicture(around, run, drawn)
+
+
+def describe_graph(graph: Graph) -> GraphSize:
+    """Return the size of a graph: entities, relations, facts, mean degree and density.
+
+    >>> size = kgprobe.describe_graph(graph).size
+    >>> size.facts == size.active_facts + size.inactive_facts > 0, size.linked <= size.entities
+    (True, True)
+
+    An active relation can be asked; facts of inactive ones only connect entities (*dead edges* in KGLens, Table 1).
+
+    Cost: one scan of the entities and of the facts.
+    """
+    return read_graph_size(graph)
 
 
 def known_path(graph: Graph, one: str, other: str, *, facts: int = 6) -> KnownPath:

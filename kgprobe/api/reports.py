@@ -13,17 +13,24 @@ from kgprobe.arguments import whole_number
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
+from kgprobe.graph.names import entity_ids, relation_ids
 from kgprobe.graph.state import graph_state
 from kgprobe.progress import print_message
 from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.running.measurement import graph_of_measurement
 from kgprobe.running.settings import CONFIG
 from kgprobe.running.store import FILE
+from kgprobe.sampling.years import year_relation_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pandas as pd
+
     from kgprobe.results.answers import Stored
+    from kgprobe.results.assessment import Assessment
+    from kgprobe.results.group_table import Grouped, GroupTable
+    from kgprobe.results.rate_table import RateTable
     from kgprobe.results.report import Report, Reported
 
 
@@ -64,6 +71,154 @@ def make_report(results: "Sequence[Reported]", *, seed: int = 0) -> "Report":
                 "results", f"has {result.folder.name}, opened without its graph; use open_result(name, `graph`)."
             )
     return report_on(results, seed)
+
+
+def rate_table(
+    results: "Sequence[str | Path]", *, graphs: "Sequence[str | None] | None" = None, shared: bool = False
+) -> "RateTable":
+    """Tabulate win rates and zero-sense rates: models in rows, graphs and difficulties in columns.
+
+    Tables 2 and 3 of KGLens. Results are read from their folders; no graph is opened and no model is loaded.
+
+    >>> made = kgprobe.measure(graph, "demo", "questions", limit=4, difficulty="easy", answer_tokens=4)
+    >>> table = kgprobe.rate_table([made.folder], graphs=["example"])
+    >>> table.to_frame()[["model", "graph", "setting", "facts"]].values.tolist()
+    [['Gemma 3 270M', 'example', 'EASY', 4]]
+
+    Cost: reading all answers.
+
+    Args:
+        results: measurements and runs, by folder or name. A run needs the ``results.json`` next to its page.
+        graphs: name of the graph of each result, for the columns; None for its id.
+        shared: compare the models of a column on the facts that all of them have answered; else each model on its own
+            facts, as in the paper.
+
+    Raises:
+        ArgumentError: no results, other than one name for each, two results in one cell, or no shared facts.
+        KgprobeError: no such result, it has no answers, or a file is damaged.
+    """
+    from kgprobe.results.rate_table import find_result, read_rates, tabulate_rates
+
+    if not results:
+        raise ArgumentError("results", "is empty; expected measurements or runs.")
+    names: Sequence[str | None] = [None] * len(results) if graphs is None else graphs
+    if len(names) != len(results):
+        raise ArgumentError("graphs", f"has {len(names)} names for {len(results)} results; expected one for each.")
+    stored = [read_rates(find_result(result), name) for result, name in zip(results, names, strict=True)]
+    return tabulate_rates(stored, shared=shared)
+
+
+def group_table(
+    graph: Graph,
+    results: "Sequence[Stored]",
+    *,
+    by: str = "entity",
+    centres: "Sequence[str]" = (),
+    object_of: str | None = None,
+    year_relation: str | None = None,
+    least: int = 1,
+    limit: int | None = None,
+    shared: bool = False,
+) -> "GroupTable":
+    """Tabulate win rates and zero-sense rates by group: groups in rows, results in columns.
+
+    Figures 4 and 6 to 10 of KGLens. A finding shows the largest groups of each kind; this table has all of them.
+
+    >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
+    >>> table = kgprobe.group_table(graph, [made], by="relation")
+    >>> sum(table.to_frame()["facts"]), table.left_out
+    (4, 0)
+
+    Cost: reading all answers; a walk from each asked subject.
+
+    Args:
+        graph: graph of the results.
+        results: measurements and runs.
+        by: kind of the groups: ``entity`` (subject or object of a fact), ``relation``, ``type`` (of the subject) or
+            ``year``.
+        centres: ids or names of entities whose facts are the groups, in this order, in place of ``by``.
+        object_of: id or name of a relation whose objects are the groups, in place of ``by``: facts of a film by its
+            country of origin, and facts of that country.
+        year_relation: as in :func:`kgprobe.run_rounds`.
+        least: minimum number of facts in a group, over all results; ``centres`` are kept.
+        limit: maximum number of groups, the largest; None for all.
+        shared: compare the results on the facts that all of them have answered.
+
+    Raises:
+        ArgumentError: no results, an unknown kind, ``centres`` together with ``object_of``, a number below 1, or no
+            shared facts.
+        UnknownNameError: no such entity or relation.
+        KgprobeError: a result has no answers.
+    """
+    from kgprobe.results.answers import refuse_repeated
+    from kgprobe.results.group_table import KINDS, group_by_entities, group_by_kind, group_by_object, tabulate_groups
+
+    least = whole_number("least", least)
+    limit = None if limit is None else whole_number("limit", limit)
+    if not results:
+        raise ArgumentError("results", "is empty; expected measurements or runs.")
+    refuse_repeated("results", results)
+    if by not in KINDS:
+        raise ArgumentError("by", f"is {by!r}; {', '.join(KINDS)} are possible.")
+    if centres and object_of is not None:
+        raise ArgumentError("object_of", "excludes `centres`; give one of them.")
+    entities = dict.fromkeys(entity_ids(graph, centres), "") if centres else {}
+    entities |= {row["id"]: row["label"] for row in graph.read("sample/labels", ids=list(entities))}
+    relation = None if object_of is None else relation_ids(graph, [object_of])[0]
+
+    def group(facts: "pd.DataFrame") -> "Grouped":
+        if entities:
+            return group_by_entities(facts, entities)
+        return group_by_kind(graph, facts, by) if relation is None else group_by_object(graph, facts, relation)
+
+    years = year_relation_id(graph, year_relation)
+    return tabulate_groups(graph, results, group, year_relation=years, least=least, limit=limit, shared=shared)
+
+
+def write_sheet(results: "Sequence[Stored]", path: str | Path, *, per_kind: int = 50, seed: int = 0) -> int:
+    """Write a CSV sheet of questions, right answers and a model's answers, for people to assess; return its rows.
+
+    Table 4 of KGLens. Each annotator fills in a copy: *understood* (can the question be understood?) and *correct* (is
+    the answer right, by the right answers of the sheet?), yes or no. Verdicts are not in the sheet.
+
+    >>> made = kgprobe.measure(graph, "demo", "questions", limit=4, answer_tokens=4)
+    >>> 1 <= kgprobe.write_sheet([made], "sheet.csv", per_kind=1) <= 2
+    True
+
+    Args:
+        results: results of the probe ``questions``.
+        per_kind: maximum number of questions of each kind and result, drawn at random.
+
+    Raises:
+        ArgumentError: a number is out of range, or a result is given twice.
+        KgprobeError: no question was answered, or the file cannot be written.
+    """
+    from kgprobe.results.answers import refuse_repeated
+    from kgprobe.results.assessment import write_sheet as write
+
+    refuse_repeated("results", results)
+    per_kind, seed = whole_number("per_kind", per_kind), whole_number("seed", seed, 0)
+    return write(Path(path), {result.about.name: list(result.outcomes) for result in results}, per_kind, seed)
+
+
+def assess_questions(results: "Sequence[Stored]", sheets: "Sequence[str | Path]") -> "Assessment":
+    """Compare questions and verdicts with the votes of people: shares of the majority, with intervals.
+
+    Args:
+        results: the results of which the sheet was made, by :func:`write_sheet`.
+        sheets: filled sheets, one for each annotator.
+
+    Raises:
+        ArgumentError: no sheets, or a result is given twice.
+        KgprobeError: a sheet cannot be used, or has no votes on these results.
+    """
+    from kgprobe.results.answers import refuse_repeated
+    from kgprobe.results.assessment import assess
+
+    refuse_repeated("results", results)
+    if not sheets:
+        raise ArgumentError("sheets", "is empty; expected the filled sheet of each annotator.")
+    return assess({result.about.name: list(result.outcomes) for result in results}, list(map(Path, sheets)))
 
 
 def open_any(name: str | Path, graph: Graph | None = None) -> "Reported":

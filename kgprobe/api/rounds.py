@@ -31,6 +31,7 @@ from kgprobe.running.rounds import RunReport, continue_run, show_run
 from kgprobe.running.runs import begin_run, get_run, run_folder
 from kgprobe.running.runs import forget_run as forget_beliefs
 from kgprobe.running.view import OnView, hide_view, ignore_view
+from kgprobe.sampling.years import year_relation_id
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,8 +70,8 @@ def run_rounds(
     Args:
         model, probe, relations, seed, as_of, models, callbacks: as in :func:`kgprobe.measure`.
         name: name of the run; None makes one from model, probe and time.
-        year_relation: id or name of a relation whose date at the subject is the fact's year in findings; None takes the
-            start of the fact. Does not affect the run.
+        year_relation: id or name of a relation whose date at the subject is the fact's year in findings; ``start`` is
+            the year in which the fact began; None chooses, see :mod:`kgprobe.sampling.years`. Does not affect the run.
         view: True to write the beliefs onto the facts after each round, and at the end those about all facts, in place
             of another run's; see :func:`show_beliefs`. False leaves the facts as they are.
         on_view: called with the step (removing the beliefs of another run, or writing those of this one at the end),
@@ -85,7 +86,7 @@ def run_rounds(
     kind = PROBES.get(probe)
     relations, seed = relation_ids(graph, several("relations", relations)), whole_number("seed", seed, 0)
     name = optional_folder_name(name)
-    year_relation = _relation_id(graph, year_relation)
+    year_relation = year_relation_id(graph, year_relation)
     own = {field.name: options.pop(field.name) for field in fields(RoundsOptions) if field.name in options}
     rounds_options = make_options(RoundsOptions, own, "rounds")
     chosen = kind.options_from(options)
@@ -135,7 +136,7 @@ def resume_rounds(
         ArgumentError: more rounds are finished already.
         KgprobeError: the model or the settings have changed, or another process uses the run.
     """
-    year_relation = _relation_id(graph, year_relation)
+    year_relation = year_relation_id(graph, year_relation)
     properties = get_run(graph, run)
     if rounds is not None and rounds < properties["round"]:
         raise ArgumentError("rounds", f"is {rounds}; {properties['round']} rounds are finished already.")
@@ -168,7 +169,7 @@ def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None 
         UnknownNameError: no such run or relation, or the graph has no runs.
         KgprobeError: the run was not started by kgprobe.
     """
-    year_relation = _relation_id(graph, year_relation)
+    year_relation = year_relation_id(graph, year_relation)
     if run is None:
         known = list_runs(graph)
         if not known:
@@ -303,7 +304,7 @@ def estimate_rates(
     Cost: the run's answers, and a pass over all facts whenever there are a quarter more of them.
     """
     run = open_run(graph, run).name
-    years = _relation_id(graph, year_relation)
+    years = year_relation_id(graph, year_relation)
     others = [open_run(graph, other).name for other in several("predictors", predictors)]
     if run in others:
         raise ArgumentError("predictors", f"has {run!r}, the run itself; expected other runs.")
@@ -400,7 +401,3 @@ def _continue_run(
     report = continue_run(graph, probe, plan, callbacks, kind=kind, view=view, on_view=on_view)
     properties = get_run(graph, plan.run)
     return Run(plan.run, report, run_folder(properties), kind, properties, year_relation, graph)
-
-
-def _relation_id(graph: Graph, relation: str | None) -> str | None:
-    return None if relation is None else relation_ids(graph, [relation])[0]

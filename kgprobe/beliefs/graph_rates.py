@@ -3,7 +3,7 @@
 docs/methods/graph-estimate.md. :mod:`kgprobe.beliefs.corrected_rates` has the estimator.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Annotated, TypeAlias
@@ -17,6 +17,7 @@ from kgprobe.dates import year_of
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_names
 from kgprobe.sampling.columns.graph_columns import ALWAYS, AskableFacts
+from kgprobe.sampling.years import FACT_START, YearSource, candidate_sources, choose_source, has_enough
 from kgprobe.stats.design_based import Estimate
 from kgprobe.stats.proportions import Percent, Share
 from kgprobe.stats.value_counts import HEAD, TAIL, TORSO, thirds_of
@@ -77,14 +78,15 @@ def group_rates(
     """Return the largest groups of each kind with at least ``ENOUGH`` draws: relations, types, popularities, years.
 
     Args:
-        year_relation: id of the relation whose date at the subject gives a fact's year; None takes the year in which
-            the fact began.
+        year_relation: id of the relation whose date at the subject gives a fact's year; ``start`` takes the year in
+            which the fact began; None chooses, see :mod:`kgprobe.sampling.years`.
     """
+    years, source = _years(graph, facts, year_relation)
     kinds = {
         "relation": _by_relation(graph, facts),
         "type": _by_type(facts),
         "popularity": _by_popularity(facts),
-        "year": _by_year(_years(graph, facts, year_relation)),
+        "year": _by_year(years),
     }
     groupings = []
     for by, (total, candidates) in kinds.items():
@@ -96,7 +98,7 @@ def group_rates(
             if len(groups) == SHOWN_GROUPS and by != "year":
                 break
         if groups:
-            groupings.append(Grouping(by, groups, total - len(groups)))
+            groupings.append(Grouping(by, groups, total - len(groups), source if by == "year" else None))
     return groupings
 
 
@@ -145,20 +147,43 @@ def _by_popularity(facts: AskableFacts) -> tuple[int, Iterable[Candidate]]:
     return len(candidates), candidates
 
 
-def _years(graph: Graph, facts: AskableFacts, relation: str | None) -> Floats:
-    """Return the year of each fact: of its begin, or of its subject's earliest date in a relation; NaN if unknown."""
-    columns = facts.columns
-    if relation is None:
-        begins = columns.begins[facts.places]
-        return np.where(begins == ALWAYS, np.nan, (begins // _DAYS).astype(np.float64))
-    of_entities = np.full(len(columns.entity_ids), np.nan)
-    subjects, years_of_subjects = [], []
-    for row in graph.stream("sample/dates", relation=relation):
-        subjects.append(row["subject"])
-        years_of_subjects.append(year_of(row["date"]))
-    places, years = columns.places_of(subjects), np.array(years_of_subjects, np.float64)
-    of_entities[places[places >= 0]] = years[places >= 0]
-    return of_entities[facts.subjects]
+def _years(graph: Graph, facts: AskableFacts, relation: str | None) -> tuple[Floats, YearSource]:
+    """Return the year of each fact, NaN if unknown, and the source of the years.
+
+    Cost: one scan of the facts with literals, if a source is a relation.
+    """
+    sources = candidate_sources(graph, relation)
+    years: dict[str, Floats] = {}
+    if FACT_START in sources:
+        begins = facts.columns.begins[facts.places]
+        years[FACT_START] = np.where(begins == ALWAYS, np.nan, (begins // _DAYS).astype(np.float64))
+        if has_enough(_dated(years[FACT_START]), len(facts)):
+            sources = [FACT_START]
+    relations = [source for source in sources if source != FACT_START]
+    if relations:
+        years |= _dates_of_subjects(graph, facts, relations)
+    source = choose_source(graph, {name: _dated(of_facts) for name, of_facts in years.items()}, len(facts))
+    return years[source.relation], source
+
+
+def _dated(years: Floats) -> int:
+    return int((~np.isnan(years)).sum())
+
+
+def _dates_of_subjects(graph: Graph, facts: AskableFacts, relations: Sequence[str]) -> dict[str, Floats]:
+    """Return the year of each fact's subject by relation, NaN if unknown."""
+    subjects: dict[str, list[str]] = {relation: [] for relation in relations}
+    dates: dict[str, list[int | None]] = {relation: [] for relation in relations}
+    for row in graph.stream("sample/dates", relations=list(relations)):
+        subjects[row["relation"]].append(row["subject"])
+        dates[row["relation"]].append(year_of(row["date"]))
+    years = {}
+    for relation in relations:
+        of_entities = np.full(len(facts.columns.entity_ids), np.nan)
+        places, values = facts.columns.places_of(subjects[relation]), np.array(dates[relation], np.float64)
+        of_entities[places[places >= 0]] = values[places >= 0]
+        years[relation] = of_entities[facts.subjects]
+    return years
 
 
 def _by_year(years: Floats) -> tuple[int, Iterator[Candidate]]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import numpy as np
 import pandas as pd
 
+from kgprobe.sampling.years import YearSource
 from kgprobe.stats.proportions import Percent, Share, share
 from kgprobe.stats.value_counts import HEAD, TAIL, TORSO, thirds_of
 from kgprobe.tables import Heading, ResultRow
@@ -53,11 +54,13 @@ class Grouping(Generic[Row]):
         by: kind of the groups: relation, entity, type, popularity, year, templates.
         groups: the largest groups, at most ``SHOWN_GROUPS``; thirds and years in their order.
         left_out: number of other groups.
+        source: source of the years; None for other kinds.
     """
 
     by: str
     groups: Sequence[Row]
     left_out: int
+    source: YearSource | None = None
 
 
 def group_of(name: str, facts: pd.DataFrame) -> Group:

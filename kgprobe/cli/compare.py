@@ -3,21 +3,19 @@
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
-from kgprobe.api.measuring import find_measurement, is_path
 from kgprobe.cli.main import until_reader_leaves
-from kgprobe.cli.options import full_option, in_flags, on_graph, open_graph, seed_option
+from kgprobe.cli.options import full_option, graph_of_results, in_flags, on_graph, seed_option
 from kgprobe.cli.rendering import render
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
-    from kgprobe.graph.client import Graph
     from kgprobe.results.answers import Stored
     from kgprobe.results.comparison import Comparison
     from kgprobe.results.forgetting import Forgetting
@@ -107,7 +105,7 @@ def compare(
 
     _check_usage(results, margin, gap)
     failing = nullcontext() if margin is None else _failing_with_2()
-    with failing, _graph_of(results, graph) as connection:
+    with failing, graph_of_results(results, graph) as connection:
         with waiting("Reading the answers"):
             stored = [open_result(name, connection) for name in results]
         with _second_named(results[-1]):
@@ -128,13 +126,6 @@ def _check_usage(results: tuple[str, ...], margin: float | None, gap: bool) -> N
     if (gap or margin is not None) and len(results) != 2:
         flag = "--gap" if gap else "--fail-if-lost"
         raise click.UsageError(f"{flag} needs two results, not {len(results)}.")
-
-
-def _graph_of(results: tuple[str, ...], graph: str | None) -> "AbstractContextManager[Graph | None]":
-    """Open the graph if a result is a run, or with ``--graph``."""
-    if graph is None and all(find_measurement(name) is not None or is_path(name) for name in results):
-        return nullcontext()
-    return open_graph(graph)
 
 
 def _compare(

@@ -214,6 +214,27 @@ def query(
 
 
 @graph.command()
+@on_graph
+def describe(graph: str | None, as_json: bool) -> None:
+    """Show the size of the graph: entities, relations, facts, degree and density.
+
+    Active relations can be asked; facts of inactive ones only connect entities. The mean degree and the density are
+    those of the entities with facts.
+
+    \b
+    kgprobe graph describe
+    kgprobe graph describe --json
+    """  # noqa: D301
+    from kgprobe.api.graphs import describe_graph
+    from kgprobe.progress import waiting
+
+    with open_graph(graph) as connection:
+        with waiting("Counting"):
+            result = describe_graph(connection)
+        render(result, as_json)
+
+
+@graph.command()
 @click.argument("one", metavar="ENTITY")
 @click.argument("other", metavar="ENTITY")
 @count_option("--max-facts", "facts", default=6, help="Maximum number of facts.")

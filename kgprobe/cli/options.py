@@ -2,8 +2,8 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -73,8 +73,8 @@ full_option = cloup.option("--full", is_flag=True, help="Print every table, not 
 year_relation_option = cloup.option(
     "--year-relation",
     metavar="NAME",
-    help="Group results by the year of this relation at the subject, such as its inception.  [default: the year in"
-    " which the fact began]",
+    help="Group results by the year of this relation at the subject, such as its inception; start: by the year in"
+    " which the fact began.  [default: start if half of the facts have it, else a date that most subjects have]",
 )
 # Facts by ids or names, as ``facts``.
 facts_named = cloup.option(
@@ -86,6 +86,15 @@ facts_named = cloup.option(
     help="Fact by its id, or by subject, relation and object, each an id or a name, separated by spaces or |;"
     " repeatable.",
 )
+
+
+def graph_of_results(results: Sequence[str], graph: str | None) -> "AbstractContextManager[Graph | None]":
+    """Open the graph if a result is a run, or with ``--graph``."""
+    from kgprobe.api.measuring import find_measurement, is_path
+
+    if graph is None and all(find_measurement(name) is not None or is_path(name) for name in results):
+        return nullcontext()
+    return open_graph(graph)
 
 
 def as_of_or(default: Callable[[], int] | None, shown_default: str) -> Callable[[F], F]:

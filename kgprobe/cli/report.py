@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
@@ -14,16 +14,22 @@ from kgprobe.cli.options import (
     as_of_or,
     count_option,
     debug_option,
+    graph_of_results,
     in_flags,
     json_option,
     on_graph,
     open_graph,
     relations_option,
     seed_option,
+    year_relation_option,
 )
-from kgprobe.cli.rendering import open_in_browser, render_rows
+from kgprobe.cli.rendering import open_in_browser, render, render_rows
 from kgprobe.progress import waiting
 from kgprobe.sanitize import visible
+
+if TYPE_CHECKING:
+    from kgprobe.graph.client import Graph
+    from kgprobe.results.answers import Stored
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _open_option = cloup.option("--open", "in_browser", is_flag=True, help="Open it in the web browser.")
@@ -76,6 +82,140 @@ def page(
         result = make_report(opened, seed=seed)
         written = result.page(out)
     _show(result.to_dict(), "\n".join(map(visible, result.lead)), written, in_browser, as_json)
+
+
+@report.command()
+@cloup.argument("results", nargs=-1, required=True, metavar="[GRAPH=]RESULT...")
+@cloup.option(
+    "--shared", is_flag=True, help="Compare the models of a column on the facts that all of them have answered."
+)
+@json_option
+@debug_option
+def rates(results: tuple[str, ...], shared: bool, as_json: bool) -> None:
+    """Tabulate win rates and zero-sense rates of models on graphs.
+
+    RESULT is a measurement or a run, by name or folder. No graph is opened: write GRAPH= before a result to name its
+    graph. Models are rows; a graph and a difficulty of questions (EASY, HARD), or another probe, are a column. A model
+    wins a fact with more right answers than wrong ones, and has zero sense of a fact that it never answered right.
+    Prints both tables; writes a page, JSON and CSV.
+
+    \b
+    kgprobe report rates films=gpt-easy films=gpt-hard nba=gpt-nba-easy
+    kgprobe report rates base tuned --shared --json
+    """  # noqa: D301
+    from kgprobe.api.reports import rate_table
+
+    pairs = list(map(_named_graph, results))
+    with waiting("Reading the answers"):
+        table = rate_table([name for _, name in pairs], graphs=[graph for graph, _ in pairs], shared=shared)
+        written = table.page()
+    render(table, as_json, written, files=sorted(table.folder.iterdir()), lined=False)
+
+
+def _named_graph(text: str) -> tuple[str | None, str]:
+    """Return the name of the graph, if there is one, and the result of an argument; a path may contain ``=``."""
+    graph, separator, result = text.partition("=")
+    return (graph, result) if separator and graph and not Path(text).exists() else (None, text)
+
+
+@report.command()
+@cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
+@cloup.option(
+    "--by",
+    type=click.Choice(["entity", "relation", "type", "year"]),
+    default="entity",
+    show_default=True,
+    help="Kind of the groups: subject or object of a fact, its relation, the type of its subject, or its year.",
+)
+@cloup.option(
+    "--centre",
+    "centres",
+    multiple=True,
+    metavar="ENTITY",
+    help="Group by this entity, given by id or name, in place of --by; repeatable, one group each.",
+)
+@cloup.option(
+    "--object-of",
+    metavar="NAME",
+    help="Group by the objects of this relation, in place of --by: facts of a film by its country of origin.",
+)
+@year_relation_option
+@count_option("--least", default=1, help="Minimum number of facts in a group.")
+@count_option("--limit", help="Maximum number of groups, the largest.  [default: all]")
+@cloup.option("--shared", is_flag=True, help="Compare the results on the facts that all of them have answered.")
+@on_graph
+def groups(results: tuple[str, ...], graph: str | None, as_json: bool, **options: Any) -> None:
+    """Tabulate win rates and zero-sense rates by group, such as team, country or year.
+
+    RESULT is a measurement or a run, by name or folder. Groups are rows, results are columns. A result's page shows
+    the 20 largest groups of each kind; this command prints all, and the number of groups left out by its options.
+    Writes a page, JSON and CSV.
+
+    \b
+    kgprobe report groups gpt2-films llama-films --by year
+    kgprobe report groups gpt2-countries --centre France --centre Germany
+    kgprobe report groups gpt2-films --object-of "country of origin" --least 5
+    """  # noqa: D301
+    from kgprobe.api.comparing import open_result
+    from kgprobe.api.reports import group_table
+
+    with open_graph(graph) as connection, waiting("Reading the answers"):
+        table = group_table(connection, [open_result(name, connection) for name in results], **options)
+        written = table.page()
+    render(table, as_json, written, files=sorted(table.folder.iterdir()), lined=False)
+
+
+@report.command()
+@cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
+@cloup.option("--out", type=_FILE, required=True, help="File of the sheet (CSV).")
+@count_option("--per-kind", default=50, help="Maximum number of questions of each kind and result.")
+@seed_option
+@on_graph
+def sheet(results: tuple[str, ...], out: Path, per_kind: int, seed: int, graph: str | None, as_json: bool) -> None:
+    """Write a sheet of questions and answers for people to assess.
+
+    RESULT is a measurement or a run of the probe questions. Each annotator fills in a copy of the sheet, yes or no:
+    understood (can the question be understood?) and correct (is the answer right, by the right answers in the sheet?).
+    `kgprobe report assess` reads the filled sheets.
+
+    \b
+    kgprobe report sheet gpt2-films --out sheet.csv
+    kgprobe report assess gpt2-films --sheet ann.csv --sheet ben.csv
+    """  # noqa: D301
+    from kgprobe.api.reports import write_sheet
+
+    with graph_of_results(results, graph) as connection, waiting("Reading the answers"):
+        rows = write_sheet(_opened(results, connection), out, per_kind=per_kind, seed=seed)
+    content = {"file": str(out), "questions": rows}
+    click.echo(msgspec.json.encode(content) if as_json else f"{rows:,} questions: {out}")
+
+
+@report.command()
+@cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
+@cloup.option(
+    "--sheet", "sheets", type=_FILE, multiple=True, required=True, help="Sheet of one annotator (CSV); repeatable."
+)
+@on_graph
+def assess(results: tuple[str, ...], sheets: tuple[Path, ...], graph: str | None, as_json: bool) -> None:
+    """Compare questions and verdicts with the votes of people.
+
+    RESULT is a result of which `kgprobe report sheet` made the sheet. Prints the share of the questions that the
+    majority of the annotators understands, of the verdicts that are theirs, and of both.
+
+    \b
+    kgprobe report assess gpt2-films --sheet ann.csv --sheet ben.csv --sheet cleo.csv
+    """  # noqa: D301
+    from kgprobe.api.reports import assess_questions
+
+    with graph_of_results(results, graph) as connection, waiting("Reading the answers"):
+        result = assess_questions(_opened(results, connection), sheets)
+    render(result, as_json)
+
+
+def _opened(results: tuple[str, ...], connection: "Graph | None") -> "list[Stored]":
+    from kgprobe.api.comparing import open_result
+
+    return [open_result(name, connection) for name in results]
 
 
 @report.command("graph")

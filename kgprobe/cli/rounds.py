@@ -78,16 +78,17 @@ def rounds() -> None:
 
 def _run_command(kind: ProbeKind) -> click.Command:
     """Return the command that asks facts by this probe in rounds."""
+    # In rounds, only the API has these options: more than 40 would be too many for a screen of help.
+    unscored = ("scoring_way",) if kind.asks == "answers" else ()
 
     @given_options(("Rounds", RoundsOptions))
-    # In rounds, the API has these options; more would be too many for a screen of help.
     @given_options((f"Options of {kind.name}", kind.options), left_out=("former", "weighting", "wording"))
     @model_option(f"{BEHIND_API} Repeat it to ask several models.", "models", multiple=True)
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
     @direction_options
     @year_relation_option
     @cloup.option("--name", metavar="NAME", help="Name of the run.  [default: model, probe and time]")
-    @given_options(("Models behind an API", ApiLimits), argument="api")
+    @given_options(("Models behind an API", ApiLimits), argument="api", left_out=unscored)
     @_view_option
     @as_paper_option(f"rounds run {kind.name}")
     @full_option

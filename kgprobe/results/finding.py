@@ -20,19 +20,20 @@ from kgprobe.beliefs.graph_rates import GroupRate
 from kgprobe.beliefs.group_rates import Group, Grouping, by_popularity, by_year, group_of, grouped
 from kgprobe.beliefs.register import LEARNERS, caveat_of
 from kgprobe.beliefs.summary import BeliefWord, summarize
-from kgprobe.dates import year_of
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
 from kgprobe.graph.reversal import asked_by
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Headline, Verdict
+from kgprobe.results.about_facts import read_about_facts
 from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_of_run
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.result import Result
 from kgprobe.running.collected import Ask, CollectedAnswers, FactAnswers
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
+from kgprobe.sampling.years import YearSource
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import CONFIDENCE, Share, more_than_half
 from kgprobe.tables import Heading, ResultRow, Table, flat_row, row_dicts
@@ -45,7 +46,6 @@ FACT_COLUMNS = (
 )
 ASK_COLUMNS = Ask._fields
 
-_FACTS_AT_ONCE = 1_000
 # A relation with fewer facts, or with a wider interval, is not ranked.
 LEAST, _WIDEST = 5, 0.5
 _RELATIONS = 3
@@ -192,6 +192,11 @@ class Finding(Result):
         return self.overall.heard < self.overall.facts or self.overall.heard_win_rate != self.overall.win_rate
 
     @property
+    def year_source(self) -> YearSource | None:
+        """The source of the years; None if no fact has one."""
+        return next((grouping.source for grouping in self.groupings if grouping.by == "year"), None)
+
+    @property
     def headline(self) -> str:
         """The probe's leading measure, or else the share of the graph, or of the asked facts, that the model knows."""
         if self.measure is not None:
@@ -244,8 +249,10 @@ class Finding(Result):
         tables = []
         first, notes = [self.overall], [*self._rates_notes()]
         for grouping in self.groupings:
+            if grouping.source is not None:
+                notes.append(grouping.source.note)
             if grouping.left_out:
-                notes.append(f"{grouping.left_out:,} more have fewer facts.")
+                notes.append(f"{grouping.left_out:,} more have fewer facts; `kgprobe report groups` shows all.")
             if self.about.caveat is not None:
                 notes.append(self.about.caveat)
             rows = [{grouping.by: group.name, **self._cells(group)} for group in [*first, *grouping.groups]]
@@ -314,6 +321,7 @@ class Finding(Result):
             "over_graph": self.over_graph and self.over_graph.overall.to_dict(),
             "expected": whole and {"facts": whole.unasked, "known": whole.expected_known},
             "relations": dict(zip(self.facts["relation"], self.facts["relation_label"], strict=True)),
+            "year": self.year_source and asdict(self.year_source),
             "groups": self._group_rows(),
             "tables": {table.key: table.to_dict() for table in self.probe_tables},
             "unaskable": self.unaskable,
@@ -349,8 +357,8 @@ def make_finding(
 
     Args:
         over_graph: estimated rates over the whole graph.
-        year_relation: id of the relation whose date at the subject gives a fact's year; None takes the year in which
-            the fact began.
+        year_relation: id of the relation whose date at the subject gives a fact's year; ``start`` takes the year in
+            which the fact began; None chooses, see :mod:`kgprobe.sampling.years`.
         shown: maximum number of facts to list as known, and as unknown.
 
     Raises:
@@ -361,14 +369,14 @@ def make_finding(
     answered = sorted((row for row in rows if row["right"] + row["wrong"] > 0), key=lambda row: str(row["fact"]))
     if not answered:
         raise KgprobeError(f"{about.name!r} has no answers yet.")
-    facts = _described(graph, answered, year_relation)
+    facts, years = _described(graph, answered, year_relation)
     names = relation_names(graph, facts["relation"].unique())
     facts["relation_label"] = facts["relation"].map(names)
     _add_asks(facts, answers)
     listed = facts[[*FACT_COLUMNS, *ASK_COLUMNS]].reset_index(drop=True)
     words = [BeliefWord(word) for word in facts["belief"]]
     unknown, known = _by_certainty(facts, words)
-    chances, tables = answers.chances, answers.results.tables
+    chances, tables, generic = answers.chances, answers.results.tables, about.described.get("generic", ())
     if about.caveat is not None:
         tables = [replace(table, notes=(*table.notes, about.caveat)) for table in tables]
     return Finding(
@@ -377,7 +385,7 @@ def make_finding(
         asked=int((facts["right"] + facts["wrong"]).sum()),
         mean_known=float(facts["known"].mean()),
         overall=group_of("all", facts),
-        groupings=[each for each in _groupings(facts, names, about.described.get("generic", ())) if each.groups],
+        groupings=[each for each in _groupings(facts, names, generic, years) if each.groups],
         probe_tables=list(tables),
         unknown=_shown_facts(unknown.head(shown), answers),
         known=_shown_facts(known.head(shown), answers),
@@ -413,21 +421,17 @@ def _counted_beliefs(answers: CollectedAnswers) -> list[Row]:
     return rows
 
 
-def _described(graph: Graph, answered: Sequence[Row], year_relation: str | None) -> pd.DataFrame:
+def _described(graph: Graph, answered: Sequence[Row], year_relation: str | None) -> tuple[pd.DataFrame, YearSource]:
     """Return answers with labels, types, popularity and year of their facts. Cost: a walk from each subject."""
-    about: dict[str, Row] = {}
-    for first in range(0, len(answered), _FACTS_AT_ONCE):
-        keys = [{"subject": row["subject"], "fact": row["fact"]} for row in answered[first : first + _FACTS_AT_ONCE]]
-        about |= {row["fact"]: row for row in graph.read("sample/about", rows=keys, year_relation=year_relation)}
-    rows = [{**row, **about[row["fact"]]} for row in answered if row["fact"] in about]
-    if not rows:
+    about, years = read_about_facts(graph, {row["fact"]: row["subject"] for row in answered}, year_relation)
+    if about.empty:
         raise KgprobeError("None of the asked facts is in this graph any more.")
-    facts: pd.DataFrame = pd.DataFrame(rows)
-    facts["year"] = facts["year"].map(year_of)
+    described = ["subject", "relation", "object"]
+    facts = pd.DataFrame(answered).drop(columns=described, errors="ignore").merge(about, on="fact")
     facts["popularity"] = facts["popularity"].astype(np.float64)
     facts["belief"] = facts["believed"]
     facts["known"], facts["known_low"], facts["known_high"] = 1 - facts["theta"], 1 - facts["high"], 1 - facts["low"]
-    return facts
+    return facts, years
 
 
 def _add_asks(facts: pd.DataFrame, answers: CollectedAnswers) -> None:
@@ -450,12 +454,15 @@ def _by_certainty(facts: pd.DataFrame, words: Sequence[BeliefWord]) -> tuple[pd.
     return unknown, ranked[is_known].sort_values(["leans", "high", "fact"])
 
 
-def _groupings(facts: pd.DataFrame, relations: Mapping[str, str], generic: Sequence[str]) -> list[Grouping[Group]]:
+def _groupings(
+    facts: pd.DataFrame, relations: Mapping[str, str], generic: Sequence[str], years: YearSource
+) -> list[Grouping[Group]]:
     """Return the groupings of facts.
 
     Args:
         relations: names of the relations, by id.
         generic: ids of the relations that were asked by generic templates.
+        years: source of the years.
     """
     entities = facts[["subject", "object"]].apply(lambda row: list(dict.fromkeys(row)), axis=1)
     labels = chain(
@@ -470,7 +477,7 @@ def _groupings(facts: pd.DataFrame, relations: Mapping[str, str], generic: Seque
         grouped("entity", facts, entities, labels, least=2),
         grouped("type", facts, facts["types"].map(lambda rows: [type_["id"] for type_ in rows]), types),
         by_popularity(facts),
-        by_year(facts, facts["year"]),
+        replace(by_year(facts, facts["year"]), source=years),
         *([grouped("templates", facts, facts["relation"].map(kinds))] if generic else []),
     ]
 

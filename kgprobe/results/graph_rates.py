@@ -8,7 +8,7 @@ them. Sampling rule and learner affect the width of the interval, not its covera
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -26,6 +26,7 @@ from kgprobe.running.callbacks import Stop
 from kgprobe.running.learning import Learning, open_learning, replay
 from kgprobe.running.runs import get_run
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
+from kgprobe.sampling.years import YearSource
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import answers_for_width
 from kgprobe.tables import Table
@@ -89,6 +90,11 @@ class GraphRates(Result):
         return text
 
     @property
+    def year_source(self) -> YearSource | None:
+        """The source of the years; None if no year has an estimate."""
+        return next((grouping.source for grouping in self.groupings if grouping.by == "year"), None)
+
+    @property
     def uniform_answers(self) -> int:
         """Number of uniformly drawn answers whose interval, without predictions, has the same width."""
         return answers_for_width(self.overall.right.value, self.overall.width)
@@ -113,6 +119,7 @@ class GraphRates(Result):
             "facts": self.facts,
             "answers": self.answers,
             "drawn": self.drawn,
+            "year": self.year_source and asdict(self.year_source),
             "stopped": self.stopped and self.stopped.value,
             "reason": self.reason,
             "rates": self.rows(),
@@ -123,7 +130,9 @@ def _table(grouping: Grouping[GroupRate], overall: GroupRate) -> Table:
     """Return a table of groups; the first row of the relations is all facts."""
     groups = [overall, *grouping.groups] if grouping.by == "relation" else grouping.groups
     rows = [{grouping.by: group.name, **group.cells()} for group in groups]
-    notes = [f"{grouping.left_out:,} more have fewer than {ENOUGH} questions."] if grouping.left_out else []
+    notes = [] if grouping.source is None else [grouping.source.note]
+    if grouping.left_out:
+        notes.append(f"{grouping.left_out:,} more have fewer than {ENOUGH} questions.")
     title = f"By {_TITLES.get(grouping.by, grouping.by)}, estimated over the graph"
     return Table(f"graph_by_{grouping.by}", title, rows, notes)
 
@@ -136,8 +145,8 @@ def estimate_run(
     Args:
         run: id of the run.
         predictors: ids of runs on the same graph, for example of other models.
-        year_relation: id of the relation whose date at the subject gives a fact's year; None takes the year in which
-            the fact began.
+        year_relation: id of the relation whose date at the subject gives a fact's year; ``start`` takes the year in
+            which the fact began; None chooses, see :mod:`kgprobe.sampling.years`.
         groups: also estimate relations, types, popularities and years.
 
     Returns:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from kgprobe.errors import KgprobeError
 from kgprobe.files import make_folder
 from kgprobe.graph.client import Graph, Row
-from kgprobe.graph.names import relation_ids
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import ProbeKind
 from kgprobe.running.callbacks import Stop
@@ -18,6 +19,7 @@ from kgprobe.running.learner import COUNTS
 from kgprobe.running.measurement import Progress
 from kgprobe.running.rounds import RunReport
 from kgprobe.running.store import FILE, Outcomes
+from kgprobe.sampling.years import year_relation_id
 from kgprobe.sanitize import spreadsheet_cell
 from kgprobe.tables import Table
 
@@ -233,6 +235,9 @@ class Measurement(StoredAnswers):
 
         Needs the open graph.
 
+        Args:
+            year_relation: as in :func:`kgprobe.run_rounds`.
+
         Raises:
             KgprobeError: nothing was answered, or the measurement was opened without a graph.
         """
@@ -240,7 +245,7 @@ class Measurement(StoredAnswers):
 
         if self.graph is None:
             raise KgprobeError("A finding needs the graph for names and types: open_measurement(folder, `graph`).")
-        years = None if year_relation is None else relation_ids(self.graph, [year_relation])[0]
+        years = year_relation_id(self.graph, year_relation)
         return make_finding(self.graph, self.about, self._answers(), year_relation=years)
 
     def export(self) -> list[Path]:
@@ -280,7 +285,7 @@ class Run(StoredAnswers):
         folder: folder of its answers.
         kind: the probe.
         properties: properties of the run's node.
-        year_relation: relation that gives a fact's year; None takes the start of the fact.
+        year_relation: relation that gives a fact's year, or ``start``; None chooses, see :mod:`kgprobe.sampling.years`.
         graph: the graph.
     """
 
@@ -339,6 +344,7 @@ class Run(StoredAnswers):
         report = self.report
         return {
             "run": self.name,
+            "graph_uid": msgspec.json.decode(self.properties["graph"])["uid"],
             "facts": report.facts,
             "questions": report.asked,
             "stopped": report.stopped.value,
@@ -357,13 +363,11 @@ class Run(StoredAnswers):
         from kgprobe.results.finding import make_finding
         from kgprobe.results.graph_rates import estimate_run
 
-        return make_finding(
-            self.graph,
-            self.about,
-            self._answers(),
-            over_graph=estimate_run(self.graph, self.name, year_relation=self.year_relation),
-            year_relation=self.year_relation,
-        )
+        rates = estimate_run(self.graph, self.name, year_relation=self.year_relation)
+        # The asked facts have their years from the source that was chosen for the graph.
+        source = None if rates is None else rates.year_source
+        years = self.year_relation if source is None else source.relation
+        return make_finding(self.graph, self.about, self._answers(), over_graph=rates, year_relation=years)
 
 
 def _share_right(answers: CollectedAnswers) -> str:

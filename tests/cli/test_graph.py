@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -248,3 +250,26 @@ def test_start_of_an_address_is_refused() -> None:
     done = kgprobe("graph", "start", "--graph", "bolt://somewhere:7687")
     assert done.returncode == 1
     assert "is a remote server" in done.stderr
+
+
+def test_describe_equals_naive_counts(home: dict[str, str]) -> None:
+    def rows_of(query: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = json.loads(kgprobe("graph", "query", query, "--json", **home).stdout)
+        return rows
+
+    rows = rows_of("MATCH (s)-[f:FACT]->(o) RETURN s.id AS subject, o.id AS object, f.relation AS relation")
+    active = {row["id"]: row["active"] for row in rows_of("MATCH (r:Relation) RETURN r.id AS id, r.active AS active")}
+    done = kgprobe("graph", "describe", "--json", **home)
+    assert done.returncode == 0, done.stderr
+    size = json.loads(done.stdout)
+    degrees: Counter[str] = Counter()
+    for row in rows:
+        degrees.update({row["subject"], row["object"]})
+    for name, is_active in (("active", True), ("inactive", False)):
+        own = [row for row in rows if active[row["relation"]] is is_active]
+        assert (size[f"{name}_facts"], size[f"{name}_relations"]) == (len(own), len({row["relation"] for row in own}))
+    assert (size["linked"], size["mean_degree"]) == (len(degrees), degrees.total() / len(degrees))
+    assert size["density"] == len(rows) / (len(degrees) * (len(degrees) - 1))
+    shown = kgprobe("graph", "describe", **home, COLUMNS="200").stdout
+    assert "mean degree" in shown
+    assert f"{size['active_facts']:,} of {len(rows):,} facts are of {size['active_relations']} relations" in shown

@@ -106,7 +106,7 @@ def test_help_of_a_run_has_at_most_40_options_in_groups() -> None:
         place = text.index(f"\n  {option}")
         assert [start < place for start in places] == [number <= section for number in range(len(titles))], option
     assert "--grader" not in text
-    for command in (["rounds", "run", "distractors"], ["estimate"]):
+    for command in (["rounds", "run", "distractors"], ["rounds", "run", "questions"], ["estimate"]):
         shown = kgprobe(*command, "--help").stdout
         # --help itself is not counted.
         assert 10 < len(re.findall(r"^  -(?!h, --help)", shown, re.MULTILINE)) <= 40

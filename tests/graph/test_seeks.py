@@ -32,6 +32,7 @@ RETURNED = {
     "explore/facts": {"Entity", "FACT"},
     "explore/relations": {"Entity", "FACT"},
     "explore/judged": {"JUDGED"},
+    "explore/size": {"Entity", "Literal", "Type", "FACT"},
 }
 NAMED = {
     "explore/around": {"entity": "E5"},

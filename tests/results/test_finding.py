@@ -28,6 +28,7 @@ from kgprobe.probes.questions.evidence import QuestionEvidence, RightAnswer
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results.finding import About, Finding
 from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.years import YearSource
 from kgprobe.stats.proportions import Share, share
 from tests.probes.distractors.written import distractor_evidence
 from tests.results.found import find_in_outcomes, find_in_run
@@ -193,6 +194,19 @@ def test_facts_are_grouped_by_what_they_are_about(graph: Graph) -> None:
     }
     assert groups(year_relation="date")["year"] == [("1990", 2, 0.5)]
     assert "year" not in groups(year_relation="nothing")
+    source = find_in_run(graph, "run", list).year_source
+    assert source == YearSource("start", "start of the fact", 2, 3)
+    assert source.note == "Year: start of the fact; 2 of 3 facts have one."
+    # Fewer than half of the facts have a start: the date that most subjects have is taken.
+    more = [Fact(f"{subject} out", subject, "P577", "+1990-05-01") for subject in ("a", "b")]
+    later = [replace(facts[0], start=None), facts[1], facts[2], facts[3], *more]
+    load(graph, WrittenSource(people, later, [*RELATIONS, Relation("P577", "publication date")]))
+    assert groups()["year"] == [("1990", 3, pytest.approx(1 / 3))]
+    chosen = find_in_run(graph, "run", list)
+    assert chosen.to_dict()["year"] == {"relation": "P577", "name": "publication date", "dated": 3, "facts": 3}
+    (table,) = [table for table in chosen.group_tables() if table.key == "by_year"]
+    assert "Year: publication date of the subject; 3 of 3 facts have one." in table.notes
+    assert groups(year_relation="start")["year"] == [("-44", 1, 0.0)]
     heard = find_in_run(graph, "run", list).overall
     assert (heard.win_rate, heard.heard, heard.heard_win_rate) == (share(1, 3), 2, share(1, 2))
 

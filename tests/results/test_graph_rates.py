@@ -23,6 +23,7 @@ from kgprobe.running.rounds import continue_run
 from kgprobe.running.runs import begin_run, get_run, run_folder
 from kgprobe.running.store import FILE
 from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.years import YearSource
 from tests.running.killed_run import make_plan
 from tests.written_source import WrittenSource
 
@@ -163,7 +164,7 @@ def test_years_are_those_of_a_relation_where_one_is_told(graph: Graph) -> None:
     # Of two dates, the earlier.
     born.append(Fact("e0 born again", "e0", "born", dates[1].id))
     load(graph, WrittenSource([*PEOPLE, *TYPES, *dates], [*FACTS, *born], [*RELATIONS, Relation("born", "born")]))
-    assert {row["subject"]: row["date"][:5] for row in graph.read("sample/dates", relation="born")} == {
+    assert {row["subject"]: row["date"][:5] for row in graph.read("sample/dates", relations=["born"])} == {
         f"e{number}": ("+1800", "+1900")[number % 2] for number in range(50)
     }
     ask(graph, "run", sampling="uniform")
@@ -173,6 +174,28 @@ def test_years_are_those_of_a_relation_where_one_is_told(graph: Graph) -> None:
         assert years[year].facts == len(its)
         assert years[year].right.low < share_known(its) < years[year].right.high
     assert "year" not in by(estimate_run(graph, "run", year_relation="nothing"))
+
+
+def test_years_without_a_choice_are_of_most_facts(graph: Graph) -> None:
+    """A quarter of the facts has a start; most subjects have a birth date, few a second date."""
+    facts = [replace(fact, start=fact.start if number % 4 == 1 else None) for number, fact in enumerate(FACTS)]
+    dates = [Entity(f"{year}-01-01", str(year), value=f"{year}-01-01", datatype="date") for year in (1800, 1900)]
+    born = [Fact(f"{one.id} P569", one.id, "P569", dates[number % 2].id) for number, one in enumerate(PEOPLE[:50])]
+    other = [Fact(f"{one.id} P571", one.id, "P571", dates[0].id) for one in PEOPLE[:20]]
+    relations = [*RELATIONS, Relation("P569", "date of birth"), Relation("P571", "inception")]
+    load(graph, WrittenSource([*PEOPLE, *TYPES, *dates], [*facts, *born, *other], relations))
+    ask(graph, "run", sampling="uniform")
+    rates = estimate_run(graph, "run")
+    dated = sum(int(fact.subject[1:]) < 50 for fact in facts)
+    assert rates.year_source == YearSource("P569", "date of birth", dated, len(facts))
+    assert {name: group.facts for name, group in by(rates)["year"].items()} == {
+        year: sum(int(fact.subject[1:]) < 50 and int(fact.subject[1:]) % 2 == odd for fact in facts)
+        for year, odd in (("1800", 0), ("1900", 1))
+    }
+    (table,) = [table for table in rates.tables() if table.key == "graph_by_year"]
+    assert table.notes[0] == f"Year: date of birth of the subject; {dated} of {len(facts)} facts have one."
+    # Half of the facts must have a start; the user's choice goes before.
+    assert estimate_run(graph, "run", year_relation="start").to_dict()["year"]["relation"] == "start"
 
 
 def test_another_run_tells_what_to_expect(graph: Graph) -> None:

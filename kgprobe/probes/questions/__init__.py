@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 DIFFICULTIES = ("easy", "hard")
 # Origins of their templates.
 WORDINGS = ("hand", "generic")
+# Right answers to a wh-question: the fact's own object, or any right object of the subject and relation.
+OWN, ANY = CREDITS = ("own", "any")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,12 @@ class QuestionOptions:
         "Grader: the model that reads answers to who, which and what.",
         metavar="SPEC",
         shown_default="an answer is right if it contains a right name",
+    )
+    credit: str = option(
+        OWN,
+        "Right answers to who, which and what: the fact's own object, or any right object, as in the paper. Results"
+        " report both; this one decides the verdict.",
+        choices=CREDITS,
     )
     follow_ups: int = option(2, "Maximum follow-up questions after a mistake, to see if it is consistent.", minimum=0)
     answer_tokens: int = option(
@@ -72,6 +80,7 @@ def _make(setting: ProbeContext, options: QuestionOptions) -> "QuestionProbe":
         items,
         setting.model.generator(),
         setting.models.open(options.grader).generator() if options.grader else None,
+        credit=options.credit,
         follow_ups=options.follow_ups,
         answer_tokens=options.answer_tokens,
     )

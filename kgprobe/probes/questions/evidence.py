@@ -14,6 +14,7 @@ import pandas as pd
 
 from kgprobe.probes.confidence import mean_of, share_of
 from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, Verdict, answered, shortened
+from kgprobe.probes.questions import ANY, OWN
 from kgprobe.stats.proportions import Share, mean_of_shares, share
 from kgprobe.tables import Table
 from kgprobe.verbalize.answers import sentences
@@ -61,6 +62,8 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
         named: for a wh-question, the names of the fact's own object in the answer.
         named_beside: for a wh-question, the names of further right objects in the answer.
         graded: for a wh-question, the grader's verdict; None without a grader or with an unreadable reply.
+        credited_own, credited_any: for a wh-question, True if the answer names the fact's own object, and any right
+            object; the option ``credit`` selects the one that is the verdict. None if the grader gave no answer.
         grade_unread: True if the grader's reply is unreadable.
         written: True if the text is a writer's, False if a template replaced it; None without a writer.
         fell_back: objections to the writer's text, if a template replaced it.
@@ -80,6 +83,8 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
     named: tuple[str, ...] = ()
     named_beside: tuple[str, ...] = ()
     graded: bool | None = None
+    credited_own: bool | None = None
+    credited_any: bool | None = None
     grade_unread: bool = False
     written: bool | None = None
     fell_back: tuple[str, ...] = ()
@@ -113,17 +118,20 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
         return shortened((sentences(self.answer or "") or [""])[0])
 
     @classmethod
-    def results(cls, outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> ProbeResults:  # noqa: ARG003
-        """Return the answers by kind of question, to yes/no questions by the right answer, and the mistakes by class.
+    def results(cls, outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> ProbeResults:
+        """Return the answers by kind, to yes/no questions by the right answer, by credit, and the mistakes by class.
 
         Empty tables are left out. Memory: a few values per fact, and the examples.
         """
+        credit = described.get("credit", OWN)
         rows: list[dict[str, Any]] = []
         examples: defaultdict[str, list[QuestionEvidence]] = defaultdict(list)
         # Questions by objection to the writer's text; a question may have several.
         objections: Counter[str] = Counter()
         for outcome, evidence in answered(outcomes, cls):
+            names = evidence.named if credit == OWN else (*evidence.named, *evidence.named_beside)
             row = {
+                "fact": outcome.fact.fact,
                 "kind": evidence.kind,
                 "right": outcome.verdict is Verdict.RIGHT,
                 "refused": outcome.verdict is Verdict.REFUSED,
@@ -133,7 +141,10 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
                 "candidates": evidence.candidates,
                 "says": evidence.says,
                 "graded": evidence.graded,
-                "agreed": evidence.graded == bool(evidence.named),
+                "agreed": evidence.graded == bool(names),
+                OWN: evidence.credited_own,
+                ANY: evidence.credited_any,
+                "several": len(evidence.right) > 1,
                 "unread": evidence.grade_unread,
                 "written": evidence.written,
                 "error": evidence.error,
@@ -146,7 +157,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
         if not rows:
             return ProbeResults()
         answers = pd.DataFrame(rows)
-        tables = list(_answer_tables(answers, list(_notes(answers, objections))))
+        tables = [*_answer_tables(answers, list(_notes(answers, objections))), *_credits_tables(answers, credit)]
         return ProbeResults([*tables, _errors_table(answers, examples)] if examples else tables)
 
 
@@ -208,6 +219,44 @@ def _notes_of_sides(yes: int, no: int, says_yes: Share | None, balanced: Share |
         yield f"Balanced accuracy, the mean of the two: {balanced}; 50% by guessing, or by one word."
     else:
         yield f"No question has the right answer {'no' if yes else 'yes'}: balanced accuracy is undefined."
+
+
+def _credits_tables(answers: pd.DataFrame, credit: str) -> Iterator[Table]:
+    """Yield the rates of answers and facts by both credits, if there are wh-questions.
+
+    Args:
+        answers: answers, with both credits of wh-questions; None if the grader gave no answer.
+        credit: the credit that is the verdict.
+    """
+    is_wh = answers["kind"].eq("wh")
+    if not answers.loc[is_wh, [OWN, ANY]].notna().any(axis=None):
+        return
+    rows = []
+    for name, words in ((OWN, "the fact's own object"), (ANY, "any right object")):
+        # Yes/no questions have one right answer: it counts for both.
+        right = answers[name].where(is_wh, answers["right"]).dropna().astype(bool)
+        of_wh = right[is_wh[right.index]]
+        by_fact = right.groupby(answers["fact"]).agg(["sum", "size"])
+        wins, misses = by_fact["sum"] > by_fact["size"] - by_fact["sum"], by_fact["sum"].eq(0)
+        row = {
+            "credit": name,
+            "right if it names": words,
+            "verdict": "yes" if name == credit else "no",
+            "wh-answers": len(of_wh),
+            "right": share_of(of_wh) if len(of_wh) else None,
+            "facts": len(by_fact),
+            "win rate": share_of(wins) if len(by_fact) else None,
+            "zero-sense rate": share_of(misses) if len(by_fact) else None,
+        }
+        rows.append(row)
+    several = int((is_wh & answers["several"]).sum())
+    notes = [
+        f"Several objects are right for {several:,} of {int(is_wh.sum()):,} wh-questions; the others do not differ."
+    ]
+    unknown = int(answers.loc[is_wh, [OWN, ANY]].isna().any(axis=1).sum())
+    if unknown:
+        notes.append(f"The grader gave no answer about one credit of {unknown:,} wh-answers; it is left out.")
+    yield Table("credits", "By credit of wh-questions; yes/no questions count in the rates of facts", rows, notes)
 
 
 def _errors_table(answers: pd.DataFrame, examples: Mapping[str, Sequence[QuestionEvidence]]) -> Table:

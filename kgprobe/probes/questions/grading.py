@@ -2,9 +2,10 @@
 
 Section 2.3 of the parameterized-graph paper; docs/methods/questions.md. The first word
 decides for a yes/no question. For a wh-question a grader decides, a model that sees all right objects with their
-aliases. Without a grader, or with an unreadable reply, names decide. An answer is right if it names the fact's own
-object, independent of other names: a question with several right answers asks for all of them. Refusals and unreadable
-answers are counted apart from wrong ones.
+aliases. Without a grader, or with an unreadable reply, names decide. By default an answer is right if it names the
+fact's own object, independent of other names: a question with several right answers asks for all of them. With the
+credit ``any`` it is right if it names any right object, as in the paper. Both credits are stored. Refusals and
+unreadable answers are counted apart from wrong ones.
 
 A mistake has the first error class that applies (section 5 of the paper), in this order:
 
@@ -21,14 +22,16 @@ Contradictions are found by words: a sentence of the explanation without a negat
 of the relation's templates, and so affirms what the first word denies. Other wordings are not found.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import compress, count
 from operator import attrgetter
 
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.probes.known_names import KnownNames, related_names
 from kgprobe.probes.outcome import Verdict
+from kgprobe.probes.questions import ANY, OWN
 from kgprobe.probes.questions.evidence import OBSOLETE, names_of
 from kgprobe.probes.questions.items import FactQuestion, Kind
 from kgprobe.verbalize.answers import (
@@ -69,6 +72,12 @@ _EXAMPLES_OF_ALL = (
     ("Which gases is air made of?", "argon", "nitrogen (also: N2); oxygen (also: O2)", "Hydrogen.", "no"),
 )
 
+# For questions with several right answers, if any of them is credited.
+_EXAMPLES_OF_ANY: tuple[tuple[str, ...], ...] = (
+    ("Which planets have rings?", "Saturn; Jupiter; Uranus; Neptune", "Saturn and Jupiter", "yes"),
+    ("Which gases is air made of?", "argon; nitrogen (also: N2); oxygen (also: O2)", "Hydrogen.", "no"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Verified:
@@ -77,6 +86,7 @@ class Verified:
     Attributes:
         reason: why the answer is missing; None if there is one.
         says, named, named_beside, graded: see :class:`~.evidence.QuestionEvidence`.
+        credited_own, credited_any: the same; None also if the grader's reply leaves it open.
         named_former: for a wh-question, the names of formerly right objects.
         unread: True if the grader's reply is unreadable.
     """
@@ -88,19 +98,27 @@ class Verified:
     named_beside: Sequence[str] = ()
     named_former: Sequence[str] = ()
     graded: bool | None = None
+    credited_own: bool | None = None
+    credited_any: bool | None = None
     unread: bool = False
 
 
-def grading_prompt(question: str, own: Sequence[str], others: Sequence[Sequence[str]], answer: str) -> str:
+def grading_prompt(
+    question: str, own: Sequence[str], others: Sequence[Sequence[str]], answer: str, credit: str = OWN
+) -> str:
     """Return the grader's prompt; it ends where the reply follows.
 
     Args:
         own: the names of the fact's own object, its label first.
         others: the names of each further right object.
+        credit: the right answers: the own object, or any right object.
     """
     right = [_listed(own)]
     instruction, block, examples = _INSTRUCTION, _BLOCK, _EXAMPLES
-    if others:
+    if others and credit == ANY:
+        right = ["; ".join(map(_listed, (own, *others)))]
+        examples = (*_EXAMPLES, *_EXAMPLES_OF_ANY)
+    elif others:
         right.append("; ".join(map(_listed, others)))
         instruction, block, examples = _INSTRUCTION_OF_ALL, _BLOCK_OF_ALL, _EXAMPLES_OF_ALL
     blocks = [f"{block.format(*texts)} {reply}" for *texts, reply in examples]
@@ -113,6 +131,7 @@ def verify(
     grader: Generator | None,
     grader_tokens: int = 64,
     known: KnownNames | None = None,
+    credit: str = OWN,
 ) -> list[Verified]:
     """Verify the answers to questions, in their order.
 
@@ -120,6 +139,8 @@ def verify(
         grader: grader of wh-questions; None to decide by names.
         grader_tokens: maximum tokens of a grader's reply.
         known: names of the graph, to prefer the longest name in an answer; None for the questions' names alone.
+        credit: the credit of wh-questions that is the verdict, an entry of :data:`~kgprobe.probes.questions.CREDITS`.
+            With a grader, the other credit can be open (None); see :func:`with_both_credits`.
 
     Cost: one request to the grader for each answered wh-question. The names of a relation's objects are read when an
     answer has other words next to a right name.
@@ -127,64 +148,139 @@ def verify(
     Raises:
         KgprobeError: the grader cannot be asked at all.
     """
-    readings = []
-    gradable: dict[int, str] = {}
-    for place, (question, answer) in enumerate(zip(questions, answers, strict=True)):
-        reading = _read(question, answer, known)
-        readings.append(reading)
-        # A refusal without a right name needs no grader.
-        is_gradable = question.kind is Kind.WH and reading.verdict in (Verdict.RIGHT, Verdict.WRONG)
-        if grader is not None and is_gradable and isinstance(answer, Answer):
-            others = list(map(attrgetter("names"), question.others))
-            gradable[place] = grading_prompt(question.text, question.own.names, others, answer.text)
+    readings = [_read(question, answer, known, credit) for question, answer in zip(questions, answers, strict=True)]
     if grader is None:
         return readings
-    replies = grader.answer([Request(prompt, grader_tokens) for prompt in gradable.values()])
-    for place, reply in zip(gradable, replies, strict=True):
-        readings[place] = _with_grade(readings[place], reply)
+    gradable = []
+    for place, (question, reading) in enumerate(zip(questions, readings, strict=True)):
+        # A refusal without a right name needs no grader.
+        if question.kind is Kind.WH and reading.verdict in (Verdict.RIGHT, Verdict.WRONG):
+            gradable.append(place)
+    replies = _replies(questions, answers, gradable, grader, grader_tokens, credit)
+    for place, reply in replies.items():
+        readings[place] = _with_grade(readings[place], reply, credit, is_single=not questions[place].others)
     return readings
 
 
-def _read(question: FactQuestion, answer: Answer | Unanswered, known: KnownNames | None) -> Verified:
+def with_both_credits(
+    questions: Sequence[FactQuestion],
+    answers: Sequence[Answer | Unanswered],
+    verified: Sequence[Verified],
+    grader: Generator,
+    grader_tokens: int,
+    credit: str,
+) -> list[Verified]:
+    """Return verified answers with the credit that the grader's first reply left open.
+
+    If an answer names the own object, it names a right object; if it names no right object, it does not name the own
+    one. In the other cases the grader is asked again. Verdicts do not change. If its reply is unreadable, names decide;
+    without a reply, the credit stays None.
+
+    Args:
+        verified: the answers as :func:`verify` returns them with this grader and credit.
+
+    Cost: one request to the grader for each open credit.
+    """
+    other = ANY if credit == OWN else OWN
+    readings = list(verified)
+    is_open = [
+        reading.verdict.counts and reading.graded is not None and None in (reading.credited_own, reading.credited_any)
+        for reading in readings
+    ]
+    replies = _replies(questions, answers, compress(count(), is_open), grader, grader_tokens, other)
+    for place, reply in replies.items():
+        if isinstance(reply, Unanswered):
+            continue
+        reading = readings[place]
+        graded = None if reply.refused else read_yes_no(reply.text).yes
+        credited = _credits_by_name(reading)[other] if graded is None else graded
+        readings[place] = replace(
+            reading,
+            credited_own=credited if other == OWN else reading.credited_own,
+            credited_any=credited if other == ANY else reading.credited_any,
+            unread=graded is None,
+        )
+    return readings
+
+
+def _replies(
+    questions: Sequence[FactQuestion],
+    answers: Sequence[Answer | Unanswered],
+    places: Iterable[int],
+    grader: Generator,
+    grader_tokens: int,
+    credit: str,
+) -> dict[int, Answer | Unanswered]:
+    """Return the grader's replies about the answers at some places."""
+    requests: dict[int, Request] = {}
+    for place in places:
+        question, answer = questions[place], answers[place]
+        if isinstance(answer, Answer):
+            others = list(map(attrgetter("names"), question.others))
+            prompt = grading_prompt(question.text, question.own.names, others, answer.text, credit)
+            requests[place] = Request(prompt, grader_tokens)
+    return dict(zip(requests, grader.answer(list(requests.values())), strict=True))
+
+
+def _credits_by_name(reading: Verified) -> dict[str, bool]:
+    """Return both credits of an answer to a wh-question by the names in it."""
+    return {OWN: bool(reading.named), ANY: bool(reading.named or reading.named_beside)}
+
+
+def _read(question: FactQuestion, answer: Answer | Unanswered, known: KnownNames | None, credit: str) -> Verified:
     """Verify an answer without a grader."""
     if isinstance(answer, Unanswered):
         return Verified(Verdict.UNANSWERED, answer.reason)
     if answer.refused:
-        return Verified(Verdict.REFUSED)
+        credited = False if question.kind is Kind.WH else None
+        return Verified(Verdict.REFUSED, credited_own=credited, credited_any=credited)
     if not answer.text and not answer.ended:
         # A reasoning model has spent its tokens before its answer.
         return Verified(Verdict.UNANSWERED, "its tokens were used up before a word was said (`answer_tokens`)")
     if question.kind is Kind.WH:
-        return _read_names(question, answer, known)
+        return _read_names(question, answer, known, credit)
     says = read_yes_no(answer.text).yes
     if says is None:
         return Verified(Verdict.REFUSED if is_refusal(answer.text) else Verdict.OFF_FORMAT)
     return Verified(Verdict.RIGHT if says == question.expected else Verdict.WRONG, says=says)
 
 
-def _read_names(question: FactQuestion, answer: Answer, known: KnownNames | None) -> Verified:
+def _read_names(question: FactQuestion, answer: Answer, known: KnownNames | None, credit: str) -> Verified:
     """Verify the answer to a wh-question by the names in it."""
     is_name = related_names(question.fact, names_of((*question.right, *question.former)), known)
     groups = ([question.own], question.others, question.former)
     named, beside, former = (named_in(answer.text, names_of(group), is_name) for group in groups)
-    if named:
+    reading = Verified(Verdict.RIGHT, named=named, named_beside=beside, named_former=former)
+    credits_ = _credits_by_name(reading)
+    if credits_[credit]:
         verdict = Verdict.RIGHT
     elif is_refusal(answer.text) and not (beside and normalized(answer.text)):
         # An apology for incomplete names is an answer, not a refusal.
         verdict = Verdict.REFUSED
     else:
         verdict = Verdict.WRONG if normalized(answer.text) else Verdict.OFF_FORMAT
-    return Verified(verdict, named=named, named_beside=beside, named_former=former)
+    return replace(reading, verdict=verdict, credited_own=credits_[OWN], credited_any=credits_[ANY])
 
 
-def _with_grade(read: Verified, reply: Answer | Unanswered) -> Verified:
-    """Return the verdict by the grader's reply; unanswered without a reply."""
+def _with_grade(read: Verified, reply: Answer | Unanswered, credit: str, *, is_single: bool) -> Verified:
+    """Return the verdict by the grader's reply; unanswered without a reply.
+
+    Args:
+        is_single: True if one object is right, so that both credits are the same.
+    """
     if isinstance(reply, Unanswered):
-        return replace(read, verdict=Verdict.UNANSWERED, reason=f"the grader gave no answer: {reply.reason}")
+        reason = f"the grader gave no answer: {reply.reason}"
+        return replace(read, verdict=Verdict.UNANSWERED, reason=reason, credited_own=None, credited_any=None)
     graded = None if reply.refused else read_yes_no(reply.text).yes
     if graded is None:
         return replace(read, unread=True)
-    return replace(read, verdict=Verdict.RIGHT if graded else Verdict.WRONG, graded=graded)
+    return replace(
+        read,
+        verdict=Verdict.RIGHT if graded else Verdict.WRONG,
+        graded=graded,
+        credited_own=graded if credit == OWN or is_single or not graded else None,
+        credited_any=graded if credit == ANY or is_single or graded else None,
+    )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -224,7 +320,7 @@ def read_error(
     is_former = question.negative is not None and question.negative.former
     if is_former if question.kind is Kind.YES_NO else verified.named_former:
         return ErrorClass.OBSOLETE
-    if verified.named_beside and not verified.named:
+    if verified.named_beside and not verified.named and verified.credited_any is not False:
         return ErrorClass.INCOMPLETE
     if question.kind is Kind.YES_NO and _contradicts_itself(question, read_yes_no(answer.text).explanation, templates):
         return ErrorClass.SELF_CONTRADICTION

@@ -8,10 +8,12 @@ from itertools import chain, islice
 from operator import attrgetter
 from typing import Any
 
+from kgprobe.errors import ArgumentError
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.known_names import KnownNames
 from kgprobe.probes.outcome import Outcome
+from kgprobe.probes.questions import ANY, CREDITS, OWN
 from kgprobe.probes.questions.evidence import FollowUp, QuestionEvidence
 from kgprobe.probes.questions.grading import (
     ErrorClass,
@@ -21,6 +23,7 @@ from kgprobe.probes.questions.grading import (
     grading_prompt,
     read_error,
     verify,
+    with_both_credits,
 )
 from kgprobe.probes.questions.items import FactQuestion, Kind, QuestionItems
 from kgprobe.progress import share_counter
@@ -74,6 +77,7 @@ class QuestionProbe:
         generator: Generator,
         grader: Generator | None = None,
         *,
+        credit: str = OWN,
         follow_ups: int = 2,
         answer_tokens: int = 64,
     ) -> None:
@@ -83,10 +87,18 @@ class QuestionProbe:
             items: source of the questions.
             generator: the model under test.
             grader: reads answers to wh-questions; None to decide by names.
+            credit: right answers to wh-questions, an entry of :data:`~kgprobe.probes.questions.CREDITS`: ``own``, the
+                fact's own object; ``any``, any right object.
             follow_ups: maximum number of follow-up questions after a mistake.
             answer_tokens: maximum tokens of an answer and of a grader's reply, plus 16 for each further right name. An
                 answer with a reason has about 30 tokens; a reasoning model needs many more.
+
+        Raises:
+            ArgumentError: the credit is unknown.
         """
+        if credit not in CREDITS:
+            raise ArgumentError("credit", f"is {credit!r}; {' or '.join(CREDITS)} is expected.")
+        self._credit = credit
         self._items = items
         self._known = KnownNames(items.graph)
         self._generator = generator
@@ -101,32 +113,37 @@ class QuestionProbe:
             "model": self._generator.name,
             "generator": dict(self._generator.describe()),
             "grader": dict(self._grader.describe()) if self._grader else None,
+            "credit": self._credit,
             "follow_ups": self._follow_ups,
             "answer_tokens": self._answer_tokens,
             "prompts": {
                 Kind.YES_NO.value: _YES_NO,
                 Kind.WH.value: _WH,
                 f"{Kind.WH.value}, several": _WH_ALL,
-                "grader": self._grading_template([]),
-                "grader, several": self._grading_template([["{others}"]]),
+                "grader": self._grading_template([], OWN),
+                "grader, several": self._grading_template([["{others}"]], OWN),
+                "grader, any of several": self._grading_template([["{others}"]], ANY),
             },
             **self._items.describe(),
         }
 
-    def _grading_template(self, others: Sequence[Sequence[str]]) -> str | None:
-        return grading_prompt("{question}", ["{right}"], others, "{answer}") if self._grader else None
+    def _grading_template(self, others: Sequence[Sequence[str]], credit: str) -> str | None:
+        return grading_prompt("{question}", ["{right}"], others, "{answer}", credit) if self._grader else None
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
         """Return an outcome for each fact; see :class:`~kgprobe.probes.outcome.Probe`.
 
-        Cost: a request for each fact, one to the grader for each wh-question, and ``follow_ups`` for each mistake. The
-        names of a relation's objects, and of the whole graph, are read on first use.
+        Cost: a request for each fact, one to the grader for each wh-question, a second one if several objects are right
+        and the first reply leaves the other credit open, and ``follow_ups`` for each mistake. The names of a relation's
+        objects, and of the whole graph, are read on first use.
         """
         questions = self._items.of(facts, seed)
         askable = [question for question in questions if question.reason is None]
         # Grading and follow-ups take about as long as the answers.
         answers = self._answers(askable, until=0.5)
-        verified = verify(askable, answers, self._grader, self._answer_tokens, self._known)
+        verified = self._verify(askable, answers)
+        if self._grader is not None:
+            verified = with_both_credits(askable, answers, verified, self._grader, self._answer_tokens, self._credit)
         errors, followed = self._errors(askable, answers, verified)
         outcomes = []
         for place, (question, answer, reading) in enumerate(zip(askable, answers, verified, strict=True)):
@@ -139,6 +156,9 @@ class QuestionProbe:
             further = _TOKENS_OF_A_NAME * len(question.others) if question.asks_for_all else 0
             requests.append(Request(prompt(question), self._answer_tokens + further))
         return self._generator.answer(requests, share_counter(len(requests), until))
+
+    def _verify(self, questions: Sequence[FactQuestion], answers: Sequence[Answer | Unanswered]) -> list[Verified]:
+        return verify(questions, answers, self._grader, self._answer_tokens, self._known, self._credit)
 
     def _errors(
         self, questions: Sequence[FactQuestion], answers: Sequence[Answer | Unanswered], verified: Sequence[Verified]
@@ -157,7 +177,7 @@ class QuestionProbe:
             open_cases[place] = (answer, follow_ups(question, paraphrases, about, self._follow_ups))
         further = list(chain.from_iterable(case for _, case in open_cases.values()))
         replies = self._answers(further)
-        readings = verify(further, replies, self._grader, self._answer_tokens, self._known)
+        readings = self._verify(further, replies)
         answered = zip(further, replies, readings, strict=True)
         followed = {}
         for place, (mistake, case) in open_cases.items():
@@ -198,6 +218,8 @@ def _outcome(
         named=tuple(verified.named),
         named_beside=tuple(verified.named_beside),
         graded=verified.graded,
+        credited_own=verified.credited_own,
+        credited_any=verified.credited_any,
         grade_unread=verified.unread,
         written=question.written,
         fell_back=tuple(question.fell_back),

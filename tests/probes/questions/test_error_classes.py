@@ -75,6 +75,9 @@ def test_who_names_others_that_are_right_leaves_one_out() -> None:
         question = replace(several, former=FORMERLY.former)
         (verified,) = verify([question], [Answer(text)], None)
         assert read_error(question, Answer(text), verified, TEMPLATES) is error
+    # A grader that knows all right objects says that none is named.
+    denied = Verified(Verdict.WRONG, named_beside=["Potsdam"], graded=False, credited_own=False, credited_any=False)
+    assert read_error(several, Answer("not Potsdam"), denied, TEMPLATES) is None
 
 
 @pytest.mark.parametrize(

@@ -184,3 +184,43 @@ def test_what_is_right_is_yes_or_no_or_all_that_is() -> None:
     assert QuestionEvidence("wh", "What?", "that", 0.0, right=several).right_answer == "this (also right: that)"
     assert QuestionEvidence("yes/no", "Is it?", "No.", 0.5, expected=False).right_answer == "no"
     assert QuestionEvidence("yes/no", "Is it?", "No.", 0.5, expected=True).right_answer == "yes"
+
+
+_CREDITED = some.tuples(some.integers(0, 4), some.sampled_from([(0, 0), (0, 1), (1, 1), (0, None), (None, 1), None]))
+
+
+@given(some.lists(_CREDITED, min_size=1), some.sampled_from(["own", "any"]))
+def test_credits_table_equals_its_definition(answers: list[tuple[int, Any]], credit: str) -> None:
+    outcomes = []
+    for number, credited in answers:
+        own, any_right = credited or (None, None)
+        evidence = QuestionEvidence("yes/no", "Is it?", "No.", 0.5, expected=True)
+        is_right = bool(number % 2) if credited is None else bool((own, any_right)[credit == "any"])
+        if credited is not None:
+            known_credits = [None if value is None else bool(value) for value in (own, any_right)]
+            evidence = QuestionEvidence(
+                "wh", "?", "x", 0.0, credited_own=known_credits[0], credited_any=known_credits[1]
+            )
+        outcomes.append(Outcome(FactKey("s", f"f{number}"), RIGHT if is_right else WRONG, "P1", evidence=evidence))
+    tables = {table.key: table for table in QuestionEvidence.results(iter(outcomes), {"credit": credit}).tables}
+    credited = [credited for _, credited in answers if credited is not None]
+    assert ("credits" in tables) == bool(credited)
+    for place, name in enumerate(("own", "any") if credited else ()):
+        row = tables["credits"].rows[place]
+        known = [pair[place] for pair in credited if pair[place] is not None]
+        assert (row["credit"], row["verdict"], row["wh-answers"]) == (
+            name,
+            "yes" if name == credit else "no",
+            len(known),
+        )
+        assert row["right"] == (share(sum(known), len(known)) if known else None)
+        facts: dict[int, list[int]] = {}
+        for number, pair in answers:
+            value = number % 2 if pair is None else pair[place]
+            if value is not None:
+                facts.setdefault(number, []).append(value)
+        wins = sum(2 * sum(own) > len(own) for own in facts.values())
+        assert row["win rate"] == (share(wins, len(facts)) if facts else None)
+        assert row["zero-sense rate"] == (
+            share(sum(not any(own) for own in facts.values()), len(facts)) if facts else None
+        )

@@ -1,6 +1,7 @@
 """Whether answers are right: by their first word, by a grader, by names."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -9,7 +10,7 @@ from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions.evidence import RightAnswer
-from kgprobe.probes.questions.grading import Verified, grading_prompt, verify
+from kgprobe.probes.questions.grading import Verified, grading_prompt, verify, with_both_credits
 from kgprobe.probes.questions.items import FactQuestion, Kind
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
@@ -172,3 +173,70 @@ def test_a_real_grader_answers_in_the_form_that_is_read(demo_scorer: Scorer) -> 
     found = verify([WH, WH], [Answer("Berlin"), Answer("a cup of tea")], grader)
     assert all(one.graded is not None for one in found)
     assert found[0].verdict is Verdict.RIGHT
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "any_right"),
+    [
+        ("Libya, Sudan, Niger", True, True),
+        ("Libya and Niger", False, True),
+        ("I'm not sure, but Libya is one.", False, True),
+        ("I'm not sure.", False, False),
+        ("French Equatorial Africa", False, False),
+    ],
+)
+def test_verify_by_names_has_both_credits(text: str, own: bool, any_right: bool) -> None:
+    for credit, is_right in (("own", own), ("any", any_right)):
+        (reading,) = verify([BORDERS], [Answer(text)], None, credit=credit)
+        assert (reading.credited_own, reading.credited_any) == (own, any_right)
+        assert (reading.verdict is Verdict.RIGHT) == is_right
+
+
+def test_grader_of_any_sees_all_right_objects() -> None:
+    prompt = grading_prompt("What?", ("Sudan", "Republic of the Sudan"), [("Libya",), ("Niger",)], "Niger", "any")
+    end = "Right: Sudan (also: Republic of the Sudan); Libya; Niger\nAnswer: Niger\nIs the answer right?"
+    assert prompt.endswith(end)
+    single = grading_prompt("What?", ("Sudan",), [], "Niger", "any")
+    assert single == grading_prompt("What?", ("Sudan",), [], "Niger", "own")
+
+
+@pytest.mark.parametrize("credit", ["own", "any"])
+@pytest.mark.parametrize("says", [*product(("yes", "no"), repeat=2)])
+def test_both_credits_ask_only_what_is_open(credit: str, says: tuple[str, str]) -> None:
+    of_own, of_any = says
+    grader = Answering(lambda prompt: of_own if "Is what is looked for named?" in prompt[-40:] else of_any)
+    answers = [Answer("the northern one")]
+    first = verify([BORDERS], answers, grader, credit=credit)
+    (reading,) = with_both_credits([BORDERS], answers, first, grader, 64, credit)
+    if credit == "own":
+        expected = of_own == "yes", "yes" in says
+        questions = 1 if of_own == "yes" else 2
+    else:
+        expected = says == ("yes", "yes"), of_any == "yes"
+        questions = 1 if of_any == "no" else 2
+    assert (reading.credited_own, reading.credited_any) == expected
+    assert reading.verdict is (Verdict.RIGHT if expected[credit == "any"] else Verdict.WRONG)
+    assert len(grader.asked) == questions
+
+
+def test_both_credits_missing_reply_stays_open() -> None:
+    replies: dict[str, str | Unanswered] = {"Libya": Unanswered("the server hung up"), "Niger": "Hm"}
+
+    def reply(prompt: str) -> str | Unanswered:
+        if "Is what is looked for named?" in prompt[-40:]:
+            return "no"
+        return next(replies[name] for name in replies if f"Answer: {name}\n" in prompt[-60:])
+
+    grader, answers = Answering(reply), [Answer("Libya"), Answer("Niger")]
+    questions = [BORDERS, BORDERS]
+    readings = with_both_credits(questions, answers, verify(questions, answers, grader), grader, 64, "own")
+    # The second reply is unreadable: Niger is a right name.
+    found = [(reading.verdict, reading.credited_own, reading.credited_any, reading.unread) for reading in readings]
+    assert found == [(Verdict.WRONG, False, None, False), (Verdict.WRONG, False, True, True)]
+
+
+def test_single_right_object_has_equal_credits() -> None:
+    grader = Answering(lambda _: "yes")
+    first = verify([WH], [Answer("the city on the Spree")], grader, credit="any")
+    assert with_both_credits([WH], [Answer("the city on the Spree")], first, grader, 64, "any") == first
+    assert (first[0].credited_own, first[0].credited_any, len(grader.asked)) == (True, True, 1)

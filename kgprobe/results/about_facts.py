@@ -1,0 +1,50 @@
+"""Grouping data of facts: labels, types of the subjects, popularity, and years.
+
+docs/methods/findings.md.
+"""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from kgprobe.dates import year_of
+from kgprobe.graph.client import Graph, Row
+from kgprobe.sampling.years import FACT_START, YearSource, candidate_sources, choose_source
+
+_FACTS_AT_ONCE = 1_000
+
+
+def read_about_facts(
+    graph: Graph, subjects: Mapping[str, str], year_relation: str | None
+) -> tuple[pd.DataFrame, YearSource]:
+    """Return labels, types, popularity and year of facts, and the source of the years.
+
+    Args:
+        subjects: ids of the subjects by fact; facts that are not in the graph are left out.
+        year_relation: as in :func:`kgprobe.results.finding.make_finding`.
+
+    Returns:
+        One row per fact: fact, relation, subject, subject_label, object, object_label, types (id and label), popularity
+        and year (None if unknown).
+
+    Cost: a walk from each subject.
+    """
+    sources = candidate_sources(graph, year_relation)
+    relations = [source for source in sources if source != FACT_START]
+    rows: list[Row] = []
+    keys = [{"subject": subject, "fact": fact} for fact, subject in subjects.items()]
+    for first in range(0, len(keys), _FACTS_AT_ONCE):
+        some = keys[first : first + _FACTS_AT_ONCE]
+        rows += graph.read("sample/about", rows=some, year_relations=relations)
+    years: list[dict[str, int | None]] = []
+    for row in rows:
+        own = {date["relation"]: year_of(date["date"]) for date in row.pop("dates")}
+        years.append({FACT_START: year_of(row.pop("start")), **own})
+    dated = dict.fromkeys(sources, 0)
+    for own in years:
+        for name in sources:
+            dated[name] += own.get(name) is not None
+    source = choose_source(graph, dated, len(rows))
+    for row, own in zip(rows, years, strict=True):
+        row["year"] = own.get(source.relation)
+    return pd.DataFrame(rows), source

@@ -1,0 +1,322 @@
+"""Win rates and zero-sense rates of stored results: models in rows, graphs and difficulties in columns.
+
+Tables 2 and 3 of the parameterized-graph paper; docs/methods/comparison.md. A model wins a fact with more right answers
+than wrong ones; it has zero sense of a fact that it never answered right. Results are read from their folders, so that
+they may be of several graphs, none of which is opened.
+"""
+
+import glob
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+import pandas as pd
+
+from kgprobe.beliefs.group_rates import group_of
+from kgprobe.beliefs.register import caveat_of
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.files import home, read_json
+from kgprobe.graph.reversal import asked_by
+from kgprobe.models.spec_forms import model_name
+from kgprobe.probes.questions import OWN
+from kgprobe.probes.register import PROBES
+from kgprobe.report.page import Section, table_section, write_page
+from kgprobe.results.result import StoredComparison, write_result_files
+from kgprobe.running.collected import RESULTS
+from kgprobe.running.measurement import graph_of_measurement, read_measurement
+from kgprobe.running.settings import CONFIG
+from kgprobe.running.shared_facts import AnsweredFacts, read_answers
+from kgprobe.running.store import FILE, Outcomes
+from kgprobe.sanitize import counted
+from kgprobe.stats.proportions import Percent, Share
+from kgprobe.tables import Heading, ResultRow, Table, row_frame
+
+# Missing cells in a note; the JSON has all.
+_NAMED = 5
+
+
+class _RunResults(msgspec.Struct):
+    """The part of a run's ``results.json`` that a table of rates needs."""
+
+    run: str
+    model: str
+    probe: str
+    reversed: bool
+    config: dict[str, Any]
+    sampling: str | None
+    questions: int
+    unaskable: dict[str, int]
+    unanswered: dict[str, int]
+    graph_uid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRates:
+    """Answers of one result for a table of rates.
+
+    Attributes:
+        folder: folder of the answers.
+        graph: name of its graph in the table.
+        setting: difficulty of questions, with the credit unless it is the fact's own object; else the probe.
+        answered: its answers by fact.
+    """
+
+    folder: Path
+    graph: str
+    setting: str
+    answered: AnsweredFacts
+
+
+@dataclass(frozen=True, slots=True)
+class RateCell(ResultRow):
+    """Rates of one model on one graph with one setting.
+
+    Attributes:
+        result: name of the run or measurement; None if there is none, and then all rates are None.
+        facts: number of facts that count.
+        win_rate: share of the facts with more right answers than wrong ones, with Wilson's 95% interval.
+        zero_sense_rate: share of the facts that were never answered right, with the same interval.
+        guessed: expected win rate of a guesser on the same questions.
+    """
+
+    model: Annotated[str, Heading("model")]
+    graph: Annotated[str, Heading("graph")]
+    setting: Annotated[str, Heading("setting")]
+    result: str | None = None
+    facts: Annotated[int, Heading("facts")] = 0
+    questions: Annotated[int, Heading("questions")] = 0
+    win_rate: Annotated[Share | None, Heading("win rate")] = None
+    zero_sense_rate: Annotated[Share | None, Heading("zero-sense rate")] = None
+    guessed: Annotated[float | None, Heading("by guessing", Percent)] = None
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class RateTable(StoredComparison):
+    """Rates of models on graphs; one row for each model, graph and setting, also where no result is given.
+
+    Attributes:
+        cells: rates by model, graph and setting; the best model first.
+        shared: True if rates are over the facts that all models of a column have answered.
+    """
+
+    cells: Sequence[RateCell]
+    shared: bool
+
+    row = RateCell
+    file: ClassVar[str] = "rates"
+
+    @property
+    def title(self) -> str:
+        """Title of the page."""
+        models, graphs = {cell.model for cell in self.cells}, {cell.graph for cell in self.cells}
+        return f"Rates of {counted(len(models), 'model')} on {counted(len(graphs), 'graph')}"
+
+    def records(self) -> Sequence[RateCell]:
+        """Return the cells, row by row."""
+        return self.cells
+
+    def tables(self) -> list[Table]:
+        """Return the win rates and the zero-sense rates, each with the mean over the columns of a complete row."""
+        facts = "the facts that all models of the column have answered" if self.shared else "each result's own facts"
+        notes = [f"Shares of {facts}, with 95% intervals. Average: mean over the columns."]
+        missing = [f"{cell.model} on {_column(cell)}" for cell in self.cells if cell.result is None]
+        if missing:
+            more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
+            notes.append(f"Not given, shown as —: {'; '.join(missing[:_NAMED])}{more}. Such rows have no average.")
+        return [
+            Table("win_rates", "Win rate", self._rows("win_rate"), notes),
+            Table("zero_sense_rates", "Zero-sense rate", self._rows("zero_sense_rate"), notes),
+        ]
+
+    def _rows(self, rate: str) -> list[dict[str, Any]]:
+        """Return one row for each model."""
+        rows: dict[str, dict[str, Any]] = {}
+        for cell in self.cells:
+            rows.setdefault(cell.model, {"model": cell.model})[_column(cell)] = getattr(cell, rate)
+        for row in rows.values():
+            row["average"] = _average([value for name, value in row.items() if name != "model"])
+        return list(rows.values())
+
+    def summary(self) -> str:
+        """Return the model with the highest average win rate; of complete rows."""
+        rows = [row for row in self._rows("win_rate") if row["average"] is not None]
+        if not rows:
+            return "No model has a result in every column."
+        best = max(rows, key=lambda row: row["average"].value)
+        columns = len(best) - 2
+        return f"{best['model']} has the highest average win rate, {best['average']} over {counted(columns, 'column')}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the cells and the tables, with stable keys."""
+        tables = {table.key: table.to_dict() for table in self.tables()}
+        return {"summary": self.summary(), "shared": self.shared, "cells": self.rows(), "tables": tables}
+
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """Return the cells, and both tables, as CSV files by name."""
+        tables = {table.key: table.to_frame() for table in self.tables()}
+        return {"rates": row_frame(self.cells, RateCell), **tables}
+
+    def page(self) -> Path:
+        """Write a page of both tables, everything as JSON, and CSV files; return the page's path.
+
+        Raises:
+            KgprobeError: a file cannot be written.
+        """
+        write_result_files(self.folder, self.file, self.to_dict(), self.frames())
+        sections = [table_section(table, table.columns[1:]) for table in self.tables()]
+        settings = msgspec.json.format(msgspec.json.encode(self.config), indent=2).decode().splitlines()
+        how = Section("how", "How it was made", {"parts": {"Settings": settings}})
+        paragraphs = Section("text", "In words", {"paragraphs": [self.summary(), *self.notes]})
+        return write_page(self.folder / f"{self.file}.html", self.title, [], [paragraphs, *sections, how])
+
+
+def _column(cell: RateCell) -> str:
+    return f"{cell.graph} {cell.setting}".strip()
+
+
+def _average(shares: Sequence[Share | None]) -> Percent | None:
+    """Return the mean of shares; None if one is missing."""
+    values = [share.value for share in shares if share is not None]
+    return Percent(sum(values) / len(values)) if values and len(values) == len(shares) else None
+
+
+def read_rates(folder: Path, graph: str | None) -> StoredRates:
+    """Read the answers of a measurement or a run from its folder.
+
+    Args:
+        graph: name of its graph; None for the graph's id.
+
+    Raises:
+        KgprobeError: the folder has no answers, or a file is damaged.
+    """
+    if (folder / RESULTS).exists() and not (folder / CONFIG).exists():
+        return _read_run(folder, graph)
+    config = read_measurement(folder)
+    kind, described = PROBES.get(config["probe"]), config["described"]
+    outcomes = Outcomes(folder / FILE, kind.evidence())
+    answered = read_answers(
+        folder.name, str(described["model"]), kind.name, None, outcomes, lambda _: {}, is_reversed=config["reversed"]
+    )
+    return StoredRates(
+        folder, graph or f"graph {graph_of_measurement(folder)}", _setting(described, answered), answered
+    )
+
+
+def _read_run(folder: Path, graph: str | None) -> StoredRates:
+    advice = "Write it again with `kgprobe rounds show`."
+    results = read_json(folder / RESULTS, _RunResults, advice)
+    kind = PROBES.get(results.probe)
+    # Later outcomes are of a round that the graph has not counted.
+    count = results.questions + sum(results.unaskable.values()) + sum(results.unanswered.values())
+    outcomes = Outcomes(folder / FILE, kind.evidence(), count)
+    origin = results.run, results.model, kind.name, results.sampling
+    answered = read_answers(*origin, outcomes, lambda _: {}, is_reversed=results.reversed)
+    return StoredRates(folder, graph or f"graph {results.graph_uid}", _setting(results.config, answered), answered)
+
+
+def _setting(described: Mapping[str, Any], answered: AnsweredFacts) -> str:
+    if answered.probe != "questions":
+        return asked_by(answered.probe, answered.reversed)
+    credit = described.get("credit", OWN)
+    return asked_by(str(described["difficulty"]).upper(), answered.reversed) + ("" if credit == OWN else f" ({credit})")
+
+
+def find_result(name: str | Path) -> Path:
+    """Return the folder of a measurement or a run, by its path or its name.
+
+    Raises:
+        KgprobeError: no such result, or runs of several graphs have this name.
+    """
+    path = Path(name)
+    places = [path]
+    if path.name == str(name):
+        # The name of a run's folder ends with a hyphen and eight digits.
+        runs = sorted((home() / "runs").glob(f"{glob.escape(path.name)}-*"))
+        places = [home() / "probes" / path, *(run for run in runs if run.name[:-9] == path.name)]
+    found = [place for place in places if (place / FILE).exists()]
+    if not found:
+        raise KgprobeError(f"No result {str(name)!r}: neither a measurement or run of that name, nor a folder of one.")
+    if len(found) > 1:
+        raise KgprobeError(f"Several results are named {str(name)!r}: {', '.join(map(str, found))}. Give a folder.")
+    if not any((found[0] / file).exists() for file in (RESULTS, CONFIG)):
+        raise KgprobeError(f"{found[0]} has no {RESULTS}; `kgprobe rounds show {path.name}` writes it.")
+    return found[0]
+
+
+def tabulate_rates(results: Sequence[StoredRates], *, shared: bool) -> RateTable:
+    """Return the rates of results by model, graph and setting.
+
+    Args:
+        shared: compare the models of a column on the facts that all of them have answered.
+
+    Raises:
+        ArgumentError: two results belong to one cell, or the models of a column share no fact.
+    """
+    placed: dict[tuple[str, str, str], StoredRates] = {}
+    for result in results:
+        key = model_name(result.answered.model), result.graph, result.setting
+        if key in placed:
+            folders = f"{placed[key].folder.name} and {result.folder.name}"
+            raise ArgumentError(
+                "results",
+                f"has two results of {key[0]} on {key[1]}, {key[2]}: {folders}. Name their graphs, or leave one out.",
+            )
+        placed[key] = result
+    columns = sorted({key[1:]: None for key in placed}, key=lambda column: (_first(placed, column[0]), column[1]))
+    models = list(dict.fromkeys(key[0] for key in placed))
+    cells = {}
+    for column in columns:
+        facts = _shared_facts(placed, column) if shared else None
+        for model in models:
+            cells[model, column] = _cell(model, column, placed.get((model, *column)), facts)
+    ranks = {model: _rank([cells[model, column] for column in columns]) for model in models}
+    models.sort(key=lambda model: ranks[model])
+    notes = []
+    if any(caveat_of(result.answered.sampling) for result in results):
+        notes.append(
+            "Some results are of rounds that chose facts by earlier answers: their rates are of the asked facts, not of"
+            " the graph. `kgprobe estimate` gives the share of the graph."
+        )
+    config = {"results": [str(result.folder.resolve()) for result in results], "shared": shared}
+    graphs = {"graphs": [result.graph for result in results]}
+    ordered = [cells[pair] for pair in product(models, columns)]
+    return RateTable(cells=ordered, shared=shared, config=config | graphs, notes=notes)
+
+
+def _first(placed: Mapping[tuple[str, str, str], StoredRates], graph: str) -> int:
+    """Return the place of the first result of a graph."""
+    return [key[1] for key in placed].index(graph)
+
+
+def _rank(cells: Sequence[RateCell]) -> tuple[int, float]:
+    """Return a key that puts complete rows first, and higher average win rates."""
+    rates = [cell.win_rate.value for cell in cells if cell.win_rate is not None]
+    return len(cells) - len(rates), -sum(rates) / max(len(rates), 1)
+
+
+def _shared_facts(placed: Mapping[tuple[str, str, str], StoredRates], column: tuple[str, str]) -> list[str]:
+    indices = [set(result.answered.facts.index) for key, result in placed.items() if key[1:] == column]
+    facts = sorted(set.intersection(*indices))
+    if not facts:
+        raise ArgumentError("results", f"share no fact on {' '.join(column)}; measure all models on the same facts.")
+    return facts
+
+
+def _cell(model: str, column: tuple[str, str], result: StoredRates | None, shared: list[str] | None) -> RateCell:
+    if result is None:
+        return RateCell(model, *column)
+    facts = result.answered.facts if shared is None else result.answered.facts.loc[shared]
+    group = group_of(model, facts)
+    return RateCell(
+        model,
+        *column,
+        result=result.answered.name,
+        facts=group.facts,
+        questions=int((facts["right"] + facts["wrong"]).sum()),
+        win_rate=group.win_rate,
+        zero_sense_rate=group.zero_sense_rate,
+        guessed=group.guessed,
+    )
