@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kgprobe.api.comparing import open_result as open_result
     from kgprobe.api.datasets import build_dataset as build_dataset
     from kgprobe.api.datasets import export_dataset as export_dataset
+    from kgprobe.api.datasets import import_dataset as import_dataset
     from kgprobe.api.datasets import open_dataset as open_dataset
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo

@@ -6,13 +6,17 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from kgprobe.arguments import folder_name, optional_number, several, whole_number
-from kgprobe.datasets import DatasetOptions
+from kgprobe.datasets import FORMATS, DatasetOptions
 from kgprobe.datasets.asking import ask_dataset, dataset_demonstrations, draw_places, limited_rows
 from kgprobe.datasets.building import build_files
 from kgprobe.datasets.card import card_of
 from kgprobe.datasets.folder import open_folder
 from kgprobe.datasets.harness import write_task
+from kgprobe.datasets.importing import find_published, import_files, imported_card
+from kgprobe.datasets.templates import relations_of, write_relations
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import appearing, make_folder
@@ -23,7 +27,16 @@ from kgprobe.options import make_options
 from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.examples.prompts import ExamplePrompts, Layout, Room, unescaped
 from kgprobe.progress import OnProgress, no_progress
-from kgprobe.results.datasets import BuiltDataset, Dataset, DatasetAccuracy, HarnessTask, accuracy_of, read_dataset
+from kgprobe.records import Relation
+from kgprobe.results.datasets import (
+    BuiltDataset,
+    Dataset,
+    DatasetAccuracy,
+    HarnessTask,
+    ImportedDataset,
+    accuracy_of,
+    read_dataset,
+)
 
 
 def build_dataset(
@@ -59,17 +72,84 @@ def build_dataset(
         KgprobeError: no relation qualifies; the message names the nearest.
     """
     chosen = make_options(DatasetOptions, options, "build_dataset")
-    path, seed, day = Path(folder), whole_number("seed", seed, 0), as_of_day(as_of)
-    if path.exists():
-        raise ArgumentError("folder", f"is {str(path)!r}, which exists; name another folder, or delete it.")
+    path, seed, day = _new_folder(folder), whole_number("seed", seed, 0), as_of_day(as_of)
     requested = relation_ids(graph, several("relations", relations))
-    make_folder(path.absolute().parent)
     with appearing(path.absolute()) as unfinished:
         counts = build_files(graph, unfinished, requested, chosen, seed=seed, as_of=day, on_progress=on_progress)
+        included = {relation.relation for relation in counts if relation.reason is None}
+        rows = [row for row in graph.read("sample/relations") if row["id"] in included]
+        write_relations(unfinished, [msgspec.convert(row, Relation) for row in rows])
         sources = sorted(set(map(itemgetter("source"), graph.read("load/loads"))))
         card = card_of(chosen, counts, path.absolute().name, sources, seed, day)
         (unfinished / "README.md").write_text(card, encoding="utf-8")
     return BuiltDataset(path, counts, chosen.train, chosen.test)
+
+
+def import_dataset(
+    source: Path | str,
+    folder: Path | str,
+    *,
+    templates: Path | str | None = None,
+    format: str = "parquet",  # noqa: A002 (the name of the option)
+    on_progress: OnProgress = no_progress,
+) -> ImportedDataset:
+    """Import a published multiple-choice data set in the layout of T-REx-MC.
+
+    >>> import pandas as pd
+    >>> capitals = [("France", "Paris"), ("Japan", "Tokyo"), ("Norway", "Oslo"), ("Chad", "")]
+    >>> rows = pd.DataFrame(capitals, columns=["Subject", "Object"])
+    >>> rows = rows.assign(**{"Relation_ID": 50, "Multiple Choices": "['Paris', 'Tokyo', 'Oslo']"})
+    >>> Path("published").mkdir()
+    >>> rows[:2].to_csv("published/train.csv")
+    >>> rows[2:].to_csv("published/test.csv")
+    >>> imported = import_dataset("published", "imported")
+    >>> imported.skipped
+    {'its Object is missing or white space': 1}
+
+    Cost: two passes over the files. Memory: the labels of subjects and objects.
+
+    Args:
+        source: folder with the published files, ``train*`` and ``test*``, as Parquet, CSV or JSON lines.
+        folder: new folder; complete, or not created at all.
+        templates: file of relations with cloze sentences, by the ids of the new data set; None imports none.
+        format: file format of the new data set, ``parquet`` or ``jsonl``.
+        on_progress: called with the numbers of finished and of all rows.
+
+    Raises:
+        ArgumentError: the source lacks the files, or the folder exists.
+        KgprobeError: a file is unreadable or lacks a column, or no row can be used.
+    """
+    path = _new_folder(folder)
+    if format not in FORMATS:
+        raise ArgumentError("format", f"is {format!r}; expected one of {', '.join(FORMATS)}.")
+    origin = Path(source)
+    published = find_published(origin)
+    rejected: list[str] = []
+    with appearing(path.absolute()) as unfinished:
+        counts = import_files(published, unfinished, format, on_progress)
+        contents = read_dataset(open_folder(unfinished))
+        if templates is not None:
+            ids = {relation.relation for relation in contents.relations}
+            relations, rejected = relations_of(Path(templates), ids)
+            write_relations(unfinished, relations)
+        card = imported_card(path.absolute().name, origin.absolute().name, format, counts)
+        (unfinished / "README.md").write_text(card, encoding="utf-8")
+    return ImportedDataset(
+        path,
+        contents.relations,
+        dict(counts.skipped.most_common()),
+        counts.merged,
+        notes=[*contents.notes, *rejected],
+    )
+
+
+def _new_folder(folder: Path | str) -> Path:
+    """Return the path of a new folder, whose parent is made; raise ArgumentError if it exists."""
+    path = Path(folder)
+    if path.exists():
+        raise ArgumentError("folder", f"is {str(path)!r}, which exists; name another folder, or delete it.")
+    make_folder(path.absolute().parent)
+    return path
 
 
 def open_dataset(folder: Path | str) -> Dataset:

@@ -20,7 +20,7 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.rendering import render, show_tables
 from kgprobe.cli.running import counting_bar, open_asked, open_loaded, open_models
-from kgprobe.datasets import DatasetOptions
+from kgprobe.datasets import FORMATS, DatasetOptions
 from kgprobe.probes.examples import ExampleOptions
 
 # The data set determines the examples and has its own choices.
@@ -70,6 +70,42 @@ def build(full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
     else:
         show_tables(result.tables(), ("relations",))
         click.echo(f"{result.summary()} --full lists them.")
+
+
+@dataset.command("import", cls=OptionsFirst)
+@cloup.argument("source", type=click.Path(path_type=Path), help="Folder of the published files.")
+@cloup.argument("folder", type=click.Path(path_type=Path), help="Folder of the new data set.")
+@cloup.option(
+    "--templates",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Cloze sentences of the relations, as `kgprobe load table --relations` reads them.",
+)
+@cloup.option(
+    "--format",
+    type=click.Choice(FORMATS),
+    default=FORMATS[0],
+    show_default=True,
+    help="File format; jsonl is JSON Lines.",
+)
+@json_option
+@debug_option
+def import_(as_json: bool, **options: Any) -> None:
+    """Import a published data set in the layout of T-REx-MC, for `kgprobe dataset probe`.
+
+    SOURCE has files train* and test* (Parquet, CSV or JSON lines), in the folder itself or in its folder data, with the
+    columns Relation_ID, Subject, Object and Multiple Choices, a list of the wrong objects. relationID_names.json next
+    to them gives Wikidata's ids and names of the relations. Unusable rows are counted by reason and skipped.
+
+    \b
+    kgprobe dataset import T-Rex-MC trex-mc
+    kgprobe dataset import T-Rex-MC trex-mc --templates lpaq.jsonl
+    """  # noqa: D301
+    from kgprobe.api.datasets import import_dataset
+
+    with counting_bar("Importing", "rows") as on_progress:
+        result = import_dataset(on_progress=on_progress, **options)
+    render(result, as_json)
 
 
 @dataset.command(cls=OptionsFirst)

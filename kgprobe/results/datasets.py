@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from operator import attrgetter
@@ -123,6 +123,33 @@ class Dataset(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the folder and the relations."""
         return {"folder": str(self.folder), "relations": self.rows()}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ImportedDataset(Dataset):
+    """A new data set of published files; its notes are unusable lines and templates of the file of templates.
+
+    Attributes:
+        skipped: number of skipped rows by reason.
+        merged: choices that were left out, because they are the right object, or twice in their row.
+    """
+
+    skipped: Mapping[str, int]
+    merged: int
+
+    def summary(self) -> str:
+        """Return the numbers of relations and facts, the folder, and the skipped rows by reason."""
+        lines = [f"{Dataset.summary(self)[:-1]}, in {self.folder}."]
+        if self.skipped:
+            reasons = "; ".join(f"{count:,}: {reason}" for reason, count in self.skipped.items())
+            lines.append(f"Skipped: {counted(sum(self.skipped.values()), 'row')}. {reasons}.")
+        if self.merged:
+            lines.append(f"Left out: {counted(self.merged, 'choice')} that are the right object, or twice in a row.")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the folder, the relations, and the skipped rows."""
+        return {**Dataset.to_dict(self), "skipped": dict(self.skipped), "merged_choices": self.merged}
 
 
 def read_dataset(files: DatasetFolder) -> Dataset:
