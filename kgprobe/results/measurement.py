@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from kgprobe.errors import KgprobeError
 from kgprobe.files import make_folder
 from kgprobe.graph.client import Graph, Row
@@ -33,6 +35,17 @@ RUN_COLUMNS = (
 )
 # Words for questions that do not count.
 _SILENT = {Verdict.UNASKABLE: "could not be asked", Verdict.UNANSWERED: "got no answer"}
+
+
+class DatasetConfig(msgspec.Struct, frozen=True):
+    """The data set of a measurement.
+
+    Attributes:
+        relations: labels of the relations by id.
+    """
+
+    name: str
+    relations: dict[str, str]
 
 
 class StoredAnswers:
@@ -171,7 +184,7 @@ class Measurement(StoredAnswers):
         config: all settings that the answers depend on.
         progress: counts of asked facts, and the reason for which it stopped.
         missing: messages about listed facts that are not in the graph.
-        graph: the graph; None if the measurement was opened without it.
+        graph: the graph; None if the measurement was opened without it, or is of a data set.
     """
 
     folder: Path
@@ -193,6 +206,11 @@ class Measurement(StoredAnswers):
             probe=self.kind.name,
             **{name: self.config[name] for name in ("as_of", "seed", "described", "versions", "reversed")},
         )
+
+    @property
+    def dataset(self) -> DatasetConfig | None:
+        """The data set that was asked; None for a graph."""
+        return msgspec.convert(self.config["dataset"], DatasetConfig) if "dataset" in self.config else None
 
     @property
     def outcomes(self) -> Outcomes:
@@ -229,13 +247,17 @@ class Measurement(StoredAnswers):
     def finding(self, *, year_relation: str | None = None) -> "Finding":
         """Return rates by relation, entity, type and year, the facts behind them, and the probe's tables.
 
-        Needs the open graph.
+        Needs the open graph, except for a data set, whose facts have neither types nor years.
 
         Raises:
             KgprobeError: nothing was answered, or the measurement was opened without a graph.
         """
+        from kgprobe.results.dataset_facts import dataset_facts
         from kgprobe.results.finding import make_finding
 
+        if self.dataset is not None:
+            facts = dataset_facts(self.outcomes, self.dataset.relations)
+            return make_finding(facts, self.about, self._answers())
         if self.graph is None:
             raise KgprobeError("A finding needs the graph for names and types: open_measurement(folder, `graph`).")
         years = None if year_relation is None else relation_ids(self.graph, [year_relation])[0]
@@ -256,7 +278,7 @@ class Measurement(StoredAnswers):
         target = Path(folder)
         make_folder(target)
         self.export()
-        if self.graph is not None and self.progress.done:
+        if (self.graph is not None or self.dataset is not None) and self.progress.done:
             self.page()
         try:
             for file in self.folder.iterdir():
