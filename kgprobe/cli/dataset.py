@@ -171,7 +171,7 @@ def probe(model: str, probe: str, full: bool, as_json: bool, api: dict[str, Any]
     \b
     kgprobe dataset probe trex-mc --model demo --limit 200
     kgprobe dataset probe trex-mc --model hf:gpt2 --packed --separate-tokens
-    kgprobe dataset probe trex-mc --model hf:gpt2 --prompt sentences --clozes mined
+    kgprobe dataset probe trex-mc --model demo --prompt sentences
     kgprobe dataset probe trex-mc --model hf:gpt2 --probe generation --examples 20
     """  # noqa: D301
     from kgprobe.api.datasets import probe_dataset

@@ -229,13 +229,13 @@ class DatasetExamples:
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
         """Return an outcome for each fact. Cost: one scoring of all choices."""
         items, options = self._questions.items(facts), self._options
-        asked = [item.fact for item in items]
+        described = [item.fact for item in items]
         if options.prompt == "sentences":
-            clozes = [self._prompts.cloze(fact, seed) for fact in asked]
+            clozes = [self._prompts.cloze(fact, seed) for fact in described]
             reasons = [cloze if isinstance(cloze, str) else None for cloze in clozes]
             usable = [cloze for cloze in clozes if isinstance(cloze, Cloze)]
-            return in_order(asked, reasons, ask_in_sentences(self._scorer, _possible(items, reasons), usable))
-        reasons = list(map(self._prompts.reason_unaskable, asked))
+            return in_order(described, reasons, ask_in_sentences(self._scorer, _possible(items, reasons), usable))
+        reasons = list(map(self._prompts.reason_unaskable, described))
         chosen, demonstrations = _possible(items, reasons), self._prompts.demonstrations(seed)
         if options.packed:
             separate = options.separate_tokens
@@ -244,7 +244,7 @@ class DatasetExamples:
             )
         else:
             answered = ask_after_examples(self._scorer, self._prompts.examples, chosen, demonstrations)
-        return in_order(asked, reasons, answered)
+        return in_order(described, reasons, answered)
 
 
 def _possible(items: Sequence[ChoiceItem], reasons: Sequence[str | None]) -> list[ChoiceItem]:
@@ -280,7 +280,7 @@ class DatasetGeneration:
         """Return an outcome for each fact. Cost: a pass over each prompt, and one for each new token."""
         items, layout = self._questions.items(facts), self._prompts.examples.layout
         reasons: list[str | None] = []
-        asked: list[tuple[ChoiceItem, Prompt]] = []
+        possible: list[tuple[ChoiceItem, Prompt]] = []
         requests: list[Request] = []
         for item in items:
             prompt = self._prompt(item, seed)
@@ -288,11 +288,11 @@ class DatasetGeneration:
                 reasons.append(prompt)
                 continue
             reasons.append(None)
-            asked.append((item, prompt))
+            possible.append((item, prompt))
             requests.append(continuation_request(prompt, layout, self._options.new_tokens))
         answers = self._generator.answer(requests, share_counter(len(requests), _WRITING))
         outcomes = []
-        for (item, prompt), request, answer in zip(asked, requests, answers, strict=True):
+        for (item, prompt), request, answer in zip(possible, requests, answers, strict=True):
             until = self._options.until
             outcomes.append(outcome_of_text(item.fact, prompt, request.prompt, answer, _names_of(item), until))
         share_counter(len(outcomes))(len(outcomes))

@@ -101,7 +101,7 @@ def _relation_names(paths: Sequence[Path]) -> dict[str, RelationName]:
 def import_files(published: PublishedFiles, folder: Path, format_: str, on_progress: OnProgress) -> ImportedRows:
     """Write the rows of a published data set into an existing folder, and return their counts.
 
-    A relation with a single object is left out: its examples reveal the answer. Of equal facts the first counts, and
+    A relation with a single object is left out: its examples reveal the answer. The first of equal facts counts, and
     one in ``test`` before one in ``train``.
 
     Cost: two passes over the files. Memory: the labels of subjects and objects.

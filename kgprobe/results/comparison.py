@@ -513,7 +513,7 @@ def compare_models(
     if groups is None:
         models = zip(shared.labels, answered, strict=True)
         groups = [Averaged(label, (place,), family_of(own.model)) for place, (label, own) in enumerate(models)]
-    named = [(str(id_), names.get(str(id_), str(id_))) for id_ in ids]
+    relation_pairs = [(str(id_), names.get(str(id_), str(id_))) for id_ in ids]
     return Comparison(
         shared=shared,
         relations=relations,
@@ -525,7 +525,7 @@ def compare_models(
         ],
         directions=compare_directions(answered, shared, names),
         answered=answered,
-        over_relations=over_relations(groups, shared.labels, named, accuracy, shared.known, of_fact),
+        over_relations=over_relations(groups, shared.labels, relation_pairs, accuracy, shared.known, of_fact),
     )
 
 

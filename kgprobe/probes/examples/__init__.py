@@ -47,9 +47,10 @@ class PromptOptions:
     )
     template: int | None = option(
         None,
-        "Number of the relation's cloze sentence, from 1.",
+        "Number of the relation's cloze sentence, from 1, or random; with --prompt both, random is the first.",
         minimum=1,
-        shown_default="one at random; with --prompt both, the first",
+        none="random",
+        metavar="N|random",
     )
 
 

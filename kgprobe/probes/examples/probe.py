@@ -73,8 +73,8 @@ class ExampleProbe:
         possible = [place for place, reason in enumerate(reasons) if reason is None]
         chosen = [items[place] for place in possible]
         if self._options.prompt == "sentences":
-            asked = filter(None, map(sentences.__getitem__, possible))
-            answered = ask_in_sentences(self._scorer, chosen, [sentence.clozes[0] for sentence in asked])
+            usable = filter(None, map(sentences.__getitem__, possible))
+            answered = ask_in_sentences(self._scorer, chosen, [sentence.clozes[0] for sentence in usable])
             return in_order(described, reasons, answered)
         demonstrations = self._prompts.demonstrations(seed) if chosen else {}
         if self._options.packed:
