@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kgprobe.api.graphs import known_path as known_path
     from kgprobe.api.graphs import paint_beliefs as paint_beliefs
     from kgprobe.api.graphs import reverse_graph as reverse_graph
+    from kgprobe.api.judging import compare_judges as compare_judges
     from kgprobe.api.judging import evaluate_judge as evaluate_judge
     from kgprobe.api.judging import judge_graph as judge_graph
     from kgprobe.api.judging import judged_graph as judged_graph

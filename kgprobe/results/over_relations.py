@@ -120,7 +120,7 @@ class OverRelations:
         if all(model.prompts == 1 for model in self.models):
             rows = [_without(row, ("prompts", "lowest", "highest")) for row in spread.rows]
         else:
-            rows = list(spread.rows)
+            rows = list(map(dict, spread.rows))
             note += " Results that differ in the number of the sentence only are averaged: lowest to highest."
         tables = [replace(spread, rows=rows, notes=[note])]
         if self.ranked:
@@ -195,7 +195,8 @@ def over_relations(
         relation_of: place of each fact's relation.
     """
     by_group = np.stack([accuracy[:, list(group.places)].mean(axis=1) for group in groups], axis=1)
-    models, ranked = [], []
+    models: list[ModelSpread] = []
+    ranked: list[RankedRelation] = []
     for group, values in zip(groups, by_group.T, strict=True):
         single = accuracy[:, list(group.places)].mean(axis=0)
         deviation = float(values.std(ddof=1)) if len(values) > 1 else None
@@ -235,7 +236,8 @@ def _family_correlation(groups: Sequence[Averaged], families: Sequence[str], acc
             columns = accuracy[:, [one, other]]
             if (np.ptp(columns, axis=0) > 0).all():
                 places = sorted((families.index(group.family), families.index(groups[other].family)))
-                pairs[places[0], places[1]].append(float(np.corrcoef(columns, rowvar=False)[0, 1]))
+                correlation = np.atleast_2d(np.corrcoef(columns, rowvar=False))
+                pairs[places[0], places[1]].append(float(correlation[0, 1]))
     for (row, column), values in pairs.items():
         means[row, column] = means[column, row] = np.mean(values)
     return means
