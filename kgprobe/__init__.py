@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kgprobe.api.comparing import open_result as open_result
     from kgprobe.api.datasets import build_dataset as build_dataset
     from kgprobe.api.datasets import export_dataset as export_dataset
+    from kgprobe.api.datasets import import_dataset as import_dataset
     from kgprobe.api.datasets import open_dataset as open_dataset
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from kgprobe.api.graphs import known_path as known_path
     from kgprobe.api.graphs import paint_beliefs as paint_beliefs
     from kgprobe.api.graphs import reverse_graph as reverse_graph
+    from kgprobe.api.judging import compare_judges as compare_judges
     from kgprobe.api.judging import evaluate_judge as evaluate_judge
     from kgprobe.api.judging import judge_graph as judge_graph
     from kgprobe.api.judging import judged_graph as judged_graph

@@ -12,7 +12,7 @@ from kgprobe.graph.rows import Rows
 from kgprobe.running.runs import get_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from kgprobe.results.answers import Stored
     from kgprobe.results.comparison import Comparison
@@ -47,12 +47,13 @@ def open_result(name: str | Path, graph: Graph | None = None) -> "Stored":
         raise UnknownNameError(f"No measurement {str(name)!r}, neither as a folder nor by name. {error}") from None
 
 
-def compare(results: "Sequence[Stored]", *, seed: int = 0) -> "Comparison":
+def compare(results: "Sequence[Stored]", *, seed: int = 0, families: "Mapping[str, str] | None" = None) -> "Comparison":
     """Compare results on the facts that all of them have answered; no model is loaded.
 
     Rounds ask each model the facts that it fails on, so that their overall rates are not comparable. On the shared
-    facts: accuracies by relation and their correlations, subsumption (the share of one model's known facts that another
-    knows), and for each pair the difference with its test, interval and minimum detectable difference.
+    facts: accuracies by relation and their correlations, also by family of models; means over relations with the best
+    and the worst of them; subsumption (the share of one model's known facts that another knows); and for each pair the
+    difference with its test, interval and minimum detectable difference.
 
     >>> one = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
     >>> other = kgprobe.measure(graph, "demo", limit=4, distractors=2, sentences=1)
@@ -70,6 +71,7 @@ def compare(results: "Sequence[Stored]", *, seed: int = 0) -> "Comparison":
     Args:
         results: at least two measurements or runs, by any probes; :func:`open_result` opens them.
         seed: seed of the bootstrap of other metrics than accuracy.
+        families: family of a model by its spec or name; None takes the part of each name before the size.
 
     Raises:
         ArgumentError: fewer than two results, or one of them twice.
@@ -82,7 +84,7 @@ def compare(results: "Sequence[Stored]", *, seed: int = 0) -> "Comparison":
     if len(results) < 2:
         raise ArgumentError("results", f"has {len(results)}; expected at least two.")
     refuse_repeated("results", results)
-    return compare_results(results, seed)
+    return compare_results(results, seed, families or {})
 
 
 def check_forgetting(base: "Stored", tuned: "Stored", *, margin: float = 0.02) -> "Forgetting":

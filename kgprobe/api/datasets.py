@@ -1,29 +1,50 @@
 """``kgprobe.build_dataset`` and other calls about multiple-choice datasets: build, open, probe, export."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import date
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from kgprobe.arguments import folder_name, optional_number, several, whole_number
-from kgprobe.datasets import DatasetOptions
-from kgprobe.datasets.asking import ask_dataset, dataset_demonstrations, draw_places, limited_rows
+import msgspec
+
+from kgprobe.api.measuring import measurement_name
+from kgprobe.arguments import folder_name, optional_folder_name, optional_number, several, whole_number
+from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
+from kgprobe.datasets.asking import (
+    DatasetQuestions,
+    answer_line,
+    dataset_demonstrations,
+    dataset_probe,
+    dataset_questions,
+    digest_of_dataset,
+    limited_rows,
+)
 from kgprobe.datasets.building import build_files
 from kgprobe.datasets.card import card_of
 from kgprobe.datasets.folder import open_folder
 from kgprobe.datasets.harness import write_task
+from kgprobe.datasets.importing import find_published, import_files, imported_card
+from kgprobe.datasets.templates import relations_of, write_relations
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import appearing, make_folder
+from kgprobe.files import appearing, home, make_folder, replacing
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models
 from kgprobe.options import make_options
 from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.examples.prompts import ExamplePrompts, Layout, Room, unescaped
+from kgprobe.probes.register import PROBES
 from kgprobe.progress import OnProgress, no_progress
-from kgprobe.results.datasets import BuiltDataset, Dataset, DatasetAccuracy, HarnessTask, accuracy_of, read_dataset
+from kgprobe.records import Relation
+from kgprobe.results.datasets import BuiltDataset, Dataset, HarnessTask, ImportedDataset, read_dataset
+from kgprobe.results.measurement import Measurement
+from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.running.measurement import NO_DATE, ask_each, read_measurement
+from kgprobe.running.settings import versions
+from kgprobe.sampling.selection import SEEDED_ORDER
 
 
 def build_dataset(
@@ -59,17 +80,84 @@ def build_dataset(
         KgprobeError: no relation qualifies; the message names the nearest.
     """
     chosen = make_options(DatasetOptions, options, "build_dataset")
-    path, seed, day = Path(folder), whole_number("seed", seed, 0), as_of_day(as_of)
-    if path.exists():
-        raise ArgumentError("folder", f"is {str(path)!r}, which exists; name another folder, or delete it.")
+    path, seed, day = _new_folder(folder), whole_number("seed", seed, 0), as_of_day(as_of)
     requested = relation_ids(graph, several("relations", relations))
-    make_folder(path.absolute().parent)
     with appearing(path.absolute()) as unfinished:
         counts = build_files(graph, unfinished, requested, chosen, seed=seed, as_of=day, on_progress=on_progress)
+        included = {relation.relation for relation in counts if relation.reason is None}
+        rows = [row for row in graph.read("sample/relations") if row["id"] in included]
+        write_relations(unfinished, [msgspec.convert(row, Relation) for row in rows])
         sources = sorted(set(map(itemgetter("source"), graph.read("load/loads"))))
         card = card_of(chosen, counts, path.absolute().name, sources, seed, day)
         (unfinished / "README.md").write_text(card, encoding="utf-8")
     return BuiltDataset(path, counts, chosen.train, chosen.test)
+
+
+def import_dataset(
+    source: Path | str,
+    folder: Path | str,
+    *,
+    templates: Path | str | None = None,
+    format: str = "parquet",  # noqa: A002 (the name of the option)
+    on_progress: OnProgress = no_progress,
+) -> ImportedDataset:
+    """Import a published multiple-choice data set in the layout of T-REx-MC.
+
+    >>> import pandas as pd
+    >>> capitals = [("France", "Paris"), ("Japan", "Tokyo"), ("Norway", "Oslo"), ("Chad", "")]
+    >>> rows = pd.DataFrame(capitals, columns=["Subject", "Object"])
+    >>> rows = rows.assign(**{"Relation_ID": 50, "Multiple Choices": "['Paris', 'Tokyo', 'Oslo']"})
+    >>> Path("published").mkdir()
+    >>> rows[:2].to_csv("published/train.csv")
+    >>> rows[2:].to_csv("published/test.csv")
+    >>> imported = import_dataset("published", "imported")
+    >>> imported.skipped
+    {'its Object is missing or white space': 1}
+
+    Cost: two passes over the files. Memory: the labels of subjects and objects.
+
+    Args:
+        source: folder with the published files, ``train*`` and ``test*``, as Parquet, CSV or JSON lines.
+        folder: new folder; complete, or not created at all.
+        templates: file of relations with cloze sentences, by the ids of the new data set; None imports none.
+        format: file format of the new data set, ``parquet`` or ``jsonl``.
+        on_progress: called with the numbers of finished and of all rows.
+
+    Raises:
+        ArgumentError: the source lacks the files, or the folder exists.
+        KgprobeError: a file is unreadable or lacks a column, or no row can be used.
+    """
+    path = _new_folder(folder)
+    if format not in FORMATS:
+        raise ArgumentError("format", f"is {format!r}; expected one of {', '.join(FORMATS)}.")
+    origin = Path(source)
+    published = find_published(origin)
+    rejected: list[str] = []
+    with appearing(path.absolute()) as unfinished:
+        counts = import_files(published, unfinished, format, on_progress)
+        contents = read_dataset(open_folder(unfinished))
+        if templates is not None:
+            ids = {relation.relation for relation in contents.relations}
+            relations, rejected = relations_of(Path(templates), ids)
+            write_relations(unfinished, relations)
+        card = imported_card(path.absolute().name, origin.absolute().name, format, counts)
+        (unfinished / "README.md").write_text(card, encoding="utf-8")
+    return ImportedDataset(
+        path,
+        contents.relations,
+        dict(counts.skipped.most_common()),
+        counts.merged,
+        notes=[*contents.notes, *rejected],
+    )
+
+
+def _new_folder(folder: Path | str) -> Path:
+    """Return the path of a new folder, whose parent is made; raise ArgumentError if it exists."""
+    path = Path(folder)
+    if path.exists():
+        raise ArgumentError("folder", f"is {str(path)!r}, which exists; name another folder, or delete it.")
+    make_folder(path.absolute().parent)
+    return path
 
 
 def open_dataset(folder: Path | str) -> Dataset:
@@ -94,55 +182,97 @@ def open_dataset(folder: Path | str) -> Dataset:
 def probe_dataset(
     folder: Path | str,
     model: Model | str,
+    probe: str = "examples",
     *,
-    examples: int = 50,
-    separator: str = " ",
-    between: str = " ",
     per_relation: int | None = None,
     limit: int | None = None,
     seed: int = 0,
+    batch_size: int | None = None,
+    name: str | None = None,
     output: Path | str | None = None,
-    on_progress: OnProgress = no_progress,
-) -> DatasetAccuracy:
-    """Probe a model with a dataset, each fact after examples of its relation; no graph is needed.
+    models: Models | None = None,
+    callbacks: Callbacks = NO_CALLBACKS,
+    **options: Any,
+) -> Measurement:
+    """Ask a model the facts of a data set, and keep the answers; no graph is needed.
 
     >>> _ = build_dataset(graph, "mc3", relations=["P36"], min_facts=50, train=10, test=30, alternatives=9)
     >>> result = probe_dataset("mc3", "demo", examples=5, per_relation=2)
-    >>> result.facts, len(result.rows())
-    (2, 1)
+    >>> result.progress.facts, len(result.to_frame())
+    (2, 2)
 
-    Cost: one pass over the files, and scoring of all choices; the examples of a relation are computed once.
+    The answers are stored like those of :func:`kgprobe.measure`: the same call resumes an interrupted measurement and
+    returns a finished one, and :func:`kgprobe.compare` and :func:`kgprobe.make_report` accept it.
+
+    Cost: two passes over the files, and that of the probe. Memory: the asked facts, with each name once.
 
     Args:
-        folder: folder of the dataset.
+        folder: folder of the data set.
         model: model or spec.
-        examples: number of few-shot examples, from ``train``.
-        separator: text between a subject and its object.
-        between: text between two examples.
+        probe: ``examples`` (which choice is the most probable) or ``generation`` (is the object in a generated text).
         per_relation: maximum number of facts of each relation, the first ones; None is all.
         limit: maximum number of these facts, drawn at random; None is all.
-        seed: random seed of the order of examples and of the draw.
+        seed: random seed of examples, sentences and the draw.
+        batch_size: facts asked together; None takes the probe's own. Affects the answers of ``packed`` only.
+        name: name of the folder of the answers; None derives one from the settings.
         output: file for the answer to each fact (JSON lines); None writes none.
-        on_progress: called with the numbers of finished and of all facts.
+        models: open models; None opens the model when needed.
+        callbacks: progress and interruption.
+        options: options of the probe, see :class:`~kgprobe.probes.examples.ExampleOptions` and
+            :class:`~kgprobe.probes.generation.GenerationOptions`, except ``choices``.
 
     Raises:
         UnknownNameError: no such model.
-        ArgumentError: an argument is out of range.
-        KgprobeError: the dataset or the model is unusable, or the output is not writable.
+        ArgumentError: no such probe or option, or a value is out of range.
+        KgprobeError: the data set or the model is unusable; the folder of the answers belongs to another measurement,
+            is in use, or is not writable; or the output is not writable.
     """
-    layout, seed = _layout(examples, separator, between, "probe_dataset"), whole_number("seed", seed, 0)
+    if probe not in DATASET_PROBES:
+        raise ArgumentError("probe", f"is {probe!r}; expected one of {', '.join(DATASET_PROBES)}.")
+    kind = PROBES.get(probe)
+    if "choices" in options:
+        raise ArgumentError("choices", "is not an option here: the data set has its own choices.")
+    chosen, seed = kind.options_from(options), whole_number("seed", seed, 0)
+    name = optional_folder_name(name)
+    batch_size = kind.batch_size if batch_size is None else whole_number("batch_size", batch_size)
+    per_relation, limit = optional_number("per_relation", per_relation), optional_number("limit", limit)
     files = open_folder(Path(folder))
-    first, most = optional_number("per_relation", per_relation), optional_number("limit", limit)
-    demonstrations = dataset_demonstrations(files, seed)
     # Read all rows before loading the model, so that an invalid one is reported first.
-    places = draw_places(files, first, most, seed)
-    with Models() as models:
-        opened = models.open(model)
-        scorer = opened.scorer()
-        prompts = ExamplePrompts(layout, examples, Room(scorer))
-        answers = ask_dataset(files, scorer, prompts, demonstrations, first, places)
-        path = None if output is None else Path(output)
-        return accuracy_of(opened.name, answers, examples, path, lambda done: on_progress(done, len(places)))
+    dataset_demonstrations(files, seed)
+    questions = dataset_questions(files, per_relation, limit, seed)
+    asked_model = (models or Models()).open(model)
+    asked_model.refresh()
+    made_probe = dataset_probe(questions, asked_model, chosen)
+    called = files.path.absolute().name
+    config = {
+        "probe": kind.name,
+        "options": asdict(chosen),
+        "described": made_probe.describe(),
+        "relations": list(made_probe.relations),
+        "facts": {"limit": limit, "per_relation": per_relation, "order": SEEDED_ORDER},
+        "seed": seed,
+        "as_of": NO_DATE,
+        "graph": msgspec.json.encode({"dataset": digest_of_dataset(files)}).decode(),
+        "dataset": {"name": called, "relations": dict(sorted(questions.labels.items()))},
+        "reversed": False,
+        "reversed_of": None,
+        "versions": versions(),
+    }
+    own = home() / "probes" / (measurement_name(kind.name, config) if name is None else name)
+    keys = questions.keys
+    progress = ask_each(made_probe, keys, seed, own, config, batch=batch_size, callbacks=callbacks)
+    result = Measurement(own, kind, read_measurement(own), progress)
+    if output is not None:
+        _write_answers(Path(output), result, questions)
+    return result
+
+
+def _write_answers(path: Path, result: Measurement, questions: DatasetQuestions) -> None:
+    """Write the answer to each fact as a line of JSON."""
+    with replacing(path) as unfinished, open(unfinished, "wb") as file:
+        for outcome in result.outcomes:
+            line = answer_line(questions.rows[outcome.fact.fact], outcome)
+            file.write(msgspec.json.encode(line) + b"\n")
 
 
 def export_dataset(
@@ -174,7 +304,8 @@ def export_dataset(
         name: name of the task; None takes the name of the dataset's folder.
         model: model or spec whose context length limits the prompts; a note reports if its tokens make the harness
             count differently. None writes all examples, for any model.
-        examples, separator, between, per_relation, seed: as in :func:`probe_dataset`.
+        examples, separator, between: few-shot examples and separators, as in the probe ``examples``.
+        per_relation, seed: as in :func:`probe_dataset`.
         on_progress: called with the numbers of finished and of all facts.
 
     Raises:

@@ -24,7 +24,7 @@ from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
 from kgprobe.options import make_options
 from kgprobe.progress import OnProgress, no_progress
-from kgprobe.results.judge import JudgeQuality, TrainedJudge, quality_on
+from kgprobe.results.judge import JudgeComparison, JudgeQuality, TrainedJudge, quality_on
 from kgprobe.results.judged_graph import TYPES, JudgedGraph, Sweep, read_figures, store_figures
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
@@ -127,7 +127,7 @@ def evaluate_judge(
     answers = answer_words(words)
     judge, answered = _judge(judge), _labels(labels)
     check_labels(judge, answered)
-    statements = answered.statements()
+    statements = answered.statements(judge.training["options"].get("unlabelled", "skip"))
     if not everything:
         _, statements = statements.divide(judge.training["options"]["test_size"], judge.training["seed"])
     if not statements.texts:
@@ -136,6 +136,31 @@ def evaluate_judge(
     scorer = opened.local_scorer()
     check_judge(judge, scorer)
     return quality_on(judge, scorer, statements, answers)
+
+
+def compare_judges(judges: Sequence[Judge | str | Path], *, models: Models | None = None) -> JudgeComparison:
+    """Compare judges by averaged precision, recall and F1, each on the test facts of its own labels.
+
+    Use it for judges that read substitute models, and for a prompt encoder with and without it.
+
+    >>> kgprobe.compare_judges(["small", "large"]).to_frame()  # doctest: +SKIP
+
+    Cost: a forward pass over the test statements of each judge.
+
+    Args:
+        judges: judges (see :func:`train_judge`), or their names.
+        models: as in :func:`kgprobe.measure`.
+
+    Raises:
+        ArgumentError: no judges.
+        KgprobeError: a judge or its labels are missing, or its model has changed.
+    """
+    if not judges:
+        raise ArgumentError("judges", "is empty; expected at least one judge.")
+    opened = models or Models()
+    trained = list(map(_judge, judges))
+    qualities = [evaluate_judge(judge, str(judge.training["labels"]), models=opened) for judge in trained]
+    return JudgeComparison(qualities=qualities)
 
 
 def judge_graph(

@@ -20,7 +20,7 @@ from kgprobe.graph.state import graph_state
 from kgprobe.models.model import Model, Models
 from kgprobe.options import make_options
 from kgprobe.probes.outcome import Verdict
-from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
+from kgprobe.probes.register import PROBES, ProbeContext
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.measurement import MEASUREMENT, Progress, ask_each, read_measurement
@@ -114,7 +114,7 @@ def measure(
         "reversed_of": None if reversal is None else reversal.of,
         "versions": versions(),
     }
-    folder = home() / "probes" / (_folder_name(kind, config) if name is None else name)
+    folder = home() / "probes" / (measurement_name(kind.name, config) if name is None else name)
     progress = ask_each(made_probe, chosen.keys, seed, folder, config, batch=batch_size, callbacks=callbacks)
     return Measurement(folder, kind, read_config(folder, MEASUREMENT), progress, chosen.missing, graph, chosen.notes)
 
@@ -124,7 +124,7 @@ def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurem
 
     Args:
         folder: its folder, or its name in kgprobe's own folder.
-        graph: its graph, for findings.
+        graph: its graph, for findings; that of a data set needs none.
 
     Raises:
         KgprobeError: no such measurement.
@@ -139,6 +139,7 @@ def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurem
     outcomes = Outcomes(path / FILE, kind.evidence())
     verdicts = Counter(map(attrgetter("verdict"), outcomes))
     done, unanswered = verdicts.total(), verdicts[Verdict.UNANSWERED]
+    graph = None if "dataset" in config else graph
     return Measurement(path, kind, config, Progress(done, done, unanswered, Stop.DONE), (), graph)
 
 
@@ -158,7 +159,8 @@ def is_path(name: str | Path) -> bool:
     return Path(name).name != str(name) or str(name) == ".."
 
 
-def _folder_name(kind: ProbeKind, config: Mapping[str, Any]) -> str:
+def measurement_name(probe: str, config: Mapping[str, Any]) -> str:
+    """Return the name of a measurement's folder, from its model and probe, and a digest of its settings."""
     model = str(config["described"]["model"]).removeprefix("hf:")
-    slug = re.sub(r"[^A-Za-z0-9]+", "-", f"{model}-{asked_by(kind.name, config['reversed'])}").strip("-").lower()
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", f"{model}-{asked_by(probe, config['reversed'])}").strip("-").lower()
     return f"{slug[-60:]}-{digest_of(config)}"

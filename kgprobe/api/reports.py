@@ -7,7 +7,7 @@ import msgspec
 
 from kgprobe.api.comparing import open_result
 from kgprobe.api.judging import judged_graph
-from kgprobe.api.measuring import is_path, open_measurement
+from kgprobe.api.measuring import find_measurement, is_path, open_measurement
 from kgprobe.api.rounds import open_run, runs_of
 from kgprobe.arguments import whole_number
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
@@ -17,6 +17,7 @@ from kgprobe.graph.names import entity_ids, relation_ids
 from kgprobe.graph.state import graph_state
 from kgprobe.progress import print_message
 from kgprobe.results.judged_graph import JudgedGraph
+from kgprobe.results.measurement import Measurement
 from kgprobe.running.measurement import graph_of_measurement
 from kgprobe.running.settings import CONFIG
 from kgprobe.running.store import FILE
@@ -66,7 +67,7 @@ def make_report(results: "Sequence[Reported]", *, seed: int = 0) -> "Report":
         raise ArgumentError("results", "is empty; expected runs, measurements or judged graphs.")
     refuse_repeated("results", results)
     for result in results:
-        if not isinstance(result, JudgedGraph) and result.graph is None:
+        if not isinstance(result, JudgedGraph) and result.graph is None and not is_of_dataset(result):
             raise ArgumentError(
                 "results", f"has {result.folder.name}, opened without its graph; use open_result(name, `graph`)."
             )
@@ -219,6 +220,19 @@ def assess_questions(results: "Sequence[Stored]", sheets: "Sequence[str | Path]"
     if not sheets:
         raise ArgumentError("sheets", "is empty; expected the filled sheet of each annotator.")
     return assess({result.about.name: list(result.outcomes) for result in results}, list(map(Path, sheets)))
+
+
+def is_of_dataset(result: "Stored") -> bool:
+    """Return True for a measurement of a data set, which needs no graph."""
+    return isinstance(result, Measurement) and result.dataset is not None
+
+
+def needs_graph(name: str | Path) -> bool:
+    """Return True if a result can only be opened for a report with its graph: a run, or a measurement of a graph."""
+    if judged_folder(name) is not None:
+        return False
+    folder = find_measurement(name)
+    return folder is None or not is_of_dataset(open_measurement(folder))
 
 
 def open_any(name: str | Path, graph: Graph | None = None) -> "Reported":

@@ -26,7 +26,7 @@ _CODES = {"kept": 0, "lost": 1, "undecided": 3}
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 # Keys of the tables that a summary prints.
 _SUMMARY = (
-    *("models", "pairs", "directions", "forwards_alone"),
+    *("models", "spread", "pairs", "directions", "forwards_alone"),
     *("loss", "worst_relations", "forgotten"),
     *("gap", "unsaid"),
 )
@@ -40,6 +40,18 @@ class _Points(click.ParamType[float]):
         if match is None or float(match[1]) >= 100:
             self.fail(f"{value!r} is not a number below 100 with a percent sign, such as 2%.", param, ctx)
         return float(match[1]) / 100
+
+
+class _Family(click.ParamType[tuple[str, str]]):
+    name = "family"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        model, _, family = str(value).rpartition("=")
+        if not model or not family.strip():
+            self.fail(f"{value!r} is not a model and its family, such as hf:gpt2=GPT.", param, ctx)
+        return model, family.strip()
 
 
 class _CheckFailedError(click.ClickException):
@@ -78,11 +90,26 @@ def _failing_with_2() -> Iterator[None]:
     is_flag=True,
     help="Compare two probes of one model: facts known by the first probe and missed by the second.",
 )
+@cloup.option(
+    "--family",
+    "families",
+    type=_Family(),
+    multiple=True,
+    metavar="MODEL=NAME",
+    help="Family of a model; repeatable.  [default: the part of its name before the size]",
+)
 @full_option
 @seed_option
 @on_graph
 def compare(
-    results: tuple[str, ...], margin: float | None, gap: bool, full: bool, seed: int, graph: str | None, as_json: bool
+    results: tuple[str, ...],
+    margin: float | None,
+    gap: bool,
+    families: tuple[tuple[str, str], ...],
+    full: bool,
+    seed: int,
+    graph: str | None,
+    as_json: bool,
 ) -> None:
     """Compare models on the facts that all of them have answered.
 
@@ -109,7 +136,7 @@ def compare(
         with waiting("Reading the answers"):
             stored = [open_result(name, connection) for name in results]
         with _second_named(results[-1]):
-            result = _compare(stored, margin, gap, seed)
+            result = _compare(stored, margin, gap, seed, dict(families))
         with suppress(click.exceptions.Exit), until_reader_leaves():
             page = result.page()
             keys = None if full else _SUMMARY
@@ -129,13 +156,13 @@ def _check_usage(results: tuple[str, ...], margin: float | None, gap: bool) -> N
 
 
 def _compare(
-    stored: "list[Stored]", margin: float | None, gap: bool, seed: int
+    stored: "list[Stored]", margin: float | None, gap: bool, seed: int, families: dict[str, str]
 ) -> "Comparison | Forgetting | KnowledgeGap":
     from kgprobe.api.comparing import check_forgetting, compare, find_gap
 
     if margin is not None:
         return check_forgetting(*stored, margin=margin)
-    return find_gap(*stored) if gap else compare(stored, seed=seed)
+    return find_gap(*stored) if gap else compare(stored, seed=seed, families=families)
 
 
 @contextmanager

@@ -6,8 +6,10 @@ from typing import Any
 import click
 import cloup
 
+from kgprobe.api.options import ApiLimits
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
+    BEHIND_API,
     common_options,
     count_option,
     debug_option,
@@ -19,16 +21,22 @@ from kgprobe.cli.options import (
     seed_option,
 )
 from kgprobe.cli.presets import as_paper_option
+from kgprobe.cli.probe import show as show_measurement
 from kgprobe.cli.rendering import render, show_tables
-from kgprobe.cli.running import counting_bar, open_asked, open_loaded, open_models
-from kgprobe.datasets import DatasetOptions
-from kgprobe.probes.examples import ExampleOptions
+from kgprobe.cli.running import counting_bar, measuring, open_asked, open_loaded, open_models
+from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
+from kgprobe.options import options_of
+from kgprobe.probes.examples import ExampleOptions, PromptOptions
+from kgprobe.probes.generation import GenerationOptions
+from kgprobe.probes.register import PROBES
 
-# The data set determines the examples and has its own choices.
-_NOT_OF_DATASETS = ("choices", "packed", "separate_tokens", "prompt", "examples_seed", "templates")
+# A task of the harness has plain examples.
+_NOT_EXPORTED = ("choices", "packed", "separate_tokens", "prompt", "examples_seed", "templates", "template")
+
+_PROMPTS = [option.name for option in options_of(PromptOptions)]
 
 _folder_argument = cloup.argument("folder", type=click.Path(path_type=Path), help="Folder of the data set.")
-_examples_options = given_options((None, ExampleOptions), left_out=_NOT_OF_DATASETS)
+_examples_options = given_options((None, ExampleOptions), left_out=_NOT_EXPORTED)
 _per_relation_option = count_option(
     "--per-relation", metavar="N", help="Maximum number of facts per relation, from the first on.  [default: all]"
 )
@@ -74,6 +82,42 @@ def build(full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
         click.echo(f"{result.summary()} --full lists them.")
 
 
+@dataset.command("import", cls=OptionsFirst)
+@cloup.argument("source", type=click.Path(path_type=Path), help="Folder of the published files.")
+@cloup.argument("folder", type=click.Path(path_type=Path), help="Folder of the new data set.")
+@cloup.option(
+    "--templates",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Cloze sentences of the relations, as `kgprobe load table --relations` reads them.",
+)
+@cloup.option(
+    "--format",
+    type=click.Choice(FORMATS),
+    default=FORMATS[0],
+    show_default=True,
+    help="File format; jsonl is JSON Lines.",
+)
+@json_option
+@debug_option
+def import_(as_json: bool, **options: Any) -> None:
+    """Import a published data set in the layout of T-REx-MC, for `kgprobe dataset probe`.
+
+    SOURCE has files train* and test* (Parquet, CSV or JSON lines), in the folder itself or in its folder data, with the
+    columns Relation_ID, Subject, Object and Multiple Choices, a list of the wrong objects. relationID_names.json next
+    to them gives Wikidata's ids and names of the relations. Unusable rows are counted by reason and skipped.
+
+    \b
+    kgprobe dataset import T-Rex-MC trex-mc
+    kgprobe dataset import T-Rex-MC trex-mc --templates lpaq.jsonl
+    """  # noqa: D301
+    from kgprobe.api.datasets import import_dataset
+
+    with counting_bar("Importing", "rows") as on_progress:
+        result = import_dataset(on_progress=on_progress, **options)
+    render(result, as_json)
+
+
 @dataset.command(cls=OptionsFirst)
 @_folder_argument
 @json_option
@@ -94,38 +138,65 @@ def show(folder: Path, as_json: bool) -> None:
 
 @dataset.command(cls=OptionsFirst)
 @_folder_argument
-@model_option()
+@model_option(BEHIND_API)
 @as_paper_option("dataset probe")
-@_examples_options
+@cloup.option(
+    "--probe",
+    type=click.Choice(DATASET_PROBES),
+    default=DATASET_PROBES[0],
+    show_default=True,
+    help="Compare the choices, or search a generated text for the object.",
+)
 @_per_relation_option
 @count_option("--limit", metavar="N", help="Maximum number of facts, drawn at random by --seed.  [default: all]")
+@given_options(("Prompts", PromptOptions))
+@given_options(("Options of examples", ExampleOptions), left_out=[*_PROMPTS, "choices"])
+@given_options(("Options of generation", GenerationOptions), left_out=_PROMPTS)
+@given_options(("Models behind an API", ApiLimits), argument="api")
+@count_option("--batch-size", metavar="N", help="Batch size: facts asked together.  [default: 64]")
+@cloup.option("--name", metavar="NAME", help="Folder name of the results.  [default: made from the settings]")
 @cloup.option(
     "--output",
     "-o",
     type=click.Path(dir_okay=False, path_type=Path),
     help="File for the answers, one JSON object per fact.",
 )
+@full_option
 @seed_option
 @json_option
 @debug_option
-def probe(model: str, as_json: bool, **options: Any) -> None:
+def probe(model: str, probe: str, full: bool, as_json: bool, api: dict[str, Any], **options: Any) -> None:
     """Ask a model the facts of a data set, each after few-shot examples of its relation, without a graph.
 
-    Reports accuracy and the model's confidence, as `kgprobe probe examples` does. --seed selects the examples from the
-    train split, and the facts of --limit.
+    All answers are stored, for `kgprobe compare` and `kgprobe report`; repeat a command to continue it. --seed selects
+    the examples from the train split, the sentences, and the facts of --limit.
 
     \b
     kgprobe dataset probe trex-mc --model demo --limit 200
-    kgprobe dataset probe trex-mc --model hf:gpt2 --examples 20 -o answers.jsonl
+    kgprobe dataset probe trex-mc --model hf:gpt2 --packed --separate-tokens
+    kgprobe dataset probe trex-mc --model demo --prompt sentences
+    kgprobe dataset probe trex-mc --model hf:gpt2 --probe generation --examples 20
     """  # noqa: D301
     from kgprobe.api.datasets import probe_dataset
 
-    with open_models() as models, counting_bar(f"Probing {model}", "facts") as on_progress:
+    _drop_options_of_others(probe, options)
+    with open_models(api) as models, measuring(f"Probing {model}") as callbacks:
         opened = open_asked(models, model)
-        # Load now: loading prints its own progress.
-        opened.scorer()
-        result = probe_dataset(model=opened, on_progress=on_progress, **options)
-    render(result, as_json, lined=False)
+        result = probe_dataset(model=opened, probe=probe, models=models, callbacks=callbacks, **options)
+    show_measurement(result, as_json, full)
+
+
+def _drop_options_of_others(probe: str, options: dict[str, Any]) -> None:
+    """Remove the options of the other probe; raise UsageError if one was given."""
+    context = click.get_current_context()
+    own = {option.name for option in options_of(PROBES.get(probe).options)}
+    for kind in map(PROBES.get, DATASET_PROBES):
+        for option in options_of(kind.options):
+            if option.name not in own and options.pop(option.name, None) is not None:
+                source = context.get_parameter_source(option.name)
+                if source is not click.core.ParameterSource.DEFAULT:
+                    flag = "--" + option.name.replace("_", "-")
+                    raise click.UsageError(f"{flag} is an option of --probe {kind.name}.")
 
 
 @dataset.command(cls=OptionsFirst)

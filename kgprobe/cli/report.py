@@ -71,10 +71,9 @@ def page(
     kgprobe report --open
     kgprobe report gpt2-capitals llama-capitals --out models.html
     """  # noqa: D301
-    from kgprobe.api.reports import judged_folder, latest_result, make_report, open_any
+    from kgprobe.api.reports import latest_result, make_report, needs_graph, open_any
 
-    needs_graph = not results or any(judged_folder(name) is None for name in results)
-    opening = open_graph(graph) if needs_graph else nullcontext()
+    opening = open_graph(graph) if not results or any(map(needs_graph, results)) else nullcontext()
     with opening as connection, waiting("Reading the answers"):
         opened = [open_any(name, connection) for name in results]
         if connection is not None and not results:

@@ -2,7 +2,8 @@
 
 Section 4 and appendix A.2 of the latent-knowledge paper; docs/methods/data-sets.md. :mod:`.rows` is a fact with its
 choices, :mod:`.building` draws them from a graph, :mod:`.folder` writes and reads them, :mod:`.card` writes the data
-card. :mod:`.asking` asks a model, :mod:`.harness` exports the same prompts to lm-evaluation-harness.
+card. :mod:`.importing` reads published files, :mod:`.templates` the sentences of the relations. :mod:`.asking` asks a
+model, :mod:`.harness` exports the same prompts to lm-evaluation-harness.
 """
 
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from kgprobe.options import option
 
 # File formats of rows.
 FORMATS = ("parquet", "jsonl")
+# Probes that ask the facts of a data set.
+DATASET_PROBES = ("examples", "generation")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,29 @@ from kgprobe.errors import ArgumentError
 from kgprobe.options import option
 from kgprobe.sampling.statement_negatives import REPLACED
 
+# Kinds of classifiers, or the one with the lower log loss in cross-validation.
+CLASSIFIERS = ("best", "linear", "network")
+# Treatment of statements without a label.
+UNLABELLED = ("skip", "unknown")
+
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """Options of training a judge; the network's defaults are the paper's (section 4), except the missing width."""
+    """Options of training a judge; the network's defaults are the paper's (section 4).
 
-    units: int = option(256, "Units of the hidden layer.", minimum=1)
+    The paper gives no width; 256 is that of the first hidden layer of the published code, which has three (256, 128 and
+    64 units) without a layer norm.
+    """
+
+    classifier: str = option(
+        "best", "Classifier: a linear probe, the paper's network, or the better one.", choices=CLASSIFIERS
+    )
+    unlabelled: str = option(
+        "skip",
+        "Statements whose answers disagree or are unreadable: leave them out, or label them as unknown.",
+        choices=UNLABELLED,
+    )
+    units: int = option(256, "Units of the network's hidden layer.", minimum=1)
     epochs: int = option(100, "Epochs.", minimum=1)
     learning_rate: float = option(1e-4, "Learning rate (Adam).", minimum=0.0)
     batch_size: int = option(8, "Batch size.", minimum=1)

@@ -7,7 +7,7 @@ popularity, not with facts.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.sampling.keys import FactKey
+from kgprobe.stats.comoments import Comoments
 from kgprobe.stats.prediction_powered import PredictionSums, sum_predictions_by
 from kgprobe.stats.value_counts import FEATURES, Thirds, ValueCounts
 
@@ -35,6 +36,16 @@ NO_REASON = "no reason is given"
 ALL = "all"
 OVERALL, RELATION, SUBJECT_TYPE, OBJECT_TYPE, THIRD = "all", "relation", "subject type", "object type", "third"
 _TYPE_COLUMNS = {SUBJECT_TYPE: "subject_types", OBJECT_TYPE: "object_types"}
+# Groups of relations by the most frequent type of their subjects, of their objects, and by both.
+HEAD_TYPE, TAIL_TYPE, TYPE_PAIR = "head type", "tail type", "head and tail type"
+# Means of both ends of a fact, by name, with the columns of the ends.
+AVERAGES = {
+    "degree": ("subject_degree", "object_degree"),
+    "popularity": ("subject_popularity", "object_popularity"),
+}
+
+# Name of a missing type, and separator of two types, in the name of a pair.
+NO_TYPE, ARROW = "(no type)", "→"
 
 # Kind and name of a group; the name is None for facts without a type, or with unknown popularity.
 GroupKey: TypeAlias = tuple[str, str | None]
@@ -47,8 +58,10 @@ class GroupSums:
     """A group of facts.
 
     Attributes:
-        by: kind of the group: ``all``, ``relation``, ``subject type``, ``object type`` or ``third``.
-        name: its id; None for facts without a type, or with unknown popularity.
+        by: kind of the group: ``all``, ``relation``, ``subject type``, ``object type``, ``head type``, ``tail type``,
+            ``head and tail type`` or ``third``.
+        name: its id; None for facts without a type, or with unknown popularity. For a pair of types, both with an arrow
+            between them.
         facts: number of facts, measured or not.
         sums: sums of each metric over the measured facts.
     """
@@ -86,6 +99,38 @@ class Correlation:
 
 
 @dataclass(frozen=True, slots=True)
+class PairCorrelation:
+    """Pearson's correlation of two numbers of a fact: metrics, or means of a feature over both ends.
+
+    Attributes:
+        one, other: names of the metrics, or ``degree`` and ``popularity``, averaged over subject and object.
+        facts: number of measured facts with both numbers.
+        value: in [-1, 1]; None where a number is constant.
+    """
+
+    one: str
+    other: str
+    facts: int
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RelationTypes:
+    """The most frequent types of a relation's subjects and objects.
+
+    Attributes:
+        relation: id.
+        facts: number of facts.
+        head, tail: ids of the types; None where most of the entities have no type.
+    """
+
+    relation: str
+    facts: int
+    head: str | None
+    tail: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class PickedFact:
     """A requested fact.
 
@@ -110,7 +155,9 @@ class WholeGraph:
         groups: all facts; then relations, types of subjects, types of objects, and thirds, each by decreasing size.
         judgements: numbers of statements judged true, false, unknown, and not judged; for facts, and for negatives by
             the replaced entity.
-        correlations: correlations of each metric with each feature.
+        correlations: rank correlations of each metric with each feature.
+        pearson: correlations of the metrics and the averaged features, each pair once.
+        relation_types: types of the relations, by decreasing number of facts.
         thirds: bounds of the thirds of popularity.
         picked: the requested facts that exist.
     """
@@ -120,6 +167,8 @@ class WholeGraph:
     groups: Sequence[GroupSums]
     judgements: Mapping[str, tuple[int, ...]]
     correlations: Sequence[Correlation]
+    pearson: Sequence[PairCorrelation]
+    relation_types: Sequence[RelationTypes]
     thirds: Thirds
     picked: Mapping[FactKey, PickedFact]
 
@@ -151,6 +200,8 @@ class _WholeGraphSums:
         self._sums: dict[GroupKey, dict[str, PredictionSums]] = {}
         self._judgements: dict[str, NDArray[np.intp]] = {}
         self._values = {feature: ValueCounts(feature, METRICS) for feature in FEATURES}
+        self._pairs: dict[tuple[str, str], Comoments] = {}
+        self._types: dict[str, Counter[tuple[str, str | None]]] = {by: Counter() for by in _TYPE_COLUMNS}
         self._picked: dict[FactKey, PickedFact] = {}
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -177,8 +228,10 @@ class _WholeGraphSums:
             types = batch.column(column).to_pandas().explode().rename("type").rename_axis("place").reset_index()
             types = types.drop_duplicates()
             self._group(by, types["place"].to_numpy(), types["type"], metrics, measured)
+            self._count_types(by, batch, types)
         for feature, values in self._values.items():
             values.add(_numpy(batch, feature).astype(np.float64)[measured], metrics[measured])
+        self._correlate(batch, metrics, measured)
         self._pick(batch, metrics, measured)
 
     def result(self) -> WholeGraph:
@@ -188,6 +241,8 @@ class _WholeGraphSums:
         groups = [GroupSums(*key, size, self._sums[key]) for key, size in self._sizes.items()]
         order = [OVERALL, RELATION, SUBJECT_TYPE, OBJECT_TYPE]
         groups.sort(key=lambda group: (order.index(group.by), -group.facts, group.name is None, str(group.name)))
+        relation_types = self._relation_types()
+        groups += _groups_of_types(relation_types, groups)
         groups += [GroupSums(THIRD, *part) for part in popularity.by_third(thirds)]
         correlations = []
         for feature, metric in product(FEATURES, METRICS):
@@ -198,9 +253,42 @@ class _WholeGraphSums:
             groups=groups,
             judgements={name: tuple(counts.tolist()) for name, counts in self._judgements.items()},
             correlations=correlations,
+            pearson=[PairCorrelation(*names, sums.count, sums.pearson) for names, sums in self._pairs.items()],
+            relation_types=relation_types,
             thirds=thirds,
             picked=self._picked,
         )
+
+    def _correlate(self, batch: pa.RecordBatch, metrics: pd.DataFrame, measured: Bools) -> None:
+        """Add the measured facts to the correlations of all pairs of metrics and averaged features."""
+        numbers = {metric: metrics[metric].to_numpy(np.float64)[measured] for metric in METRICS}
+        for name, ends in AVERAGES.items():
+            subject, object_ = (_numpy(batch, column).astype(np.float64)[measured] for column in ends)
+            numbers[name] = (subject + object_) / 2
+        for one, other in combinations(numbers, 2):
+            sums = self._pairs.get((one, other), Comoments())
+            self._pairs[one, other] = sums.with_pairs(numbers[one], numbers[other])
+
+    def _count_types(self, by: str, batch: pa.RecordBatch, types: pd.DataFrame) -> None:
+        """Count the facts of each relation by type of the subject or of the object."""
+        relations = batch.column("relation").to_pandas().iloc[types["place"].to_numpy()].to_numpy()
+        counts = pd.DataFrame({"relation": relations, "type": types["type"].to_numpy()})
+        for (relation, type_), number in counts.groupby(["relation", "type"], dropna=False).size().items():
+            self._types[by][str(relation), None if pd.isna(type_) else str(type_)] += int(number)
+
+    def _relation_types(self) -> list[RelationTypes]:
+        """Return the most frequent types of each relation; of equally frequent ones the first id."""
+        best: dict[str, dict[str, str | None]] = {by: {} for by in _TYPE_COLUMNS}
+        for by, counts in self._types.items():
+            ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0][1] is None, str(item[0][1])))
+            for (relation, type_), _ in ordered:
+                best[by].setdefault(relation, type_)
+        types = []
+        for (by, name), facts in self._sizes.items():
+            if by == RELATION and name is not None:
+                ends = (best[end].get(name) for end in (SUBJECT_TYPE, OBJECT_TYPE))
+                types.append(RelationTypes(name, facts, *ends))
+        return sorted(types, key=lambda relation: (-relation.facts, relation.relation))
 
     def _count(self, name: str, judgements: NDArray[Any]) -> None:
         # The code of statements that were not judged, -1, becomes the last of four.
@@ -235,6 +323,29 @@ class _WholeGraphSums:
             values = metrics.iloc[place].astype(float).to_dict() if measured[place] else None
             popularity = row["subject_popularity"]
             self._picked[key] = PickedFact(frozenset(groups), np.nan if popularity is None else popularity, values)
+
+
+def _groups_of_types(types: Sequence[RelationTypes], groups: Sequence[GroupSums]) -> list[GroupSums]:
+    """Return the facts of relations with the same types: of subjects, of objects, and of both; the largest first."""
+    own = {group.name: group for group in groups if group.by == RELATION}
+    merged: list[GroupSums] = []
+    for by in (HEAD_TYPE, TAIL_TYPE, TYPE_PAIR):
+        members: dict[str | None, list[GroupSums]] = {}
+        for relation in types:
+            names = {HEAD_TYPE: relation.head, TAIL_TYPE: relation.tail, TYPE_PAIR: _pair_name(relation)}
+            members.setdefault(names[by], []).append(own[relation.relation])
+        parts = [_merged(by, name, relations) for name, relations in members.items()]
+        merged += sorted(parts, key=lambda group: (-group.facts, group.name is None, str(group.name)))
+    return merged
+
+
+def _pair_name(relation: RelationTypes) -> str:
+    return f"{relation.head or NO_TYPE} {ARROW} {relation.tail or NO_TYPE}"
+
+
+def _merged(by: str, name: str | None, groups: Sequence[GroupSums]) -> GroupSums:
+    sums = {metric: sum((group.sums[metric] for group in groups), PredictionSums()) for metric in METRICS}
+    return GroupSums(by, name, sum(group.facts for group in groups), sums)
 
 
 def _numpy(batch: pa.RecordBatch, column: str) -> NDArray[Any]:

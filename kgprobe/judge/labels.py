@@ -20,7 +20,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.judge import JudgeOptions
 from kgprobe.probes.labels.evidence import AnsweredNegative, LabelEvidence
 from kgprobe.probes.outcome import Outcome
-from kgprobe.probes.statements.metrics import NONE
+from kgprobe.probes.statements.metrics import NONE, UNKNOWN
 from kgprobe.running.measurement import read_measurement
 from kgprobe.running.store import FILE, Outcomes
 
@@ -55,13 +55,16 @@ class Labels:
         """One outcome for each fact; read from disk."""
         return Outcomes(self.folder / FILE, LabelEvidence)
 
-    def statements(self) -> "LabelledStatements":
+    def statements(self, unlabelled: str = "skip") -> "LabelledStatements":
         """Return the labelled statements.
+
+        Args:
+            unlabelled: treatment of statements whose answers disagree or are unreadable, one of ``UNLABELLED``.
 
         Raises:
             KgprobeError: no statement has a label.
         """
-        statements = labelled_statements(self.outcomes)
+        statements = labelled_statements(self.outcomes, unlabelled)
         if not len(statements.texts):
             raise KgprobeError(
                 f"{self.name} has no labels: the answers to all {statements.unlabelled:,} statements disagree or are"
@@ -120,24 +123,32 @@ def pick(values: Sequence[str], places: Integers) -> list[str]:
     return [values[place] for place in places.tolist()]
 
 
-def labelled_statements(outcomes: Iterable[Outcome]) -> LabelledStatements:
-    """Return the labelled statements of outcomes."""
+def labelled_statements(outcomes: Iterable[Outcome], unlabelled: str = "skip") -> LabelledStatements:
+    """Return the labelled statements of outcomes.
+
+    Args:
+        unlabelled: treatment of statements whose answers disagree or are unreadable: ``skip`` counts them and leaves
+            them out, ``unknown`` labels them as unknown.
+    """
     rows: list[tuple[str, int, str, str, str, str]] = []
-    unlabelled = 0
+    left_out = 0
     for outcome in outcomes:
         evidence = outcome.evidence
         if not isinstance(evidence, LabelEvidence):
             continue
         for statement in (evidence.fact, *evidence.negatives):
-            if statement.judgement == NONE:
-                unlabelled += 1
-                continue
+            judgement = statement.judgement
+            if judgement == NONE:
+                if unlabelled == "skip":
+                    left_out += 1
+                    continue
+                judgement = UNKNOWN
             ends = (outcome.fact.subject, outcome.relation, evidence.object)
             if isinstance(statement, AnsweredNegative):
                 ends = (statement.subject, statement.relation, statement.object)
-            rows.append((statement.text, statement.judgement, outcome.fact.fact, *ends))
+            rows.append((statement.text, judgement, outcome.fact.fact, *ends))
     texts, answers, facts, heads, relations, tails = zip(*rows, strict=True) if rows else ((),) * 6
-    return LabelledStatements(texts, np.array(answers, dtype=np.int64), facts, heads, relations, tails, unlabelled)
+    return LabelledStatements(texts, np.array(answers, dtype=np.int64), facts, heads, relations, tails, left_out)
 
 
 def set_aside(facts: Sequence[str], share: float, seed: int) -> Bools:
@@ -258,7 +269,7 @@ def divide_labels(labels: Labels, options: JudgeOptions, seed: int) -> TrainingL
     Raises:
         KgprobeError: no statement has a label.
     """
-    statements = labels.statements()
+    statements = labels.statements(options.unlabelled)
     learned, test = statements.divide(options.test_size, seed)
     splits = split_statements(learned.heads, learned.relations, learned.tails, share=options.holdout, seed=seed)
     return TrainingLabels(labels, options, seed, statements, learned, test, splits)

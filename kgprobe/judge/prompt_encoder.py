@@ -22,6 +22,7 @@ from kgprobe.models.scoring.batching import compute_if_it_fits
 from kgprobe.models.scoring.forward import embedded, in_eval_mode
 from kgprobe.models.scoring.projection import VocabularyProjection, find_projection
 from kgprobe.models.scoring.tokens import TokenizedPrompt, chat_tokens, common_prefix, encode
+from kgprobe.probes.confidence import normalized
 from kgprobe.progress import OnProgress, no_progress
 
 if TYPE_CHECKING:
@@ -122,6 +123,50 @@ def learn_virtual_prompt(
         _check(scorer, projection, instruction, answered[: options.encoder_batch_size], expected)
         virtual, losses = _learn(scorer, projection, answered, options, seed, on_progress)
     return VirtualPrompt(virtual, losses, float(-expected.mean()), len(instruction), len(answered))
+
+
+def virtual_word_probabilities(
+    scorer: "Scorer",
+    prompt: StatePrompt,
+    virtual: Floats,
+    statements: Sequence[str],
+    words: Sequence[str],
+    batch_size: int,
+) -> Doubles:
+    """Return the normalized probabilities of the answers' words after virtual tokens and each statement.
+
+    Cost: a forward pass for each statement and word. A statement that the model cannot take has equal probabilities.
+
+    Args:
+        virtual: embeddings of the virtual tokens, shape (virtual tokens, hidden size).
+        words: words of the answers, in the order of ``JUDGEMENTS``.
+        batch_size: number of statements in a forward pass.
+
+    Returns:
+        Shape (statements, 3).
+    """
+    net, projection = scorer.model, find_projection(scorer.model)
+    if projection is None:
+        raise KgprobeError(f"{type(net).__name__} has no linear output layer, so it cannot read virtual tokens.")
+    logs = np.zeros((len(statements), len(words)))
+    with in_eval_mode(net), torch.no_grad():
+        embeddings = torch.from_numpy(virtual).to(net.device, net.dtype)
+        first = embedded(net, scorer.leading, embeddings)
+        for number in range(len(words)):
+            answers = np.full(1, number)
+            tokenized = [_tokenize(scorer, prompt, [statement], answers, words) for statement in statements]
+            places = [place for place, own in enumerate(tokenized) if own]
+            for start in range(0, len(places), batch_size):
+                chosen = places[start : start + batch_size]
+                batch = [tokenized[place][0] for place in chosen]
+                values = compute_if_it_fits(partial(_log_probabilities, net, projection, first, batch), net.device)
+                if values is None:
+                    raise KgprobeError(
+                        f"A batch of {len(batch)} statements does not fit into the memory of {net.device}; use a"
+                        " smaller `encoder_batch_size`."
+                    )
+                logs[chosen, number] = values.double().cpu().numpy()
+    return normalized(logs)
 
 
 def _learn(

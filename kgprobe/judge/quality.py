@@ -94,6 +94,16 @@ class Quality:
     answers: tuple[AnswerQuality, ...]
     reliability: tuple[Reliability, ...]
 
+    @property
+    def macro_precision(self) -> float:
+        """Mean precision over the answers that occur; 0 for an answer that is never predicted."""
+        return float(np.mean([answer.precision or 0.0 for answer in self.answers if answer.count]))
+
+    @property
+    def macro_recall(self) -> float:
+        """Mean recall over the answers that occur."""
+        return float(np.mean([answer.recall or 0.0 for answer in self.answers if answer.count]))
+
     def by_answer(self) -> dict[str, dict[str, int]]:
         """Return the rows of the confusion matrix that have statements, by the model's answer and the predicted one."""
         rows = {}

@@ -17,7 +17,7 @@ from kgprobe.judge import JudgeOptions
 from kgprobe.judge.classifiers import Classifier, Doubles, Floats, Integers, fit_linear_probe, fit_network
 from kgprobe.judge.files import Judge
 from kgprobe.judge.labels import LabelledStatements, Splits, TrainingLabels, pick
-from kgprobe.judge.prompt_encoder import check_peft, learn_virtual_prompt
+from kgprobe.judge.prompt_encoder import check_peft, learn_virtual_prompt, virtual_word_probabilities
 from kgprobe.judge.prompts import StatePrompt, prompt_for, read_statements, word_probabilities
 from kgprobe.judge.quality import Quality, QualityComparison, compare_quality, quality_of
 from kgprobe.models.states.reader import layer_count
@@ -83,8 +83,8 @@ class Trained:
         layer: layer of the hidden states.
         classifier: trained on all given statements.
         layers: results of every layer's linear probe.
-        kinds: results of the linear probe and the network at that layer; the chosen one has the least log loss in
-            cross-validation.
+        kinds: results of the linear probe and the network at that layer; unless one is required, the chosen one has the
+            lower log loss in cross-validation.
     """
 
     layer: int
@@ -102,12 +102,14 @@ class LearnedJudge:
         trained: candidates that it was selected from.
         splits: split of the statements.
         baseline: quality of the answer words' probabilities.
+        encoded: quality of the words' probabilities after the virtual tokens; None without a prompt encoder.
     """
 
     judge: Judge
     trained: Trained
     splits: Splits
     baseline: SplitQualities
+    encoded: SplitQualities | None = None
 
 
 def learn_judge(
@@ -146,8 +148,13 @@ def learn_judge(
         states, learned.answers, learned.heads, splits, layers, options, seed=seed, on_progress=on_training
     )
     by_words = word_probabilities(scorer, prompt, learned.texts, words)
-    train_quality = quality_of(learned.answers[splits.train], by_words[splits.train])
-    baseline = SplitQualities(folds=train_quality, **_held_out(learned.answers, splits, by_words.__getitem__))
+    baseline = _by_split(learned.answers, splits, by_words)
+    after_virtual = None
+    if virtual is not None:
+        probabilities = virtual_word_probabilities(
+            scorer, prompt, virtual, learned.texts, words, options.encoder_batch_size
+        )
+        after_virtual = _by_split(learned.answers, splits, probabilities)
     training = {
         "labels": data.labels.name,
         "options": asdict(options),
@@ -160,11 +167,18 @@ def learn_judge(
         "kinds": list(map(asdict, trained.kinds)),
         "baseline": asdict(baseline),
         "prompt_encoder": encoder,
+        "encoded": None if after_virtual is None else asdict(after_virtual),
         "versions": versions(),
     }
     labels = dict(data.labels.config)
     judge = Judge(trained.classifier, trained.layer, prompt, scorer.describe(), labels, training, virtual)
-    return LearnedJudge(judge, trained, splits, baseline)
+    return LearnedJudge(judge, trained, splits, baseline, after_virtual)
+
+
+def _by_split(answers: Integers, splits: Splits, probabilities: Doubles) -> SplitQualities:
+    """Return the quality of probabilities that are not learned from the training statements' hidden states."""
+    train_quality = quality_of(answers[splits.train], probabilities[splits.train])
+    return SplitQualities(folds=train_quality, **_held_out(answers, splits, probabilities.__getitem__))
 
 
 def evaluate_on(
@@ -261,8 +275,10 @@ def choose_classifier(
         KindJudged(kind="linear", folds=chosen.folds, **of_linear),
         KindJudged(kind="network", folds=folds_quality, **of_network),
     )
-    better = min(kinds, key=lambda kind: kind.folds.log_loss)
-    classifier = fits[better.kind](at_layer, answers)
+    chosen_kind = options.classifier
+    if chosen_kind == "best":
+        chosen_kind = min(kinds, key=lambda kind: kind.folds.log_loss).kind
+    classifier = fits[chosen_kind](at_layer, answers)
     on_progress(steps, steps)
     return Trained(chosen.layer, classifier, tuple(judged), kinds)
 

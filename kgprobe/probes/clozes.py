@@ -35,6 +35,11 @@ class ClozeItem:
     reason: str | None = None
 
 
+def lacking_sentence(number: int | None) -> str:
+    """Return the reason of a fact whose relation has fewer cloze sentences than this number, from 1."""
+    return f"its relation has no cloze sentence {number or 1}"
+
+
 class ClozeItems:
     """Cloze items from the templates of a graph's relations.
 
@@ -50,6 +55,7 @@ class ClozeItems:
         sentences: int | None = None,
         relations: Sequence[str] = (),
         templates: str = "hand",
+        template: int | None = None,
     ) -> None:
         """Read the relations' cloze sentences.
 
@@ -58,6 +64,7 @@ class ClozeItems:
             sentences: number of cloze sentences per fact, drawn at random; None means all.
             relations: ids; by default every active relation with cloze sentences.
             templates: source of the sentences, one of ``CLOZES``.
+            template: number of the sentence to use, from 1; None draws ``sentences``.
 
         Raises:
             UnknownNameError: a listed relation is not active or has no cloze sentence.
@@ -75,6 +82,7 @@ class ClozeItems:
         self._graph = graph
         self._as_of = as_of
         self._sentences = sentences
+        self._template = template
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that the items depend on; JSON-compatible. Graph, facts and seed are not included."""
@@ -83,6 +91,7 @@ class ClozeItems:
             "sentences": self._sentences,
             "clozes": self._clozes,
             "past_clozes": self._past_clozes,
+            **({} if self._template is None else {"template": self._template}),
             **self._generic,
         }
 
@@ -103,7 +112,11 @@ class ClozeItems:
         if not templates:
             reason = f"it has ended, and the relation {fact.relation} has no cloze sentence in the past tense"
             return ClozeItem(fact, (), reason)
-        if self._sentences is not None and self._sentences < len(templates):
+        if self._template is not None:
+            templates = templates[self._template - 1 : self._template]
+            if not templates:
+                return ClozeItem(fact, (), lacking_sentence(self._template))
+        elif self._sentences is not None and self._sentences < len(templates):
             # Each fact has its own random stream, so its sentences do not depend on the other facts of the batch.
             generator = generator_of(fact.key, [*seed, SENTENCES])
             chosen = generator.choice(len(templates), self._sentences, replace=False)

@@ -20,6 +20,8 @@ Stored: TypeAlias = Run | Measurement
 # Settings that describe the model; all others must be the same for every model.
 _MODEL_SETTINGS = ("model", "scorer", "generator")
 _RUN_SETTINGS = ("sampling", "learner", "max_degree", "facts_per_round", "stop_at_width")
+# Settings that follow from the number of the sentence.
+_OF_SENTENCES = ("template", "clozes", "past_clozes")
 # Relations, or reasons, in a message; differences, and characters of a value.
 _NAMED = 3
 _SHOWN_DIFFERENCES = 5
@@ -53,8 +55,11 @@ def _relation_names(results: Sequence[Stored], answered: Sequence[AnsweredFacts]
 
     names: dict[str, str] = {}
     for result in results:
+        if isinstance(result, Measurement) and result.dataset is not None:
+            names |= result.dataset.relations
+            continue
         if result.graph is not None:
-            return relation_names(result.graph, set(pd.concat([own.facts["relation"] for own in answered])))
+            return names | relation_names(result.graph, set(pd.concat([own.facts["relation"] for own in answered])))
         names |= read_relation_names(result.folder)
     return names
 
@@ -151,6 +156,20 @@ def settings_of(result: Stored) -> dict[str, Any]:
         "options": options,
         "described": described,
     }
+
+
+def prompt_group(result: Stored) -> str | None:
+    """Return what results of one model have in common that differ in the number of the cloze sentence only.
+
+    None for a result without such a number (``template`` of the probes ``examples`` and ``generation``).
+    """
+    settings = settings_of(result)
+    if settings["options"].get("template") is None or "prompt" not in settings["options"]:
+        return None
+    for name in ("options", "described"):
+        settings[name] = {key: value for key, value in settings[name].items() if key not in _OF_SENTENCES}
+    common = {"probe": result.kind.name, **model_identity(result), **settings}
+    return msgspec.json.encode(identity_of(common), order="sorted").decode()
 
 
 def _stored_settings(result: Stored) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
@@ -18,15 +19,25 @@ from scipy import stats
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.summary import BeliefWord, belief_words
 from kgprobe.errors import KgprobeError
+from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.report.packed_facts import ResultFacts, pack_facts
 from kgprobe.report.page import RESULT_SCRIPTS, Section, table_section, write_page
-from kgprobe.results.answers import Stored, collect_answers, differing_settings, settings_of
+from kgprobe.results.answers import Stored, collect_answers, differing_settings, prompt_group, settings_of
 from kgprobe.results.directions import Directions, compare_directions
 from kgprobe.results.finding_page import BarPart, matrix_section
+from kgprobe.results.over_relations import Averaged, OverRelations, family_of, over_relations
 from kgprobe.results.result import StoredComparison, points, write_result_files
 from kgprobe.running.paired_facts import OneWayFact
-from kgprobe.running.shared_facts import AnsweredFacts, Bools, ComparedModel, Floats, SharedFacts, find_shared_facts
+from kgprobe.running.shared_facts import (
+    AnsweredFacts,
+    Bools,
+    ComparedModel,
+    Floats,
+    SharedFacts,
+    find_shared_facts,
+    labels_of,
+)
 from kgprobe.sanitize import counted
 from kgprobe.stats.paired_proportions import SIGNIFICANCE, detectable_difference, loss_interval, mcnemar
 from kgprobe.stats.proportions import Mean, Percent, Points
@@ -40,8 +51,10 @@ _CORRELATED = 3
 # Models that a title names with their shares.
 _IN_TITLE = 3
 _SMALLEST_P = 0.0005
-# Tables whose cells are shares of facts.
-_SHARES = ("accuracy", "subsumption")
+# Tables whose cells are shaded, like a heat map: shares and correlations.
+_SHARES = ("accuracy", "subsumption", "correlation", "subsumption_over_relations", "families")
+# No model has a given family.
+NO_FAMILIES: Mapping[str, str] = MappingProxyType({})
 _BY_RELATION = "Differences by relation"
 
 
@@ -143,6 +156,7 @@ class Comparison(StoredComparison):
         pairs: every pair of models, in their order.
         directions: facts that are known in one direction only; None unless two results differ in direction.
         answered: each model's answers, by fact.
+        over_relations: means over relations, best and worst relations, and families.
         unshared: number of shared facts, and the reason why not all are, in sentences; empty if all are.
     """
 
@@ -153,6 +167,7 @@ class Comparison(StoredComparison):
     pairs: Sequence[PairDifference]
     directions: Directions | None
     answered: Sequence[AnsweredFacts]
+    over_relations: OverRelations
     unshared: str = ""
 
     row = ComparedModel
@@ -180,7 +195,8 @@ class Comparison(StoredComparison):
 
     def tables(self) -> list[Table]:
         """Return rates, accuracies by relation, subsumption, correlations and pairs; for two models also relations."""
-        tables = [_worded(self.shared.table()), *self._matrix_tables(), self._pairs_table()]
+        own = [_worded(self.shared.table()), *self._matrix_tables()]
+        tables = [*own, *self.over_relations.tables(), self._pairs_table()]
         means = []
         for pair in self.pairs:
             if pair.means:
@@ -202,7 +218,7 @@ class Comparison(StoredComparison):
         """Return the tables of the page as sections; a darker cell of those with shares is a larger share."""
         sections: list[Section] = []
         for table in self.page_tables():
-            shaded = [*self.labels, "mean"] if table.key in _SHARES else []
+            shaded = [*self.labels, "mean", *self.over_relations.families] if table.key in _SHARES else []
             section = table_section(table, shaded)
             if table.key == "relations":
                 # The table of contents names the first of several pairs.
@@ -376,6 +392,7 @@ class Comparison(StoredComparison):
             "correlation": _without_nan(self.correlation),
             "correlated_relations": len(self.relations),
             "subsumption": _without_nan(self.subsumption),
+            "over_relations": self.over_relations.to_dict(),
             "pairs": row_dicts(self.pairs),
             "directions": self.directions and self.directions.to_dict(),
         }
@@ -412,10 +429,11 @@ def _without_nan(values: Floats) -> list[list[float | None]]:
     return listed
 
 
-def compare_results(results: Sequence[Stored], seed: int) -> Comparison:
+def compare_results(results: Sequence[Stored], seed: int, families: Mapping[str, str] = NO_FAMILIES) -> Comparison:
     """Compare stored results; see :func:`kgprobe.compare`."""
     answered, names, unshared = collect_answers(results)
-    comparison = compare_models(answered, names, seed)
+    groups = _averaged(results, labels_of(answered), families)
+    comparison = compare_models(answered, names, seed, groups)
     notes = [unshared] if unshared else []
     directions, states = ({settings_of(result)[name] for result in results} for name in ("reversed", "graph"))
     if len(directions) > 1 and len(states) > 1:
@@ -431,6 +449,23 @@ def compare_results(results: Sequence[Stored], seed: int) -> Comparison:
     return replace(comparison, unshared=unshared, notes=tuple(notes), config=config)
 
 
+def _averaged(results: Sequence[Stored], labels: Sequence[str], families: Mapping[str, str]) -> list[Averaged]:
+    """Return the models; results that differ in the number of the sentence only are averaged."""
+    places: dict[str, list[int]] = {}
+    for place, result in enumerate(results):
+        places.setdefault(prompt_group(result) or f"result {place}", []).append(place)
+    groups = []
+    for members in places.values():
+        first = results[members[0]]
+        label = labels[members[0]]
+        if len(members) > 1:
+            options = settings_of(first)["options"]
+            label = f"{model_name(first.model)}, {len(members)} {options['templates']} {options['prompt']}"
+        family = families.get(first.model) or families.get(model_name(first.model)) or family_of(first.model)
+        groups.append(Averaged(label, tuple(members), family))
+    return groups
+
+
 def _without_path(difference: str) -> str:
     """Return a difference of settings without the place of the setting.
 
@@ -441,7 +476,12 @@ def _without_path(difference: str) -> str:
     return f"{setting.rpartition('.')[2]}{verb}{values}"
 
 
-def compare_models(answered: Sequence[AnsweredFacts], names: Mapping[str, str], seed: int = 0) -> Comparison:
+def compare_models(
+    answered: Sequence[AnsweredFacts],
+    names: Mapping[str, str],
+    seed: int = 0,
+    groups: Sequence[Averaged] | None = None,
+) -> Comparison:
     """Compare models by accuracy, correlation, subsumption and significance.
 
     Cost: for each pair of models, one test per relation; where their probes have other measures, 1,000 bootstrap
@@ -451,6 +491,7 @@ def compare_models(answered: Sequence[AnsweredFacts], names: Mapping[str, str], 
         answered: the answers of each model.
         names: names of relations by id; a missing one is replaced by the id.
         seed: of the bootstrap.
+        groups: models, each with its results; None takes each result by itself.
 
     Raises:
         KgprobeError: the models share no facts.
@@ -469,6 +510,10 @@ def compare_models(answered: Sequence[AnsweredFacts], names: Mapping[str, str], 
         own = int(sizes[place]), float(means[place]), accuracy[place].tolist()
         relations.append(RelationAccuracy(relation, names.get(relation, relation), *own))
     place_of = np.argsort(order)
+    if groups is None:
+        models = zip(shared.labels, answered, strict=True)
+        groups = [Averaged(label, (place,), family_of(own.model)) for place, (label, own) in enumerate(models)]
+    relation_pairs = [(str(id_), names.get(str(id_), str(id_))) for id_ in ids]
     return Comparison(
         shared=shared,
         relations=relations,
@@ -480,6 +525,7 @@ def compare_models(answered: Sequence[AnsweredFacts], names: Mapping[str, str], 
         ],
         directions=compare_directions(answered, shared, names),
         answered=answered,
+        over_relations=over_relations(groups, shared.labels, relation_pairs, accuracy, shared.known, of_fact),
     )
 
 

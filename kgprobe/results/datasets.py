@@ -1,26 +1,18 @@
-"""Multiple-choice datasets: built, opened, and asked."""
+"""Multiple-choice datasets: built, imported, opened, and exported."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from kgprobe.datasets.asking import answer_line
 from kgprobe.datasets.building import RelationCounts
 from kgprobe.datasets.contents import DatasetRelation, read_relations
-from kgprobe.datasets.folder import ChoiceRow, DatasetFolder
-from kgprobe.files import replacing
-from kgprobe.probes.examples.evidence import ExampleEvidence
-from kgprobe.probes.outcome import Outcome
+from kgprobe.datasets.folder import DatasetFolder
 from kgprobe.results.result import Result
 from kgprobe.sanitize import counted
-from kgprobe.stats.proportions import Share, share
 from kgprobe.tables import Table, row_table
 
 # Reasons for left-out relations that a summary lists.
@@ -125,119 +117,39 @@ class Dataset(Result):
         return {"folder": str(self.folder), "relations": self.rows()}
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class ImportedDataset(Dataset):
+    """A new data set of published files; its notes are unusable lines and templates of the file of templates.
+
+    Attributes:
+        skipped: number of skipped rows by reason.
+        merged: choices that were left out, because they are the right object, or twice in their row.
+    """
+
+    skipped: Mapping[str, int]
+    merged: int
+
+    def summary(self) -> str:
+        """Return the numbers of relations and facts, the folder, and the skipped rows by reason."""
+        lines = [f"{Dataset.summary(self)[:-1]}, in {self.folder}."]
+        if self.skipped:
+            reasons = "; ".join(f"{count:,}: {reason}" for reason, count in self.skipped.items())
+            lines.append(f"Skipped: {counted(sum(self.skipped.values()), 'row')}. {reasons}.")
+        if self.merged:
+            lines.append(f"Left out: {counted(self.merged, 'choice')} that are the right object, or twice in a row.")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the folder, the relations, and the skipped rows."""
+        return {**Dataset.to_dict(self), "skipped": dict(self.skipped), "merged_choices": self.merged}
+
+
 def read_dataset(files: DatasetFolder) -> Dataset:
     """Return the contents of a dataset; see :func:`~kgprobe.datasets.contents.read_relations`."""
     relations = read_relations(files)
     untaught = ", ".join(relation.relation for relation in relations if not relation.train)
     notes = [f"Facts of these relations cannot be asked, as `train` has no examples: {untaught}."] if untaught else []
     return Dataset(files.path, relations, notes=notes)
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class DatasetAccuracy(Result):
-    """Accuracy of a model on a dataset.
-
-    Attributes:
-        model: name of the model.
-        facts: number of answered facts.
-        accuracy: share of right answers, with its interval; None without answers.
-        confidence: mean probability of the right object among the choices; None without answers.
-        reasons: numbers of facts that could not be asked, by reason.
-        accuracy_tables: accuracy by relation, and by confidence.
-        output: file with the answer to each fact; None if it was not written.
-    """
-
-    model: str
-    facts: int
-    accuracy: Share | None
-    confidence: float | None
-    reasons: dict[str, int]
-    accuracy_tables: Sequence[Table]
-    output: Path | None
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns."""
-        return self.accuracy_tables[0].columns if self.accuracy_tables else ("relation", "facts", "accuracy")
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each relation."""
-        return list(self.accuracy_tables[0].to_dict()["rows"]) if self.accuracy_tables else []
-
-    def tables(self) -> list[Table]:
-        """Return accuracy by relation, and accuracy@K."""
-        return list(self.accuracy_tables)
-
-    def summary(self) -> str:
-        """Return the accuracy over all facts."""
-        left_out = sum(self.reasons.values())
-        not_asked = f" {counted(left_out, 'fact')} could not be asked." if left_out else ""
-        if self.accuracy is None:
-            return f"{self.model} has no answers.{not_asked}"
-        return (
-            f"{self.model}: accuracy {self.accuracy} over {counted(self.facts, 'fact')}, mean confidence in the right"
-            f" object {self.confidence:.3f}.{not_asked}"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, JSON-compatible."""
-        accuracy = self.accuracy
-        return {
-            "model": self.model,
-            "facts": self.facts,
-            "accuracy": accuracy and accuracy.value,
-            "accuracy_low": accuracy and accuracy.low,
-            "accuracy_high": accuracy and accuracy.high,
-            "confidence": self.confidence,
-            "unaskable": self.reasons,
-            "tables": {table.key: table.to_dict() for table in self.accuracy_tables},
-            "output": str(self.output) if self.output else None,
-        }
-
-
-def accuracy_of(
-    model: str,
-    answers: Iterable[tuple[ChoiceRow, Outcome]],
-    examples: int,
-    output: Path | None,
-    on_fact: Callable[[int], None],
-) -> DatasetAccuracy:
-    """Return the accuracy of a stream of answers; write each to the output, if there is one.
-
-    Args:
-        model: name of the model.
-        examples: requested number of few-shot examples.
-        on_fact: called with the number of finished facts.
-    """
-    probabilities: list[float] = []
-    right: list[bool] = []
-    reasons: Counter[str] = Counter()
-    with ExitStack() as stack:
-        file = stack.enter_context(open(stack.enter_context(replacing(output)), "wb")) if output else None
-
-        def outcomes() -> Iterator[Outcome]:
-            for number, (row, outcome) in enumerate(answers, start=1):
-                evidence = outcome.evidence
-                if isinstance(evidence, ExampleEvidence):
-                    right.append(evidence.is_right)
-                    probabilities.append(evidence.probability)
-                else:
-                    reasons[outcome.reason or ""] += 1
-                if file is not None:
-                    file.write(msgspec.json.encode(answer_line(row, outcome)) + b"\n")
-                on_fact(number)
-                yield outcome
-
-        tables = ExampleEvidence.results(outcomes(), {"examples": examples}).tables
-    return DatasetAccuracy(
-        model=model,
-        facts=len(right),
-        accuracy=share(sum(right), len(right)) if right else None,
-        confidence=sum(probabilities) / len(right) if right else None,
-        reasons=dict(reasons.most_common()),
-        accuracy_tables=tables,
-        output=output,
-    )
 
 
 @dataclass(frozen=True, slots=True, repr=False)

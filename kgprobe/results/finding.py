@@ -28,12 +28,13 @@ from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Headline, Verdict
 from kgprobe.results.about_facts import read_about_facts
 from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_of_run
+from kgprobe.results.dataset_facts import DatasetFacts
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.result import Result
 from kgprobe.running.collected import Ask, CollectedAnswers, FactAnswers
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
-from kgprobe.sampling.years import YearSource
+from kgprobe.sampling.years import FACT_START, YearSource
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import CONFIDENCE, Share, more_than_half
 from kgprobe.tables import Heading, ResultRow, Table, flat_row, row_dicts
@@ -342,7 +343,7 @@ _LISTED_WORDS = (
 
 
 def make_finding(
-    graph: Graph,
+    graph: Graph | DatasetFacts,
     about: About,
     answers: CollectedAnswers,
     *,
@@ -356,6 +357,7 @@ def make_finding(
     look-ups of the facts' ends, else some passes over the columns of all facts.
 
     Args:
+        graph: the graph, or the labels of a data set's facts.
         over_graph: estimated rates over the whole graph.
         year_relation: id of the relation whose date at the subject gives a fact's year; ``start`` takes the year in
             which the fact began; None chooses, see :mod:`kgprobe.sampling.years`.
@@ -364,13 +366,15 @@ def make_finding(
     Raises:
         KgprobeError: there are no answers yet.
     """
-    is_run = about.rounds is not None
-    rows = graph.read("beliefs/own_answers", run=about.name) if is_run else _counted_beliefs(answers)
+    if about.rounds is None or isinstance(graph, DatasetFacts):
+        rows = _counted_beliefs(answers)
+    else:
+        rows = graph.read("beliefs/own_answers", run=about.name)
     answered = sorted((row for row in rows if row["right"] + row["wrong"] > 0), key=lambda row: str(row["fact"]))
     if not answered:
         raise KgprobeError(f"{about.name!r} has no answers yet.")
     facts, years = _described(graph, answered, year_relation)
-    names = relation_names(graph, facts["relation"].unique())
+    names = _relation_names(graph, facts["relation"].unique().tolist())
     facts["relation_label"] = facts["relation"].map(names)
     _add_asks(facts, answers)
     listed = facts[[*FACT_COLUMNS, *ASK_COLUMNS]].reset_index(drop=True)
@@ -395,9 +399,15 @@ def make_finding(
         unanswered=answers.reasons_of(Verdict.UNANSWERED),
         measure=answers.results.headline,
         over_graph=over_graph,
-        outdated=outdated_answers(graph, listed, about.as_of),
-        whole=_whole_graph(graph, over_graph, listed),
+        outdated=NO_OUTDATED if isinstance(graph, DatasetFacts) else outdated_answers(graph, listed, about.as_of),
+        whole=None if isinstance(graph, DatasetFacts) else _whole_graph(graph, over_graph, listed),
     )
+
+
+def _relation_names(graph: Graph | DatasetFacts, relations: Sequence[str]) -> dict[str, str]:
+    if isinstance(graph, DatasetFacts):
+        return {relation: graph.relations.get(relation, relation) for relation in relations}
+    return relation_names(graph, relations)
 
 
 def _whole_graph(graph: Graph, over_graph: GraphRates | None, listed: pd.DataFrame) -> BelievedGraph:
@@ -421,9 +431,20 @@ def _counted_beliefs(answers: CollectedAnswers) -> list[Row]:
     return rows
 
 
-def _described(graph: Graph, answered: Sequence[Row], year_relation: str | None) -> tuple[pd.DataFrame, YearSource]:
+def _about_facts(
+    graph: Graph | DatasetFacts, answered: Sequence[Row], year_relation: str | None
+) -> tuple[pd.DataFrame, YearSource]:
+    if isinstance(graph, DatasetFacts):
+        about = pd.DataFrame(list(graph.rows.values()))
+        return about, YearSource(FACT_START, "start of the fact", 0, len(about))
+    return read_about_facts(graph, {row["fact"]: row["subject"] for row in answered}, year_relation)
+
+
+def _described(
+    graph: Graph | DatasetFacts, answered: Sequence[Row], year_relation: str | None
+) -> tuple[pd.DataFrame, YearSource]:
     """Return answers with labels, types, popularity and year of their facts. Cost: a walk from each subject."""
-    about, years = read_about_facts(graph, {row["fact"]: row["subject"] for row in answered}, year_relation)
+    about, years = _about_facts(graph, answered, year_relation)
     if about.empty:
         raise KgprobeError("None of the asked facts is in this graph any more.")
     described = ["subject", "relation", "object"]

@@ -17,6 +17,7 @@ from kgprobe.report.page import RESULT_SCRIPTS, Card, Section, table_section, wr
 from kgprobe.results.finding import FACT_COLUMNS, Finding, ranked_relations, unknown_count
 from kgprobe.results.result import write_result_files
 from kgprobe.results.worst_relations import worst_relations
+from kgprobe.running.measurement import NO_DATE
 from kgprobe.sampling.outdated import OutdatedAnswers
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import CONFIDENCE, Share
@@ -74,8 +75,9 @@ def scope_sentence(finding: Finding) -> str:
     rounds = about.in_rounds and f",{about.in_rounds}"
     sampling = f" (sampling: {about.sampling})" if about.sampling else ""
     chance = "" if finding.chance is None else f"; by guessing, {finding.chance:.0%} of the answers would be right"
-    scope = f"{finding.scope}{rounds} by the probe “{about.asked_by}”{sampling}; facts as of {_date(about.as_of)}"
-    return f"{scope}{chance}."
+    scope = f"{finding.scope}{rounds} by the probe “{about.asked_by}”{sampling}"
+    dated = "" if about.as_of == NO_DATE else f"; facts as of {_date(about.as_of)}"
+    return f"{scope}{dated}{chance}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +308,7 @@ def _origin_lines(finding: Finding) -> list[str]:
         f"name      {about.name}",
         f"model     {about.model}",
         f"seed      {about.seed}",
-        f"as of     {_date(about.as_of)}",
+        f"as of     {'no date' if about.as_of == NO_DATE else _date(about.as_of)}",
         f"versions  {msgspec.json.encode(about.versions, order='sorted').decode()}",
         f"probe     {msgspec.json.encode(about.described, order='sorted').decode()}",
     ]

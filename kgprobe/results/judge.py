@@ -1,7 +1,8 @@
 """Judge: quality on held-out statements, tables and plots."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -9,6 +10,7 @@ from kgprobe.judge.files import FILE, Judge
 from kgprobe.judge.labels import LabelledStatements
 from kgprobe.judge.quality import AnswerQuality, Quality, QualityComparison, rounded
 from kgprobe.judge.training import LayerJudged, LearnedJudge, SplitQualities, evaluate_on
+from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.report.plots import HeatMap, Line, Plot, write_plots_page
 from kgprobe.results.result import Result
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
 
 _WORDS = "words"
+# Name of the same baseline after virtual tokens.
+_ENCODED = "words after virtual tokens"
 _SPLITS = ("folds", "entities", "relations")
 _MEANINGS = (
     "*folds*: cross-validation on the training set; *entities* and *relations*: statements with entities, or"
@@ -35,7 +39,7 @@ class QualityRow(ResultRow):
         layer: layer of the judge's hidden states; None for the words.
         judge: the judge, or the words.
         statements: the statements.
-        count, accuracy, macro_f1, auroc, log_loss, calibration_error: as of
+        count, accuracy, macro_precision, macro_recall, macro_f1, auroc, log_loss, calibration_error: as of
             :class:`~kgprobe.judge.quality.Quality`.
     """
 
@@ -44,6 +48,8 @@ class QualityRow(ResultRow):
     statements: Annotated[str, Heading("of")]
     count: Annotated[int, Heading("statements")]
     accuracy: Annotated[Share, Heading("accuracy")]
+    macro_precision: Annotated[float, Heading("precision", rounded)]
+    macro_recall: Annotated[float, Heading("recall", rounded)]
     macro_f1: Annotated[float, Heading("F1", rounded)]
     auroc: Annotated[float | None, Heading("AUROC", rounded)]
     log_loss: Annotated[float, Heading("log loss", rounded)]
@@ -52,7 +58,8 @@ class QualityRow(ResultRow):
     @classmethod
     def of(cls, layer: int | None, judge: str, statements: str, quality: Quality) -> "QualityRow":
         """Return the row of a quality."""
-        numbers = (quality.macro_f1, quality.auroc, quality.log_loss, quality.calibration_error)
+        means = (quality.macro_precision, quality.macro_recall, quality.macro_f1)
+        numbers = (*means, quality.auroc, quality.log_loss, quality.calibration_error)
         return cls(layer, judge, statements, quality.count, quality.accuracy, *numbers)
 
 
@@ -192,6 +199,75 @@ class JudgeQuality(Result):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class SubstituteRow(ResultRow):
+    """Quality of one judge among several, on the test facts of its labels.
+
+    Attributes:
+        answers_of: model that answered the statements.
+        substitute: model whose hidden states are read.
+        encoder: True if virtual tokens replace the instruction.
+        classifier: kind of the judge, or the words' probabilities.
+        count: number of statements.
+        precision, recall, f1: means over the answers that occur.
+    """
+
+    answers_of: Annotated[str, Heading("answers of")]
+    substitute: Annotated[str, Heading("states of")]
+    encoder: Annotated[bool, Heading("prompt encoder")]
+    classifier: Annotated[str, Heading("judge")]
+    count: Annotated[int, Heading("statements")]
+    precision: Annotated[float, Heading("precision", rounded)]
+    recall: Annotated[float, Heading("recall", rounded)]
+    f1: Annotated[float, Heading("F1", rounded)]
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class JudgeComparison(Result):
+    """Several judges on the test facts of their labels; rows of the judges, then of the words' probabilities.
+
+    Attributes:
+        qualities: quality of each judge, in the given order.
+    """
+
+    qualities: Sequence[JudgeQuality]
+
+    row = SubstituteRow
+
+    def records(self) -> list[SubstituteRow]:
+        """Return the quality of each judge, and of the words for each pair of models."""
+        judges = [_substitute_row(own, own.judge.classifier.kind, own.every.quality) for own in self.qualities]
+        words: dict[tuple[str, str, int], SubstituteRow] = {}
+        for own in self.qualities:
+            # The words are read behind the instruction, with or without a prompt encoder.
+            row = replace(_substitute_row(own, _WORDS, own.every.baseline), encoder=False)
+            words.setdefault((row.answers_of, row.substitute, row.count), row)
+        return [*judges, *words.values()]
+
+    def tables(self) -> list[Table]:
+        """Return one table of all judges."""
+        note = (
+            "Precision, recall and F1 are means over the answers that occur, on the test facts of each judge's labels."
+        )
+        return [row_table("substitutes", "Judges", self.records(), [note])]
+
+    def summary(self) -> str:
+        """Return the best judge in a sentence."""
+        best = max((row for row in self.records() if row.classifier != _WORDS), key=attrgetter("f1"))
+        return f"The best F1, {best.f1:.3f}: {best.classifier} judge on states of {best.substitute}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rows."""
+        return {"judges": self.rows()}
+
+
+def _substitute_row(own: JudgeQuality, classifier: str, quality: Quality) -> SubstituteRow:
+    means = (quality.macro_precision, quality.macro_recall, quality.macro_f1)
+    judge = own.judge
+    names = (model_name(judge.answers_of), model_name(str(judge.reader["name"])))
+    return SubstituteRow(*names, judge.virtual is not None, classifier, quality.count, *means)
+
+
 def quality_on(judge: Judge, scorer: "Scorer", statements: LabelledStatements, words: Sequence[str]) -> JudgeQuality:
     """Return the quality of a judge on held-out statements.
 
@@ -238,6 +314,8 @@ class TrainedJudge(Result):
             read = "yes" if layer.layer == self.judge.layer else ""
             layers.append({"layer": str(layer.layer), **_split_cells(layer), "read": read})
         layers.append({"layer": _WORDS, **_split_cells(self.learned.baseline), "read": ""})
+        if self.learned.encoded is not None:
+            layers.append({"layer": _ENCODED, **_split_cells(self.learned.encoded), "read": ""})
         kinds = []
         for kind in self.learned.trained.kinds:
             for split, quality in kind.by_split().items():
@@ -256,7 +334,8 @@ class TrainedJudge(Result):
                 f" {encoded['instruction_tokens']:,} tokens of the instruction, learned from {encoded['learned']:,}"
                 f" statements; the answers' mean loss was {encoded['instruction_loss']:.2f} behind the instruction, and"
                 f" {encoded['losses'][0]:.2f} to {encoded['losses'][-1]:.2f} from the first to the last epoch. The"
-                " words' probabilities are those behind the instruction."
+                f" words' probabilities are those behind the instruction, except in the row “{_ENCODED}”: the prompt"
+                " encoder without a judge. It was learned from the statements of the folds."
             )
         return [
             Table("layers", "Linear probes of the layers", layers, notes),

@@ -20,13 +20,19 @@ from kgprobe.judge.correction import (
     learned_facts,
 )
 from kgprobe.judge.graph_figures import (
+    ARROW,
+    AVERAGES,
     COLUMNS,
+    HEAD_TYPE,
     METRICS,
+    NO_TYPE,
     OBJECT_TYPE,
     OVERALL,
     RELATION,
     SUBJECT_TYPE,
+    TAIL_TYPE,
     THIRD,
+    TYPE_PAIR,
     GroupSums,
     WholeGraph,
     whole_graph,
@@ -43,7 +49,6 @@ from kgprobe.tables import ResultRow, Table
 # Types that tables show.
 TYPES = 20
 
-_NO_TYPE = "(no type)"
 _UNKNOWN = "(popularity not known)"
 # Fields of an estimate in a row.
 _ESTIMATED = ("low", "high", "standard_error", "weight", "labelled", "labels_worth")
@@ -105,7 +110,7 @@ class JudgedGraph(Result):
     def figures(self, group: GroupSums) -> list[GroupFigure]:
         """Return the metrics of a group."""
         estimates = self._estimates(group)
-        name = self.names.get(group.name or "", group.name)
+        name = self._label(group)
         figures = []
         for metric in METRICS:
             numbers: dict[str, Any] = {}
@@ -126,6 +131,13 @@ class JudgedGraph(Result):
             )
         return figures
 
+    def _label(self, group: GroupSums) -> str | None:
+        """Return the label of a group's id, or of both types of a pair."""
+        if group.by != TYPE_PAIR or group.name is None:
+            return self.names.get(group.name or "", group.name)
+        types = group.name.split(f" {ARROW} ")
+        return f" {ARROW} ".join(self.names.get(type_, type_) for type_ in types)
+
     def records(self) -> list[GroupFigure]:
         """Return the judge's figure of each group and metric, and its corrected estimate if there is one."""
         return list(chain.from_iterable(map(self.figures, self.graph.groups)))
@@ -141,8 +153,13 @@ class JudgedGraph(Result):
             self._table("relations", "By relation", RELATION),
             self._table("subject_types", "By type of the subject", SUBJECT_TYPE, most=self.types),
             self._table("object_types", "By type of the object", OBJECT_TYPE, most=self.types),
+            self._relation_types(),
+            self._table("head_types", "By the relation's type of subject", HEAD_TYPE, most=self.types),
+            self._table("tail_types", "By the relation's type of object", TAIL_TYPE, most=self.types),
+            self._table("type_pairs", "By the relation's types of subject and object", TYPE_PAIR, most=self.types),
             self._table("thirds", "By popularity of the subject", THIRD, unnamed=_UNKNOWN),
             self._correlations(),
+            self._pearson(),
             self._judgements(),
             self._left_out(),
         ]
@@ -180,6 +197,8 @@ class JudgedGraph(Result):
             "facts": self.graph.facts,
             "figures": self.rows(),
             "correlations": list(map(asdict, self.graph.correlations)),
+            "pearson": list(map(asdict, self.graph.pearson)),
+            "relation_types": list(map(asdict, self.graph.relation_types)),
             "judgements": {
                 statements: dict(zip(names, counts, strict=True))
                 for statements, counts in self.graph.judgements.items()
@@ -201,7 +220,7 @@ class JudgedGraph(Result):
         *,
         most: int | None = None,
         notes: Sequence[str] = (),
-        unnamed: str = _NO_TYPE,
+        unnamed: str = NO_TYPE,
     ) -> Table:
         groups = [group for group in self.graph.groups if group.by == by]
         heading = "of" if by == OVERALL else by
@@ -226,6 +245,32 @@ class JudgedGraph(Result):
             row[each.metric] = each.value
         note = "Spearman's, of the judge's figures, not corrected; equal values have the mean of their ranks."
         return Table("correlations", "Rank correlations", list(rows.values()), [note])
+
+    def _pearson(self) -> Table:
+        """Return the correlations of metrics and averaged features, each with each."""
+        values = {}
+        for pair in self.graph.pearson:
+            values[pair.one, pair.other] = values[pair.other, pair.one] = pair.value
+        names = (*METRICS, *AVERAGES)
+        rows = []
+        for one in names:
+            cells = {name: 1.0 if one == name else values.get((one, name)) for name in names}
+            rows.append({"of": one, **cells})
+        note = "Pearson's, of the judge's figures; degree and popularity are means of subject and object."
+        return Table("pearson", "Correlations", rows if values else [], [note])
+
+    def _relation_types(self) -> Table:
+        """Return the types of each relation, up to as many relations as types are shown."""
+        rows = []
+        for relation in self.graph.relation_types[: self.types]:
+            ends = (relation.head or NO_TYPE, relation.tail or NO_TYPE)
+            head, tail = (self.names.get(end, end) for end in ends)
+            name = self.names.get(relation.relation, relation.relation)
+            rows.append({"relation": name, "facts": relation.facts, "type of subject": head, "type of object": tail})
+        rest = len(self.graph.relation_types) - len(rows)
+        more = [f"{rest:,} more are in JSON."] if rest else []
+        note = "The most frequent type of the subjects, and of the objects, of a relation's facts."
+        return Table("relation_types", "Types of the relations", rows, [note, *more])
 
     def _judgements(self) -> Table:
         rows = []

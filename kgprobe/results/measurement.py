@@ -37,6 +37,17 @@ RUN_COLUMNS = (
 _SILENT = {Verdict.UNASKABLE: "could not be asked", Verdict.UNANSWERED: "got no answer"}
 
 
+class DatasetConfig(msgspec.Struct, frozen=True):
+    """The data set of a measurement.
+
+    Attributes:
+        relations: labels of the relations by id.
+    """
+
+    name: str
+    relations: dict[str, str]
+
+
 class StoredAnswers:
     """Base of measurements and runs: answers on disk, which are read once for all summaries and pages.
 
@@ -173,7 +184,7 @@ class Measurement(StoredAnswers):
         config: all settings that the answers depend on.
         progress: counts of asked facts, and the reason for which it stopped.
         missing: messages about listed facts that are not in the graph.
-        graph: the graph; None if the measurement was opened without it.
+        graph: the graph; None if the measurement was opened without it, or is of a data set.
         notes: sentences on facts that the draw left out.
     """
 
@@ -197,6 +208,11 @@ class Measurement(StoredAnswers):
             probe=self.kind.name,
             **{name: self.config[name] for name in ("as_of", "seed", "described", "versions", "reversed")},
         )
+
+    @property
+    def dataset(self) -> DatasetConfig | None:
+        """The data set that was asked; None for a graph."""
+        return msgspec.convert(self.config["dataset"], DatasetConfig) if "dataset" in self.config else None
 
     @property
     def outcomes(self) -> Outcomes:
@@ -233,7 +249,7 @@ class Measurement(StoredAnswers):
     def finding(self, *, year_relation: str | None = None) -> "Finding":
         """Return rates by relation, entity, type and year, the facts behind them, and the probe's tables.
 
-        Needs the open graph.
+        Needs the open graph, except for a data set, whose facts have neither types nor years.
 
         Args:
             year_relation: as in :func:`kgprobe.run_rounds`.
@@ -241,8 +257,12 @@ class Measurement(StoredAnswers):
         Raises:
             KgprobeError: nothing was answered, or the measurement was opened without a graph.
         """
+        from kgprobe.results.dataset_facts import dataset_facts
         from kgprobe.results.finding import make_finding
 
+        if self.dataset is not None:
+            facts = dataset_facts(self.outcomes, self.dataset.relations)
+            return make_finding(facts, self.about, self._answers())
         if self.graph is None:
             raise KgprobeError("A finding needs the graph for names and types: open_measurement(folder, `graph`).")
         years = year_relation_id(self.graph, year_relation)
@@ -263,7 +283,7 @@ class Measurement(StoredAnswers):
         target = Path(folder)
         make_folder(target)
         self.export()
-        if self.graph is not None and self.progress.done:
+        if (self.graph is not None or self.dataset is not None) and self.progress.done:
             self.page()
         try:
             for file in self.folder.iterdir():

@@ -24,6 +24,8 @@ from kgprobe.sampling.keys import Keys
 
 # Name of such a folder in messages.
 MEASUREMENT = "measurement"
+# Reference date of a data set, whose facts have none.
+NO_DATE = 0
 
 
 class _Described(msgspec.Struct):

@@ -49,8 +49,19 @@ def test_the_judges_own_labels_correct_it_by_facts_set_aside() -> None:
     assert told["labels"]["left_out"] == {"the judge has learned from it": len(facts) - aside}
     assert f"by the judge alone {row['raw']:.3f}" in result.summary()
     assert [table.key for table in result.tables()] == [
-        *("overall", "relations", "subject_types", "object_types", "thirds", "correlations", "judgements", "left_out")
+        *("overall", "relations", "subject_types", "object_types"),
+        *("relation_types", "head_types", "tail_types", "type_pairs"),
+        *("thirds", "correlations", "pearson", "judgements", "left_out"),
     ]
+    tables = {table.key: table.rows for table in result.tables()}
+    (types,) = tables["relation_types"]
+    pair = f"{types['type of subject']} → {types['type of object']}"
+    assert tables["type_pairs"][0]["head and tail type"] == pair
+    # All facts are of one relation.
+    assert tables["type_pairs"][0]["correct"] == row["raw"]
+    metrics = {cells["of"]: cells for cells in tables["pearson"]}
+    assert metrics["correct"]["informative"] == metrics["informative"]["correct"]
+    assert told["pearson"][0]["one"] == "correct"
     assert len(result.to_frame()) == len(result)
     assert "corrected" in repr(result)
 

@@ -11,7 +11,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.judge.labels import labelled_statements, set_aside
-from kgprobe.models.model import Model
+from kgprobe.models.model import Model, Models
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.labels import INSTRUCTION
 from kgprobe.records import Entity, Fact, Relation
@@ -206,3 +206,37 @@ def test_mistakes_are_told(labels: Measurement, tiny: Model, graph: Graph) -> No
     answers = kgprobe.measure(graph, Model("else", generator=Rule(told, "else")), "labels", times=1, limit=4)
     with pytest.raises(KgprobeError, match="predicts answers of rule"):
         kgprobe.evaluate_judge(result.judge, answers, model=tiny)
+
+
+def test_unreadable_labels_become_unknown_by_option(
+    graph: Graph, tiny: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    load(graph, world())
+
+    def partly(statement: str, number: int) -> str:
+        return "…" if statement[-2] == "7" else told(statement, number)
+
+    made = kgprobe.measure(graph, Model("rule", generator=Rule(partly)), "labels", times=1, as_of=20200101)
+    skipped, kept = labelled_statements(made.outcomes), labelled_statements(made.outcomes, "unknown")
+    assert 0 < skipped.unlabelled == len(kept.texts) - len(skipped.texts)
+    assert kept.unlabelled == 0
+    for text, answer in zip(kept.texts, kept.answers, strict=True):
+        assert answer == (2 if text[-2] == "7" else int(text[-2]) % 3)
+    options = {"layers": [1], "unlabelled": "unknown", "classifier": "network"}
+    first = trained(made, tiny, name="first", **options)
+    second = trained(made, tiny, name="second", layers=[1])
+    assert first.judge.classifier.kind == "network"
+    assert (first.judge.training["labelled"], second.judge.training["labelled"]) == (2 * COUNT, len(skipped.texts))
+    models = Models()
+    monkeypatch.setattr(models, "open", lambda *_: tiny)
+    compared = kgprobe.compare_judges(["first", second.judge], models=models)
+    judges = [row for row in compared.records() if row.classifier != "words"]
+    assert [row.classifier for row in judges] == ["network", second.judge.classifier.kind]
+    for row, quality in zip(judges, (first.aside, second.aside), strict=True):
+        assert quality is not None
+        own = quality.every.quality
+        assert row.count == own.count
+        precisions = [answer.precision or 0 for answer in own.answers if answer.count]
+        assert (row.precision, row.f1) == (pytest.approx(np.mean(precisions)), own.macro_f1)
+    assert any(row.classifier == "words" for row in compared.records())

@@ -1,6 +1,7 @@
 """Figures of a stream are those of pandas over all rows at once; whatever the batches."""
 
 import itertools
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from scipy import stats
 from kgprobe.judge.graph_figures import METRICS, WholeGraph, whole_graph
 from kgprobe.judge.judged_facts import SCHEMA, stream_judged_facts
 from kgprobe.sampling.keys import FactKey
+from kgprobe.stats.comoments import Comoments
 from kgprobe.stats.value_counts import FEATURES, ValueCounts
 from tests.judge.sweeps import judged, write_sweep
 
@@ -53,6 +55,7 @@ def naive_third(known: pd.Series, value: float) -> str:
 def naive_groups(frame: pd.DataFrame) -> dict[tuple[str, str | None], list[int]]:
     known = frame.loc[frame["correct"].notna(), "subject_popularity"].dropna()
     groups: dict[tuple[str, str | None], list[int]] = {}
+    types = naive_types(frame)
     for place, row in frame.iterrows():
         its: list[tuple[str, str | None]] = [("all", "all"), ("relation", row["relation"])]
         its += [("subject type", name) for name in set(row["subject_types"]) or [None]]
@@ -60,8 +63,25 @@ def naive_groups(frame: pd.DataFrame) -> dict[tuple[str, str | None], list[int]]
         if not np.isnan(row["correct"]):
             popularity = row["subject_popularity"]
             its.append(("third", None if np.isnan(popularity) else naive_third(known, popularity)))
+        its += types[row["relation"]]
         for group in its:
             groups.setdefault(group, []).append(place)
+    return groups
+
+
+def naive_types(frame: pd.DataFrame) -> dict[str, list[tuple[str, str | None]]]:
+    """The groups of each relation by the most frequent types of its subjects and objects; the first name of equals."""
+    groups: dict[str, list[tuple[str, str | None]]] = {}
+    for relation, own in frame.groupby("relation"):
+        names = []
+        for column in ("subject_types", "object_types"):
+            counted: Counter[str | None] = Counter()
+            for listed in own[column]:
+                counted.update(set(listed or []) or [None])
+            names.append(min(counted, key=lambda name: (-counted[name], name is None, str(name))))
+        head, tail = names
+        pair = f"{head or '(no type)'} → {tail or '(no type)'}"
+        groups[str(relation)] = [("head type", head), ("tail type", tail), ("head and tail type", pair)]
     return groups
 
 
@@ -152,3 +172,35 @@ def test_counts_stay_within_distinct_values(monkeypatch: pytest.MonkeyPatch) -> 
     number, found = values.rank_correlation("correct")
     assert number == 1200
     assert found == pytest.approx(stats.spearmanr(np.concatenate(every), np.concatenate(metrics)).statistic)
+
+
+@settings(max_examples=20, deadline=None)
+@given(facts(), st.integers(1, 11))
+def test_pearson_of_pairs_equals_scipy_over_all_rows(rows: list[dict[str, Any]], size: int) -> None:
+    told = whole_graph(batches(rows, size))
+    frame = pd.DataFrame(rows).astype(dict.fromkeys((*METRICS, *FEATURES), "float64"))
+    measured = frame[frame["correct"].notna()]
+    numbers = {metric: measured[metric] for metric in METRICS}
+    for name in ("degree", "popularity"):
+        numbers[name] = (measured[f"subject_{name}"] + measured[f"object_{name}"]) / 2
+    assert [(pair.one, pair.other) for pair in told.pearson] == list(itertools.combinations(numbers, 2))
+    for pair in told.pearson:
+        known = pd.DataFrame({"x": numbers[pair.one], "y": numbers[pair.other]}).dropna()
+        assert pair.facts == len(known)
+        if (np.ptp(known.to_numpy(), axis=0) > 1e-9).all() if len(known) else False:
+            assert pair.value == pytest.approx(stats.pearsonr(known["x"], known["y"])[0], abs=1e-9)
+        else:
+            assert pair.value is None or len(known) > 1
+    by_size = [(-relation.facts, relation.relation) for relation in told.relation_types]
+    assert by_size == sorted(by_size)
+    assert {relation.relation: relation.facts for relation in told.relation_types} == dict(Counter(frame["relation"]))
+
+
+def test_comoments_of_a_constant_have_no_correlation() -> None:
+    sums = Comoments()
+    for _ in range(5):
+        sums = sums.with_pairs(np.full(7, 0.1), np.arange(7.0))
+    assert (sums.count, sums.pearson) == (35, None)
+    near = np.array([1e9, 1e9 + 1, 1e9 + 3])
+    found = Comoments().with_pairs(near[:2], near[:2] ** 1).with_pairs(near[2:], near[2:] * 2)
+    assert found.pearson == pytest.approx(stats.pearsonr(near, [*near[:2], 2 * near[2]])[0])

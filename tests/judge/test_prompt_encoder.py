@@ -9,7 +9,7 @@ import torch
 
 from kgprobe.errors import KgprobeError
 from kgprobe.judge import JudgeOptions
-from kgprobe.judge.prompt_encoder import learn_virtual_prompt
+from kgprobe.judge.prompt_encoder import learn_virtual_prompt, virtual_word_probabilities
 from kgprobe.judge.prompts import StatePrompt
 from kgprobe.models.scoring.scorer import Scorer
 from tests.models.tiny import byte_level, random_model
@@ -118,6 +118,18 @@ def test_the_answers_become_likelier_and_the_model_stays_as_it_is(tokenizer):
         assert values.grad is None
         assert values.requires_grad == (values is not frozen)
     frozen.requires_grad_(True)
+
+
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_words_after_virtual_tokens_equal_the_models_own(tokenizer, batch_size):
+    scorer = scorer_of("llama", tokenizer)
+    virtual = np.random.default_rng(0).normal(size=(3, scorer.model.config.hidden_size)).astype(np.float32)
+    found = virtual_word_probabilities(scorer, PROMPT, virtual, STATEMENTS, WORDS, batch_size)
+    with torch.no_grad():
+        for statement, row in zip(STATEMENTS, found, strict=True):
+            first = torch.from_numpy(virtual)
+            losses = [naive_loss(scorer.model, tokenizer, scorer.leading, first, statement, word) for word in WORDS]
+            np.testing.assert_allclose(row, torch.softmax(-torch.stack(losses), 0).numpy(), rtol=1e-4)
 
 
 def test_statements_that_a_model_cannot_take_are_left_out(tokenizer):

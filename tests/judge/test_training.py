@@ -1,5 +1,7 @@
 """The layer, the kind of classifier, and what is said of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,18 @@ def test_the_layer_that_says_most_is_chosen():
     assert {one.kind for one in judge.kinds} == {"linear", "network"}
     assert judge.classifier.kind == min(judge.kinds, key=lambda one: one.folds.log_loss).kind
     assert steps == [(number + 1, 5) for number in range(5)]
+
+
+@pytest.mark.parametrize("kind", ["linear", "network"])
+def test_required_classifier_is_kept_though_it_is_worse(kind: str) -> None:
+    heads, relations, tails = statements(420)
+    answers = np.random.default_rng(1).integers(0, 3, 420)
+    options = replace(FEW_STEPS, classifier=kind, epochs=1 if kind == "network" else 15)
+    splits = split_statements(heads, relations, tails, share=0.25, seed=0)
+    states = with_signal(answers, (0.1, 1.2, 0.3))
+    judge = choose_classifier(states, answers, heads, splits, LAYERS, options, seed=0)
+    assert judge.classifier.kind == kind
+    assert {one.kind for one in judge.kinds} == {"linear", "network"}
 
 
 def test_the_network_is_taken_where_no_line_parts_the_answers():

@@ -5,8 +5,9 @@ Section 2 and appendix F of the latent-knowledge paper; docs/methods/examples.md
 :mod:`.probe` asks the facts of a graph, :mod:`.evidence` stores the choices and makes the tables.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from kgprobe.errors import ArgumentError
 from kgprobe.options import option
 from kgprobe.probes.register import ProbeKind, imported, with_scorer
 from kgprobe.verbalize.templates.kinds import CLOZES
@@ -44,6 +45,13 @@ class PromptOptions:
         choices=tuple(CLOZES),
         flag="clozes",
     )
+    template: int | None = option(
+        None,
+        "Number of the relation's cloze sentence, from 1, or random; with --prompt both, random is the first.",
+        minimum=1,
+        none="random",
+        metavar="N|random",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,21 @@ class ExampleOptions(PromptOptions):
         "With --packed, tokenize each subject and choice separately, with a comma between pairs, as in EIC-LKE."
         " By default, a sequence is tokenized as one text.",
     )
+
+
+def checked_options(options: ExampleOptions) -> ExampleOptions:
+    """Return options that fit together; with separate tokens, a comma is the default between two pairs.
+
+    Raises:
+        ArgumentError: ``packed`` without the prompt ``examples``, or ``separate_tokens`` without ``packed``.
+    """
+    if options.packed and options.prompt != "examples":
+        raise ArgumentError("packed", f"requires the prompt examples, not {options.prompt}.")
+    if options.separate_tokens and not options.packed:
+        raise ArgumentError("separate_tokens", "requires `packed`.")
+    if options.separate_tokens and options.between == " ":
+        return replace(options, between=",")
+    return options
 
 
 PROBE = ProbeKind(

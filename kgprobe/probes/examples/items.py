@@ -6,18 +6,20 @@ a graph (:mod:`.probe`) or from a data set (:mod:`kgprobe.datasets`).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import attrgetter
 
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.probes.distractors.evidence import LeftOut, NamedEntity
 from kgprobe.probes.examples.evidence import ExampleEvidence
-from kgprobe.probes.examples.prompts import NO_EXAMPLE, ExamplePrompts, Prompt
+from kgprobe.probes.examples.prompts import NO_EXAMPLE, ExamplePrompts, Prompt, sentence_prompt
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.progress import share_counter
 from kgprobe.sampling.demonstrations import Demonstration
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.pool_draws import generator_of
 from kgprobe.sampling.question_negatives import Negative, Negatives
+from kgprobe.verbalize.sentences import Cloze
 
 # Key of this random stream, different from all other streams of the same seed.
 ORDER = 9
@@ -94,6 +96,18 @@ def ask_after_examples(
         progress=share_counter(sum(map(len, continuations))),
     )
     return map(outcome_of, items, written, scored)
+
+
+def ask_in_sentences(scorer: TextScorer, items: Sequence[ChoiceItem], clozes: Sequence[Cloze]) -> Iterator[Outcome]:
+    """Yield an outcome for each fact, asked in its cloze sentence. Cost: one scoring of all choices."""
+    prompts = list(map(sentence_prompt, clozes))
+    continuations = []
+    for item, cloze in zip(items, clozes, strict=True):
+        texts = (cloze.continuations([label]) for label in item.labels)
+        continuations.append(list(chain.from_iterable(texts)))
+    counter = share_counter(sum(map(len, continuations)))
+    scored = scorer.score(list(map(attrgetter("text"), prompts)), continuations, progress=counter)
+    return map(outcome_of, items, prompts, scored)
 
 
 def outcome_of(item: ChoiceItem, prompt: Prompt, scored: ScoredContinuations) -> Outcome:

@@ -6,7 +6,7 @@ many sequences as choices, so that each choice of each fact occurs once. The pro
 conditioned on choices of other facts as well, most of them wrong.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TypeAlias
@@ -15,8 +15,10 @@ import numpy as np
 
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, no_unicode, not_unicode
-from kgprobe.probes.examples.items import ChoiceItem
-from kgprobe.probes.examples.prompts import Layout, Prompt, fitting, pairs_of
+from kgprobe.probes.examples.items import ChoiceItem, outcome_of
+from kgprobe.probes.examples.prompts import ExamplePrompts, Layout, Prompt, fitting, pairs_of
+from kgprobe.probes.outcome import Outcome
+from kgprobe.progress import share_counter
 from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for
 
 # Maximum number of facts in one sequence, and number of examples between two facts.
@@ -112,6 +114,69 @@ class Sequences:
                     reasons[place] = choice.reasons[0]
             gathered.append(ScoredContinuations(values, reasons))
         return gathered
+
+
+def ask_packed(
+    scorer: TextScorer,
+    prompts: ExamplePrompts,
+    items: Sequence[ChoiceItem],
+    demonstrations: Mapping[str, Sequence[Demonstration]],
+    seed: Sequence[int],
+    *,
+    separate_tokens: bool,
+) -> Iterator[Outcome]:
+    """Yield an outcome for each fact, in order; facts of a relation share sequences.
+
+    Cost: one pass over each sequence; a fact has as many sequences as choices.
+
+    Args:
+        demonstrations: formatted examples, by relation.
+        seed: of the order of the choices.
+        separate_tokens: True to tokenize each subject and choice separately.
+    """
+    separate = SeparateTokens(scorer, prompts.layout) if separate_tokens else None
+    packs = list(_packs(prompts, separate, items, demonstrations, seed))
+    counter = share_counter(sum(len(sequences.prompts) for sequences, _ in packs))
+    outcomes: dict[str, Outcome] = {}
+    for sequences, tokenized in packs:
+        if tokenized is not None:
+            scored = scorer.score_tokenized(tokenized, counter)
+        else:
+            scored = scorer.score(
+                sequences.prompts,
+                [[text] for text in sequences.continuations],
+                separator=prompts.layout.separator,
+                beginnings=[sequences.beginning] * len(sequences.prompts),
+                progress=counter,
+            )
+        scores = sequences.gathered(scored)
+        for item, prompt, item_scores in zip(sequences.items, sequences.own_prompts, scores, strict=True):
+            outcomes[item.fact.key.fact] = outcome_of(item, prompt, item_scores)
+    return (outcomes[item.fact.key.fact] for item in items)
+
+
+def _packs(
+    prompts: ExamplePrompts,
+    separate: SeparateTokens | None,
+    items: Sequence[ChoiceItem],
+    demonstrations: Mapping[str, Sequence[Demonstration]],
+    seed: Sequence[int],
+) -> Iterator[tuple[Sequences, list[TokenizedPrompt] | None]]:
+    """Yield facts in sequences, and their tokenized prompts with separate tokens."""
+
+    def text_fits(before: Sequence[Pair], behind: Sequence[Pair]) -> bool:
+        return prompts.room.has_for(prompts.layout.pairs(before), prompts.layout.pairs(behind))
+
+    fits = text_fits if separate is None else separate.fits
+    for relation in dict.fromkeys(map(attrgetter("fact.relation"), items)):
+        rest = [item for item in items if item.fact.relation == relation]
+        while rest:
+            size, examples = packed_size(rest, demonstrations[relation], prompts.count, fits)
+            group, rest = rest[:size], rest[size:]
+            orders = [item.order(seed) for item in group]
+            before = len(examples) - EVERY * (size - 1)
+            tokenized = None if separate is None else pack_separately(group, orders, examples, before, separate)
+            yield pack(group, orders, examples, before, prompts.layout), tokenized
 
 
 def packed_size(

@@ -16,7 +16,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.tokens import encode, join
 from kgprobe.probes.asking import nameless, not_begun
-from kgprobe.probes.clozes import ClozeItem, ClozeItems
+from kgprobe.probes.clozes import ClozeItem, ClozeItems, lacking_sentence
 from kgprobe.probes.examples import PromptOptions
 from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for, draw_demonstrations
 from kgprobe.sampling.facts import AskedFact
@@ -188,6 +188,16 @@ class ExamplePrompts:
         return self.layout.prompt(usable[:most], subject)
 
 
+def numbered_templates(templates: Mapping[str, Sequence[str]], number: int | None) -> dict[str, str]:
+    """Return one cloze sentence of each relation that has it.
+
+    Args:
+        number: place of the sentence, from 1; None is the first.
+    """
+    place = (number or 1) - 1
+    return {relation: sentences[place] for relation, sentences in templates.items() if place < len(sentences)}
+
+
 # Number of further demonstrations to draw, since demonstrations that reveal the answer are left out.
 _SPARE = 16
 
@@ -223,14 +233,23 @@ class PromptWriter:
         """
         kind = CLOZES[options.templates]
         self._clozes = (
-            ClozeItems(graph, as_of, sentences=1, relations=relations, templates=options.templates)
+            ClozeItems(
+                graph,
+                as_of,
+                sentences=1,
+                relations=relations,
+                templates=options.templates,
+                template=options.template,
+            )
             if options.prompt == "sentences"
             else None
         )
         needed = [] if options.prompt == "examples" else [kind]
         rows = askable_relations(graph, needed, relations, only_generic=bool(needed) and options.templates == GENERIC)
         self.relations: Sequence[str] = list(rows)
-        templates = {relation: row[kind][0] for relation, row in rows.items()} if options.prompt == "both" else {}
+        templates = {}
+        if options.prompt == "both":
+            templates = numbered_templates({relation: row[kind] for relation, row in rows.items()}, options.template)
         layout = Layout(unescaped(options.separator), unescaped(options.between))
         self.examples = ExamplePrompts(layout, options.examples, room, templates)
         self._graph = graph
@@ -252,7 +271,7 @@ class PromptWriter:
             "separator": options.separator,
             "between": options.between,
             "examples_seed": options.examples_seed,
-            **({"clozes": self.examples.templates} if self.examples.templates else {}),
+            **({"clozes": self.examples.templates} if options.prompt == "both" else {}),
         }
 
     def sentences(self, facts: Sequence[FactKey], seed: Sequence[int]) -> Sequence[ClozeItem | None]:
@@ -265,6 +284,8 @@ class PromptWriter:
             return "its relation is not asked: it is inactive or not selected"
         if sentence is not None and not sentence.clozes:
             return sentence.reason or "its relation has no sentence for it"
+        if self._options.prompt == "both" and fact.relation not in self.examples.templates:
+            return lacking_sentence(self._options.template)
         if sentence is None and has_ended(fact.end, self._as_of):
             return "it has ended, and examples have no tense"
         return not_begun(fact, self._as_of) or nameless(fact)
@@ -287,7 +308,7 @@ class PromptWriter:
         return self._demonstrations[first]
 
 
-def sentence_prompt(sentence: ClozeItem) -> Prompt:
-    """Return the prompt of an item's first cloze sentence, up to its blank, without examples."""
-    text = sentence.clozes[0].prompt
+def sentence_prompt(cloze: Cloze) -> Prompt:
+    """Return the prompt of a cloze sentence, up to its blank, without examples."""
+    text = cloze.prompt
     return Prompt(text, "", text, 0)

@@ -6,6 +6,7 @@ the relation takes precedence.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from kgprobe.graph.client import Graph, Row
@@ -14,7 +15,7 @@ from kgprobe.models.scoring.tokens import join
 from kgprobe.probes.asking import in_order, read_answers
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.probes.distractors.evidence import NamedEntity
-from kgprobe.probes.examples.prompts import NO_EXAMPLE, Prompt, PromptWriter, sentence_prompt
+from kgprobe.probes.examples.prompts import NO_EXAMPLE, Layout, Prompt, PromptWriter, sentence_prompt
 from kgprobe.probes.generation import GenerationOptions
 from kgprobe.probes.generation.evidence import GenerationEvidence, NameInText, counted_end
 from kgprobe.probes.known_names import KnownNames, related_names
@@ -32,6 +33,85 @@ def _placed(text: str, names: Sequence[str], is_name: Callable[[str], bool]) -> 
 
 def _name_in_text(mention: Mention) -> NameInText:
     return NameInText(mention.name, mention.start, mention.end, mention.words)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectNames:
+    """Names to look for in a text.
+
+    Attributes:
+        own: names of the asked object.
+        further: names of the subject's other right objects.
+        former: names of objects that were right before and no longer are.
+        is_name: returns True for normalized names of the relation's objects, those above included.
+    """
+
+    own: Sequence[str]
+    further: Sequence[str]
+    former: Sequence[str]
+    is_name: Callable[[str], bool]
+
+
+def continuation_request(prompt: Prompt, layout: Layout, new_tokens: int) -> Request:
+    """Return the request to continue a prompt.
+
+    After examples, the separator before an object follows, without white space at the end.
+    """
+    text = join(prompt.text, layout.separator, "").rstrip() if prompt.examples else prompt.text
+    return Request(text, new_tokens, continuation=True)
+
+
+def outcome_of_text(
+    fact: AskedFact, prompt: Prompt, request: str, answer: Answer | Unanswered, names: ObjectNames, until: str
+) -> Outcome:
+    """Return the outcome of a fact by the names in the generated text: right if it names the object.
+
+    Cost: about 12 look-ups per word.
+
+    Args:
+        request: text of the request.
+        until: part of the text that counts, one of ``ENDS``.
+    """
+    written = answer.text if isinstance(answer, Answer) else ""
+    counted = counted_end(written, until)
+    evidence = GenerationEvidence(
+        subject=fact.subject_label,
+        object=NamedEntity(fact.object, fact.object_label),
+        asked=prompt.ending,
+        examples=prompt.examples,
+        text=written,
+        counted=counted,
+        **_find_names(written[:counted], fact, names),
+    )
+    if isinstance(answer, Unanswered):
+        return Outcome(fact.key, Verdict.UNANSWERED, fact.relation, request, answer.reason, evidence)
+    if evidence.named:
+        verdict = Verdict.RIGHT
+    elif answer.refused:
+        verdict = Verdict.REFUSED
+    else:
+        verdict = Verdict.WRONG if normalized(written[:counted]) else Verdict.OFF_FORMAT
+    return Outcome(fact.key, verdict, fact.relation, request, evidence=evidence)
+
+
+def reason_unfindable(names: Sequence[str]) -> str | None:
+    """Return why an object with these names cannot be found in a text; None if it can."""
+    if any(map(normalized, names)):
+        return None
+    return "no name of its object has a letter or a digit, so it cannot be found in a text"
+
+
+def _find_names(text: str, fact: AskedFact, names: ObjectNames) -> dict[str, Any]:
+    """Find the names of a fact's objects, and of the relation's others, in a text; by field of the evidence."""
+    subject = (fact.subject_label, *fact.subject_aliases)
+    right = set(map(normalized, (*subject, *names.own, *names.further)))
+    others = (mention for mention in all_mentions(text, names.is_name) if normalized(mention.name) not in right)
+    return {
+        "named": _placed(text, names.own, names.is_name),
+        "former": _placed(text, names.former, names.is_name),
+        "beside": _placed(text, names.further, names.is_name),
+        "other": next(map(_name_in_text, others), None),
+    }
 
 
 # Share of a batch's progress that generation takes; the rest is reading the texts.
@@ -94,15 +174,13 @@ class GenerationProbe:
                 continue
             reasons.append(None)
             asked.append((fact, prompt))
-            # After examples, the separator before an object follows, without white space at the end.
-            separator = self._prompts.examples.layout.separator
-            text = join(prompt.text, separator, "").rstrip() if prompt.examples else prompt.text
-            requests.append(Request(text, self._options.new_tokens, continuation=True))
+            requests.append(continuation_request(prompt, self._prompts.examples.layout, self._options.new_tokens))
         answers = self._generator.answer(requests, share_counter(len(requests), _WRITING))
         objects = read_answers(self._graph, [fact.key for fact, _ in asked], self._as_of)
         outcomes = []
         for (fact, prompt), request, answer in zip(asked, requests, answers, strict=True):
-            outcomes.append(self._outcome(fact, prompt, request.prompt, answer, objects[fact.key.fact]))
+            names = self._names(fact, objects[fact.key.fact])
+            outcomes.append(outcome_of_text(fact, prompt, request.prompt, answer, names, self._options.until))
         share_counter(len(outcomes))(len(outcomes))
         return in_order(described, reasons, outcomes)
 
@@ -111,18 +189,16 @@ class GenerationProbe:
         reason = self._prompts.reason_unaskable(fact, sentence)
         if reason is not None:
             return reason
-        if not any(map(normalized, (fact.object_label, *fact.object_aliases))):
-            return "no name of its object has a letter or a digit, so it cannot be found in a text"
+        reason = reason_unfindable((fact.object_label, *fact.object_aliases))
+        if reason is not None:
+            return reason
         if sentence is not None:
-            return sentence_prompt(sentence)
+            return sentence_prompt(sentence.clozes[0])
         prompt = self._prompts.examples.prompt(fact, self._prompts.demonstrations(seed)[fact.relation])
         return prompt if prompt.examples else NO_EXAMPLE
 
-    def _find_names(self, text: str, fact: AskedFact, objects: Sequence[Row]) -> dict[str, Any]:
-        """Find the names of a fact's objects, and of the relation's others, in a text; by field of the evidence.
-
-        Cost: about 12 look-ups per word; the names of the relation's objects are read once.
-        """
+    def _names(self, fact: AskedFact, objects: Sequence[Row]) -> ObjectNames:
+        """Return the names of a fact's objects, see :func:`~kgprobe.probes.asking.read_answers`."""
         own = (fact.object_label, *fact.object_aliases)
         further: list[str] = []
         former: list[str] = []
@@ -130,43 +206,4 @@ class GenerationProbe:
             if row["id"] != fact.object and (row["current"] or row["former"]):
                 names = further if row["current"] else former
                 names.extend(filter(str.strip, (row["label"], *row["aliases"])))
-        is_name = related_names(fact, (*own, *further, *former), self._known)
-        right = set(map(normalized, (fact.subject_label, *fact.subject_aliases, *own, *further)))
-        others = (mention for mention in all_mentions(text, is_name) if normalized(mention.name) not in right)
-        return {
-            "named": _placed(text, own, is_name),
-            "former": _placed(text, former, is_name),
-            "beside": _placed(text, further, is_name),
-            "other": next(map(_name_in_text, others), None),
-        }
-
-    def _outcome(
-        self, fact: AskedFact, prompt: Prompt, text: str, answer: Answer | Unanswered, objects: Sequence[Row]
-    ) -> Outcome:
-        """Return the outcome of a fact by the names in the text.
-
-        Args:
-            text: of the request.
-            objects: of the subject and the relation, see :func:`~kgprobe.probes.asking.read_answers`.
-        """
-        written = answer.text if isinstance(answer, Answer) else ""
-        counted = counted_end(written, self._options.until)
-        names = self._find_names(written[:counted], fact, objects)
-        evidence = GenerationEvidence(
-            subject=fact.subject_label,
-            object=NamedEntity(fact.object, fact.object_label),
-            asked=prompt.ending,
-            examples=prompt.examples,
-            text=written,
-            counted=counted,
-            **names,
-        )
-        if isinstance(answer, Unanswered):
-            return Outcome(fact.key, Verdict.UNANSWERED, fact.relation, text, answer.reason, evidence)
-        if evidence.named:
-            verdict = Verdict.RIGHT
-        elif answer.refused:
-            verdict = Verdict.REFUSED
-        else:
-            verdict = Verdict.WRONG if normalized(written[:counted]) else Verdict.OFF_FORMAT
-        return Outcome(fact.key, verdict, fact.relation, text, evidence=evidence)
+        return ObjectNames(own, further, former, related_names(fact, (*own, *further, *former), self._known))

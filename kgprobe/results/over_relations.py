@@ -1,0 +1,264 @@
+"""Models over relations: mean and deviation of accuracy, best and worst relations, agreement of families.
+
+Sections 4.2.1 and 4.2.2 of the latent-knowledge paper, its tables 1, 7, 9 and 10 and figures 6 and 14;
+docs/methods/comparison.md. Each relation has weight one.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgprobe.models.spec_forms import model_name
+from kgprobe.stats.proportions import Percent
+from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_table
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+# Best and worst relations that a table lists.
+_LISTED = 3
+# Words of a model's name that say its size or kind, not its family: 7b, 8x7B, 350m, base, large.
+_SIZE = re.compile(r"(?i)^(?:\d+(?:[.x]\d+)?[bm]|\d+x\d+(?:\.\d+)?b|tiny|mini|small|medium|base|large|xl|xxl)$")
+
+
+def family_of(spec: str) -> str:
+    """Return the family of a model: the part of its name before the size.
+
+    >>> family_of("hf:EleutherAI/pythia-160m"), family_of("hf:meta-llama/Llama-2-7b-hf"), family_of("hf:gpt2-xl")
+    ('pythia', 'Llama-2', 'gpt2')
+    """
+    name = model_name(spec).rpartition("/")[2]
+    words = re.split(r"([-_ ])", name)
+    for place, word in enumerate(words):
+        if place and _SIZE.match(word):
+            return "".join(words[: place - 1])
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class Averaged:
+    """Results that count as one: a model, or a model with several prompts whose accuracies are averaged.
+
+    Attributes:
+        label: name in tables.
+        places: places of the results.
+        family: family of the model.
+    """
+
+    label: str
+    places: tuple[int, ...]
+    family: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpread(ResultRow):
+    """A model over relations.
+
+    Attributes:
+        prompts: number of results that are averaged.
+        mean: mean accuracy over relations.
+        deviation: sample standard deviation of the accuracy over relations; None for a single relation.
+        lowest, highest: mean accuracies of the single results, if several are averaged.
+    """
+
+    label: Annotated[str, Heading("model")]
+    family: Annotated[str, Heading("family")]
+    prompts: Annotated[int, Heading("prompts")]
+    relations: Annotated[int, Heading("relations")]
+    mean: Annotated[float, Heading("mean accuracy", Percent)]
+    deviation: Annotated[float | None, Heading("deviation", Percent)]
+    lowest: Annotated[float, Heading("lowest", Percent)]
+    highest: Annotated[float, Heading("highest", Percent)]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedRelation(ResultRow):
+    """A relation among the best or the worst of a model.
+
+    Attributes:
+        rank: 1 for the best relation.
+    """
+
+    label: str
+    rank: int
+    relation: str
+    name: str
+    accuracy: float
+
+
+@dataclass(frozen=True, slots=True)
+class OverRelations:
+    """Models over relations.
+
+    Attributes:
+        models: by decreasing mean accuracy.
+        ranked: the best and the worst relations of each model, by rank.
+        families: names of the families, in the order of the models.
+        family_correlation: mean Pearson correlation of pairs of different models, shape (families, families); NaN
+            where there is no pair.
+        subsumption: η averaged over relations, shape (results, results), see :func:`mean_subsumption`.
+        results: labels of the results.
+    """
+
+    models: Sequence[ModelSpread]
+    ranked: Sequence[RankedRelation]
+    families: Sequence[str]
+    family_correlation: Floats
+    subsumption: Floats
+    results: Sequence[str]
+
+    def tables(self) -> list[Table]:
+        """Return models, best and worst relations, subsumption over relations, and families if there are several."""
+        note = "Each relation has weight one. Deviation: sample standard deviation over relations."
+        title = "Mean accuracy over relations"
+        spread = row_table("spread", title, self.models, [note])
+        if all(model.prompts == 1 for model in self.models):
+            rows = [_without(row, ("prompts", "lowest", "highest")) for row in spread.rows]
+        else:
+            rows = list(map(dict, spread.rows))
+            note += " Results that differ in the number of the sentence only are averaged: lowest to highest."
+        tables = [replace(spread, rows=rows, notes=[note])]
+        if self.ranked:
+            tables.append(Table("extremes", "Best and worst relations of each model", list(self._ranked_rows())))
+        about = (
+            "Mean over relations of the share of the facts known by the row's model that the column's model knows, too;"
+            " relations of which the row's model knows none are left out."
+        )
+        tables.append(
+            self._matrix("subsumption_over_relations", "Subsumption over relations", self.results, self.subsumption)
+        )
+        tables[-1] = replace(tables[-1], notes=[about])
+        if not np.isnan(self.family_correlation).all():
+            title = "Correlation of accuracies over relations, by family"
+            note = "Mean Pearson correlation of pairs of different models; within a family on the diagonal."
+            matrix = self._matrix("families", title, self.families, self.family_correlation)
+            tables.append(replace(matrix, notes=[note]))
+        return tables
+
+    def _ranked_rows(self) -> Iterator[dict[str, Any]]:
+        cells: defaultdict[int, dict[str, str]] = defaultdict(dict)
+        for relation in self.ranked:
+            cells[relation.rank][relation.label] = f"{relation.name} {relation.accuracy:.0%}"
+        labels = [model.label for model in self.models]
+        for rank in sorted(cells):
+            yield {"rank": rank, **{label: cells[rank].get(label) for label in labels}}
+
+    @staticmethod
+    def _matrix(key: str, title: str, names: Sequence[str], values: Floats) -> Table:
+        first = "family" if key == "families" else "model"
+        rows = []
+        for name, row in zip(names, values.tolist(), strict=True):
+            cells = [None if np.isnan(value) else value for value in row]
+            if key != "families":
+                cells = [value if value is None else Percent(value) for value in cells]
+            rows.append({first: name, **dict(zip(names, cells, strict=True))})
+        return Table(key, title, rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, with stable keys; missing values are null."""
+        correlation = np.where(np.isnan(self.family_correlation), None, self.family_correlation)  # type: ignore[call-overload]
+        subsumption = np.where(np.isnan(self.subsumption), None, self.subsumption)  # type: ignore[call-overload]
+        return {
+            "models": row_dicts(self.models),
+            "ranked": row_dicts(self.ranked),
+            "families": list(self.families),
+            "family_correlation": correlation.tolist(),
+            "subsumption": subsumption.tolist(),
+        }
+
+
+def _without(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in names}
+
+
+def over_relations(
+    groups: Sequence[Averaged],
+    labels: Sequence[str],
+    relations: Sequence[tuple[str, str]],
+    accuracy: Floats,
+    known: Bools,
+    relation_of: NDArray[np.int64],
+) -> OverRelations:
+    """Return models over relations.
+
+    Args:
+        groups: models, each with its results.
+        labels: of the results.
+        relations: id and name of each relation.
+        accuracy: shape (relations, results).
+        known: True for the facts that a result knows, shape (results, facts).
+        relation_of: place of each fact's relation.
+    """
+    by_group = np.stack([accuracy[:, list(group.places)].mean(axis=1) for group in groups], axis=1)
+    models: list[ModelSpread] = []
+    ranked: list[RankedRelation] = []
+    for group, values in zip(groups, by_group.T, strict=True):
+        single = accuracy[:, list(group.places)].mean(axis=0)
+        deviation = float(values.std(ddof=1)) if len(values) > 1 else None
+        mean, ends = float(values.mean()), (float(single.min()), float(single.max()))
+        counts = len(group.places), len(values)
+        models.append(ModelSpread(group.label, group.family, *counts, mean, deviation, *ends))
+        ranked += _extremes(group.label, relations, values)
+    families = list(dict.fromkeys(group.family for group in groups))
+    return OverRelations(
+        sorted(models, key=lambda model: -model.mean),
+        ranked,
+        families,
+        _family_correlation(groups, families, by_group),
+        mean_subsumption(known, relation_of, len(relations)),
+        labels,
+    )
+
+
+def _extremes(label: str, relations: Sequence[tuple[str, str]], accuracy: Floats) -> Iterator[RankedRelation]:
+    """Yield the best and the worst relations of a model; all of them if they are few, none of a single one."""
+    order = sorted(range(len(relations)), key=lambda place: (-accuracy[place], relations[place][1]))
+    if len(order) < 2:
+        return
+    for rank, place in enumerate(order, start=1):
+        if rank <= _LISTED or rank > len(order) - _LISTED:
+            yield RankedRelation(label, rank, *relations[place], float(accuracy[place]))
+
+
+def _family_correlation(groups: Sequence[Averaged], families: Sequence[str], accuracy: Floats) -> Floats:
+    """Return the mean correlation of pairs of models by their families; two relations are too few."""
+    means = np.full((len(families),) * 2, np.nan)
+    if len(accuracy) <= 2:
+        return means
+    pairs: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
+    for one, group in enumerate(groups):
+        for other in range(one):
+            columns = accuracy[:, [one, other]]
+            if (np.ptp(columns, axis=0) > 0).all():
+                places = sorted((families.index(group.family), families.index(groups[other].family)))
+                correlation = np.atleast_2d(np.corrcoef(columns, rowvar=False))
+                pairs[places[0], places[1]].append(float(correlation[0, 1]))
+    for (row, column), values in pairs.items():
+        means[row, column] = means[column, row] = np.mean(values)
+    return means
+
+
+def mean_subsumption(known: Bools, relation_of: NDArray[np.int64], relations: int) -> Floats:
+    """Return η averaged over relations: in row i and column j, of the facts known by i the share that j knows.
+
+    Section 4.2.2 of the latent-knowledge paper. Relations of which i knows no fact have no η.
+
+    Returns:
+        Shape (results, results); NaN where i knows none of any relation.
+    """
+    rates = np.full((relations, len(known), len(known)), np.nan)
+    for relation in range(relations):
+        own = known[:, relation_of == relation].astype(np.int64)
+        counts = own.sum(axis=1)
+        known_any = counts > 0
+        rates[relation, known_any] = (own @ own.T)[known_any] / counts[known_any, None]
+    defined = ~np.isnan(rates)
+    sums = np.where(defined, rates, 0.0).sum(axis=0)
+    numbers = defined.sum(axis=0)
+    means: Floats = np.divide(sums, numbers, out=np.full(sums.shape, np.nan), where=numbers > 0)
+    return means
