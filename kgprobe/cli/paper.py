@@ -28,7 +28,7 @@ _OTHER = "hf:EleutherAI/pythia-70m"
 @cloup.command(cls=OptionsFirst)
 @cloup.argument("name", required=False, help="Paper: distractors, kglens, latent-knowledge or grapheval.")
 @cloup.argument("table", required=False, help="Table or figure of the paper, such as table-3.")
-@cloup.option("--replicate", is_flag=True, help="Run the small command of TABLE, of about a minute.")
+@cloup.option("--replicate", is_flag=True, help="Run the small command of TABLE: some minutes.")
 @cloup.option(
     "--first-model", "model", default="demo", show_default=True, metavar="SPEC", help="Model of the commands."
 )

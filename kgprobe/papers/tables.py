@@ -40,8 +40,8 @@ class PaperEntry:
         kind: result, data (a graph or data set), example, definition, illustration.
         section: section of the paper.
         title: subject, in our words.
-        command: commands that repeat it in a minute on the example graph, joined by ``&&``; ``{model}``, ``{other}``,
-            ``{tag}`` and ``{other_tag}`` are replaced by :func:`filled`. Empty if there is none.
+        command: commands that repeat it in some minutes on the example graph, joined by ``&&``; ``{model}``,
+            ``{other}``, ``{tag}`` and ``{other_tag}`` are replaced by :func:`filled`. Empty if there is none.
         full: commands at the paper's size; empty if there are none.
         needs: models, data and hardware that the full commands need.
         state: ``runs``, ``partly`` or ``no``; empty for tables without a command.
