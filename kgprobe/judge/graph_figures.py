@@ -103,13 +103,13 @@ class PairCorrelation:
     """Pearson's correlation of two numbers of a fact: metrics, or means of a feature over both ends.
 
     Attributes:
-        one, other: names of the metrics, or ``degree`` and ``popularity``, averaged over subject and object.
+        first, second: names of the metrics, or ``degree`` and ``popularity``, averaged over subject and object.
         facts: number of measured facts with both numbers.
         value: in [-1, 1]; None where a number is constant.
     """
 
-    one: str
-    other: str
+    first: str
+    second: str
     facts: int
     value: float | None
 
@@ -265,9 +265,9 @@ class _WholeGraphSums:
         for name, ends in AVERAGES.items():
             subject, object_ = (_numpy(batch, column).astype(np.float64)[measured] for column in ends)
             numbers[name] = (subject + object_) / 2
-        for one, other in combinations(numbers, 2):
-            sums = self._pairs.get((one, other), Comoments())
-            self._pairs[one, other] = sums.with_pairs(numbers[one], numbers[other])
+        for pair in combinations(numbers, 2):
+            sums = self._pairs.get(pair, Comoments())
+            self._pairs[pair] = sums.with_pairs(*(numbers[name] for name in pair))
 
     def _count_types(self, by: str, batch: pa.RecordBatch, types: pd.DataFrame) -> None:
         """Count the facts of each relation by type of the subject or of the object."""

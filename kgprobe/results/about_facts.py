@@ -3,23 +3,33 @@
 docs/methods/findings.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from kgprobe.dates import year_of
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.names import relation_names
+from kgprobe.results.dataset_facts import DatasetFacts
 from kgprobe.sampling.years import FACT_START, YearSource, candidate_sources, choose_source
 
 _FACTS_AT_ONCE = 1_000
 
 
+def names_of_asked(graph: Graph | DatasetFacts, relations: Sequence[str]) -> dict[str, str]:
+    """Return a name of each relation; see :func:`kgprobe.graph.names.relation_names`."""
+    if isinstance(graph, DatasetFacts):
+        return {relation: graph.relations.get(relation, relation) for relation in relations}
+    return relation_names(graph, relations)
+
+
 def read_about_facts(
-    graph: Graph, subjects: Mapping[str, str], year_relation: str | None
+    graph: Graph | DatasetFacts, subjects: Mapping[str, str], year_relation: str | None
 ) -> tuple[pd.DataFrame, YearSource]:
     """Return labels, types, popularity and year of facts, and the source of the years.
 
     Args:
+        graph: the graph, or the labels of a data set's facts, which have no years.
         subjects: ids of the subjects by fact; facts that are not in the graph are left out.
         year_relation: as in :func:`kgprobe.results.finding.make_finding`.
 
@@ -29,6 +39,9 @@ def read_about_facts(
 
     Cost: a walk from each subject.
     """
+    if isinstance(graph, DatasetFacts):
+        about = pd.DataFrame([graph.rows[fact] for fact in subjects if fact in graph.rows])
+        return about, YearSource(FACT_START, "start of the fact", 0, len(about))
     sources = candidate_sources(graph, year_relation)
     relations = [source for source in sources if source != FACT_START]
     rows: list[Row] = []

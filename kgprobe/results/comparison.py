@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
@@ -19,14 +18,20 @@ from scipy import stats
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.summary import BeliefWord, belief_words
 from kgprobe.errors import KgprobeError
-from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.report.packed_facts import ResultFacts, pack_facts
 from kgprobe.report.page import RESULT_SCRIPTS, Section, table_section, write_page
-from kgprobe.results.answers import Stored, collect_answers, differing_settings, prompt_group, settings_of
+from kgprobe.results.answers import Stored, collect_answers, differing_settings, settings_of
 from kgprobe.results.directions import Directions, compare_directions
 from kgprobe.results.finding_page import BarPart, matrix_section
-from kgprobe.results.over_relations import Averaged, OverRelations, family_of, over_relations
+from kgprobe.results.over_relations import (
+    NO_FAMILIES,
+    Averaged,
+    OverRelations,
+    averaged_models,
+    family_of,
+    over_relations,
+)
 from kgprobe.results.result import StoredComparison, points, write_result_files
 from kgprobe.running.paired_facts import OneWayFact
 from kgprobe.running.shared_facts import (
@@ -53,8 +58,6 @@ _IN_TITLE = 3
 _SMALLEST_P = 0.0005
 # Tables whose cells are shaded, like a heat map: shares and correlations.
 _SHARES = ("accuracy", "subsumption", "correlation", "subsumption_over_relations", "families")
-# No model has a given family.
-NO_FAMILIES: Mapping[str, str] = MappingProxyType({})
 _BY_RELATION = "Differences by relation"
 
 
@@ -432,7 +435,7 @@ def _without_nan(values: Floats) -> list[list[float | None]]:
 def compare_results(results: Sequence[Stored], seed: int, families: Mapping[str, str] = NO_FAMILIES) -> Comparison:
     """Compare stored results; see :func:`kgprobe.compare`."""
     answered, names, unshared = collect_answers(results)
-    groups = _averaged(results, labels_of(answered), families)
+    groups = averaged_models(results, labels_of(answered), families)
     comparison = compare_models(answered, names, seed, groups)
     notes = [unshared] if unshared else []
     directions, states = ({settings_of(result)[name] for result in results} for name in ("reversed", "graph"))
@@ -447,23 +450,6 @@ def compare_results(results: Sequence[Stored], seed: int, families: Mapping[str,
             notes.append(f"{which} differ in more than the model: {'; '.join(map(_without_path, differences))}.")
     config = {"compared": [str(result.folder) for result in results], "seed": seed}
     return replace(comparison, unshared=unshared, notes=tuple(notes), config=config)
-
-
-def _averaged(results: Sequence[Stored], labels: Sequence[str], families: Mapping[str, str]) -> list[Averaged]:
-    """Return the models; results that differ in the number of the sentence only are averaged."""
-    places: dict[str, list[int]] = {}
-    for place, result in enumerate(results):
-        places.setdefault(prompt_group(result) or f"result {place}", []).append(place)
-    groups = []
-    for members in places.values():
-        first = results[members[0]]
-        label = labels[members[0]]
-        if len(members) > 1:
-            options = settings_of(first)["options"]
-            label = f"{model_name(first.model)}, {len(members)} {options['templates']} {options['prompt']}"
-        family = families.get(first.model) or families.get(model_name(first.model)) or family_of(first.model)
-        groups.append(Averaged(label, tuple(members), family))
-    return groups
 
 
 def _without_path(difference: str) -> str:

@@ -22,11 +22,10 @@ from kgprobe.beliefs.register import LEARNERS, caveat_of
 from kgprobe.beliefs.summary import BeliefWord, summarize
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
-from kgprobe.graph.names import relation_names
 from kgprobe.graph.reversal import asked_by
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Headline, Verdict
-from kgprobe.results.about_facts import read_about_facts
+from kgprobe.results.about_facts import names_of_asked, read_about_facts
 from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_of_run
 from kgprobe.results.dataset_facts import DatasetFacts
 from kgprobe.results.graph_rates import GraphRates
@@ -34,7 +33,7 @@ from kgprobe.results.result import Result
 from kgprobe.running.collected import Ask, CollectedAnswers, FactAnswers
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
-from kgprobe.sampling.years import FACT_START, YearSource
+from kgprobe.sampling.years import YearSource
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import CONFIDENCE, Share, more_than_half
 from kgprobe.tables import Heading, ResultRow, Table, flat_row, row_dicts
@@ -374,7 +373,7 @@ def make_finding(
     if not answered:
         raise KgprobeError(f"{about.name!r} has no answers yet.")
     facts, years = _described(graph, answered, year_relation)
-    names = _relation_names(graph, facts["relation"].unique().tolist())
+    names = names_of_asked(graph, facts["relation"].unique().tolist())
     facts["relation_label"] = facts["relation"].map(names)
     _add_asks(facts, answers)
     listed = facts[[*FACT_COLUMNS, *ASK_COLUMNS]].reset_index(drop=True)
@@ -404,12 +403,6 @@ def make_finding(
     )
 
 
-def _relation_names(graph: Graph | DatasetFacts, relations: Sequence[str]) -> dict[str, str]:
-    if isinstance(graph, DatasetFacts):
-        return {relation: graph.relations.get(relation, relation) for relation in relations}
-    return relation_names(graph, relations)
-
-
 def _whole_graph(graph: Graph, over_graph: GraphRates | None, listed: pd.DataFrame) -> BelievedGraph:
     """Return the graph with the run's expectations, which only the hierarchical learner has for all facts."""
     if over_graph is None or LEARNERS[over_graph.run["learner"]].beliefs != "model":
@@ -431,20 +424,11 @@ def _counted_beliefs(answers: CollectedAnswers) -> list[Row]:
     return rows
 
 
-def _about_facts(
-    graph: Graph | DatasetFacts, answered: Sequence[Row], year_relation: str | None
-) -> tuple[pd.DataFrame, YearSource]:
-    if isinstance(graph, DatasetFacts):
-        about = pd.DataFrame(list(graph.rows.values()))
-        return about, YearSource(FACT_START, "start of the fact", 0, len(about))
-    return read_about_facts(graph, {row["fact"]: row["subject"] for row in answered}, year_relation)
-
-
 def _described(
     graph: Graph | DatasetFacts, answered: Sequence[Row], year_relation: str | None
 ) -> tuple[pd.DataFrame, YearSource]:
     """Return answers with labels, types, popularity and year of their facts. Cost: a walk from each subject."""
-    about, years = _about_facts(graph, answered, year_relation)
+    about, years = read_about_facts(graph, {row["fact"]: row["subject"] for row in answered}, year_relation)
     if about.empty:
         raise KgprobeError("None of the asked facts is in this graph any more.")
     described = ["subject", "relation", "object"]

@@ -250,12 +250,12 @@ class JudgedGraph(Result):
         """Return the correlations of metrics and averaged features, each with each."""
         values = {}
         for pair in self.graph.pearson:
-            values[pair.one, pair.other] = values[pair.other, pair.one] = pair.value
+            values[pair.first, pair.second] = values[pair.second, pair.first] = pair.value
         names = (*METRICS, *AVERAGES)
         rows = []
-        for one in names:
-            cells = {name: 1.0 if one == name else values.get((one, name)) for name in names}
-            rows.append({"of": one, **cells})
+        for metric in names:
+            cells = {name: 1.0 if metric == name else values.get((metric, name)) for name in names}
+            rows.append({"of": metric, **cells})
         note = "Pearson's, of the judge's figures; degree and popularity are means of subject and object."
         return Table("pearson", "Correlations", rows if values else [], [note])
 

@@ -8,18 +8,22 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.models.spec_forms import model_name
+from kgprobe.results.answers import Stored, prompt_group, settings_of
 from kgprobe.stats.proportions import Percent
 from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_table
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+# No model has a given family.
+NO_FAMILIES: Mapping[str, str] = MappingProxyType({})
 # Best and worst relations that a table lists.
 _LISTED = 3
 # Words of a model's name that say its size or kind, not its family: 7b, 8x7B, 350m, base, large.
@@ -53,6 +57,23 @@ class Averaged:
     label: str
     places: tuple[int, ...]
     family: str
+
+
+def averaged_models(results: Sequence[Stored], labels: Sequence[str], families: Mapping[str, str]) -> list[Averaged]:
+    """Return the models of stored results; results that differ in the number of the sentence only are averaged."""
+    places: dict[str, list[int]] = {}
+    for place, result in enumerate(results):
+        places.setdefault(prompt_group(result) or f"result {place}", []).append(place)
+    groups = []
+    for members in places.values():
+        first = results[members[0]]
+        label = labels[members[0]]
+        if len(members) > 1:
+            options = settings_of(first)["options"]
+            label = f"{model_name(first.model)}, {len(members)} {options['templates']} {options['prompt']}"
+        family = families.get(first.model) or families.get(model_name(first.model)) or family_of(first.model)
+        groups.append(Averaged(label, tuple(members), family))
+    return groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +252,9 @@ def _family_correlation(groups: Sequence[Averaged], families: Sequence[str], acc
     if len(accuracy) <= 2:
         return means
     pairs: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
-    for one, group in enumerate(groups):
-        for other in range(one):
-            columns = accuracy[:, [one, other]]
+    for place, group in enumerate(groups):
+        for other in range(place):
+            columns = accuracy[:, [place, other]]
             if (np.ptp(columns, axis=0) > 0).all():
                 places = sorted((families.index(group.family), families.index(groups[other].family)))
                 correlation = np.atleast_2d(np.corrcoef(columns, rowvar=False))

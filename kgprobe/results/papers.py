@@ -111,9 +111,9 @@ class PaperContents(Result):
     def summary(self) -> str:
         """Return the paper, and the number of tables and figures by state."""
         states = [entry.state for entry in self.entries if entry.state]
-        named = [f"{states.count(state)} {state}" for state in ("runs", "partly", "no") if state in states]
+        counts = [f"{states.count(state)} {state}" for state in ("runs", "partly", "no") if state in states]
         title = f"{self.paper.title} ({self.paper.published})"
-        return f"{title}: {len(self.entries)} tables and figures; commands: {', '.join(named)}."
+        return f"{title}: {len(self.entries)} tables and figures; commands: {', '.join(counts)}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the paper with its tables and figures."""

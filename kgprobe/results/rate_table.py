@@ -236,14 +236,14 @@ def find_result(name: str | Path) -> Path:
         # The name of a run's folder ends with a hyphen and eight digits.
         runs = sorted((home() / "runs").glob(f"{glob.escape(path.name)}-*"))
         places = [home() / "probes" / path, *(run for run in runs if run.name[:-9] == path.name)]
-    found = [place for place in places if (place / FILE).exists()]
-    if not found:
+    folders = [place for place in places if (place / FILE).exists()]
+    if not folders:
         raise KgprobeError(f"No result {str(name)!r}: neither a measurement or run of that name, nor a folder of one.")
-    if len(found) > 1:
-        raise KgprobeError(f"Several results are named {str(name)!r}: {', '.join(map(str, found))}. Give a folder.")
-    if not any((found[0] / file).exists() for file in (RESULTS, CONFIG)):
-        raise KgprobeError(f"{found[0]} has no {RESULTS}; `kgprobe rounds show {path.name}` writes it.")
-    return found[0]
+    if len(folders) > 1:
+        raise KgprobeError(f"Several results are named {str(name)!r}: {', '.join(map(str, folders))}. Give a folder.")
+    if not any((folders[0] / file).exists() for file in (RESULTS, CONFIG)):
+        raise KgprobeError(f"{folders[0]} has no {RESULTS}; `kgprobe rounds show {path.name}` writes it.")
+    return folders[0]
 
 
 def tabulate_rates(results: Sequence[StoredRates], *, shared: bool) -> RateTable:

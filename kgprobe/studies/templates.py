@@ -74,8 +74,8 @@ def templates_study(
             Category(row["templates"], row["known"].value, row["known"].low, row["known"].high) for row in new
         ]
         plots.append(CategoryPlot(kind.capitalize(), whiskers, categories, (0.0, 1.0)))
-        asked = len(set().union(*by_way.values()))
-        notes.append(f"{kind}: {len(common):,} of {asked:,} facts were asked by all templates, and count.")
+        facts = len(set().union(*by_way.values()))
+        notes.append(f"{kind}: {len(common):,} of {facts:,} facts were asked by all templates, and count.")
     notes += [
         f"A fact is known in a sentence if its object beats all {distractors} distractors, which are the same in all"
         " sentences; its value is the share of them that the object beats.",
@@ -115,8 +115,10 @@ def _by_sentence(outcomes: Iterable[Outcome], origin: str, count: int) -> dict[s
 
 def _credits(outcomes: Iterable[Outcome]) -> dict[str, float]:
     """Return 1 for each fact with a right answer, and 0 for each with a wrong one."""
-    found = answered(outcomes, QuestionEvidence)
-    return {outcome.fact.fact: float(outcome.verdict is Verdict.RIGHT) for outcome, _ in found}
+    right_facts = {}
+    for outcome, _ in answered(outcomes, QuestionEvidence):
+        right_facts[outcome.fact.fact] = float(outcome.verdict is Verdict.RIGHT)
+    return right_facts
 
 
 def _rows(kind: str, values: Mapping[str, Floats]) -> list[dict[str, Any]]:

@@ -116,10 +116,10 @@ def _cloze_of(words: list[str]) -> tuple[str | None, Verb | None]:
     if rest and _is_passive(first, rest[-1]):
         be = "was" if rest[-1] == "by" or first in ("born", "buried") else "is"
         return " ".join(["[X]", be, *words, "[Y]"]), None
-    found = None if first in _NOUNS else _verb(first, alone=not rest)
-    if found is None:
+    reading = None if first in _NOUNS else _verb(first, alone=not rest)
+    if reading is None:
         return cloze_of_label(" ".join(words)), None
-    form, verb = found
+    form, verb = reading
     return " ".join(["[X]", form, *rest, "[Y]"]), verb
 
 

@@ -61,7 +61,7 @@ def test_the_judges_own_labels_correct_it_by_facts_set_aside() -> None:
     assert tables["type_pairs"][0]["correct"] == row["raw"]
     metrics = {cells["of"]: cells for cells in tables["pearson"]}
     assert metrics["correct"]["informative"] == metrics["informative"]["correct"]
-    assert told["pearson"][0]["one"] == "correct"
+    assert told["pearson"][0]["first"] == "correct"
     assert len(result.to_frame()) == len(result)
     assert "corrected" in repr(result)
 

@@ -200,9 +200,9 @@ def proposed(answer: str, shown: Shot) -> list[tuple[str, str]]:
         if re.match(r"\s*(?:Relation|Example)\s*:", line):
             break
         text = " ".join(line.split())
-        named = _LINE.match(text)
-        kind = _KIND_OF[named[1].lower()] if named else "cloze"
-        template = _placeheld(kind, named[2] if named else _BEFORE.sub("", text), shown)
+        label = _LINE.match(text)
+        kind = _KIND_OF[label[1].lower()] if label else "cloze"
+        template = _placeheld(kind, label[2] if label else _BEFORE.sub("", text), shown)
         if _PLACEHOLDER.search(template):
             templates.append((kind, template))
     return list(dict.fromkeys(templates))
