@@ -2,7 +2,8 @@
 
 Read from every file:
 
-- facts of the ontology (``dbo:``) and of info boxes (``dbp:``), whose objects are things or values (:mod:`.literals`);
+- facts of the ontology (``dbo:``) and of info boxes (``dbp:``), whose objects are things or values (:mod:`.literals`),
+  and related pages (``rdfs:seeAlso``);
 - labels, other names and descriptions in the chosen languages; the default label is the page's title;
 - types of the ontology and of schema.org;
 - redirects, which are resolved in subjects, objects and page views; disambiguation pages, which are left out with their
@@ -39,7 +40,7 @@ OWN_TEMPLATES = Path(__file__).with_name("relations.jsonl")
 
 INTERMEDIATE = ("fold", "remove")
 
-_RELATION_ID = re.compile(r"db[op](?:-[a-z][a-z-]*)?:\S+")
+_RELATION_ID = re.compile(r"rdfs:seeAlso|db[op](?:-[a-z][a-z-]*)?:\S+")
 _LANGUAGES_HELP = (
     "Language of labels, other names, descriptions and texts; repeatable, the first with a label gives it."
 )
@@ -201,8 +202,8 @@ def open_dbpedia(options: DBpediaOptions) -> DBpedia:
 loader = Loader(
     summary="""Load DBpedia's dumps: N-Triples or Turtle, several files at once.
 
-    Forty of the most frequent properties come with sentences and questions; `kgprobe templates write --from-label`
-    writes some for the others.
+    More than 300 frequent properties come with sentences and questions; `kgprobe templates write --from-label` writes
+    sentences for the others.
 
     \b
     kgprobe load dbpedia objects.ttl.bz2 labels.ttl.bz2 types.ttl.bz2 \\
