@@ -23,9 +23,9 @@ from kgprobe.files import home, make_folder, replacing
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.lines import InputFile, fingerprint, open_input
 
+from .literals import NotLoaded
 from .sparql_client import SparqlClient
 from .sparql_walk import WalkPlan, walk
-from .wikidata_literals import NotLoaded
 from .wikidata_model import BRANCHES, LANGUAGES, OWN_PAGES, names, read_inactive_relations, with_templates
 from .wikidata_rdf import EntityProfile, Wikidata
 

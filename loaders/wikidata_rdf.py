@@ -19,8 +19,9 @@ from kgprobe.errors import KgprobeError
 from kgprobe.records import Entity, Fact, Rejected
 from kgprobe.sources.values import check_interval
 
+from .literals import NotLoaded
 from .sparql_client import GOES_ON, Row, SparqlClient, TooSlow
-from .wikidata_literals import NotLoaded, quantity_literal, time_literal
+from .wikidata_literals import quantity_literal, time_literal
 from .wikidata_model import BRANCHES, END, ITEM_ID, POINT, START, TYPE_RELATIONS
 from .wikidata_time import bounds, interval, written
 

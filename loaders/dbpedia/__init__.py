@@ -16,7 +16,7 @@ Everything is read once, and grouped on disk (:mod:`.preparing`, with the cost).
 
 import re
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,7 +30,15 @@ from kgprobe.sources.lines import InputFile, fingerprint, open_input
 from kgprobe.temporary import temporary_folder
 from kgprobe.verbalize.templates.file import read_relations
 
-from ..wikidata_model import LANGUAGES_OPTION, TEMPLATES_OPTION, check_forms, distinct_languages, with_templates
+from ..wikidata_model import (
+    LANGUAGES_OPTION,
+    LITERALS,
+    LITERALS_OPTION,
+    TEMPLATES_OPTION,
+    check_forms,
+    distinct_languages,
+    with_templates,
+)
 from .identifiers import words
 
 if TYPE_CHECKING:
@@ -79,6 +87,11 @@ class DBpedia:
             return sum(file.position for file in self.files)
         given = self._prepared.entities.given + self._prepared.facts.given
         return self._size + int(self._size * given)
+
+    @property
+    def not_loaded(self) -> Mapping[str, int]:
+        """Numbers of statements that are not loaded, by kind; known after reading."""
+        return {} if self._prepared is None else dict(self._prepared.not_loaded)
 
     @property
     def _size(self) -> int:
@@ -158,6 +171,7 @@ class DBpediaOptions:
         "Nodes such as X__Tenure__1: what they say becomes dated facts of X (fold), or is left out (remove).",
         choices=INTERMEDIATE,
     )
+    literals: str = option(**{**LITERALS_OPTION, "help": "Dates, quantities and texts as objects of facts."})
     popularity: Path | None = option(
         None,
         "Page views: a page's title and a number a line, parted by a tab or space; those of redirects are added.",
@@ -186,6 +200,7 @@ def open_dbpedia(options: DBpediaOptions) -> DBpedia:
         "languages": languages,
         "relations": sorted(set(options.relations)),
         "intermediate": options.intermediate,
+        "literals": options.literals,
         "tables": [popularity is not None, templates is not None],
     }
     tables = filter(None, (popularity, templates))
@@ -195,7 +210,12 @@ def open_dbpedia(options: DBpediaOptions) -> DBpedia:
         files=files,
         popularity=popularity,
         templates=templates,
-        reading=Reading(languages, frozenset(options.relations), options.intermediate == "fold"),
+        reading=Reading(
+            languages,
+            frozenset(options.relations),
+            fold=options.intermediate == INTERMEDIATE[0],
+            literals=options.literals == LITERALS[0],
+        ),
     )
 
 
