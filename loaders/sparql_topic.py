@@ -7,7 +7,6 @@ interrupted load goes on without asking again, and the same load another time as
 import hashlib
 import json
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -28,6 +27,9 @@ from .sparql_client import SparqlClient
 from .sparql_walk import WalkPlan, walk
 from .wikidata_model import BRANCHES, LANGUAGES, OWN_PAGES, names, read_inactive_relations, with_templates
 from .wikidata_rdf import EntityProfile, Wikidata
+
+# A fact of a reached entity whose object no walk reached.
+NOT_REACHED = NotLoaded("object not reached")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ class Gathered(msgspec.Struct):
 
     Attributes:
         rejected: messages about facts that cannot be used.
-        not_loaded: numbers of statements with dates and quantities that are not loaded, by kind.
+        not_loaded: numbers of statements of the reached entities that are not loaded, by kind.
     """
 
     relations: list[Relation]
@@ -131,7 +133,7 @@ class Topic:
 
     @property
     def not_loaded(self) -> Mapping[str, int]:
-        """Numbers of statements with dates and quantities that are not loaded, by kind."""
+        """Numbers of statements of the reached entities that are not loaded, by kind."""
         return self.gathered.not_loaded
 
     def relations(self) -> Iterator[Placed]:
@@ -159,7 +161,8 @@ def gather(choice: TopicChoice, client: SparqlClient) -> Gathered:
     """Ask an endpoint for a topical graph.
 
     It takes a request for each 5 entities that walks leave (what leads to them), each 15 entities reached (what they
-    lead to), each 50 entities looked at, and each 200 facts.
+    lead to), each 50 entities looked at, each 50 entities reached (their statements that are not loaded), and each 200
+    facts.
 
     Raises:
         KgprobeError: the endpoint does not know a centre, cannot be asked, or a filter cannot be applied.
@@ -190,7 +193,11 @@ def gather(choice: TopicChoice, client: SparqlClient) -> Gathered:
     reached = walk(choice.centers, choice.plan, wikidata, choice.inactive, admitted, report)
     if wikidata.hubs:
         client.report(f"Too much leads to these to be asked for, so no walk went there: {', '.join(wikidata.hubs)}.")
-    return _gathered(choice, wikidata, reached)
+    gathered = _gathered(choice, wikidata, reached)
+    if wikidata.uncounted:
+        entities = ", ".join(sorted(wikidata.uncounted))
+        client.report(f"These have too many statements to count the ones that are not loaded: {entities}.")
+    return gathered
 
 
 def _check_centers(choice: TopicChoice, profiles: Mapping[str, EntityProfile], endpoint: str) -> None:
@@ -206,13 +213,16 @@ def _check_centers(choice: TopicChoice, profiles: Mapping[str, EntityProfile], e
 def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -> Gathered:
     """Return the reached entities, the facts between them, and their relations and types."""
     outgoing, inside = wikidata.outgoing(reached), set(reached)
+    not_loaded = wikidata.not_loaded(reached, choice.literals)
     between: list[Fact] = []
     for subject in reached:
-        between += [fact for fact in outgoing[subject] if fact.object in inside]
+        facts_inside = [fact for fact in outgoing[subject] if fact.object in inside]
+        between += facts_inside
+        if len(outgoing[subject]) > len(facts_inside):
+            not_loaded[NOT_REACHED.kind] += len(outgoing[subject]) - len(facts_inside)
     facts: list[Fact] = []
     rejected: list[str] = []
     literals: dict[str, Entity] = {}
-    not_loaded: Counter[str] = Counter()
     for result in wikidata.literals(reached) if choice.literals else ():
         if isinstance(result, NotLoaded):
             not_loaded[result.kind] += 1

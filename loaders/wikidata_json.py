@@ -19,7 +19,7 @@ from kgprobe.records import Entity, Rejected
 from kgprobe.sources.lines import DECODING_ERRORS, LINE_LIMIT, InputFile, validation_message
 
 from .literals import OTHER_ENTITY, STRING, NotLoaded
-from .wikidata_literals import NO_VALUE, UNKNOWN_VALUE, quantity_literal, time_literal
+from .wikidata_literals import COORDINATES, NO_VALUE, TEXT, UNKNOWN_VALUE, quantity_literal, time_literal
 from .wikidata_model import END, ITEM_ID, POINT, PROPERTY_ID, START, TYPE_RELATIONS
 from .wikidata_time import bounds, interval
 
@@ -105,8 +105,8 @@ class TimeValue(Struct, tag_field="type", tag="time"):
 _OTHER_KINDS: dict[type, NotLoaded] = {
     EntityValue: OTHER_ENTITY,
     TextValue: STRING,
-    MonolingualValue: NotLoaded("text in a language"),
-    PlaceValue: NotLoaded("coordinates"),
+    MonolingualValue: TEXT,
+    PlaceValue: COORDINATES,
 }
 
 

@@ -28,6 +28,8 @@ DEPRECATED = NotLoaded("deprecated")
 NOT_PREFERRED = NotLoaded("not preferred")
 UNKNOWN_VALUE = NotLoaded("unknown value")
 NO_VALUE = NotLoaded("no value")
+TEXT = NotLoaded("text in a language")
+COORDINATES = NotLoaded("coordinates")
 COARSE_DATE = NotLoaded("date coarser than a year")
 OTHER_UNIT = NotLoaded("quantity in another unit")
 
