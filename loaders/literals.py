@@ -10,6 +10,7 @@ The datatype is also the entity type of a literal, so that its distractors are o
 
 import re
 from decimal import Decimal, InvalidOperation
+from typing import NamedTuple
 
 from kgprobe.dates import first_day
 from kgprobe.records import Entity
@@ -42,6 +43,18 @@ _PLURALS = {
 _UNCHANGED = ("per cent", "hertz", "stone", "percent", "kilohertz", "megahertz", "gigahertz", "euro", "kelvin")
 # First words that take the plural: pounds sterling, degrees Celsius.
 _PLURAL_FIRST = ("pound", "degree")
+
+
+class NotLoaded(NamedTuple):
+    """A statement that is not loaded, by the kind of its value or its rank."""
+
+    kind: str
+
+
+DATE = NotLoaded("date")
+QUANTITY = NotLoaded("quantity")
+STRING = NotLoaded("string")
+OTHER_ENTITY = NotLoaded("other entity")
 
 
 def value_literal(value: str, datatype: str, label: str) -> Entity:

@@ -7,7 +7,6 @@ interrupted load goes on without asking again, and the same load another time as
 import hashlib
 import json
 import shutil
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -23,12 +22,15 @@ from kgprobe.files import home, make_folder, replacing
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.lines import InputFile, fingerprint, open_input
 
+from .literals import NotLoaded
 from .sparql_client import SparqlClient
 from .sparql_walk import WalkPlan, walk
-from .wikidata_literals import NotLoaded
 from .wikidata_model import BRANCHES, LANGUAGES, OWN_PAGES, names, read_inactive_relations, with_templates
 from .wikidata_rdf import EntityProfile, Wikidata
 from .wikidata_templates import shipped_digest, with_shipped_templates
+
+# A fact of a reached entity whose object no walk reached.
+NOT_REACHED = NotLoaded("object not reached")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ class Gathered(msgspec.Struct):
 
     Attributes:
         rejected: messages about facts that cannot be used.
-        not_loaded: numbers of statements with dates and quantities that are not loaded, by kind.
+        not_loaded: numbers of statements of the reached entities that are not loaded, by kind.
     """
 
     relations: list[Relation]
@@ -136,7 +138,7 @@ class Topic:
 
     @property
     def not_loaded(self) -> Mapping[str, int]:
-        """Numbers of statements with dates and quantities that are not loaded, by kind."""
+        """Numbers of statements of the reached entities that are not loaded, by kind."""
         return self.gathered.not_loaded
 
     def relations(self) -> Iterator[Placed]:
@@ -166,7 +168,8 @@ def gather(choice: TopicChoice, client: SparqlClient) -> Gathered:
     """Ask an endpoint for a topical graph.
 
     It takes a request for each 5 entities that walks leave (what leads to them), each 15 entities reached (what they
-    lead to), each 50 entities looked at, and each 200 facts.
+    lead to), each 50 entities looked at, each 50 entities reached (their statements that are not loaded), and each 200
+    facts.
 
     Raises:
         KgprobeError: the endpoint does not know a centre, cannot be asked, or a filter cannot be applied.
@@ -197,7 +200,11 @@ def gather(choice: TopicChoice, client: SparqlClient) -> Gathered:
     reached = walk(choice.centers, choice.plan, wikidata, choice.inactive, admitted, report)
     if wikidata.hubs:
         client.report(f"Too much leads to these to be asked for, so no walk went there: {', '.join(wikidata.hubs)}.")
-    return _gathered(choice, wikidata, reached)
+    gathered = _gathered(choice, wikidata, reached)
+    if wikidata.uncounted:
+        entities = ", ".join(sorted(wikidata.uncounted))
+        client.report(f"These have too many statements to count the ones that are not loaded: {entities}.")
+    return gathered
 
 
 def _check_centers(choice: TopicChoice, profiles: Mapping[str, EntityProfile], endpoint: str) -> None:
@@ -213,16 +220,19 @@ def _check_centers(choice: TopicChoice, profiles: Mapping[str, EntityProfile], e
 def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -> Gathered:
     """Return the reached entities, the facts between them, and their relations and types."""
     outgoing, inside = wikidata.outgoing(reached), set(reached)
+    not_loaded = wikidata.not_loaded(reached, choice.literals)
     between: list[Fact] = []
     for subject in reached:
         between += [fact for fact in outgoing[subject] if fact.object in inside]
     further = _other_objects(between, outgoing, inside) if choice.all_objects else []
     between += further
     objects = sorted({fact.object for fact in further}, key=_by_number)
+    not_reached = sum(len(outgoing[subject]) for subject in reached) - len(between)
+    if not_reached:
+        not_loaded[NOT_REACHED.kind] += not_reached
     facts: list[Fact] = []
     rejected: list[str] = []
     literals: dict[str, Entity] = {}
-    not_loaded: Counter[str] = Counter()
     for result in wikidata.literals(reached) if choice.literals else ():
         if isinstance(result, NotLoaded):
             not_loaded[result.kind] += 1

@@ -28,9 +28,9 @@ from kgprobe.sources.contract import Loader
 from kgprobe.sources.lines import DECODING_ERRORS, InputFile, explain, fingerprint, open_input
 from kgprobe.sources.values import check_id, check_interval, fact_id
 
-from .literals import DATE_KINDS
+from .literals import DATE, DATE_KINDS, QUANTITY, NotLoaded
 from .wikidata_json import DumpHead, DumpHeadDecoder, Statement, decode_claims, records
-from .wikidata_literals import DATE, DEPRECATED, NOT_PREFERRED, QUANTITY, NotLoaded
+from .wikidata_literals import DEPRECATED, NOT_PREFERRED
 from .wikidata_model import (
     ITEM_ID,
     LANGUAGES,

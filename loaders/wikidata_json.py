@@ -18,14 +18,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from kgprobe.records import Entity, Rejected
 from kgprobe.sources.lines import DECODING_ERRORS, LINE_LIMIT, InputFile, validation_message
 
-from .wikidata_literals import (
-    NO_VALUE,
-    OTHER_ENTITY,
-    UNKNOWN_VALUE,
-    NotLoaded,
-    quantity_literal,
-    time_literal,
-)
+from .literals import OTHER_ENTITY, STRING, NotLoaded
+from .wikidata_literals import COORDINATES, NO_VALUE, TEXT, UNKNOWN_VALUE, quantity_literal, time_literal
 from .wikidata_model import END, ITEM_ID, POINT, PROPERTY_ID, START, TYPE_RELATIONS
 from .wikidata_time import bounds, interval
 
@@ -110,9 +104,9 @@ class TimeValue(Struct, tag_field="type", tag="time"):
 
 _OTHER_KINDS: dict[type, NotLoaded] = {
     EntityValue: OTHER_ENTITY,
-    TextValue: NotLoaded("string"),
-    MonolingualValue: NotLoaded("text in a language"),
-    PlaceValue: NotLoaded("coordinates"),
+    TextValue: STRING,
+    MonolingualValue: TEXT,
+    PlaceValue: COORDINATES,
 }
 
 

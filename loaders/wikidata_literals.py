@@ -9,13 +9,12 @@
 
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Entity
 from kgprobe.sources.lines import open_input
 
-from .literals import date_literal, measure_literal, number_literal
+from .literals import NotLoaded, date_literal, measure_literal, number_literal
 from .wikidata_model import ITEM_ID
 from .wikidata_time import bounds
 
@@ -25,19 +24,12 @@ _YEAR = 9
 _NO_UNIT = "1"
 
 
-class NotLoaded(NamedTuple):
-    """A statement that is not loaded, by the kind of its value or its rank."""
-
-    kind: str
-
-
 DEPRECATED = NotLoaded("deprecated")
 NOT_PREFERRED = NotLoaded("not preferred")
 UNKNOWN_VALUE = NotLoaded("unknown value")
 NO_VALUE = NotLoaded("no value")
-OTHER_ENTITY = NotLoaded("other entity")
-DATE = NotLoaded("date")
-QUANTITY = NotLoaded("quantity")
+TEXT = NotLoaded("text in a language")
+COORDINATES = NotLoaded("coordinates")
 COARSE_DATE = NotLoaded("date coarser than a year")
 OTHER_UNIT = NotLoaded("quantity in another unit")
 

@@ -51,7 +51,7 @@ LITERALS_OPTION: Mapping[str, Any] = {
 }
 TEMPLATES_OPTION: Mapping[str, Any] = {
     "default": None,
-    "help": "Sentences and questions for the relations, as `kgprobe load table --relations` reads them.",
+    "help": "Sentences and questions of relations, as for `load table --relations`, or WikiFactDiff's file.",
     "metavar": "FILE",
 }
 

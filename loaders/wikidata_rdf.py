@@ -9,7 +9,7 @@ reads all humans. Only plain SPARQL 1.1 is used, without label services and engi
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -19,8 +19,18 @@ from kgprobe.errors import KgprobeError
 from kgprobe.records import Entity, Fact, Rejected
 from kgprobe.sources.values import check_interval
 
+from .literals import DATE, OTHER_ENTITY, QUANTITY, STRING, NotLoaded
 from .sparql_client import GOES_ON, Row, SparqlClient, TooSlow
-from .wikidata_literals import NotLoaded, quantity_literal, time_literal
+from .wikidata_literals import (
+    COORDINATES,
+    DEPRECATED,
+    NO_VALUE,
+    NOT_PREFERRED,
+    TEXT,
+    UNKNOWN_VALUE,
+    quantity_literal,
+    time_literal,
+)
 from .wikidata_model import BRANCHES, END, ITEM_ID, POINT, START, TYPE_RELATIONS
 from .wikidata_time import bounds, interval, written
 
@@ -32,11 +42,14 @@ PROFILES = 50
 SUBJECTS = 15
 OBJECTS = 5
 STATEMENTS = 200
+COUNTED = 50
 
 ENTITY = "http://www.wikidata.org/entity/"
 _STATEMENT = f"{ENTITY}statement/"
 # The unit of numbers without one.
 _NO_UNIT = f"{ENTITY}Q199"
+# Blank nodes of unknown values, as the public service shows them.
+_UNKNOWN = "http://www.wikidata.org/.well-known/genid/"
 _RANKS = {"NormalRank": "normal", "PreferredRank": "preferred"}
 _ONTOLOGY = "http://wikiba.se/ontology#"
 _PREFIXES = f"""PREFIX wd: <{ENTITY}>
@@ -50,6 +63,18 @@ PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
 PREFIX schema: <http://schema.org/>
 """
 _TEXTS = {"label": "rdfs:label", "alias": "skos:altLabel", "description": "schema:description"}
+
+# Kinds of values by the type of their property; all others, such as external ids and files, are strings.
+_LOADED = ("WikibaseItem", "Time", "Quantity")
+_KINDS = {
+    "Time": DATE,
+    "Quantity": QUANTITY,
+    "Monolingualtext": TEXT,
+    "GlobeCoordinate": COORDINATES,
+    **dict.fromkeys(
+        ("WikibaseProperty", "WikibaseLexeme", "WikibaseForm", "WikibaseSense", "WikibaseEntitySchema"), OTHER_ENTITY
+    ),
+}
 
 _STATEMENT_NAME = re.compile("([A-Za-z][1-9][0-9]*)-([0-9A-Za-z-]+)")
 
@@ -85,6 +110,7 @@ class Wikidata:
         branches: sample size of the incoming statements per entity.
         left_out: ids of relations that are not followed backwards.
         hubs: objects with too many incoming statements for the endpoint; treated as having none.
+        uncounted: subjects with too many statements for the endpoint to count them.
     """
 
     client: SparqlClient
@@ -94,6 +120,7 @@ class Wikidata:
     branches: int = BRANCHES
     left_out: Sequence[str] = ()
     hubs: set[str] = field(default_factory=set)
+    uncounted: set[str] = field(default_factory=set)
     _profiles: dict[str, EntityProfile] = field(default_factory=dict)
     _outgoing: dict[str, list[Fact]] = field(default_factory=dict)
     _incoming: dict[str, list[Fact]] = field(default_factory=dict)
@@ -130,6 +157,22 @@ class Wikidata:
             rows = {_fact_id(row): row for row in self._rows(ids[start : start + SUBJECTS], self._literals_query)}
             for name, row in sorted(rows.items()):
                 yield _literal_fact(name, row)
+
+    def not_loaded(self, ids: Sequence[str], literals: bool) -> Counter[str]:
+        """Return the numbers of statements of subjects that are not loaded by their rank or type, by kind.
+
+        Dates and quantities that cannot be literals are not among them: :meth:`literals` yields these.
+
+        Args:
+            literals: False to count dates and quantities.
+        """
+        counts: Counter[str] = Counter()
+        for start in range(0, len(ids), COUNTED):
+            for row in self._rows(ids[start : start + COUNTED], _count_query, self.uncounted.add):
+                kind = _kind_of(row, self.truthy, literals)
+                if kind is not None:
+                    counts[kind.kind] += int(row["count"])
+        return counts
 
     def dated(self, facts: Sequence[Fact]) -> Iterator[Fact | Rejected]:
         """The facts in the same order, with the dates of their statements; one whose dates cannot be is rejected."""
@@ -268,6 +311,33 @@ class Wikidata:
   {self._of_rank()}
   FILTER(STRSTARTS(STR(?subject), "{ENTITY}Q"))
 }}"""
+
+
+def _count_query(ids: Sequence[str]) -> str:
+    return f"""SELECT ?type ?rank ?best ?state (COUNT(DISTINCT ?statement) AS ?count) {{
+  {_values("item", ids)}
+  ?relation wikibase:claim ?claim ; wikibase:statementProperty ?of ; wikibase:propertyType ?type .
+  ?item ?claim ?statement . ?statement wikibase:rank ?rank .
+  BIND(EXISTS {{ ?statement a wikibase:BestRank }} AS ?best)
+  OPTIONAL {{ ?statement ?of ?simple }}
+  OPTIONAL {{ ?relation wikibase:statementValue ?path . ?statement ?path ?full }}
+  BIND(IF(BOUND(?simple), IF(isBlank(?simple) || STRSTARTS(STR(?simple), "{_UNKNOWN}"), "unknown", "value"),
+    IF(BOUND(?full), "value", "none")) AS ?state)
+}} GROUP BY ?type ?rank ?best ?state"""
+
+
+def _kind_of(row: Row, truthy: bool, literals: bool) -> NotLoaded | None:
+    """Return the kind of the statements of a row of ``_count_query``; None if they can be loaded."""
+    if row["rank"].removeprefix(_ONTOLOGY) not in _RANKS:
+        return DEPRECATED
+    if truthy and row["best"] == "false":
+        return NOT_PREFERRED
+    if row["state"] != "value":
+        return UNKNOWN_VALUE if row["state"] == "unknown" else NO_VALUE
+    type_ = row["type"].removeprefix(_ONTOLOGY)
+    if type_ in (_LOADED if literals else _LOADED[:1]):
+        return None
+    return _KINDS.get(type_, STRING)
 
 
 def _literal_fact(identifier: str, row: Row) -> tuple[Fact, Entity] | Rejected | NotLoaded:

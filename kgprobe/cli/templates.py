@@ -159,9 +159,10 @@ def convert(as_json: bool, **options: Any) -> None:
     """Convert FILES of public patterns into one file of relations with templates.
 
     FILES are BEAR's (its folder, or metadata_relations.json), LAMA's (lines with `relation` and `template`), ParaRel's
-    (lines with `pattern`; the file is named after its relation), or tables of relations with `bear_templates` and
-    `pararel_patterns`. Patterns that end in [Y] become clozes, others statements; unusable lines and patterns are
-    reported and left out. Files of --mined are LPAQ's (lines with `template` and optionally `weight`; or `relation` and
+    (lines with `pattern`; the file is named after its relation), tables of relations with `bear_templates` and
+    `pararel_patterns`, or WikiFactDiff's (verbalizations.jsonl or the data set; the five most frequent sentences of a
+    relation). Patterns that end in [Y] become clozes, others statements; unusable lines and patterns are reported and
+    left out. Files of --mined are LPAQ's (lines with `template` and optionally `weight`; or `relation` and
     `templates` with weights): patterns that end in [Y] become mined clozes, for probes with --clozes mined. Put both
     kinds into one file, because loading replaces the templates of a relation.
 

@@ -76,12 +76,12 @@ _NOUNS = word_set(
     "Commonwealth Community Company Confederation Conference Congress Convention Council Crisis Cup Delta Department "
     "Desert Dictionary Duchy Dynasty Emirate Emirates Emperor Empire Encyclopaedia Encyclopedia Expedition Express "
     "Federation Festival Force Forum Foundation Fund Games Governorate Group Gulf Highlands Initiative Institute "
-    "Islands Isles Isthmus Khanate Kingdom League Library Line Market Massacre Massif Medal Monarchy Mountains "
-    "Movement Museum Nation Nations Navy Nebula Ocean Olympics Open Organisation Organization Pact Paralympics "
-    "Parliament Partnership Party Peninsula Plain Plains Plateau Pole Police Principality Prize Protectorate Railroad "
-    "Railway Range Region Republic Republics Reserve Revolution River Sea Secretariat Senate Shogunate Society "
-    "Soviets States Strait Straits Sultanate Summit Territories Territory Test Testament Tournament Treaty Tribunal "
-    "Trophy Tsardom Tunnel Union War"
+    "Islands Isles Isthmus Khanate Kingdom League Library License Line Market Massacre Massif Medal Monarchy "
+    "Mountains Movement Museum Nation Nations Navy Nebula Ocean Olympics Open Organisation Organization Pact "
+    "Paralympics Parliament Partnership Party Peninsula Plain Plains Plateau Pole Police Principality Prize "
+    "Protectorate Railroad Railway Range Region Republic Republics Reserve Revolution River Sea Secretariat Senate "
+    "Shogunate Society Soviets States Strait Straits Sultanate Summit Territories Territory Test Testament Tournament "
+    "Treaty Tribunal Trophy Tsardom Tunnel Union War"
 )
 # These take the article only in front of a preposition: the Bay of Bengal but Hudson Bay, the City of London but
 # Mexico City.
@@ -94,9 +94,9 @@ _NOUNS_OF = _NOUNS | word_set(
 # In lower case at the end of a name that begins with a capital.
 _SMALL_NOUNS = word_set(
     "army attack attacks bombing bombings bridge building by-election canal championship championships class conflict "
-    "crisis dynasty earthquake election elections empire family festival islands languages league line massacre "
-    "mountains movement navy protest protests railway referendum revolution riots river season series site team test "
-    "tournament tribe valley war"
+    "crisis dynasty earthquake election elections empire family festival islands language languages league line "
+    "massacre mountains movement navy protest protests railway referendum revolution riots river season series site "
+    "team test tournament tribe valley war"
 )
 _TEAMS = word_set(
     "49ers 76ers Astros Bengals Blackhawks Blazers Braves Brewers Broncos Browns Bruins Buccaneers Bucks Bulls "
@@ -116,6 +116,8 @@ _PREPOSITIONS = frozenset({"of", "for", "on", "against", "in", "at"})
 _BARE = frozenset(
     {"Billy Ocean", "Cross River", "Frank Ocean", "Gabrielle Union", "George Strait", "Ivory Coast", "Oxford Union"}
     | {"River Phoenix", "Western Union"}
+    # Families of languages: Zulu is a Bantu language, and the Zulu language is one of them.
+    | {"Bantu language", "Celtic language", "Germanic language", "Romance language", "Slavic language"}
 )
 # First words of names that never take the article.
 _BARE_FIRST = word_set("Lake Mount Mt Saint St St. Port Fort Cape Camp Loch Isla Mont Monte Pico Cerro")
@@ -158,8 +160,11 @@ def _listed_article(label: str, words: Sequence[str]) -> bool | None:
         return True
     if _HAS_ARTICLE.match(label):
         return False
-    if label in _KNOWN or label.replace(".", "") in _SPELLED or words[-1] in _MONEY:
+    if label in _KNOWN or label.replace(".", "") in _SPELLED:
         return True
+    if words[-1] in _MONEY:
+        # Not an amount: 20 pounds sterling.
+        return not words[0][0].isdigit()
     return False if words[0] in _BARE_FIRST or label in _BARE else None
 
 

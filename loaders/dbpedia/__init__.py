@@ -2,7 +2,8 @@
 
 Read from every file:
 
-- facts of the ontology (``dbo:``) and of info boxes (``dbp:``), whose objects are things or values (:mod:`.literals`);
+- facts of the ontology (``dbo:``) and of info boxes (``dbp:``), whose objects are things or values (:mod:`.literals`),
+  and related pages (``rdfs:seeAlso``);
 - labels, other names and descriptions in the chosen languages; the default label is the page's title;
 - types of the ontology and of schema.org;
 - redirects, which are resolved in subjects, objects and page views; disambiguation pages, which are left out with their
@@ -15,7 +16,7 @@ Everything is read once, and grouped on disk (:mod:`.preparing`, with the cost).
 
 import re
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,7 +30,15 @@ from kgprobe.sources.lines import InputFile, fingerprint, open_input
 from kgprobe.temporary import temporary_folder
 from kgprobe.verbalize.templates.file import read_relations
 
-from ..wikidata_model import LANGUAGES_OPTION, TEMPLATES_OPTION, check_forms, distinct_languages, with_templates
+from ..wikidata_model import (
+    LANGUAGES_OPTION,
+    LITERALS,
+    LITERALS_OPTION,
+    TEMPLATES_OPTION,
+    check_forms,
+    distinct_languages,
+    with_templates,
+)
 from .identifiers import words
 
 if TYPE_CHECKING:
@@ -39,7 +48,7 @@ OWN_TEMPLATES = Path(__file__).with_name("relations.jsonl")
 
 INTERMEDIATE = ("fold", "remove")
 
-_RELATION_ID = re.compile(r"db[op](?:-[a-z][a-z-]*)?:\S+")
+_RELATION_ID = re.compile(r"rdfs:seeAlso|db[op](?:-[a-z][a-z-]*)?:\S+")
 _LANGUAGES_HELP = (
     "Language of labels, other names, descriptions and texts; repeatable, the first with a label gives it."
 )
@@ -78,6 +87,11 @@ class DBpedia:
             return sum(file.position for file in self.files)
         given = self._prepared.entities.given + self._prepared.facts.given
         return self._size + int(self._size * given)
+
+    @property
+    def not_loaded(self) -> Mapping[str, int]:
+        """Numbers of statements that are not loaded, by kind; known after reading."""
+        return {} if self._prepared is None else dict(self._prepared.not_loaded)
 
     @property
     def _size(self) -> int:
@@ -157,6 +171,7 @@ class DBpediaOptions:
         "Nodes such as X__Tenure__1: what they say becomes dated facts of X (fold), or is left out (remove).",
         choices=INTERMEDIATE,
     )
+    literals: str = option(**{**LITERALS_OPTION, "help": "Dates, quantities and texts as objects of facts."})
     popularity: Path | None = option(
         None,
         "Page views: a page's title and a number a line, parted by a tab or space; those of redirects are added.",
@@ -185,6 +200,7 @@ def open_dbpedia(options: DBpediaOptions) -> DBpedia:
         "languages": languages,
         "relations": sorted(set(options.relations)),
         "intermediate": options.intermediate,
+        "literals": options.literals,
         "tables": [popularity is not None, templates is not None],
     }
     tables = filter(None, (popularity, templates))
@@ -194,15 +210,20 @@ def open_dbpedia(options: DBpediaOptions) -> DBpedia:
         files=files,
         popularity=popularity,
         templates=templates,
-        reading=Reading(languages, frozenset(options.relations), options.intermediate == "fold"),
+        reading=Reading(
+            languages,
+            frozenset(options.relations),
+            fold=options.intermediate == INTERMEDIATE[0],
+            literals=options.literals == LITERALS[0],
+        ),
     )
 
 
 loader = Loader(
     summary="""Load DBpedia's dumps: N-Triples or Turtle, several files at once.
 
-    Forty of the most frequent properties come with sentences and questions; `kgprobe templates write --from-label`
-    writes some for the others.
+    More than 300 frequent properties come with sentences and questions; `kgprobe templates write --from-label` writes
+    sentences for the others.
 
     \b
     kgprobe load dbpedia objects.ttl.bz2 labels.ttl.bz2 types.ttl.bz2 \\

@@ -16,6 +16,8 @@ PROPERTY = "http://dbpedia.org/property/"
 _SCHEMA = re.compile("https?://schema.org/(.+)", re.DOTALL)
 _EDITION = re.compile(r"http://([a-z][a-z-]*)\.dbpedia\.org/(resource|property)/(.+)", re.DOTALL)
 _LETTERS = {"resource": "dbr", "property": "dbp"}
+# Related pages: GraphEval asks about them, too.
+_SEE_ALSO = "http://www.w3.org/2000/01/rdf-schema#seeAlso"
 
 # Pages of Wikipedia's own, and files.
 _OWN_PAGE = re.compile(
@@ -38,7 +40,12 @@ def thing(iri: str) -> str | None:
 
 
 def relation(iri: str) -> str | None:
-    """The id of a property of the ontology (``dbo:``) or of info boxes (``dbp:``); None for any other."""
+    """Return the id of a property of the ontology (``dbo:``) or of info boxes (``dbp:``), or ``rdfs:seeAlso``.
+
+    None for any other.
+    """
+    if iri == _SEE_ALSO:
+        return "rdfs:seeAlso"
     for namespace, prefix in ((ONTOLOGY, "dbo"), (PROPERTY, "dbp")):
         name = iri.removeprefix(namespace)
         if name and name != iri:

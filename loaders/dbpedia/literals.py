@@ -12,10 +12,15 @@ from kgprobe.dates import first_day
 from kgprobe.records import Entity
 from kgprobe.sources.values import check_id, tidy
 
-from ..literals import NUMBER, date_literal, normal_number, unit_words, value_literal
+from ..literals import DATE, NUMBER, QUANTITY, STRING, NotLoaded, date_literal, normal_number, unit_words, value_literal
 from .identifiers import words
 
 TEXT_LIMIT = 200
+
+EMPTY_TEXT = NotLoaded("empty text")
+LONG_TEXT = NotLoaded(f"text of more than {TEXT_LIMIT} characters")
+OTHER_LANGUAGE = NotLoaded("text in another language")
+WEB_ADDRESS = NotLoaded("web address")
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _UNIT = "http://dbpedia.org/datatype/"
@@ -42,8 +47,8 @@ class Value(NamedTuple):
     datatype: str
 
 
-def read_value(text: str, language: str | None, datatype: str, languages: tuple[str, ...]) -> Value | None:
-    """Return the value of a literal; None if it is left out.
+def read_value(text: str, language: str | None, datatype: str, languages: tuple[str, ...]) -> Value | NotLoaded:
+    """Return the value of a literal, or why it is not loaded.
 
     >>> read_value("3.355E7", None, "http://www.w3.org/2001/XMLSchema#double", ("en",))
     Value(value='33550000', datatype='decimal')
@@ -56,7 +61,7 @@ def read_value(text: str, language: str | None, datatype: str, languages: tuple[
         ValueError: the text does not have the form of its type.
     """
     if language is not None:
-        return _text(text) if language in languages else None
+        return _text(text) if language in languages else OTHER_LANGUAGE
     if datatype.startswith(_UNIT):
         unit = check_id(datatype[len(_UNIT) :], "unit of a value")
         return Value(normal_number(text), unit) if NUMBER.fullmatch(text.strip()) else _text(text)
@@ -73,7 +78,7 @@ def read_value(text: str, language: str | None, datatype: str, languages: tuple[
         if not NUMBER.fullmatch(text.strip()):
             raise ValueError(f"{text[:80]!r} is not a number, although its type is")
         return Value(normal_number(text), "decimal")
-    return None if kind == "anyURI" else _text(text)
+    return WEB_ADDRESS if kind == "anyURI" else _text(text)
 
 
 def value_id(value: Value) -> str:
@@ -101,9 +106,18 @@ def date_bound(value: Value) -> str | None:
     return value.value if re.fullmatch("[12][0-9]{3}", value.value) else None
 
 
-def _text(text: str) -> Value | None:
+def kind_of(value: Value) -> NotLoaded:
+    """Return the kind of a value, for the count of values left out by ``--literals no``."""
+    if value.datatype in ("date", _DAY_OF_YEAR):
+        return DATE
+    return STRING if value.datatype == "string" else QUANTITY
+
+
+def _text(text: str) -> Value | NotLoaded:
     tidied = tidy(text)
-    return Value(tidied, "string") if tidied and len(tidied) <= TEXT_LIMIT else None
+    if not tidied:
+        return EMPTY_TEXT
+    return Value(tidied, "string") if len(tidied) <= TEXT_LIMIT else LONG_TEXT
 
 
 def _date(text: str, kind: str) -> Value:

@@ -9,6 +9,7 @@ Memory: 24 bytes per redirect, one partition (a few hundred thousand facts), the
 folder: about the size of the unpacked input, until the source is closed or forgotten.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,8 +23,9 @@ from kgprobe.records import Placed, Rejected
 from kgprobe.sources.lines import InputFile
 from kgprobe.sources.values import ID_LIMIT, check_id, tidy
 
+from ..literals import OTHER_ENTITY, NotLoaded
 from .identifiers import ENDS, ONTOLOGY, POINTS, STARTS, Role, class_, owner, relation, role_of, thing
-from .literals import Value, read_value, value_id
+from .literals import Value, kind_of, read_value, value_id
 from .pages import NOTHING, Pages
 from .partitions import Partitions, writing
 from .triples import read_popularity, read_triples
@@ -61,11 +63,13 @@ class Reading:
         languages: languages of labels, aliases, descriptions and texts, best first, in lower case.
         relations: relations whose facts are read; all if empty.
         fold: True to turn intermediate nodes into dates of their owners' facts; else they are left out.
+        literals: True to read values as objects of facts. Times of intermediate nodes are read in any case.
     """
 
     languages: tuple[str, ...]
     relations: frozenset[str] = frozenset()
     fold: bool = True
+    literals: bool = True
 
 
 @dataclass
@@ -79,6 +83,7 @@ class Prepared:
         facts: lines ``subject, relation, place, node, object`` by subject; for times of an intermediate node, the
             relation is ``start``, ``end`` or ``point``.
         relations: notes by id, in the order of their first places.
+        not_loaded: numbers of statements that are not loaded, by kind.
     """
 
     folder: Path
@@ -87,6 +92,7 @@ class Prepared:
     entities: Partitions
     facts: Partitions
     relations: dict[str, RelationNotes] = field(default_factory=dict)
+    not_loaded: Counter[str] = field(default_factory=Counter)
 
     def problems(self) -> Iterator[Placed]:
         """Yield the rejected records, in the order of reading."""
@@ -181,7 +187,9 @@ class _Reader:
             try:
                 if role[0] is Role.FACT:
                     self._read_fact(subject.value, role[1], quad, f"{number}:{line}")
-                elif role[0] is not Role.NONE:
+                elif role[0] is Role.NONE:
+                    self._count(OTHER_PREDICATE)
+                else:
                     self._read_note(role[0], subject.value, quad, f"{number}:{line}")
             except ValueError as error:
                 self._report(f"{number}:{line}", str(error), False)
@@ -194,38 +202,55 @@ class _Reader:
         if not (is_selected or time):
             return
         subject = _checked(thing(subject_iri))
-        object_ = None if subject is None else self._object(quad)
-        if subject is None or object_ is None:
+        if subject is None:
+            self._count(OTHER_SUBJECT, is_selected)
             return
         whose = owner(subject)
-        if whose is not None:
-            if self._reading.fold and (time or not object_.startswith(LITERAL)):
-                self._write_fact(whose, _TIMES.get(relation_id, relation_id), place, subject, object_)
+        object_ = self._object(quad, literals=self._reading.literals or whose is not None)
+        if whose is not None and not isinstance(object_, NotLoaded):
+            is_folded = self._reading.fold and (time or not object_.startswith(LITERAL))
+            object_ = object_ if is_folded else NODE
+        if isinstance(object_, NotLoaded):
+            self._count(object_, is_selected)
+        elif whose is not None:
+            self._write_fact(whose, time or relation_id, place, subject, object_)
         elif is_selected:
             self._write_fact(subject, relation_id, place, "", object_)
+
+    def _count(self, kind: NotLoaded, is_selected: bool = True) -> None:
+        if is_selected:
+            self._prepared.not_loaded[kind.kind] += 1
 
     def _write_fact(self, subject: str, relation_id: str, place: str, node: str, object_: str) -> None:
         """Write a fact, unless its object is an intermediate node."""
         if not object_.startswith(LITERAL) and owner(object_) is not None:
+            # A folded node stands for its statements.
+            if not self._reading.fold:
+                self._count(NODE)
             return
         self._facts.write(f"{subject}\t{relation_id}\t{place}\t{node}\t{object_}\n")
         if relation_id not in self._placed and ":" in relation_id:
             self._placed.add(relation_id)
             self._prepared.relations.setdefault(relation_id, RelationNotes()).place = place
 
-    def _object(self, quad: Quad) -> str | None:
-        """Return the object's id, or a literal; None if it is left out.
+    def _object(self, quad: Quad, *, literals: bool) -> str | NotLoaded:
+        """Return the object's id, or a literal, or why the statement is not loaded.
+
+        Args:
+            literals: False to leave out all values.
 
         Raises:
             ValueError: it is a blank node, or not a value of its type.
         """
         term = quad.object
         if type(term) is NamedNode:
-            return _checked(thing(term.value))
+            return _checked(thing(term.value)) or OTHER_ENTITY
         if type(term) is not Literal:
             raise ValueError(_NAMELESS)
         value = self._value(term.value, term.language, term.datatype.value, self._reading.languages)
-        return None if value is None else f"{LITERAL}{value.datatype}\t{value.value}"
+        if isinstance(value, NotLoaded):
+            return value
+        return f"{LITERAL}{value.datatype}\t{value.value}" if literals else kind_of(value)
 
     def _read_note(self, role: Role, subject_iri: str, quad: Quad, place: str) -> None:
         term = quad.object
@@ -278,6 +303,11 @@ class _Reader:
             self.classes.setdefault(type_, place)
 
 
+OTHER_PREDICATE = NotLoaded("other predicate")
+OTHER_SUBJECT = NotLoaded("other subject")
+NODE = NotLoaded("value of an intermediate node")
+DISAMBIGUATION = NotLoaded("disambiguation page")
+
 _NAMELESS = "an end of the triple is a blank node; only nodes with an IRI can be loaded"
 # Times that a property of an intermediate node gives.
 _TIMES = dict.fromkeys(POINTS, "point") | dict.fromkeys(ENDS, "end") | dict.fromkeys(STARTS, "start")
@@ -314,6 +344,7 @@ def _distribute(prepared: Prepared, lines: Iterable[str]) -> None:
         objects = prepared.pages.resolve([row[4] for row in batch])
         for (_, relation_id, place, node, _), subject, object_ in zip(batch, subjects, objects, strict=True):
             if subject is None or object_ is None:
+                prepared.not_loaded[DISAMBIGUATION.kind] += 1
                 continue
             prepared.facts.add(subject, f"{subject}\t{relation_id}\t{place}\t{node}\t{object_}\n")
             if ":" not in relation_id:

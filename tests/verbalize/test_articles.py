@@ -22,6 +22,7 @@ African, Caribbean and Pacific Group of States; Prime Minister of Japan; Constit
 Chicago White Sox; Japan national football team; Ming dynasty; Bantu languages; Suceava–Roman railway; Korean War
 Old Testament; Nobel Prize; World Cup; Red Cross; Supreme Court of Canada; European Court of Human Rights; High Court
 Alps; Sahara; US; U.S.; USA; UK; UAE; EU; UN; USSR; euro; yen; Swiss franc; pound sterling; Brazilian real
+English language; GNU General Public License
 """
 WITHOUT = """
 France; Tokyo; Mexico City; Kansas City; Union City; Union; Vatican City; The Hague; The Gambia; the Netherlands
@@ -33,6 +34,7 @@ Albert, Duke of York; Birkbeck, University of London; 1896 in Portugal; 2001: A 
 Frank Ocean; David Cross; River Phoenix; Devereux Court; Canara Bank; Niagara Falls; Charlie Wilson's War
 national football team; Bantu language; Antisemitism in the Soviet Union; athletics at the 2016 Summer Olympics
 Haitian Creole; Standard Chinese; Barack Obama; Juliana of the Netherlands; Frederick IX of Denmark; Won; Port Louis
+8100000 pounds sterling; 5 euro
 """
 
 

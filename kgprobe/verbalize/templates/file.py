@@ -1,7 +1,8 @@
 """Reader and writer of files of relations with templates.
 
 ``kgprobe load table --relations``, the ``--templates`` of other loaders, and ``kgprobe templates check`` read them.
-Each line is a relation as a JSON object. Unknown keys, such as notes on the templates, are ignored.
+Each line is a relation as a JSON object. Unknown keys, such as notes on the templates, are ignored. Files of
+WikiFactDiff are read, too.
 """
 
 import json
@@ -18,6 +19,7 @@ from kgprobe.records import Placed, Rejected, Relation
 from kgprobe.sources.lines import InputFile, decoded_lines, open_input
 from kgprobe.sources.values import check_id, tidy, tidy_all
 from kgprobe.verbalize.templates.kinds import KINDS, REVERSE_KINDS, SENTENCE, check_template
+from kgprobe.verbalize.templates.wikifactdiff import is_wikifactdiff, read_wikifactdiff
 
 
 class RelationLine(Struct):
@@ -50,12 +52,27 @@ _decode_relation = msgspec.json.Decoder(RelationLine).decode
 def read_relations(file: InputFile) -> Iterator[Placed]:
     """Yield relations with their templates, line by line.
 
-    A line that is not a relation is rejected. An unusable template is rejected before its relation.
+    A line that is not a relation is rejected. An unusable template is rejected before its relation. Files of
+    WikiFactDiff (:mod:`.wikifactdiff`) are recognised; a relation has the line of its first sentence.
 
     Raises:
         KgprobeError: The file can no longer be opened.
     """
+    if is_wikifactdiff(file):
+        return _wikifactdiff_relations(file)
     return decoded_lines(file, lambda line: checked_relation(_decode_relation(line)))
+
+
+def _wikifactdiff_relations(file: InputFile) -> Iterator[Placed]:
+    for line, relation in read_wikifactdiff(file):
+        if isinstance(relation, Rejected):
+            yield Placed(line, relation, file.name)
+        else:
+            written = RelationLine(
+                relation.id, relation.label, description=relation.description, pararel_patterns=relation.templates
+            )
+            for record in checked_relation(written):
+                yield Placed(line, record, file.name)
 
 
 def relations_in(path: Path) -> list[str]:

@@ -1,6 +1,6 @@
 """Reader of public collections of patterns, which become templates of relations.
 
-Five kinds of files are read, plain or compressed (.gz, .bz2, .zst): the first is one JSON object, the others are JSON
+Six kinds of files are read, plain or compressed (.gz, .bz2, .zst): the first is one JSON object, the others are JSON
 lines.
 
 - BEAR: ``metadata_relations.json``, or its folder as the package lm-pub-quiz
@@ -12,7 +12,8 @@ lines.
 - mined patterns, such as LPAQ: ``{"relation": "P19", "template": "[X] , born in [Y]", "weight": 0.3}``, one template
   per line, or ``{"relation": "P19", "templates": {"[X] , born in [Y]": 0.3}}``, one relation per line; without
   ``relation``, the file is named after it;
-- tables of relations with ``bear_templates`` and ``pararel_patterns``: ``{"id": "P19", "bear_templates": […], …}``.
+- tables of relations with ``bear_templates`` and ``pararel_patterns``: ``{"id": "P19", "bear_templates": […], …}``;
+- WikiFactDiff's sentences about example facts (:mod:`.wikifactdiff`).
 
 Mined patterns are used by descending weight, if they end in the object. Among the others, a pattern that ends in the
 object becomes a cloze, any other a statement. Patterns in the past tense are not separated, because they suit facts
@@ -36,6 +37,7 @@ from kgprobe.sanitize import visible
 from kgprobe.sources.lines import DECODING_ERRORS, LINE_LIMIT, InputFile, explain, open_input, validation_message
 from kgprobe.sources.values import check_id
 from kgprobe.verbalize.templates.kinds import check_template
+from kgprobe.verbalize.templates.wikifactdiff import is_wikifactdiff, read_wikifactdiff
 
 # Maximum keys in a message.
 _SHOWN_KEYS = 5
@@ -102,7 +104,7 @@ def read_patterns(paths: Sequence[Path], mined: Sequence[Path] = ()) -> Patterns
     problems: list[str] = []
     for number, path in enumerate([*paths, *mined]):
         file = open_input(path / FILE if os.path.isdir(path) else path)
-        for line, record in _bear_records(file) if is_metadata(file) else _line_records(file):
+        for line, record in _records(file):
             place = f"{file.name}, line {line}"
             if isinstance(record, str):
                 problems.append(f"{place}: {record}.")
@@ -163,6 +165,21 @@ def sort_mined(patterns: Iterable[str]) -> SortedPatterns:
         else:
             clozes.append(pattern)
     return SortedPatterns(tuple(clozes), (), unfit)
+
+
+def _records(file: InputFile) -> Iterator[tuple[int, _Record | str]]:
+    if is_metadata(file):
+        return _bear_records(file)
+    return _wikifactdiff_records(file) if is_wikifactdiff(file) else _line_records(file)
+
+
+def _wikifactdiff_records(file: InputFile) -> Iterator[tuple[int, _Record | str]]:
+    for line, relation in read_wikifactdiff(file):
+        if isinstance(relation, Rejected):
+            yield line, relation.reason
+        else:
+            patterns = dict.fromkeys(relation.templates, 0.0)
+            yield line, _sound(_Record(relation.id, relation.label, relation.description, patterns))
 
 
 def _bear_records(file: InputFile) -> Iterator[tuple[int, _Record | str]]:

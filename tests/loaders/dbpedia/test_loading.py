@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 from kgprobe.api.loading import load
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
-from kgprobe.loaders.dbpedia import OWN_TEMPLATES, own_templates, preparing
+from kgprobe.loaders.dbpedia import own_templates, preparing
 from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.sources.contract import Source, open_source
-from kgprobe.verbalize.templates.check import check_file
 from tests.cli.inprocess import run as kgprobe
 from tests.loaders.dbpedia.test_pages import naive
 
@@ -131,7 +130,7 @@ def test_a_small_world_out_of_files_in_an_order_that_is_not_ours(tmp_path: Path)
     assert entities["dbo:City"] == Entity("dbo:City", "city or town", types=("dbo:Settlement",))
     assert entities["68000000^^integer"].datatype == "integer"
     assert relations["dbo:capital"].label == "seat of government"
-    assert relations["dbo:populationTotal"] == Relation("dbo:populationTotal", "population total")
+    assert relations["dbo:populationTotal"] == own_templates()["dbo:populationTotal"]
     assert read(*reversed(files))[:3] == (relations, entities, facts, rejected)[:3]
 
 
@@ -284,12 +283,12 @@ def test_relations_are_chosen_by_their_ids(tmp_path: Path) -> None:
 
 
 def test_own_sentences_come_with_a_relation_and_those_of_the_user_go_before(tmp_path: Path) -> None:
-    path = write(tmp_path / "all.nt", "dbr:A dbo:capital dbr:B", "dbr:A dbp:capital dbr:C", "dbr:A dbp:anthem dbr:D")
+    path = write(tmp_path / "all.nt", "dbr:A dbo:capital dbr:B", "dbr:A dbp:capital dbr:C", "dbr:A dbp:motto dbr:D")
     own = own_templates()["dbo:capital"].clozes
     relations = read(path)[0]
     assert relations["dbo:capital"].clozes == relations["dbp:capital"].clozes == own
-    assert relations["dbp:anthem"].clozes == ()
-    assert set(relations) == {"dbo:capital", "dbp:capital", "dbp:anthem"}
+    assert relations["dbp:motto"].clozes == ()
+    assert set(relations) == {"dbo:capital", "dbp:capital", "dbp:motto"}
     templates = tmp_path / "templates.jsonl"
     templates.write_text('{"id": "dbo:capital", "clozes": ["[X] is ruled from [Y]"]}\n')
     relations = read(path, templates=templates)[0]
@@ -298,15 +297,82 @@ def test_own_sentences_come_with_a_relation_and_those_of_the_user_go_before(tmp_
     assert relations["dbp:capital"].clozes == own
 
 
-def test_shipped_sentences_can_all_be_used_and_ask_in_every_way() -> None:
-    checked = check_file(OWN_TEMPLATES)
-    assert (checked.flaws, checked.without_clozes) == ([], [])
-    assert checked.relations >= 30
-    for relation in own_templates().values():
-        assert len(relation.clozes) >= 3, relation.id
-        assert relation.statements, relation.id
-        assert relation.yes_no_questions, relation.id
-        assert relation.wh_questions, relation.id
+EVERY_KIND = (
+    "dbr:A dbo:capital dbr:B",
+    'dbr:A dbo:foundingDate "1905-06-07"^^xsd:date',
+    'dbr:A dbo:feast "--06-07"^^xsd:gMonthDay',
+    'dbr:A dbo:populationTotal "5"^^xsd:integer',
+    'dbr:A dbo:length "5.5"^^<http://dbpedia.org/datatype/kilometre>',
+    'dbr:A dbo:motto "In luce"@en',
+    'dbr:A dbo:motto "Im Licht"@de',
+    'dbr:A dbo:motto ""@en',
+    f'dbr:A dbo:motto "{"x" * 201}"@en',
+    'dbr:A dbp:website "http://a.example"^^xsd:anyURI',
+    "dbr:A dbp:website <http://a.example/>",
+    "<http://a.example/> dbo:capital dbr:B",
+    "dbr:A dbo:capital dbr:C",
+    "dbr:C dbo:wikiPageDisambiguates dbr:B",
+    'dbr:A dbo:wikiPageID "12"^^xsd:integer',
+    "dbr:A <http://www.w3.org/2002/07/owl#sameAs> dbr:B",
+    "dbr:A dbo:office dbr:A__Tenure__1",
+    "dbr:A__Tenure__1 dbo:office dbr:B",
+    'dbr:A__Tenure__1 dbo:startDate "1999-01-02"^^xsd:date',
+    'dbr:A__Tenure__1 dbo:votes "7"^^xsd:integer',
+)
+NOT_LOADED = {
+    "text in another language": 1,
+    "empty text": 1,
+    "text of more than 200 characters": 1,
+    "web address": 1,
+    "other entity": 1,
+    "other subject": 1,
+    "disambiguation page": 1,
+    "other predicate": 2,
+    "value of an intermediate node": 1,
+}
+
+
+def test_statements_not_loaded_are_counted_by_kind(tmp_path: Path, graph: Graph) -> None:
+    path = write(tmp_path / "all.nt", *EVERY_KIND)
+    source = open_source("dbpedia", files=[path])
+    facts, rejected = streams(source)[2:]
+    assert rejected == []
+    assert len(facts) == 7
+    assert source.not_loaded == NOT_LOADED  # type: ignore[attr-defined]
+    # Each triple is a fact, counted, a redirect, a link to a node or a time of it.
+    assert len(facts) + sum(NOT_LOADED.values()) + 3 == len(EVERY_KIND)
+    report = load(graph, "dbpedia", files=[path])
+    assert report.not_loaded == NOT_LOADED
+    assert "1 text in another language" in report.summary()
+
+
+def test_literals_no_leaves_them_out_and_counts_them(tmp_path: Path) -> None:
+    path = write(tmp_path / "all.nt", *EVERY_KIND)
+    source = open_source("dbpedia", files=[path], literals="no")
+    _, entities, facts, rejected = streams(source)
+    assert rejected == []
+    assert {(fact.relation, fact.object, fact.start) for fact in facts} == {
+        ("dbo:capital", "dbr:B", None),
+        ("dbo:office", "dbr:B", "1999-01-02"),
+    }
+    assert not any(entity.datatype for entity in entities)
+    assert source.not_loaded == NOT_LOADED | {"date": 2, "quantity": 2, "string": 1}  # type: ignore[attr-defined]
+    assert source.fingerprint != open_source("dbpedia", files=[path]).fingerprint
+
+
+def test_removed_nodes_are_counted(tmp_path: Path) -> None:
+    path = write(tmp_path / "all.nt", *EVERY_KIND[-4:])
+    source = open_source("dbpedia", files=[path], intermediate="remove")
+    assert streams(source)[2:] == ([], [])
+    assert source.not_loaded == {"value of an intermediate node": 4}  # type: ignore[attr-defined]
+
+
+def test_other_relations_are_not_counted(tmp_path: Path) -> None:
+    path = write(tmp_path / "all.nt", *EVERY_KIND)
+    source = open_source("dbpedia", files=[path], relations=["dbo:motto"])
+    assert len(streams(source)[2]) == 1
+    expected = ("text in another language", "empty text", "text of more than 200 characters", "other predicate")
+    assert source.not_loaded == {kind: NOT_LOADED[kind] for kind in expected}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("kind", ["gz", "zst"])

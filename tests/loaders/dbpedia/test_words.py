@@ -5,7 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgprobe.loaders.dbpedia.identifiers import class_, name_of_thing, owner, relation, thing, words
-from kgprobe.loaders.dbpedia.literals import TEXT_LIMIT, Value, date_bound, read_value, value_entity, value_id
+from kgprobe.loaders.dbpedia.literals import (
+    EMPTY_TEXT,
+    LONG_TEXT,
+    OTHER_LANGUAGE,
+    TEXT_LIMIT,
+    WEB_ADDRESS,
+    Value,
+    date_bound,
+    read_value,
+    value_entity,
+    value_id,
+)
 
 XSD, UNIT = "http://www.w3.org/2001/XMLSchema#", "http://dbpedia.org/datatype/"
 
@@ -104,12 +115,12 @@ def test_what_is_no_value_of_its_type_is_refused(text: str, kind: str) -> None:
 
 def test_texts_that_nobody_could_be_asked_for_are_left_out() -> None:
     string = f"{XSD}string"
-    assert read_value("Haus", "de", string, ("en",)) is None
+    assert read_value("Haus", "de", string, ("en",)) == OTHER_LANGUAGE
     assert read_value("house", "en", string, ("en",)) == Value("house", "string")
-    assert read_value(" \n", None, string, ("en",)) is None
-    assert read_value("x" * TEXT_LIMIT, None, string, ("en",)) is not None
-    assert read_value("x" * (TEXT_LIMIT + 1), None, string, ("en",)) is None
-    assert read_value("http://a/", None, f"{XSD}anyURI", ("en",)) is None
+    assert read_value(" \n", None, string, ("en",)) == EMPTY_TEXT
+    assert isinstance(read_value("x" * TEXT_LIMIT, None, string, ("en",)), Value)
+    assert read_value("x" * (TEXT_LIMIT + 1), None, string, ("en",)) == LONG_TEXT
+    assert read_value("http://a/", None, f"{XSD}anyURI", ("en",)) == WEB_ADDRESS
 
 
 def test_years_are_bounds_whatever_their_type() -> None:

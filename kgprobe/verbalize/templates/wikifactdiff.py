@@ -1,0 +1,204 @@
+"""Reader of WikiFactDiff's sentences, which become templates of relations.
+
+WikiFactDiff (Ammar Khodja et al., *WikiFactDiff: A Large, Realistic, and Temporally Adaptable Dataset for Atomic
+Factual Knowledge Update in Causal Language Models*, LREC-COLING 2024) has no templates, but sentences about example
+facts, written by GPT-3.5. Two of its files are read, both JSON lines:
+
+- the verbalizations (``verbalizations.jsonl``, or the configuration ``triple_verbs`` of the data set on Hugging Face)::
+
+    {"triple": {"subject": {"label": "Norway", …}, "relation": {"id": "P36", "label": "capital", …}, …},
+     "verbalizations": [{"fill_in_the_blank": "Norway's capital is ____", …}, …], "error": null, …}
+
+- the data set (``wikifactdiff.jsonl``)::
+
+    {"subject": {"label": "Norway", …}, "relation": {"id": "P36", …}, "update_prompt": "Norway's capital is ____",
+     "generalization_prompts": ["The capital of Norway is ____", …], …}
+
+As in the paper's code, the subject's label is replaced in each sentence, equal sentences of a relation are counted, and
+the ``KEPT`` most frequent ones are its templates.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import msgspec
+from msgspec import Struct
+
+from kgprobe.records import Rejected
+from kgprobe.sources.lines import DECODING_ERRORS, InputFile, explain
+from kgprobe.sources.values import check_id, tidy
+from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
+
+# Templates per relation.
+KEPT = 5
+
+_BLANK = re.compile(r"[\"'“‘]?____$")
+
+NO_BLANK = "do not end in the blank"
+NO_SUBJECT = "do not contain their subject exactly once"
+WRITER_ERROR = "have an error of the model that wrote the sentences"
+
+
+class _Named(Struct):
+    label: str | None = None
+
+
+class _Property(Struct):
+    id: str
+    label: str | None = None
+    description: str | None = None
+
+
+class _Triple(Struct):
+    subject: _Named
+    relation: _Property
+
+
+class _Verbalization(Struct):
+    fill_in_the_blank: str | None = None
+
+
+class _Verbalized(Struct):
+    triple: _Triple
+    verbalizations: list[_Verbalization] | None = None
+    error: str | None = None
+
+
+class _Update(Struct):
+    subject: _Named
+    relation: _Property
+    update_prompt: str
+    generalization_prompts: list[str] = []
+
+
+class _Keys(Struct):
+    triple: msgspec.Raw = msgspec.Raw(b"")
+    verbalizations: msgspec.Raw = msgspec.Raw(b"")
+    update_prompt: msgspec.Raw = msgspec.Raw(b"")
+
+
+_decode_keys = msgspec.json.Decoder(_Keys).decode
+_decode_verbalized = msgspec.json.Decoder(_Verbalized).decode
+_decode_update = msgspec.json.Decoder(_Update).decode
+
+
+@dataclass(slots=True)
+class WikiFactDiffRelation:
+    """A relation with its sentences.
+
+    Attributes:
+        line: of its first sentence.
+        counts: number of examples by template, with ``[X]`` and ``[Y]``.
+    """
+
+    id: str
+    line: int
+    label: str = ""
+    description: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def templates(self) -> list[str]:
+        """The most frequent templates, best first; of equally frequent ones, the first in the file."""
+        return [template for template, _ in self.counts.most_common(KEPT)]
+
+
+def is_wikifactdiff(file: InputFile) -> bool:
+    """Return True for a file of WikiFactDiff, by its first line that is not blank.
+
+    Raises:
+        KgprobeError: The file can no longer be opened.
+    """
+    head = InputFile(file.path, file.size, member=file.member, offset=file.offset)
+    first = next((line for _, line in head.lines() if line), b"")
+    try:
+        keys = _decode_keys(first if isinstance(first, bytes) else b"")
+    except DECODING_ERRORS:
+        return False
+    return bool(bytes(keys.triple) and bytes(keys.verbalizations)) or bool(bytes(keys.update_prompt))
+
+
+def read_wikifactdiff(file: InputFile) -> Iterator[tuple[int, WikiFactDiffRelation | Rejected]]:
+    """Yield the unreadable lines; then the numbers of unusable lines and sentences; then the relations.
+
+    Raises:
+        KgprobeError: The file can no longer be opened.
+    """
+    relations: dict[str, WikiFactDiffRelation] = {}
+    unusable: Counter[str] = Counter()
+    first: dict[str, int] = {}
+    for number, line in file.lines():
+        if isinstance(line, Rejected):
+            yield number, line
+            continue
+        if not line.strip():
+            continue
+        try:
+            property_, subject, sentences = _sentences(line)
+            identifier = check_id(property_.id, "id of a relation")
+        except DECODING_ERRORS as error:
+            yield number, Rejected(explain(error, line))
+            continue
+        if sentences is None:
+            _count(unusable, first, f"lines {WRITER_ERROR}", number)
+            continue
+        relation = relations.setdefault(identifier, WikiFactDiffRelation(identifier, number))
+        relation.label = relation.label or tidy(property_.label or "")
+        relation.description = relation.description or tidy(property_.description or "")
+        for sentence in sentences:
+            template = template_of(sentence, subject)
+            if template.count(OBJECT) == template.count(SUBJECT) == 1:
+                relation.counts[template] += 1
+            else:
+                problem = NO_SUBJECT if template.endswith(OBJECT) else NO_BLANK
+                _count(unusable, first, f"sentences {problem}", number)
+    for problem, count in unusable.items():
+        yield first[problem], Rejected(f"{count:,} {problem}, first here; they are left out")
+    for relation in relations.values():
+        yield relation.line, relation
+
+
+def _count(unusable: Counter[str], first: dict[str, int], problem: str, line: int) -> None:
+    unusable[problem] += 1
+    first.setdefault(problem, line)
+
+
+def _sentences(line: bytes) -> tuple[_Property, str, Sequence[str] | None]:
+    """Return relation, label of the subject, and sentences with a blank; None if the writer failed.
+
+    Raises:
+        ValueError, RecursionError: The line has neither of the formats.
+    """
+    if bytes(_decode_keys(line).update_prompt):
+        update = _decode_update(line)
+        prompts = [update.update_prompt, *update.generalization_prompts]
+        return update.relation, update.subject.label or "", prompts
+    record = _decode_verbalized(line)
+    subject = record.triple.subject.label or ""
+    if record.error is not None or record.verbalizations is None:
+        return record.triple.relation, subject, None
+    # A sentence that does not end in the object has no blank.
+    return record.triple.relation, subject, [each.fill_in_the_blank or "" for each in record.verbalizations]
+
+
+def template_of(sentence: str, subject: str) -> str:
+    """Return a sentence with ``[X]`` for its subject and ``[Y]`` for its blank, as far as it has them.
+
+    >>> template_of("The Norway's capital is '____", "Norway")
+    "[X]'s capital is [Y]"
+
+    The subject is found in any case, with quotation marks and ``the``; it is not replaced within a word.
+    """
+    text = " ".join(tidy(sentence).replace(SUBJECT, "").replace(OBJECT, "").split())
+    if subject.strip():
+        text = _subject_pattern(tidy(subject)).sub(SUBJECT, text)
+    return _BLANK.sub(OBJECT, text)
+
+
+@lru_cache(maxsize=1024)
+def _subject_pattern(subject: str) -> re.Pattern[str]:
+    name = re.escape(subject)
+    return re.compile(rf"(?<!\w)(?:\"(?:the )?{name}\"|'(?:the )?{name}'|(?:the )?{name})(?!\w)", re.IGNORECASE)
