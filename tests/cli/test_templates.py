@@ -58,8 +58,12 @@ def test_check_of_a_file(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory, add_graph: Callable[[], Endpoint]) -> dict[str, str]:
     """A user's own folder, with a graph whose relations have no cloze."""
-    folder = tmp_path_factory.mktemp("bare")
-    home = {"KGPROBE_HOME": str(folder / "home"), **environment_of(add_graph())}
+    return load_bare(tmp_path_factory.mktemp("bare"), add_graph())
+
+
+def load_bare(folder: Path, endpoint: Endpoint) -> dict[str, str]:
+    """Load relations without templates into a graph, and return the environment of its user."""
+    home = {"KGPROBE_HOME": str(folder / "home"), **environment_of(endpoint)}
     relations = [{"id": "R1", "label": "twin town"}, {"id": "R2"}]
     (folder / "r.jsonl").write_text("".join(json.dumps(relation) + "\n" for relation in relations))
     entities = [{"id": f"Q{n}", "label": f"Town {n}"} for n in range(4)]
@@ -149,7 +153,8 @@ def answer(prompt: str) -> str:
     return TWIN if prompt.startswith("Write") else "Yes, it does."
 
 
-def test_write_by_an_api_model_resumes_after_a_spent_budget(bare: dict[str, str], tmp_path: Path) -> None:
+def test_write_by_an_api_model_resumes_after_a_spent_budget(add_graph: Callable[[], Endpoint], tmp_path: Path) -> None:
+    bare = load_bare(tmp_path, add_graph())
     path = tmp_path / "templates.jsonl"
     with FaultProxy(upstream=answer) as proxy:
         command = ("templates", "write", "--model", f"openai:m@{proxy.url}", "-o", str(path), "--relation", "R1")
