@@ -288,8 +288,21 @@ def draw_negatives(
         rows = []
         for rank, each in enumerate(negatives, start=1):
             aliases = list(each.aliases)
-            own = rank, each.id, each.label, aliases, each.former
-            rows.append(NegativeRow(*fact.ids, *own, *elsewhere[each.id], each.candidates, former))
+            until, subjects, example = elsewhere[each.id]
+            row = NegativeRow(
+                *fact.ids,
+                rank,
+                each.id,
+                each.label,
+                aliases,
+                each.former,
+                until,
+                subjects,
+                example,
+                each.candidates,
+                former,
+            )
+            rows.append(row)
         groups.append(RowGroup(f"{fact.title}: hard negatives", rows))
         if len(rows) < limit:
             notes.append(f"{fact.title}: {len(rows):,} hard negatives, not {limit:,}: no more exist.")
