@@ -251,9 +251,9 @@ def study_examples(
     if not counts:
         raise ArgumentError("counts", "is empty; expected at least one number of examples.")
     seed = whole_number("seed", seed, 0)
-    draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "a study of examples")
+    drawing = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "a study of examples")
     measure_with, missing = _examples_of(
-        graph, model, (), limit, facts, relations, draw, seed, as_of, models, callbacks
+        graph, model, (), limit, facts, relations, drawing, seed, as_of, models, callbacks
     )
     measurements = {}
     draws = {}
