@@ -18,7 +18,8 @@ European Central Bank; Royal Society; Warsaw Pact; Republican Party; Communist P
 Russian Federation; Grand Duchy of Luxembourg; Lao People's Democratic Republic; North Sea; Sea of Japan
 Atlantic Ocean; English Channel; Gulf of Mexico; Bay of Bengal; Danube; Hudson River; River Thames; Río de la Plata
 African, Caribbean and Pacific Group of States; Prime Minister of Japan; Constitution of France; Duke of York
-1998 Winter Paralympics; 1985 Seattle Seahawks season; 2016–17 Cypriot Third Division; Los Angeles Lakers
+1998 Winter Paralympics; 20th century; COVID-19 pandemic
+1985 Seattle Seahawks season; 2016–17 Cypriot Third Division; Los Angeles Lakers
 Chicago White Sox; Japan national football team; Ming dynasty; Bantu languages; Suceava–Roman railway; Korean War
 Old Testament; Nobel Prize; World Cup; Red Cross; Supreme Court of Canada; European Court of Human Rights; High Court
 Alps; Sahara; US; U.S.; USA; UK; UAE; EU; UN; USSR; euro; yen; Swiss franc; pound sterling; Brazilian real
