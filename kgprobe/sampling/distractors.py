@@ -6,7 +6,8 @@ fact's subject and relation at ``as_of``. They form the set Ω(f), from which ev
 :class:`FormerObjects` decides on objects that were right in the past.
 
 Random ones are drawn from the type's members (:mod:`.pool_draws`), every distractor with the same probability, and
-tested in the graph (``cypher/sample/distractors.cypher``).
+tested in the graph (``cypher/sample/distractors.cypher``). In place of a date or quantity, literals of similar size
+come first (:mod:`.similar_literals`).
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.rows import column_by
 from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.sampling.pool_draws import PoolDraws, Tried, by_number, object_pool, subject_pool, tried_rows
+from kgprobe.sampling.similar_literals import SimilarLiterals
 
 # Separates the draws of subjects from others with the same seed.
 SUBJECTS = 2
@@ -151,6 +153,7 @@ class RandomDistractors:
         """Draw from this graph."""
         self._graph = graph
         self._draws = PoolDraws(graph)
+        self._similar = SimilarLiterals(graph)
 
     def describe(self) -> dict[str, Any]:
         """Return the name of the strategy."""
@@ -159,10 +162,14 @@ class RandomDistractors:
     def retrieve(
         self, keys: Sequence[FactKey], count: int, seed: Sequence[int], former: FormerObjects = EXCLUDED
     ) -> list[list[Distractor]]:
-        """Draw distinct distractors of each fact uniformly from Ω(f), in random order; see :class:`Retriever`."""
+        """Draw distinct distractors of each fact uniformly from Ω(f), in random order; see :class:`Retriever`.
+
+        In place of a literal, those of similar size come first (:mod:`.similar_literals`).
+        """
         rows = self._graph.read("sample/pools", rows=key_rows(keys))
         pools = {row["fact"]: object_pool(row) for row in rows}
-        return self._draws.draw(keys, pools, count, seed, lambda rows: admissible(self._graph, rows, former))
+        similar = self._similar.of_objects(keys, rows)
+        return self._draws.draw(keys, pools, count, seed, lambda rows: admissible(self._graph, rows, former), similar)
 
 
 def other_subjects(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[str]]:

@@ -114,6 +114,7 @@ class PoolDraw(Generic[T]):
         shuffled: all members of a small pool in random order, each tried once; else None.
         listed: all members of a listed pool; None if numbers below ``total`` are drawn.
         share: probability that a drawn number is in the pool.
+        first: preferred members in random order, which are tried before all others.
         accepted: accepted entities by number.
         tried: number of tried numbers.
     """
@@ -124,6 +125,7 @@ class PoolDraw(Generic[T]):
     listed: NDArray[np.int64] | None
     total: int
     share: float
+    first: list[int] = field(default_factory=list)
     accepted: dict[int, T] = field(default_factory=dict)
     tried: int = 0
 
@@ -139,6 +141,9 @@ class PoolDraw(Generic[T]):
         """Return the next numbers to try: more than are missing, since some will be rejected."""
         missing = count - len(self.accepted)
         size = missing + missing // 4 + 4
+        if self.first:
+            preferred, self.first = self.first[:size], self.first[size:]
+            return preferred
         if self.shuffled is not None:
             chosen = self.shuffled[self.tried : self.tried + size]
         elif self.listed is not None:
@@ -152,7 +157,8 @@ class PoolDraw(Generic[T]):
 
     def is_open(self, count: int) -> bool:
         """Return True if entities are missing and more can be tried."""
-        return len(self.accepted) < count and (self.shuffled is not None or self.tried < PATIENCE * count / self.share)
+        is_exhausted = self.shuffled is None and self.tried >= PATIENCE * count / self.share
+        return len(self.accepted) < count and (bool(self.first) or not is_exhausted)
 
 
 def generator_of(key: FactKey, seed: Sequence[int]) -> np.random.Generator:
@@ -181,7 +187,13 @@ class PoolDraws:
         self._members: dict[Members, NDArray[np.int64]] = {}
 
     def draw(
-        self, keys: Sequence[FactKey], pools: Mapping[str, ObjectPool], count: int, seed: Sequence[int], test: Test[T]
+        self,
+        keys: Sequence[FactKey],
+        pools: Mapping[str, ObjectPool],
+        count: int,
+        seed: Sequence[int],
+        test: Test[T],
+        first: Mapping[str, NDArray[np.int64]] | None = None,
     ) -> list[list[T]]:
         """Draw distinct entities of each fact's pool uniformly among those that pass the test, in random order.
 
@@ -190,11 +202,16 @@ class PoolDraws:
             pools: by the facts' ids.
             count: number of entities per fact.
             seed: of the draws, together with a fact's id; they do not depend on the other facts.
+            first: numbers of members that are drawn before all others, by the facts' ids.
 
         Returns:
             One list per fact, in the order of the keys; shorter than ``count`` if the pool has fewer.
         """
         draws: list[PoolDraw[T]] = self.begin(keys, pools, seed)
+        for draw in draws:
+            preferred = (first or {}).get(draw.key.fact)
+            if preferred is not None:
+                draw.first = draw.generator.permutation(preferred).tolist()
         go_through(draws, count, test)
         return [list(draw.accepted.values())[:count] for draw in draws]
 

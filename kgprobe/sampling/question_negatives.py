@@ -3,7 +3,8 @@
 Section 2.2 of the parameterized-graph paper; docs/methods/questions.md. The negatives of (s, r, o) are ``C_r -
 T_(s,r)``: all objects of r, without those that are true for s and r at ``as_of`` (former ones:
 :class:`.FormerObjects`). So the kind of an object does not reveal the answer. For the same reason the negatives of a
-literal are literals of its datatype (years for a year), and other objects have none. The subject itself, entities
+literal are literals of its datatype (years for a year), those of similar size first (:mod:`.similar_literals`), and
+other objects have none. The subject itself, entities
 without a name, and namesakes of a true object are left out.
 """
 
@@ -14,6 +15,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.sampling.distractors import former_objects
 from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.sampling.pool_draws import ObjectPool, PoolDraws, Tried, by_number, objects_pool, tried_rows
+from kgprobe.sampling.similar_literals import SimilarLiterals
 
 # Separates these draws from others with the same seed.
 NEGATIVES = 4
@@ -49,6 +51,7 @@ class Negatives:
         self._as_of = as_of
         self._former = former_objects(former, as_of, present=True)
         self._draws = PoolDraws(graph)
+        self._similar = SimilarLiterals(graph)
 
     def draw(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Negative]]:
         """Draw distinct negatives of each fact uniformly, in random order; see :class:`~.distractors.Retriever`.
@@ -57,11 +60,12 @@ class Negatives:
         """
         rows = self._graph.read("sample/pools", rows=key_rows(keys))
         pools = {row["fact"]: objects_pool(row) for row in rows}
+        similar = self._similar.of_objects(keys, rows)
 
         def admissible(rows: Tried) -> list[dict[int, Negative]]:
             return self._admissible(rows, pools)
 
-        return self._draws.draw(keys, pools, count, [*seed, NEGATIVES], admissible)
+        return self._draws.draw(keys, pools, count, [*seed, NEGATIVES], admissible, similar)
 
     def _admissible(self, rows: Tried, pools: Mapping[str, ObjectPool]) -> list[dict[int, Negative]]:
         accepted = []

@@ -93,10 +93,10 @@ _NOUNS_OF = _NOUNS | word_set(
 )
 # In lower case at the end of a name that begins with a capital.
 _SMALL_NOUNS = word_set(
-    "army attack attacks bombing bombings bridge building by-election canal century championship championships class conflict "
-    "crisis dynasty earthquake election elections empire epidemic family festival islands language languages league line "
-    "massacre mountains movement navy pandemic protest protests railway referendum revolution riots river season series site "
-    "team test tournament tribe valley war"
+    "army attack attacks bombing bombings bridge building by-election canal century championship championships class "
+    "conflict crisis dynasty earthquake election elections empire epidemic family festival islands language languages "
+    "league line massacre mountains movement navy pandemic protest protests railway referendum revolution riots river "
+    "season series site team test tournament tribe valley war"
 )
 _TEAMS = word_set(
     "49ers 76ers Astros Bengals Blackhawks Blazers Braves Brewers Broncos Browns Bruins Buccaneers Bucks Bulls "
