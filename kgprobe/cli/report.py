@@ -203,7 +203,7 @@ def assess(results: tuple[str, ...], sheets: tuple[Path, ...], graph: str | None
     majority of the annotators understands, of the verdicts that are theirs, and of both.
 
     \b
-    kgprobe report assess gpt2-films --sheet ann.csv --sheet ben.csv --sheet cleo.csv
+    kgprobe report assess gpt2-films --sheet ann.csv --sheet ben.csv
     """  # noqa: D301
     from kgprobe.api.reports import assess_questions
 
