@@ -29,8 +29,8 @@ from kgprobe.results.over_relations import (
     Averaged,
     OverRelations,
     averaged_models,
-    family_of,
     over_relations,
+    single_models,
 )
 from kgprobe.results.result import StoredComparison, points, write_result_files
 from kgprobe.running.paired_facts import OneWayFact
@@ -496,9 +496,7 @@ def compare_models(
         own = int(sizes[place]), float(means[place]), accuracy[place].tolist()
         relations.append(RelationAccuracy(relation, names.get(relation, relation), *own))
     place_of = np.argsort(order)
-    if groups is None:
-        models = zip(shared.labels, answered, strict=True)
-        groups = [Averaged(label, (place,), family_of(own.model)) for place, (label, own) in enumerate(models)]
+    groups = groups or single_models(shared.labels, [model.model for model in answered])
     relation_pairs = [(str(id_), names.get(str(id_), str(id_))) for id_ in ids]
     return Comparison(
         shared=shared,

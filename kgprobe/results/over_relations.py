@@ -59,6 +59,12 @@ class Averaged:
     family: str
 
 
+def single_models(labels: Sequence[str], specs: Sequence[str]) -> list[Averaged]:
+    """Return each result as a model of its own."""
+    pairs = zip(labels, specs, strict=True)
+    return [Averaged(label, (place,), family_of(spec)) for place, (label, spec) in enumerate(pairs)]
+
+
 def averaged_models(results: Sequence[Stored], labels: Sequence[str], families: Mapping[str, str]) -> list[Averaged]:
     """Return the models of stored results; results that differ in the number of the sentence only are averaged."""
     places: dict[str, list[int]] = {}

@@ -55,7 +55,8 @@ class _Sizes:
         window = np.arange(max(place - half, 0), min(place + half + 1, len(self.numbers)))
         window = window[window != place]
         order = np.lexsort((np.abs(window - place), np.abs(self.sizes[window] - self.sizes[place])))
-        return self.numbers[window[order[:half]]]
+        nearest: NDArray[np.int64] = self.numbers[window[order[:half]]]
+        return nearest
 
 
 class SimilarLiterals:
