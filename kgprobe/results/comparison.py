@@ -470,8 +470,7 @@ def compare_models(
 ) -> Comparison:
     """Compare models by accuracy, correlation, subsumption and significance.
 
-    Cost: for each pair of models, one test per relation; where their probes have other measures, 1,000 bootstrap
-    samples of the facts.
+    Cost: for each pair of models, a test per relation, and a bootstrap over facts where probes have other measures.
 
     Args:
         answered: the answers of each model.
