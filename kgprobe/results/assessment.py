@@ -189,7 +189,7 @@ def assess(results: Mapping[str, Sequence[Outcome]], paths: Sequence[Path]) -> A
             shares.append(AssessedShare(name, part, len(judged), rate))
     if not sum(map(attrgetter("assessed"), shares)):
         raise KgprobeError(
-            "The sheets have no votes on questions of these results; fill them in, and give the results they were made of."
+            "The sheets have no votes on these questions; fill them in, and give the results they were made of."
         )
     return Assessment(shares=shares, annotators=len(paths), undecided=undecided)
 

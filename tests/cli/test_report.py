@@ -109,4 +109,7 @@ def test_people_assess_questions_by_a_sheet(home: dict[str, str], model: str, tm
         writer.writerows(rows)
     assessed = kgprobe("report", "assess", "asked", "--sheet", str(sheet), "--json", **home)
     assert assessed.returncode == 0, assessed.stderr
-    assert "understood" in assessed.stdout
+    shares = {row["of"]: row["good"] for row in json.loads(assessed.stdout)["shares"]}
+    assert shares["questions (QG)"] == 1
+    # Random answers are wrong, and people say so.
+    assert shares["both (QG+QAV)"] == 1
