@@ -343,7 +343,7 @@ def test_statements_not_loaded_are_counted_by_kind(tmp_path: Path, graph: Graph)
     assert len(facts) + sum(NOT_LOADED.values()) + 3 == len(EVERY_KIND)
     report = load(graph, "dbpedia", files=[path])
     assert report.not_loaded == NOT_LOADED
-    assert "1 text in another language" in report.summary()
+    assert "1 text in another language" in str(report)
 
 
 def test_literals_no_leaves_them_out_and_counts_them(tmp_path: Path) -> None:
