@@ -64,7 +64,7 @@ def build_dataset(
     >>> [(one.relation, one.reason) for one in built.relations]
     [('P30', '6 objects of 20'), ('P36', None)]
     >>> sorted(str(path) for path in built.folder.rglob("*.*"))
-    ['mc/README.md', 'mc/data/test.parquet', 'mc/data/train.parquet']
+    ['mc/README.md', 'mc/data/test.parquet', 'mc/data/train.parquet', 'mc/relations.jsonl']
 
     Cost: see :func:`kgprobe.datasets.building.build_files`.
 
