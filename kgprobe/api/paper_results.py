@@ -50,11 +50,12 @@ _Reader: TypeAlias = Callable[[Stored], Iterator[OwnNumber]]
 
 
 def stored_for(entry: PaperEntry) -> list[Stored]:
-    """Return the stored results of an entry's commands, the latest first."""
+    """Return the stored results of an entry's commands, small or at full size, the latest first."""
+    steps = [step.split() for command in (entry.command, entry.full) for step in command.split(" && ")]
     results = []
     for kept in kept_results().results:
         stored = Stored(kept, _content(kept))
-        if any(_fits(stored, step.split()) for step in entry.command.split(" && ")):
+        if any(_fits(stored, words) for words in steps):
             results.append(stored)
     return results
 
@@ -99,6 +100,9 @@ def _fits(stored: Stored, words: Sequence[str]) -> bool:
             return kind == "run" and probe == name
         case ["probe", name, *_]:
             return kind == "measurement" and probe == name
+        case ["dataset", "probe", *_]:
+            asked_by = "generation" if "generation" in words else "examples"
+            return kind == "measurement" and probe == asked_by
         case ["compare", *_]:
             return kind == "comparison"
         case ["judge", "predict", *_]:
@@ -130,7 +134,8 @@ def _calibration(stored: Stored) -> Iterator[OwnNumber]:
 
 def _robustness(stored: Stored) -> Iterator[OwnNumber]:
     for row in stored.content["table"]:
-        if row["τ"] is not None:
+        # Its commands also store a calibration, which has no such column.
+        if row.get("τ") is not None:
             name = _MEASURES.get(row["measure"], row["measure"])
             # Min@n, as in the paper; Avg@n is a row of its own.
             average = row["options"].startswith("Avg")
@@ -170,7 +175,30 @@ def _zero_sense_of(by: str, difficulty: str) -> _Reader:
     return read
 
 
+# Our categories of sentences, in the paper's words.
+_CATEGORIES = {"with a blunder": "contain blunders"}
+
+
+def _errors(stored: Stored) -> Iterator[OwnNumber]:
+    for row in stored.content["table"]:
+        yield OwnNumber(row["error"], "proportion", round(100 * _value(row["share"]), 1), _annotator(stored, row))
+
+
+def _error_categories(stored: Stored) -> Iterator[OwnNumber]:
+    for row in stored.content["tables"]["categories"]:
+        name = _CATEGORIES.get(row["category"], row["category"])
+        yield OwnNumber(name, "proportion", round(100 * _value(row["share"]), 1), _annotator(stored, row))
+
+
+def _annotator(stored: Stored, row: Mapping[str, Any]) -> str:
+    return f"{row['annotator']}, {stored.kept.name}"
+
+
 def _mean_of_relations(stored: Stored) -> Iterator[OwnNumber]:
+    for model in stored.content.get("over_relations", {}).get("models", ()):
+        yield OwnNumber(model["label"], "average accuracy", round(model["mean"], 4), stored.source)
+        if model["deviation"] is not None:
+            yield OwnNumber(model["label"], "standard deviation", round(model["deviation"], 4), stored.source)
     rates = [group["win_rate"] for group in _groups(stored, "relation")]
     if len(rates) > 1:
         yield OwnNumber(stored.model, "average accuracy", round(statistics.fmean(rates), 4), stored.source)
@@ -182,17 +210,31 @@ def _accuracy_of_relations(stored: Stored) -> Iterator[OwnNumber]:
         yield OwnNumber(group["name"], "average accuracy", round(group["win_rate"], 4), stored.source)
 
 
-def _pairs(matrix: str, row: str, column: str) -> _Reader:
-    """Return a reader of a matrix of a comparison, without its diagonal."""
+def _pairs(matrix: str, row: str, column: str, within: str = "") -> _Reader:
+    """Return a reader of a matrix of a comparison, without its diagonal.
+
+    Args:
+        within: part of the comparison that has the matrix; empty for the comparison itself.
+    """
 
     def read(stored: Stored) -> Iterator[OwnNumber]:
         labels = stored.content.get("labels", ())
-        for first, values in zip(labels, stored.content.get(matrix, ()), strict=False):
+        matrices = stored.content.get(within, {}) if within else stored.content
+        for first, values in zip(labels, matrices.get(matrix, ()), strict=False):
             for second, value in zip(labels, values, strict=True):
                 if first != second and value is not None:
                     yield OwnNumber(row.format(first, second), column, round(value, 3), stored.source)
 
     return read
+
+
+def _families(stored: Stored) -> Iterator[OwnNumber]:
+    over = stored.content.get("over_relations", {})
+    families = over.get("families", ())
+    for first, values in zip(families, over.get("family_correlation", ()), strict=True):
+        for second, value in zip(families, values, strict=True):
+            if value is not None:
+                yield OwnNumber(f"{first} and {second}", "mean Pearson's r", round(value, 3), stored.source)
 
 
 def _judged(stored: Stored) -> Iterator[OwnNumber]:
@@ -208,6 +250,8 @@ def _judged(stored: Stored) -> Iterator[OwnNumber]:
 _READERS: Mapping[tuple[str, str], _Reader] = {
     ("distractors", "table-3"): _calibration,
     ("distractors", "table-4"): _robustness,
+    ("distractors", "table-5"): _errors,
+    ("distractors", "table-6"): _error_categories,
     ("distractors", "figure-1"): _strategies,
     ("distractors", "figure-2"): _strategies,
     ("kglens", "table-2"): _rates("win_rate"),
@@ -218,11 +262,11 @@ _READERS: Mapping[tuple[str, str], _Reader] = {
     ("kglens", "figure-8"): _zero_sense_of("year", "EASY"),
     ("kglens", "figure-9"): _zero_sense_of("entity", "EASY"),
     ("kglens", "figure-10"): _zero_sense_of("entity", "HARD"),
-    ("latent-knowledge", "table-1"): _pairs("subsumption", "{} in {}", "η"),
+    ("latent-knowledge", "table-1"): _pairs("subsumption", "{} in {}", "η", within="over_relations"),
     ("latent-knowledge", "table-7"): _mean_of_relations,
     ("latent-knowledge", "table-8"): _accuracy_of_relations,
-    ("latent-knowledge", "table-10"): _pairs("subsumption", "{} in {}", "η"),
-    ("latent-knowledge", "figure-6"): _pairs("correlation", "{} and {}", "Pearson's r"),
+    ("latent-knowledge", "table-10"): _pairs("subsumption", "{} in {}", "η", within="over_relations"),
+    ("latent-knowledge", "figure-6"): _families,
     ("latent-knowledge", "figure-14"): _pairs("correlation", "{} and {}", "Pearson's r"),
     ("grapheval", "table-2"): _judged,
 }

@@ -71,7 +71,7 @@ def _described(context: click.Context, paper: str, preset: Preset) -> str:
     for name, option in preset.options.items():
         if name not in own:
             parts.append(_as_typed(flags[name], option.value))
-    lines = [f"As in the paper {paper}: {' '.join(parts)}"]
+    lines = [f"As in the paper {paper}: {' '.join(parts)}"] if parts else []
     if own:
         lines.append(f"As given, not as in the paper: {', '.join(flags[name] for name in own)}")
     return "\n".join([*lines, *filter(None, [preset.remark])])

@@ -48,6 +48,7 @@ def _preset(remark: str = "", /, **options: tuple[Any, str]) -> Preset:
 
 
 _MEASURES = "--encoder (BERTScore) and --grader (LLM judge) add the paper's other measures."
+_FORMER = "--with-former asks facts with a former object (sample S′); --balance degree needs no popularity."
 DISTRACTORS: Presets = MappingProxyType(
     {
         "probe distractors": _preset(
@@ -58,21 +59,34 @@ DISTRACTORS: Presets = MappingProxyType(
             former=("wrong", "3.3"),
         ),
         "study strategies": _preset(
+            _FORMER,
             strategies=(("random", "semantic", "temporal-semantic", "approximate-optimal"), "3.3"),
             distractors=(100, "4.1"),
             sentences=(1, "4.1"),
             limit=(1000, "4.1"),
+            balance=("popularity", "4.1"),
             weighting=("tf-idf", "3.3"),
             former=("wrong", "3.3"),
         ),
         "study distractor-count": _preset(
-            strategy=("approximate-optimal", "5.1"), distractors=(200, "5.1"), sentences=(5, "4.2")
+            strategy=("approximate-optimal", "5.1"),
+            distractors=(200, "5.1"),
+            sentences=(5, "4.2"),
+            former=("wrong", "3.3"),
         ),
         "study sentences": _preset(
-            strategy=("approximate-optimal", "5.1"), distractors=(200, "table 9"), sentences=(5, "5.1")
+            strategy=("approximate-optimal", "5.1"),
+            distractors=(200, "table 9"),
+            sentences=(5, "5.1"),
+            former=("wrong", "3.3"),
         ),
         "study scaling": _preset(
-            strategy=("approximate-optimal", "5.2"), distractors=(20, "E"), sentences=(1, "4.1"), limit=(1000, "4.1")
+            strategy=("approximate-optimal", "5.2"),
+            distractors=(20, "E"),
+            sentences=(1, "4.1"),
+            limit=(1000, "4.1"),
+            balance=("popularity", "4.1"),
+            former=("wrong", "3.3"),
         ),
         "study calibration": _preset(
             _MEASURES,
@@ -102,6 +116,7 @@ _ROUNDS: Mapping[str, tuple[Any, str]] = {
 _GPT_4 = "In the paper, GPT-4 writes the questions (--writer) and grades the answers (--grader)."
 _QUESTIONS: Mapping[str, tuple[Any, str]] = {
     "difficulty": ("hard", "2.3"),
+    "credit": ("any", "2.3"),
     "with_alias": (True, "2.2"),
     "follow_ups": (0, "2.3"),
 }
@@ -158,6 +173,8 @@ GRAPHEVAL: Presets = MappingProxyType(
         "judge train": _preset(
             "The paper reads the last layer (--layers N), and does not give the units of its network. --prompt-encoder"
             " adds its prompt encoder, with these options.",
+            classifier=("network", "3.2"),
+            unlabelled=("unknown", "table 2"),
             epochs=(100, "4.1"),
             learning_rate=(1e-4, "4.1"),
             batch_size=(8, "4.1"),

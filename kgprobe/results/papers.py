@@ -23,7 +23,7 @@ class PaperCounts(ResultRow):
     name: Annotated[str, Heading("paper")]
     title: str
     published: str
-    tables: Annotated[int, Heading("tables, figures")]
+    tables: Annotated[int, Heading("tables")]
     results: Annotated[int, Heading("with results")]
     runs: Annotated[int, Heading("runs")]
     partly: Annotated[int, Heading("partly")]

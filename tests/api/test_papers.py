@@ -16,8 +16,9 @@ def write_json(folder: Path, name: str, content: dict[str, Any]) -> None:
     (folder / name).write_text(json.dumps(content))
 
 
-def write_study(home: Path, name: str, table: list[dict[str, Any]]) -> None:
+def write_study(home: Path, name: str, table: list[dict[str, Any]], **tables: list[dict[str, Any]]) -> None:
     content = {"name": name, "title": f"{name} · demo", "verdict": "It agrees.", "notes": [], "table": table}
+    content["tables"] = tables
     write_json(home / "studies" / f"{name}-0123abcd", "study.json", content)
 
 
@@ -124,13 +125,40 @@ def test_comparison_has_the_subsumption_of_each_pair(home: Path) -> None:
     content = {
         "summary": "b knows more.",
         "labels": ["a", "b"],
-        "subsumption": [[1.0, 0.8], [0.6, 1.0]],
+        "subsumption": [[1.0, 0.9], [0.7, 1.0]],
         "correlation": [[1.0, None], [None, 1.0]],
+        "over_relations": {
+            "models": [
+                {"label": "a", "mean": 0.25, "deviation": 0.125},
+                {"label": "b", "mean": 0.5, "deviation": None},
+            ],
+            "subsumption": [[1.0, 0.8], [0.6, 1.0]],
+            "families": ["x", "y"],
+            "family_correlation": [[None, 0.75], [0.75, 0.5]],
+        },
     }
     write_json(home / "comparisons" / "0123", "comparison.json", content)
     table = kgprobe.paper("latent-knowledge", "table-1")
     assert {(own.row, own.column): own.value for own in table.own} == {("a in b", "η"): 0.8, ("b in a", "η"): 0.6}
     assert kgprobe.paper("latent-knowledge", "figure-14").own == []
+    families = {own.row: own.value for own in kgprobe.paper("latent-knowledge", "figure-6").own}
+    assert families == {"x and y": 0.75, "y and x": 0.75, "y and y": 0.5}
+    spread = [(own.row, own.column, own.value) for own in kgprobe.paper("latent-knowledge", "table-7").own]
+    assert spread == [
+        ("a", "average accuracy", 0.25),
+        ("a", "standard deviation", 0.125),
+        ("b", "average accuracy", 0.5),
+    ]
+
+
+def test_annotated_errors_are_at_their_kinds_and_categories(home: Path) -> None:
+    kinds = [{"annotator": "ann", "error": "sub_deter", "share": 0.25}]
+    categories = [{"annotator": "ann", "category": "with a blunder", "share": 0.125}]
+    write_study(home, "verbalizations", kinds, categories=categories)
+    (kind,) = kgprobe.paper("distractors", "table-5").own
+    assert (kind.row, kind.column, kind.value) == ("sub_deter", "proportion", 25.0)
+    (category,) = kgprobe.paper("distractors", "table-6").own
+    assert (category.row, category.value) == ("contain blunders", 12.5)
 
 
 def test_measurement_has_mean_and_deviation_over_relations(home: Path) -> None:

@@ -16,28 +16,37 @@ from tests.cli.inprocess import run as kgprobe
 
 SCORES = [("Q17", "Q1490"), ("Q142", "Q90"), ("Q183", "Q64"), ("Q38", "Q220"), ("Q29", "Q2807"), ("Q96", "Q1489")]
 CORRECTIONS = """triples_raw,triples,context,verbalization,errors,correction
-"('Q17', 'P36', 'Q1490')","(Japan, capital, Tokyo, start=None, end=None)",present,capital of Japan is Tokyo,article,\
+"('Q17', 'P36', 'Q1490')","(Japan, capital, Tokyo, start=None, end=None)",present,capital of Japan is Tokyo,sub_deter,\
 The capital of Japan is Tokyo
-"('Q142', 'P36', 'Q90')","(France, capital, Paris, start=None, end=None)",present,capital of France is Paris,article,\
+"('Q142', 'P36', 'Q90')","(France, capital, Paris, start=None, end=None)",present,capital of France is Paris,sub_deter,\
 The capital of France is Paris
 """
 WITH_COMMANDS = [entry for entry in all_tables() if entry.command]
 # Figures that take seconds, for the normal run.
-FAST = [("distractors", "table-7"), ("kglens", "table-1"), ("grapheval", "table-5")]
+FAST = [("distractors", "table-5"), ("kglens", "table-1"), ("grapheval", "table-5")]
 
 
-@pytest.fixture
-def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with the files that commands of the papers read."""
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that commands of the papers read."""
+    folder = tmp_path_factory.mktemp("files")
     scores = [
         {"subject": subject, "relation": "P36", "object": object_, "human_score": number / 10}
         for number, (subject, object_) in enumerate(SCORES)
     ]
-    (tmp_path / "human_scores.json").write_text(json.dumps(scores))
-    (tmp_path / "verbalization_errors.csv").write_text(CORRECTIONS)
-    (tmp_path / "temporal.jsonl").write_text("")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    (folder / "human_scores.json").write_text(json.dumps(scores))
+    (folder / "verbalization_errors.csv").write_text(CORRECTIONS)
+    (folder / "lpaq.jsonl").write_text("")
+    (folder / "T-Rex-MC").mkdir()
+    for annotator in ("one", "two", "three"):
+        (folder / f"{annotator}.csv").write_text("")
+    return folder
+
+
+@pytest.fixture
+def working_folder(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A working folder with these files; commands that ran before have left theirs."""
+    monkeypatch.chdir(files)
 
 
 def steps_of(command: str) -> Iterator[list[str]]:
@@ -98,11 +107,12 @@ def test_as_paper_sets_every_option(paper: str, command: str) -> None:
 
 
 def test_given_option_wins_and_both_are_shown_and_stored(home: dict[str, str], model: str) -> None:
-    command = ["probe", "examples", "--model", model, "--limit", "2", "--json", "--name", "as-in-the-paper"]
-    done = kgprobe(*command, "--examples", "3", "--choices", "100", "--as-paper", "latent-knowledge", **home)
+    command = ["probe", "examples", "--model", model, "--limit", "1", "--json", "--name", "as-in-the-paper"]
+    options = ["--examples", "3", "--choices", "100", "--relation", "capital"]
+    done = kgprobe(*command, *options, "--as-paper", "latent-knowledge", **home)
     assert done.returncode == 0, done.stderr
-    options = json.loads(done.stdout)["config"]
-    assert (options["examples"], options["choices"]) == (3, 100)
+    config = json.loads(done.stdout)["config"]
+    assert (config["examples"], config["choices"]) == (3, 100)
     assert (
         "As in the paper latent-knowledge: --separator ' ' --between ' ' --choices 100 --prompt examples" in done.stderr
     )
@@ -117,8 +127,9 @@ def test_paper_without_options_for_the_command_is_refused(home: dict[str, str]) 
 
 
 def test_paper_lists_papers_then_tables(home: dict[str, str]) -> None:
-    listed = kgprobe("paper", **home)
+    listed = kgprobe("paper", **home, COLUMNS="80")
     assert listed.returncode == 0, listed.stderr
+    assert "│ latent-knowledge │" in listed.stdout
     assert "latent-knowledge: Towards Reliable Latent Knowledge" in listed.stdout
     contents = kgprobe("paper", "distractors", "--first-model", "hf:gpt2", **home)
     assert "table-4  Robustness of measures to errors in sentences" in contents.stdout
@@ -143,7 +154,7 @@ def test_paper_shows_a_table_with_its_commands(home: dict[str, str]) -> None:
 def test_replicate_repeats_a_table(home: dict[str, str]) -> None:
     done = kgprobe("paper", "grapheval", "table-1", "--replicate", "--json", **home)
     assert done.returncode == 0, done.stderr
-    assert "$ kgprobe graph query explore/counts" in done.stderr
+    assert "$ kgprobe graph describe" in done.stderr
     assert json.loads(done.stdout)["numbers"][0]["value"] == "4928232"
 
 

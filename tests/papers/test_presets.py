@@ -16,6 +16,7 @@ from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.labels import LabelOptions
 from kgprobe.probes.register import PROBES
 from kgprobe.running.plan import RoundsOptions
+from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.studies.options import (
     ExampleCountsOptions,
     NoisyExamplesOptions,
@@ -26,10 +27,10 @@ from kgprobe.studies.options import (
 
 # The dataclasses of each command that is not a probe.
 CLASSES: dict[str, tuple[type, ...]] = {
-    "study strategies": (StrategiesOptions, DistractorOptions),
-    "study distractor-count": (DistractorOptions,),
-    "study sentences": (DistractorOptions,),
-    "study scaling": (DistractorOptions,),
+    "study strategies": (StrategiesOptions, DistractorOptions, DrawOptions),
+    "study distractor-count": (DistractorOptions, DrawOptions),
+    "study sentences": (DistractorOptions, DrawOptions),
+    "study scaling": (DistractorOptions, DrawOptions),
     "study calibration": (MeasuresOptions,),
     "study robustness": (MeasuresOptions,),
     "study sampling": (ReplayOptions,),
