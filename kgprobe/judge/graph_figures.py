@@ -6,7 +6,7 @@ popularity, not with facts.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from operator import attrgetter
 from typing import Any, TypeAlias
@@ -256,7 +256,7 @@ class _WholeGraphSums:
             pearson=[PairCorrelation(*names, sums.count, sums.pearson) for names, sums in self._pairs.items()],
             relation_types=relation_types,
             thirds=thirds,
-            picked=self._picked,
+            picked=_with_groups_of_types(self._picked, relation_types),
         )
 
     def _correlate(self, batch: pa.RecordBatch, metrics: pd.DataFrame, measured: Bools) -> None:
@@ -325,6 +325,25 @@ class _WholeGraphSums:
             self._picked[key] = PickedFact(frozenset(groups), np.nan if popularity is None else popularity, values)
 
 
+def _names_of_types(relation: RelationTypes) -> dict[str, str | None]:
+    """Return the names of a relation's groups by type of the subject, of the object, and of both."""
+    return {HEAD_TYPE: relation.head, TAIL_TYPE: relation.tail, TYPE_PAIR: _pair_name(relation)}
+
+
+def _with_groups_of_types(
+    picked: Mapping[FactKey, PickedFact], types: Sequence[RelationTypes]
+) -> dict[FactKey, PickedFact]:
+    """Return picked facts with the groups of their relations' types."""
+    groups: dict[GroupKey, frozenset[GroupKey]] = {}
+    for relation in types:
+        groups[RELATION, relation.relation] = frozenset(_names_of_types(relation).items())
+    completed = {}
+    for key, fact in picked.items():
+        own = frozenset[GroupKey]().union(*(groups.get(group, ()) for group in fact.groups))
+        completed[key] = replace(fact, groups=fact.groups | own)
+    return completed
+
+
 def _groups_of_types(types: Sequence[RelationTypes], groups: Sequence[GroupSums]) -> list[GroupSums]:
     """Return the facts of relations with the same types: of subjects, of objects, and of both; the largest first."""
     own = {group.name: group for group in groups if group.by == RELATION}
@@ -332,8 +351,7 @@ def _groups_of_types(types: Sequence[RelationTypes], groups: Sequence[GroupSums]
     for by in (HEAD_TYPE, TAIL_TYPE, TYPE_PAIR):
         members: dict[str | None, list[GroupSums]] = {}
         for relation in types:
-            names = {HEAD_TYPE: relation.head, TAIL_TYPE: relation.tail, TYPE_PAIR: _pair_name(relation)}
-            members.setdefault(names[by], []).append(own[relation.relation])
+            members.setdefault(_names_of_types(relation)[by], []).append(own[relation.relation])
         parts = [_merged(by, name, relations) for name, relations in members.items()]
         merged += sorted(parts, key=lambda group: (-group.facts, group.name is None, str(group.name)))
     return merged

@@ -86,6 +86,9 @@ def test_estimates_are_those_made_by_hand() -> None:
         ("relation", "r1"),
         ("subject type", None),
         ("object type", None),
+        ("head type", None),
+        ("tail type", None),
+        ("head and tail type", "(no type) → (no type)"),
         ("third", None),
     }
     for (by, name), estimates in correction.estimates.items():

@@ -183,9 +183,9 @@ def test_pearson_of_pairs_equals_scipy_over_all_rows(rows: list[dict[str, Any]],
     numbers = {metric: measured[metric] for metric in METRICS}
     for name in ("degree", "popularity"):
         numbers[name] = (measured[f"subject_{name}"] + measured[f"object_{name}"]) / 2
-    assert [(pair.one, pair.other) for pair in told.pearson] == list(itertools.combinations(numbers, 2))
+    assert [(pair.first, pair.second) for pair in told.pearson] == list(itertools.combinations(numbers, 2))
     for pair in told.pearson:
-        known = pd.DataFrame({"x": numbers[pair.one], "y": numbers[pair.other]}).dropna()
+        known = pd.DataFrame({"x": numbers[pair.first], "y": numbers[pair.second]}).dropna()
         assert pair.facts == len(known)
         if (np.ptp(known.to_numpy(), axis=0) > 1e-9).all() if len(known) else False:
             assert pair.value == pytest.approx(stats.pearsonr(known["x"], known["y"])[0], abs=1e-9)
