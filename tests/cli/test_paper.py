@@ -187,9 +187,9 @@ def test_table_is_repeated(paper: str, table: str, home: dict[str, str], model: 
 @pytest.mark.parametrize("entry", WITH_COMMANDS, ids=lambda entry: f"{entry.paper}-{entry.table}")
 @pytest.mark.usefixtures("working_folder", "shared_demo")
 def test_every_command_runs_on_the_demo_model(
-    entry: PaperEntry, demo_home: dict[str, str], model: str, run_before: set[str]
+    entry: PaperEntry, demo_home: dict[str, str], talker: str, run_before: set[str]
 ) -> None:
-    run_steps(filled(entry.command, "demo", model), demo_home, run_before)
+    run_steps(filled(entry.command, "demo", talker), demo_home, run_before)
 
 
 @pytest.fixture(scope="module")
