@@ -123,5 +123,5 @@ def test_assessment_faults_name_file_and_line(tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match="cannot be read"):
         read_sheets([tmp_path / "missing.csv"])
     path.write_text("id,understood,correct\nother:1,yes,no\n")
-    with pytest.raises(KgprobeError, match="no votes on questions of these results"):
+    with pytest.raises(KgprobeError, match="no votes on these questions"):
         assess({"one": OUTCOMES}, [path])
