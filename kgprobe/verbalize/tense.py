@@ -35,7 +35,7 @@ _INTRANSITIVE = word_set(
 )
 # Transitive verbs, and verbs with forms that are also nouns or adjectives.
 _OTHERS = word_set(
-    "accept accompany acquire address adjoin administer admire adopt advise advocate affect aim air answer appoint "
+    "accept accompany acquire act address adjoin administer admire adopt advise advocate affect aim air answer appoint "
     "approve assemble attend attract author award base bear become begin border bridge broadcast build buy call "
     "campaign carry cause celebrate centre chair challenge claim coach collaborate combine command commemorate "
     "commission communicate complete compose comprise concern conduct connect constitute contain continue contribute "
