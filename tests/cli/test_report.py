@@ -88,16 +88,16 @@ def test_a_picture_of_the_graph_is_drawn_and_its_facts_are_printed(home: dict[st
 
 
 def test_people_assess_questions_by_a_sheet(home: dict[str, str], model: str, tmp_path: Path) -> None:
-    asking = ["probe", "questions", "--model", model, "--name", "asked", "--limit", "6", "--answer-tokens", "4"]
+    asking = ["probe", "questions", "--model", model, "--name", "to-assess", "--limit", "6", "--answer-tokens", "4"]
     done = kgprobe(*asking, "--as-of", "2024", "--json", **home)
     assert done.returncode == 0, done.stderr
     sheet = tmp_path / "sheet.csv"
-    written = kgprobe("report", "sheet", "asked", "--out", str(sheet), "--per-kind", "2", "--json", **home)
+    written = kgprobe("report", "sheet", "to-assess", "--out", str(sheet), "--per-kind", "2", "--json", **home)
     assert written.returncode == 0, written.stderr
     with open(sheet, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert json.loads(written.stdout) == {"file": str(sheet), "questions": len(rows)}
-    empty = kgprobe("report", "assess", "asked", "--sheet", str(sheet), **home)
+    empty = kgprobe("report", "assess", "to-assess", "--sheet", str(sheet), **home)
     assert (empty.returncode, empty.stdout) == (1, "")
     assert "no votes" in empty.stderr
     for row in rows:
@@ -107,7 +107,7 @@ def test_people_assess_questions_by_a_sheet(home: dict[str, str], model: str, tm
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    assessed = kgprobe("report", "assess", "asked", "--sheet", str(sheet), "--json", **home)
+    assessed = kgprobe("report", "assess", "to-assess", "--sheet", str(sheet), "--json", **home)
     assert assessed.returncode == 0, assessed.stderr
     shares = {row["of"]: row["good"] for row in json.loads(assessed.stdout)["shares"]}
     assert shares["questions (QG)"] == 1
