@@ -28,8 +28,9 @@ STAGES = ("relations", "entities", "facts")
 BATCH_RECORDS = 10_000
 BATCH_BYTES = RECORD_BYTES = MESSAGE_BYTES // 2
 
-# An engine's text index holds up to 32,766 bytes of a label.
-LABEL_BYTES = 30_000
+# An engine's text index holds up to 32,766 bytes of an entity's label; the index of relations by label in Neo4j about
+# 8,160 bytes.
+LABEL_BYTES = {Entity: 30_000, Relation: 8_000}
 
 # Bytes of a row besides the record's fields: names of columns, numbers.
 _ROW_BYTES = 100
@@ -246,10 +247,16 @@ def _checked(placed: Placed, overhead: int) -> tuple[Placed, int]:
     if size > RECORD_BYTES:
         limit = f"{RECORD_BYTES / 1e6:.1f} MB"
         reason = f"{record.id[:80]} has {size / 1e6:,.1f} MB; a record can have up to {limit}: shorten its texts"
-    elif isinstance(record, Entity) and size > LABEL_BYTES and encoded_bytes(record.label) > LABEL_BYTES:
-        limit = f"{LABEL_BYTES:,} bytes"
+    elif isinstance(record, (Entity, Relation)) and _label_is_too_long(record, size):
+        limit = f"{LABEL_BYTES[type(record)]:,} bytes"
         reason = f"the label of {record.id[:80]} is too long; a label can have up to {limit}: shorten it"
     return (placed._replace(record=Rejected(reason)), 0) if reason else (placed, size)
+
+
+def _label_is_too_long(record: Entity | Relation, size: int) -> bool:
+    limit = LABEL_BYTES[type(record)]
+    # Nearly all records are shorter as a whole, so that their labels need not be measured.
+    return size > limit and encoded_bytes(record.label) > limit
 
 
 def prefetched(things: Iterator[T], waiting: Callable[[], None]) -> Iterator[T]:

@@ -524,6 +524,14 @@ def test_a_record_that_the_graph_cannot_be_sent_is_rejected_with_its_line(
     assert told[0].startswith(f"written, line 2: {reason}")
 
 
+def test_a_relation_whose_label_no_index_holds_is_rejected(graph: Graph) -> None:
+    told: list[str] = []
+    longest, longer = Relation("r", "é" * 3_990), Relation("s", "x" * 8_001)
+    report = ingest.load(graph, WrittenSource([Entity("Q1")], [], [longest, longer]), report_problem=told.append)
+    assert (report.written["relations"], report.problems) == (1, {"unreadable": 1})
+    assert "the label of s is too long; a label can have up to 8,000 bytes: shorten it" in told[0]
+
+
 @pytest.mark.slow
 def test_a_server_that_goes_away_is_a_clear_failure_and_the_load_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
