@@ -51,6 +51,8 @@ _Reader: TypeAlias = Callable[[Stored], Iterator[OwnNumber]]
 
 def stored_for(entry: PaperEntry) -> list[Stored]:
     """Return the stored results of an entry's commands, small or at full size, the latest first."""
+    if not entry.command:
+        return []
     steps = [step.split() for command in (entry.command, entry.full) for step in command.split(" && ")]
     results = []
     for kept in kept_results().results:
@@ -104,7 +106,8 @@ def _fits(stored: Stored, words: Sequence[str]) -> bool:
             asked_by = "generation" if "generation" in words else "examples"
             return kind == "measurement" and probe == asked_by
         case ["compare", *_]:
-            return kind == "comparison"
+            # Folders of forgetting and gaps are of the same kind, without this file.
+            return kind == "comparison" and bool(stored.content)
         case ["judge", "predict", *_]:
             return kind == "judged graph"
     return False
@@ -125,15 +128,22 @@ _MEASURES = {
 }
 
 
+def _rows(stored: Stored) -> Sequence[Mapping[str, Any]]:
+    """Return the main table of a study; empty if its file cannot be read."""
+    return stored.content.get("table", ())
+
+
 def _calibration(stored: Stored) -> Iterator[OwnNumber]:
-    for row in stored.content["table"]:
+    for row in _rows(stored):
         name = _MEASURES.get(row["measure"], row["measure"])
-        yield OwnNumber(name, "mean τ", round(row["mean τ"], 3), stored.source)
-        yield OwnNumber(name, "std τ", round(row["deviation"], 3), stored.source)
+        for column, ours in (("mean τ", "mean τ"), ("std τ", "deviation")):
+            # A measure with too few facts is not ranked.
+            if row[ours] is not None:
+                yield OwnNumber(name, column, round(row[ours], 3), stored.source)
 
 
 def _robustness(stored: Stored) -> Iterator[OwnNumber]:
-    for row in stored.content["table"]:
+    for row in _rows(stored):
         # Its commands also store a calibration, which has no such column.
         if row.get("τ") is not None:
             name = _MEASURES.get(row["measure"], row["measure"])
@@ -143,7 +153,9 @@ def _robustness(stored: Stored) -> Iterator[OwnNumber]:
 
 
 def _strategies(stored: Stored) -> Iterator[OwnNumber]:
-    rows = stored.content["table"]
+    rows = _rows(stored)
+    if not rows:
+        return
     for strategy in ("approximate-optimal", "random", "temporal-semantic", "semantic"):
         if strategy in rows[0]:
             name = strategy.replace("approximate-optimal", "approximate optimal").replace("temporal-", "temporal+")
@@ -180,12 +192,12 @@ _CATEGORIES = {"with a blunder": "contain blunders"}
 
 
 def _errors(stored: Stored) -> Iterator[OwnNumber]:
-    for row in stored.content["table"]:
+    for row in _rows(stored):
         yield OwnNumber(row["error"], "proportion", round(100 * _value(row["share"]), 1), _annotator(stored, row))
 
 
 def _error_categories(stored: Stored) -> Iterator[OwnNumber]:
-    for row in stored.content["tables"]["categories"]:
+    for row in stored.content.get("tables", {}).get("categories", ()):
         name = _CATEGORIES.get(row["category"], row["category"])
         yield OwnNumber(name, "proportion", round(100 * _value(row["share"]), 1), _annotator(stored, row))
 

@@ -9,7 +9,7 @@ from kgprobe.api.comparing import open_result
 from kgprobe.api.judging import judged_graph
 from kgprobe.api.measuring import find_measurement, is_path, open_measurement
 from kgprobe.api.rounds import open_run, runs_of
-from kgprobe.arguments import whole_number
+from kgprobe.arguments import optional_number, whole_number
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
@@ -155,7 +155,7 @@ def group_table(
     from kgprobe.results.group_table import KINDS, group_by_entities, group_by_kind, group_by_object, tabulate_groups
 
     least = whole_number("least", least)
-    limit = None if limit is None else whole_number("limit", limit)
+    limit = optional_number("limit", limit)
     if not results:
         raise ArgumentError("results", "is empty; expected measurements or runs.")
     refuse_repeated("results", results)

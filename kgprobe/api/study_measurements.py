@@ -6,7 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.api.measuring import measure
-from kgprobe.arguments import whole_number
+from kgprobe.arguments import optional_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
@@ -59,7 +59,7 @@ def same_facts(
     """
     day = as_of_day(as_of)
     listed = None if facts is None else list_facts(graph, facts, day)
-    limit = None if limit is None else whole_number("limit", limit)
+    limit = optional_number("limit", limit)
     chosen = choose_facts(graph, relations, as_of=day, listed=listed, limit=limit, seed=seed, draw=draw)
     keys: list[FactKey] = [chosen.keys[place] for place in range(len(chosen.keys))]
     common: dict[str, Any] = {"facts": keys, "relations": relations, "seed": seed, "as_of": day}

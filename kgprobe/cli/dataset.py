@@ -1,5 +1,6 @@
 """``kgprobe dataset``: multiple-choice data sets of a graph's facts."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -179,24 +180,21 @@ def probe(model: str, probe: str, full: bool, as_json: bool, api: dict[str, Any]
     """  # noqa: D301
     from kgprobe.api.datasets import probe_dataset
 
-    _drop_options_of_others(probe, options)
+    _refuse_options_of_others(probe, options)
     with open_models(api) as models, measuring(f"Probing {model}") as callbacks:
         opened = open_asked(models, model)
         result = probe_dataset(model=opened, probe=probe, models=models, callbacks=callbacks, **options)
     show_measurement(result, as_json, full)
 
 
-def _drop_options_of_others(probe: str, options: dict[str, Any]) -> None:
-    """Remove the options of the other probe; raise UsageError if one was given."""
-    context = click.get_current_context()
+def _refuse_options_of_others(probe: str, options: Mapping[str, Any]) -> None:
+    """Raise UsageError if an option of the other probe was given."""
     own = {option.name for option in options_of(PROBES.get(probe).options)}
     for kind in map(PROBES.get, DATASET_PROBES):
         for option in options_of(kind.options):
-            if option.name not in own and options.pop(option.name, None) is not None:
-                source = context.get_parameter_source(option.name)
-                if source is not click.core.ParameterSource.DEFAULT:
-                    flag = "--" + option.name.replace("_", "-")
-                    raise click.UsageError(f"{flag} is an option of --probe {kind.name}.")
+            if option.name in options and option.name not in own:
+                flag = "--" + option.name.replace("_", "-")
+                raise click.UsageError(f"{flag} is an option of --probe {kind.name}.")
 
 
 @dataset.command(cls=OptionsFirst)

@@ -17,6 +17,7 @@ import msgspec
 from kgprobe.datasets import templates
 from kgprobe.datasets.folder import TEST, TRAIN, ChoiceRow, DatasetFolder
 from kgprobe.datasets.templates import cloze_templates
+from kgprobe.errors import KgprobeError
 from kgprobe.models.generating.generator import Generator, Request
 from kgprobe.models.model import Model
 from kgprobe.models.scoring.contract import TextScorer
@@ -49,6 +50,8 @@ from kgprobe.verbalize.sentences import Cloze
 
 # Share of a batch's progress that generation takes; the rest is reading the texts.
 _WRITING = 0.95
+# Bytes read at a time for a file's hash.
+_DIGEST_BYTES = 1 << 20
 
 
 def dataset_demonstrations(folder: DatasetFolder, seed: int) -> dict[str, list[Demonstration]]:
@@ -104,7 +107,7 @@ def dataset_questions(
         limit: maximum number of facts; None is all.
 
     Raises:
-        KgprobeError: see :meth:`DatasetFolder.rows`.
+        KgprobeError: a fact is repeated; see also :meth:`DatasetFolder.rows`.
     """
     places: Collection[int] | None = None
     if limit is not None:
@@ -116,6 +119,8 @@ def dataset_questions(
     labels: dict[str, str] = {}
     for place, row in enumerate(limited_rows(folder, per_relation)):
         if places is None or place in places:
+            if row.fact_id in rows:
+                raise KgprobeError(f"{folder.path}: {TEST} has the fact {row.fact_id} twice; remove one of its rows.")
             rows[row.fact_id] = _interned(row, names)
             labels[row.relation] = row.relation_label
     return DatasetQuestions(folder, rows, labels)
@@ -141,7 +146,9 @@ def digest_of_dataset(folder: DatasetFolder) -> str:
     digest = hashlib.sha256()
     for path in (*folder.files.values(), folder.path / templates.FILE):
         if path.is_file():
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
+            with path.open("rb") as file:
+                while part := file.read(_DIGEST_BYTES):
+                    digest.update(part)
     return digest.hexdigest()[:16]
 
 

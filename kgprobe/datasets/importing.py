@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kgprobe.datasets.folder import SPLITS, TEST, TRAIN, row_of, written_rows
+from kgprobe.datasets.folder import SPLITS, TEST, TRAIN, ChoiceRow, row_of, written_rows
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import read_json
 from kgprobe.probes.examples.items import ChoiceItem
@@ -119,6 +119,7 @@ def import_files(published: PublishedFiles, folder: Path, format_: str, on_progr
     done = 0
     with written_rows(folder, format_) as write:
         for split in (TEST, TRAIN):
+            batch: list[ChoiceRow] = []
             for row in _all_rows(published, split):
                 done += 1
                 on_progress(done, total)
@@ -132,9 +133,14 @@ def import_files(published: PublishedFiles, folder: Path, format_: str, on_progr
                     counts.skipped[str(error)] += 1
                     continue
                 seen.add(item.fact.key.fact)
-                write(split, [row_of(item, label, item.order([0]))])
+                batch.append(row_of(item, label, item.order([0])))
                 counts.written += 1
                 counts.merged += merged
+                if len(batch) == _ROWS_AT_ONCE:
+                    write(split, batch)
+                    batch = []
+            if batch:
+                write(split, batch)
     if not counts.written:
         reasons = "; ".join(f"{count:,}: {reason}" for reason, count in counts.skipped.most_common())
         raise KgprobeError(f"No row of the data set can be used. {reasons or 'It has no rows'}.")
@@ -149,12 +155,12 @@ def _relations_with_several_objects(published: PublishedFiles) -> tuple[int, set
         for row in _all_rows(published, split):
             total += 1
             try:
-                relation, _ = _relation_of(row, published.names)
-                label = _label(row, OBJECT)
+                item, _, _ = _item_of(row, published.names)
             except _UnusableError:
                 continue
-            if len(objects[relation]) < 2:
-                objects[relation].add(label)
+            labels = objects[item.fact.relation]
+            if len(labels) < 2:
+                labels.add(item.fact.object_label)
     return total, {relation for relation, labels in objects.items() if len(labels) > 1}
 
 

@@ -5,6 +5,7 @@ from the papers: all cells of tables, and the numbers that the text gives about 
 """
 
 import csv
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -166,7 +167,8 @@ def filled(command: str, model: str, other: str) -> str:
     >>> filled("kgprobe probe examples --model {model} --name {tag}-examples", "hf:org/small", "demo")
     'kgprobe probe examples --model hf:org/small --name hf-org-small-examples'
     """
-    return command.format(model=model, other=other, tag=_tag(model), other_tag=_tag(other))
+    quoted, other_quoted = shlex.quote(model), shlex.quote(other)
+    return command.format(model=quoted, other=other_quoted, tag=_tag(model), other_tag=_tag(other))
 
 
 def _tag(model: str) -> str:

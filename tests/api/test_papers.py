@@ -1,6 +1,7 @@
 """``kgprobe.paper`` and ``paper_options``: published numbers, and stored results next to them."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,21 @@ def test_judged_graph_has_the_three_metrics(home: Path) -> None:
     table = kgprobe.paper("grapheval", "table-2")
     assert {own.column for own in table.own} == {"correct", "truthful", "informative"}
     assert [result.kind for result in table.results] == ["judged graph"]
+
+
+def test_study_without_a_value_or_a_table_has_fewer_numbers(home: Path) -> None:
+    write_study(home, "calibration", [{"measure": "rouge-l", "mean τ": None, "deviation": None}])
+    assert kgprobe.paper("distractors", "table-3").own == []
+    for name, table in (("strategies", "figure-1"), ("robustness", "table-4"), ("verbalizations", "table-6")):
+        write_json(home / "studies" / f"{name}-0123abcd", "study.json", {"name": name, "title": name, "verdict": ""})
+        assert kgprobe.paper("distractors", table).own == []
+
+
+def test_command_of_a_model_in_a_folder_with_a_space_can_be_pasted() -> None:
+    contents = kgprobe.paper("distractors", model="hf:./my models/gpt2")
+    commands = [row["command"] for row in contents.rows() if row["command"] and "--model" in row["command"]]
+    for command in commands:
+        assert "hf:./my models/gpt2" in shlex.split(command)
 
 
 def test_paper_options_are_those_of_the_function() -> None:

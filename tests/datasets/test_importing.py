@@ -153,3 +153,26 @@ def test_import_templates_are_kept_and_others_are_generic(tmp_path: Path) -> Non
     assert hand["3"][0].endswith("[Y]")
     mined, _ = cloze_templates(tmp_path / "mc", {"50": "capital", "3": "born in"}, "mined")
     assert mined == {"50": ["[X] embassy in [Y]"]}
+
+
+def test_relation_whose_other_objects_are_in_unusable_rows_is_left_out(tmp_path: Path) -> None:
+    capitals = published_rows()
+    usable = published_row(7, "mascot", "A", "Bear", ["Bear", "Cat"])
+    damaged = published_row(7, "mascot", "B", "Cat", ["Bear"], **{"Multiple Choices": "no list"})
+    source = publish(tmp_path / "published", [*capitals[::2], usable], [*capitals[1::2], damaged])
+    imported = kgprobe.import_dataset(source, tmp_path / "mc")
+    assert imported.skipped == {
+        "its relation has a single object, so that the examples reveal it": 1,
+        "its Multiple Choices are not a list": 1,
+    }
+    assert {row.relation for row in rows_of(tmp_path / "mc", "train")} == {"50", "3"}
+
+
+def test_many_rows_make_few_row_groups(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    names = [f"name {number}" for number in range(1_100)]
+    rows = [published_row(1, "twin", f"s{number}", name, names[:3]) for number, name in enumerate(names)]
+    kgprobe.import_dataset(publish(tmp_path / "published", rows[:1_050], rows[1_050:]), tmp_path / "mc")
+    assert pq.ParquetFile(open_folder(tmp_path / "mc").files["train"]).num_row_groups == 3
+    assert [row.subject for row in rows_of(tmp_path / "mc", "train")] == [row["Subject"] for row in rows[:1_050]]

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain, islice
 
 import numpy as np
@@ -322,11 +323,14 @@ def _other_meanings(template: str, relation: Relation, others: Sequence[Relation
 
 
 def _contains(template: str, phrase: str) -> bool:
-    return re.search(rf"(?i)(?<!\w){re.escape(phrase)}(?!\w)", template) is not None
+    # Nearly all phrases are not in the template, so that no pattern is compiled for them.
+    is_in = phrase.lower() in template.lower()
+    return is_in and re.search(rf"(?i)(?<!\w){re.escape(phrase)}(?!\w)", template) is not None
 
 
-def _words(template: str) -> list[str]:
-    return re.findall(r"\[[XY]\]|\w+", template.lower())
+@lru_cache(maxsize=100_000)
+def _words(template: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\[[XY]\]|\w+", template.lower()))
 
 
 def shares_word(template: str, relation: Relation) -> bool:
