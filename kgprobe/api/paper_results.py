@@ -130,7 +130,8 @@ _MEASURES = {
 
 def _rows(stored: Stored) -> Sequence[Mapping[str, Any]]:
     """Return the main table of a study; empty if its file cannot be read."""
-    return stored.content.get("table", ())
+    rows: Sequence[Mapping[str, Any]] = stored.content.get("table", ())
+    return rows
 
 
 def _calibration(stored: Stored) -> Iterator[OwnNumber]:

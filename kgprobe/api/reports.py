@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from kgprobe.probes.outcome import Outcome
     from kgprobe.results.answers import Stored
     from kgprobe.results.assessment import Assessment
     from kgprobe.results.group_table import Grouped, GroupTable
@@ -164,7 +165,7 @@ def group_table(
     if centres and object_of is not None:
         raise ArgumentError("object_of", "excludes `centres`; give one of them.")
     entities = dict.fromkeys(entity_ids(graph, centres), "") if centres else {}
-    entities |= {row["id"]: row["label"] for row in graph.read("sample/labels", ids=list(entities))}
+    entities |= {row["id"]: row["label"] or row["id"] for row in graph.read("sample/labels", ids=list(entities))}
     relation = None if object_of is None else relation_ids(graph, [object_of])[0]
 
     def group(facts: "pd.DataFrame") -> "Grouped":
@@ -191,7 +192,7 @@ def write_sheet(results: "Sequence[Stored]", path: str | Path, *, per_kind: int 
         per_kind: maximum number of questions of each kind and result, drawn at random.
 
     Raises:
-        ArgumentError: a number is out of range, or a result is given twice.
+        ArgumentError: a number is out of range, or two results have one name.
         KgprobeError: no question was answered, or the file cannot be written.
     """
     from kgprobe.results.answers import refuse_repeated
@@ -199,7 +200,7 @@ def write_sheet(results: "Sequence[Stored]", path: str | Path, *, per_kind: int 
 
     refuse_repeated("results", results)
     per_kind, seed = whole_number("per_kind", per_kind), whole_number("seed", seed, 0)
-    return write(Path(path), {result.about.name: list(result.outcomes) for result in results}, per_kind, seed)
+    return write(Path(path), _outcomes_by_name(results), per_kind, seed)
 
 
 def assess_questions(results: "Sequence[Stored]", sheets: "Sequence[str | Path]") -> "Assessment":
@@ -210,7 +211,7 @@ def assess_questions(results: "Sequence[Stored]", sheets: "Sequence[str | Path]"
         sheets: filled sheets, one for each annotator.
 
     Raises:
-        ArgumentError: no sheets, or a result is given twice.
+        ArgumentError: no sheets, or two results have one name.
         KgprobeError: a sheet cannot be used, or has no votes on these results.
     """
     from kgprobe.results.answers import refuse_repeated
@@ -219,7 +220,22 @@ def assess_questions(results: "Sequence[Stored]", sheets: "Sequence[str | Path]"
     refuse_repeated("results", results)
     if not sheets:
         raise ArgumentError("sheets", "is empty; expected the filled sheet of each annotator.")
-    return assess({result.about.name: list(result.outcomes) for result in results}, list(map(Path, sheets)))
+    return assess(_outcomes_by_name(results), list(map(Path, sheets)))
+
+
+def _outcomes_by_name(results: "Sequence[Stored]") -> dict[str, list["Outcome"]]:
+    """Return the outcomes of results by the names that identify them in a sheet.
+
+    Raises:
+        ArgumentError: two results have one name.
+    """
+    outcomes: dict[str, list[Outcome]] = {}
+    for result in results:
+        name = result.about.name
+        if name in outcomes:
+            raise ArgumentError("results", f"has two results named {name}; make a sheet for each of them.")
+        outcomes[name] = list(result.outcomes)
+    return outcomes
 
 
 def is_of_dataset(result: "Stored") -> bool:

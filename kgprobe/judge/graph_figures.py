@@ -121,7 +121,7 @@ class RelationTypes:
     Attributes:
         relation: id.
         facts: number of facts.
-        head, tail: ids of the types; None where most of the entities have no type.
+        head, tail: ids of the types; None where *no type* is the most frequent.
     """
 
     relation: str

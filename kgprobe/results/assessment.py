@@ -119,7 +119,11 @@ def _answered(name: str, outcomes: Sequence[Outcome]) -> Iterator[tuple[str, Out
 def _sheet_row(key: str, evidence: QuestionEvidence) -> dict[str, str]:
     right = evidence.right_answer if evidence.kind == "yes/no" else "; ".join(names_of(evidence.right))
     values = (key, evidence.kind, evidence.question, right, evidence.answer or "")
-    return {name: str(spreadsheet_cell(value)) for name, value in zip(COLUMNS[:5], values, strict=True)}
+    return {name: _cell(value) for name, value in zip(COLUMNS[:5], values, strict=True)}
+
+
+def _cell(text: str) -> str:
+    return str(spreadsheet_cell(text))
 
 
 def read_sheets(paths: Sequence[Path]) -> tuple[dict[str, dict[str, bool]], int]:
@@ -182,7 +186,8 @@ def assess(results: Mapping[str, Sequence[Outcome]], paths: Sequence[Path]) -> A
     for name, outcomes in results.items():
         parts: dict[str, list[bool]] = {part: [] for part in _PARTS}
         for key, outcome, evidence in _answered(name, outcomes):
-            for part, good in _judged(outcome.verdict is Verdict.RIGHT, evidence.kind, majorities.get(key, {})):
+            majority = majorities.get(_cell(key), {})
+            for part, good in _judged(_is_right(outcome, evidence), evidence.kind, majority):
                 parts[part].append(good)
         for part, judged in parts.items():
             rate = share(sum(judged), len(judged)) if judged else None
@@ -194,17 +199,24 @@ def assess(results: Mapping[str, Sequence[Outcome]], paths: Sequence[Path]) -> A
     return Assessment(shares=shares, annotators=len(paths), undecided=undecided)
 
 
-def _judged(is_right: bool, kind: str, majority: Mapping[str, bool]) -> Iterator[tuple[str, bool]]:
+def _is_right(outcome: Outcome, evidence: QuestionEvidence) -> bool | None:
+    """Return the verdict by the right answers of the sheet, where any right object counts; None if it is open."""
+    if evidence.kind == "wh" and len(evidence.right) > 1:
+        return evidence.credited_any
+    return outcome.verdict is Verdict.RIGHT
+
+
+def _judged(is_right: bool | None, kind: str, majority: Mapping[str, bool]) -> Iterator[tuple[str, bool]]:
     """Yield the parts of a table that a question counts for, and if it is good there.
 
     Args:
-        is_right: the verdict.
+        is_right: the verdict; None if it is open.
         majority: votes of the majority by column; empty if people did not vote.
     """
     if UNDERSTOOD in majority:
         yield _QUESTIONS, majority[UNDERSTOOD]
         yield f"questions, {kind}", majority[UNDERSTOOD]
-    if CORRECT in majority:
+    if CORRECT in majority and is_right is not None:
         agrees = majority[CORRECT] == is_right
         yield _VERDICTS, agrees
         if UNDERSTOOD in majority:

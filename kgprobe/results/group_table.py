@@ -63,7 +63,7 @@ class GroupTable(StoredComparison):
         labels: names of the results.
         cells: rates by group and result: the largest group first; years and chosen entities in their order.
         sizes: number of facts of each group, over all results.
-        left_out: number of groups beyond the limit; they have fewer facts.
+        left_out: number of groups beyond the limit; they have as many facts as the last one shown, or fewer.
         small: number of groups with fewer facts than the minimum.
         least: that minimum.
         shared: True if rates are over the facts that all results have answered.
@@ -95,7 +95,9 @@ class GroupTable(StoredComparison):
         facts = "the facts that all results have answered" if self.shared else "each result's own facts"
         notes = [f"Shares of {facts}, with 95% intervals; —: none of the group's facts was asked."]
         if self.left_out:
-            notes.append(f"{counted(self.left_out, 'group')} more with fewer facts (limit {len(self.sizes)}).")
+            notes.append(
+                f"{counted(self.left_out, 'group')} more with as many facts or fewer (limit {len(self.sizes)})."
+            )
         if self.small:
             notes.append(f"{counted(self.small, 'group')} more with fewer than {counted(self.least, 'fact')}.")
         return [

@@ -5,7 +5,7 @@ docs/methods/comparison.md. Each relation has weight one.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -26,8 +26,8 @@ Bools = NDArray[np.bool_]
 NO_FAMILIES: Mapping[str, str] = MappingProxyType({})
 # Best and worst relations that a table lists.
 _LISTED = 3
-# Words of a model's name that say its size or kind, not its family: 7b, 8x7B, 350m, base, large.
-_SIZE = re.compile(r"(?i)^(?:\d+(?:[.x]\d+)?[bm]|\d+x\d+(?:\.\d+)?b|tiny|mini|small|medium|base|large|xl|xxl)$")
+# Words of a model's name that say its size or kind, not its family: 7b, 7b1, 8x7B, 350m, base, large.
+_SIZE = re.compile(r"(?i)^(?:\d+(?:[.x]\d+)?[bm]\d*|\d+x\d+(?:\.\d+)?b|tiny|mini|small|medium|base|large|xl|xxl)$")
 
 
 def family_of(spec: str) -> str:
@@ -52,17 +52,19 @@ class Averaged:
         label: name in tables.
         places: places of the results.
         family: family of the model.
+        model: spec of the model, which several prompts and probes share.
     """
 
     label: str
     places: tuple[int, ...]
     family: str
+    model: str
 
 
 def single_models(labels: Sequence[str], specs: Sequence[str]) -> list[Averaged]:
     """Return each result as a model of its own."""
     pairs = zip(labels, specs, strict=True)
-    return [Averaged(label, (place,), family_of(spec)) for place, (label, spec) in enumerate(pairs)]
+    return [Averaged(label, (place,), family_of(spec), spec) for place, (label, spec) in enumerate(pairs)]
 
 
 def averaged_models(results: Sequence[Stored], labels: Sequence[str], families: Mapping[str, str]) -> list[Averaged]:
@@ -78,8 +80,20 @@ def averaged_models(results: Sequence[Stored], labels: Sequence[str], families: 
             options = settings_of(first)["options"]
             label = f"{model_name(first.model)}, {len(members)} {options['templates']} {options['prompt']}"
         family = families.get(first.model) or families.get(model_name(first.model)) or family_of(first.model)
-        groups.append(Averaged(label, tuple(members), family))
-    return groups
+        groups.append(Averaged(label, tuple(members), family, first.model))
+    return _with_different_labels(groups)
+
+
+def _with_different_labels(groups: Sequence[Averaged]) -> list[Averaged]:
+    """Return the groups with numbers behind labels that several have, such as the same prompts with more examples."""
+    total = Counter(group.label for group in groups)
+    so_far: Counter[str] = Counter()
+    different = []
+    for group in groups:
+        so_far[group.label] += 1
+        label = group.label if total[group.label] == 1 else f"{group.label} #{so_far[group.label]}"
+        different.append(replace(group, label=label))
+    return different
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +274,8 @@ def _family_correlation(groups: Sequence[Averaged], families: Sequence[str], acc
     pairs: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
     for place, group in enumerate(groups):
         for other in range(place):
+            if group.model == groups[other].model:
+                continue
             columns = accuracy[:, [place, other]]
             if (np.ptp(columns, axis=0) > 0).all():
                 places = sorted((families.index(group.family), families.index(groups[other].family)))

@@ -5,6 +5,7 @@ one, against the first hand-written sentence. The difference between two hand-wr
 matters anyway. Questions are compared by the probe ``questions``. docs/methods/studies.md.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -44,20 +45,24 @@ def templates_study(
     Raises:
         KgprobeError: no fact was asked by all templates of a kind.
     """
-    answers: dict[str, dict[str, dict[str, float]]] = {SENTENCES: {}, QUESTIONS: {}}
+    answers: dict[str, dict[str, dict[str, float]]] = {kind: {} for kind, _ in outcomes}
     for (kind, origin), of_origin in outcomes.items():
         if kind == SENTENCES:
             answers[kind] |= _by_sentence(of_origin, origin, distractors)
-        else:
-            answers[kind][f"{origin} question"] = _credits(of_origin)
+    notes, verdicts, plots = [], [], []
+    if QUESTIONS in answers:
+        answers[QUESTIONS], left_out = _by_question(outcomes)
+        if left_out:
+            notes.append(
+                f"questions: {left_out:,} facts are left out: their hand-written and generic questions differ in kind"
+                " (yes/no, or who, which and what) or in the object that they name."
+            )
     relations = {outcome.fact.fact: outcome.relation for of_origin in outcomes.values() for outcome in of_origin}
     rows: list[dict[str, Any]] = []
     data: list[dict[str, Any]] = []
-    notes, verdicts, plots = [], [], []
     for kind, by_way in answers.items():
-        if not by_way:
-            continue
-        common = sorted(set.intersection(*map(set, by_way.values())))
+        # Without an answered hand-written sentence there is nothing to compare with.
+        common = sorted(set.intersection(*map(set, by_way.values()))) if len(by_way) > 1 else []
         if not common:
             raise KgprobeError(
                 f"No fact could be asked by all templates of {kind}; `kgprobe probe` prints the reasons."
@@ -113,12 +118,24 @@ def _by_sentence(outcomes: Iterable[Outcome], origin: str, count: int) -> dict[s
     return ways
 
 
-def _credits(outcomes: Iterable[Outcome]) -> dict[str, float]:
-    """Return 1 for each fact with a right answer, and 0 for each with a wrong one."""
-    right_facts = {}
-    for outcome, _ in answered(outcomes, QuestionEvidence):
-        right_facts[outcome.fact.fact] = float(outcome.verdict is Verdict.RIGHT)
-    return right_facts
+def _by_question(outcomes: Mapping[tuple[str, str], Iterable[Outcome]]) -> tuple[dict[str, dict[str, float]], int]:
+    """Return 1 for each fact with a right answer and 0 for each with a wrong one, by origin of the question.
+
+    Only facts whose questions have the same kind and object in both origins count; the others are counted.
+    """
+    by_origin: dict[str, dict[str, float]] = {}
+    asked: defaultdict[str, set[tuple[str, str | None]]] = defaultdict(set)
+    for (kind, origin), of_origin in outcomes.items():
+        if kind == QUESTIONS:
+            right = by_origin[f"{origin} question"] = {}
+            for outcome, evidence in answered(of_origin, QuestionEvidence):
+                fact = outcome.fact.fact
+                right[fact] = float(outcome.verdict is Verdict.RIGHT)
+                asked[fact].add((evidence.kind, evidence.negative))
+    different = {fact for fact, questions in asked.items() if len(questions) > 1}
+    for origin, right in by_origin.items():
+        by_origin[origin] = {fact: value for fact, value in right.items() if fact not in different}
+    return by_origin, len(different)
 
 
 def _rows(kind: str, values: Mapping[str, Floats]) -> list[dict[str, Any]]:

@@ -188,6 +188,7 @@ def _verdict(categories: Sequence[Mapping[str, Any]], agreement: Table | None) -
     verdict = "; ".join(parts) + "."
     if agreement is None:
         return verdict
-    (of_category,) = [row for row in agreement.rows if row["error"] == _CATEGORY]
+    # The last row; a kind of error may have the same name.
+    of_category = agreement.rows[-1]
     kappa = "undefined" if of_category["κ"] is None else f"{of_category['κ']:.2f}"
     return f"{verdict} Agreement on the category: κ {kappa} on {of_category['sentences']:,} shared sentences."

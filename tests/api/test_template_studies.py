@@ -91,3 +91,21 @@ def test_a_study_of_templates_needs_hand_written_ones(graph: Graph, tiny: Model)
     load(graph, WrittenSource(entities, [Fact("f", "q1", "R1", "q2")], [Relation("R1", "twin")]))
     with pytest.raises(KgprobeError, match="No relation has hand-written templates"):
         kgprobe.study_templates(graph, tiny, **AS_OF)
+
+
+def test_questions_of_different_kinds_are_not_compared(graph: Graph, tiny: Model) -> None:
+    people = [Entity(f"q{number}", f"Person {number}") for number in range(8)]
+    facts = [Fact(f"f{number}", f"q{number}", "R1", f"q{(number + 3) % 8}") for number in range(8)]
+    # The label gives a generic wh-question; by hand there is none, so that all hand-written questions are yes/no.
+    mentor = Relation("R1", "mentor", yes_no_questions=("Is [Y] the mentor of [X]?",))
+    load(graph, WrittenSource(people, facts, [mentor]))
+    result = kgprobe.study_templates(graph, tiny, probes=["questions"], **AS_OF)
+    kinds = {}
+    for folder in result.config["measurements"].values():
+        for outcome in kgprobe.open_measurement(folder, graph).outcomes:
+            assert isinstance(outcome.evidence, QuestionEvidence)
+            kinds.setdefault(outcome.fact.fact, set()).add((outcome.evidence.kind, outcome.evidence.negative))
+    different = {fact for fact, questions in kinds.items() if len(questions) > 1}
+    assert 0 < len(different) < 8
+    assert {row["fact"] for row in result.data} == set(kinds) - different
+    assert f"{len(different)} facts are left out" in " ".join(result.notes)

@@ -23,7 +23,9 @@ def outcome(number: int) -> Outcome:
     verdict = Verdict.WRONG if number % 3 == 0 else Verdict.RIGHT
     if number % 2:
         right = (RightAnswer("o", ("this", "this one")), RightAnswer("p", ("that",)))
-        evidence = QuestionEvidence("wh", f"What is {number}?", "=1+1", 0.0, right=right)
+        evidence = QuestionEvidence(
+            "wh", f"What is {number}?", "=1+1", 0.0, right=right, credited_any=verdict is Verdict.RIGHT
+        )
     else:
         evidence = QuestionEvidence("yes/no", f"Is it {number}?", "Yes.", 0.5, expected=number % 4 == 0)
     return Outcome(key, verdict, "r", evidence=evidence)
@@ -125,3 +127,28 @@ def test_assessment_faults_name_file_and_line(tmp_path: Path) -> None:
     path.write_text("id,understood,correct\nother:1,yes,no\n")
     with pytest.raises(KgprobeError, match="no votes on these questions"):
         assess({"one": OUTCOMES}, [path])
+
+
+def test_any_right_object_of_the_sheet_counts_for_people_and_verdict(tmp_path: Path) -> None:
+    right = (RightAnswer("o", ("Saturn",)), RightAnswer("p", ("Jupiter",)))
+    outcomes = []
+    # By its own object each answer is wrong; the sheet lists both objects.
+    for number, credited in enumerate((True, True, False, None)):
+        evidence = QuestionEvidence(
+            "wh", "Which has rings?", "Jupiter.", 0.0, right=right, credited_own=False, credited_any=credited
+        )
+        outcomes.append(Outcome(FactKey("s", f"f{number}"), Verdict.WRONG, "r", evidence=evidence))
+    path = tmp_path / "sheet.csv"
+    # A name that a spreadsheet would take for a formula.
+    assert write_sheet(path, {"-one": outcomes}, per_kind=9, seed=0) == 4
+    rows = rows_of(path)
+    for row in rows:
+        row |= {"understood": "yes", "correct": "yes"}
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+    shares = {row.of: row for row in assess({"-one": outcomes}, [path]).shares}
+    assert (shares["questions (QG)"].assessed, shares["both (QG+QAV)"].assessed) == (4, 3)
+    assert shares["both (QG+QAV)"].good is not None
+    assert shares["both (QG+QAV)"].good.value == pytest.approx(2 / 3)

@@ -19,6 +19,25 @@ FACTS = [f"f{n:02}" for n in range(24)]
 RELATIONS = {fact: f"r{n % 4}" for n, fact in enumerate(FACTS)}
 
 
+@pytest.mark.parametrize("spec", ["bloom-560m", "hf:bigscience/bloom-1b1", "bloom-3b", "hf:bigscience/bloom-7b1"])
+def test_sizes_with_a_digit_after_the_b_are_of_one_family(spec: str) -> None:
+    assert family_of(spec) == "bloom"
+
+
+def test_a_model_with_two_probes_is_not_a_pair_of_its_family() -> None:
+    accuracy = np.array([[0.1, 0.2, 0.9], [0.5, 0.6, 0.2], [0.9, 0.8, 0.4]])
+    known = np.ones((3, 3), dtype=np.bool_)
+    groups = [
+        Averaged(f"m{place}", (place,), family, model)
+        for place, (family, model) in enumerate([("a", "same"), ("a", "same"), ("b", "other")])
+    ]
+    names = [(f"r{place}", f"relation {place}") for place in range(3)]
+    found = over_relations(groups, ["m0", "m1", "m2"], names, accuracy, known, np.arange(3))
+    within, across = found.family_correlation[0, 0], found.family_correlation[0, 1]
+    assert np.isnan(within)
+    assert across == pytest.approx(np.corrcoef(accuracy, rowvar=False)[:2, 2].mean())
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 7))
 @settings(max_examples=30)
 def test_over_relations_equals_its_definition(seed: int, models: int, relations: int) -> None:
@@ -28,7 +47,7 @@ def test_over_relations_equals_its_definition(seed: int, models: int, relations:
     frame = pd.DataFrame(known.T).groupby(relation_of)
     accuracy = frame.mean()
     families = ["a", "b", "a", "b", "a"][:models]
-    groups = [Averaged(f"m{place}", (place,), family) for place, family in enumerate(families)]
+    groups = [Averaged(f"m{place}", (place,), family, f"m{place}") for place, family in enumerate(families)]
     names = [(f"r{place}", f"relation {place}") for place in range(relations)]
     labels = [group.label for group in groups]
     found = over_relations(groups, labels, names, accuracy.to_numpy(), known, relation_of)
