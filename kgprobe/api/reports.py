@@ -114,7 +114,7 @@ def group_table(
     graph: Graph,
     results: "Sequence[Stored]",
     *,
-    by: str = "entity",
+    by: str | None = None,
     centres: "Sequence[str]" = (),
     object_of: str | None = None,
     year_relation: str | None = None,
@@ -137,7 +137,7 @@ def group_table(
         graph: graph of the results.
         results: measurements and runs.
         by: kind of the groups: ``entity`` (subject or object of a fact), ``relation``, ``type`` (of the subject) or
-            ``year``.
+            ``year``; None is ``entity``.
         centres: ids or names of entities whose facts are the groups, in this order, in place of ``by``.
         object_of: id or name of a relation whose objects are the groups, in place of ``by``: facts of a film by its
             country of origin, and facts of that country.
@@ -160,7 +160,10 @@ def group_table(
     if not results:
         raise ArgumentError("results", "is empty; expected measurements or runs.")
     refuse_repeated("results", results)
-    if by not in KINDS:
+    if by is not None and (centres or object_of is not None):
+        raise ArgumentError("by", "excludes `centres` and `object_of`, which are other groups; give one of them.")
+    kind = "entity" if by is None else by
+    if kind not in KINDS:
         raise ArgumentError("by", f"is {by!r}; {', '.join(KINDS)} are possible.")
     if centres and object_of is not None:
         raise ArgumentError("object_of", "excludes `centres`; give one of them.")
@@ -171,7 +174,7 @@ def group_table(
     def group(facts: "pd.DataFrame") -> "Grouped":
         if entities:
             return group_by_entities(facts, entities)
-        return group_by_kind(graph, facts, by) if relation is None else group_by_object(graph, facts, relation)
+        return group_by_kind(graph, facts, kind) if relation is None else group_by_object(graph, facts, relation)
 
     years = year_relation_id(graph, year_relation)
     return tabulate_groups(graph, results, group, year_relation=years, least=least, limit=limit, shared=shared)

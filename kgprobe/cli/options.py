@@ -306,3 +306,9 @@ def reversed_graph(graph: str | None, folder: Path | None, given: Mapping[str, A
         )
     with opened:
         yield opened
+
+
+def refuse_existing(path: Path, force: bool, flag: str) -> None:
+    """Raise UsageError if a file exists and is not to be overwritten: people may have filled it in."""
+    if path.exists() and not force:
+        raise click.UsageError(f"{path} exists; --force overwrites it, {flag} names another file.")

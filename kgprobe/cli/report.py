@@ -19,6 +19,7 @@ from kgprobe.cli.options import (
     json_option,
     on_graph,
     open_graph,
+    refuse_existing,
     relations_option,
     seed_option,
     year_relation_option,
@@ -122,9 +123,8 @@ def _named_graph(text: str) -> tuple[str | None, str]:
 @cloup.option(
     "--by",
     type=click.Choice(["entity", "relation", "type", "year"]),
-    default="entity",
-    show_default=True,
-    help="Kind of the groups: subject or object of a fact, its relation, the type of its subject, or its year.",
+    help="Kind of the groups: subject or object of a fact, its relation, the type of its subject, or its year."
+    "  [default: entity]",
 )
 @cloup.option(
     "--centre",
@@ -167,10 +167,13 @@ def groups(results: tuple[str, ...], graph: str | None, as_json: bool, **options
 @report.command()
 @cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @cloup.option("--out", type=_FILE, required=True, help="File of the sheet (CSV).")
+@cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
 @count_option("--per-kind", default=50, help="Maximum number of questions of each kind and result.")
 @seed_option
 @on_graph
-def sheet(results: tuple[str, ...], out: Path, per_kind: int, seed: int, graph: str | None, as_json: bool) -> None:
+def sheet(
+    results: tuple[str, ...], out: Path, force: bool, per_kind: int, seed: int, graph: str | None, as_json: bool
+) -> None:
     """Write a sheet of questions and answers for people to assess.
 
     RESULT is a measurement or a run of the probe questions. Each annotator fills in a copy of the sheet, yes or no:
@@ -183,6 +186,7 @@ def sheet(results: tuple[str, ...], out: Path, per_kind: int, seed: int, graph: 
     """  # noqa: D301
     from kgprobe.api.reports import write_sheet
 
+    refuse_existing(out, force, "--out")
     with graph_of_results(results, graph) as connection, waiting("Reading the answers"):
         rows = write_sheet(_opened(results, connection), out, per_kind=per_kind, seed=seed)
     content = {"file": str(out), "questions": rows}

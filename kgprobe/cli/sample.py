@@ -9,7 +9,15 @@ import click
 import cloup
 
 from kgprobe.cli.commands import Command, CommandGroup, OptionsFirst, given_options
-from kgprobe.cli.options import common_options, count_option, facts_named, model_option, open_graph, relations_option
+from kgprobe.cli.options import (
+    common_options,
+    count_option,
+    facts_named,
+    model_option,
+    open_graph,
+    refuse_existing,
+    relations_option,
+)
 from kgprobe.cli.rendering import render_rows
 from kgprobe.cli.running import open_loaded, open_models
 from kgprobe.options import options_of
@@ -147,8 +155,9 @@ def facts(graph: str | None, as_json: bool, **options: Any) -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a CSV table for annotations.",
 )
+@cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
 @common_options
-def sentences(graph: str | None, as_json: bool, output: Path | None, **options: Any) -> None:
+def sentences(graph: str | None, as_json: bool, output: Path | None, force: bool, **options: Any) -> None:
     """Show facts in sentences, for people to annotate errors.
 
     --output writes a table. People fill in its column errors (kinds, separated by commas, or - for none) and its column
@@ -160,6 +169,8 @@ def sentences(graph: str | None, as_json: bool, output: Path | None, **options: 
     """  # noqa: D301
     from kgprobe.api.sampling import sample_sentences
 
+    if output is not None:
+        refuse_existing(output, force, "--output")
     with open_graph(graph) as connection, waiting("Writing sentences"):
         result = sample_sentences(connection, **options)
     if output is None:

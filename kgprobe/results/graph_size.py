@@ -56,8 +56,9 @@ class GraphSize(Result):
         return [self.size]
 
     def tables(self) -> list[Table]:
-        """Return the row as a table."""
-        return [row_table("size", "Size of the graph", [self.size])]
+        """Return the numbers as a table with a row for each of them."""
+        (row,) = row_table("size", "Size of the graph", [self.size]).rows
+        return [Table("size", "Size of the graph", [{"of": name, "number": number} for name, number in row.items()])]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row, with stable keys."""

@@ -128,7 +128,8 @@ def read_verbalizations(path: Path) -> tuple[list[Verbalization], list[Placed]]:
                     verbalizations.append(record)
                 line = reader.line_num + 1
     except (OSError, ValueError, csv.Error) as error:
-        raise KgprobeError(f"{path} cannot be read: {error}.") from error
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise KgprobeError(f"{path} cannot be read: {reason}.") from error
     return verbalizations, damaged
 
 

@@ -178,7 +178,7 @@ def test_group_table_has_all_groups_or_counts_them(
     assert list(table.sizes.values()) == sorted(table.sizes.values(), reverse=True)
     assert_cells_are_naive(table, members, folders)
     notes = table.tables()[0].notes
-    assert any("more with fewer facts (limit 5)" in note for note in notes) == (limit is not None)
+    assert any("more with as many facts or fewer (limit 5)" in note for note in notes) == (limit is not None)
 
 
 def test_group_table_by_object_of_a_relation(stored: dict[str, Path], example_graph: Graph) -> None:
@@ -219,6 +219,8 @@ def test_group_table_by_centres_and_years(stored: dict[str, Path], example_graph
     assert dated.notes[0].startswith("Year: start of the fact; ")
     with pytest.raises(ArgumentError, match="excludes `centres`"):
         kgprobe.group_table(example_graph, [result], centres=["Q46"], object_of="P30")
+    with pytest.raises(ArgumentError, match="`by` excludes `centres` and `object_of`"):
+        kgprobe.group_table(example_graph, [result], centres=["Q46"], by="type")
     with pytest.raises(ArgumentError, match="by"):
         kgprobe.group_table(example_graph, [result], by="colour")
 

@@ -270,6 +270,6 @@ def test_describe_equals_naive_counts(home: dict[str, str]) -> None:
         assert (size[f"{name}_facts"], size[f"{name}_relations"]) == (len(own), len({row["relation"] for row in own}))
     assert (size["linked"], size["mean_degree"]) == (len(degrees), degrees.total() / len(degrees))
     assert size["density"] == len(rows) / (len(degrees) * (len(degrees) - 1))
-    shown = kgprobe("graph", "describe", **home, COLUMNS="200").stdout
+    shown = kgprobe("graph", "describe", **home, COLUMNS="80").stdout
     assert "mean degree" in shown
     assert f"{size['active_facts']:,} of {len(rows):,} facts are of {size['active_relations']} relations" in shown

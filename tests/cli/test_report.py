@@ -97,6 +97,9 @@ def test_people_assess_questions_by_a_sheet(home: dict[str, str], model: str, tm
     with open(sheet, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert json.loads(written.stdout) == {"file": str(sheet), "questions": len(rows)}
+    again = kgprobe("report", "sheet", "to-assess", "--out", str(sheet), **home)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "--force overwrites it" in " ".join(again.stderr.split())
     empty = kgprobe("report", "assess", "to-assess", "--sheet", str(sheet), **home)
     assert (empty.returncode, empty.stdout) == (1, "")
     assert "no votes" in empty.stderr

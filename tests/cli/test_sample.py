@@ -158,6 +158,12 @@ def test_sentences_are_written_for_annotators(home: dict[str, str], tmp_path: Pa
     study = run("study", "verbalizations", str(file), "--json", **home)
     assert study.returncode == 0, study.stderr
     assert json.loads(study.stdout)["verdict"] == "0% [0, 56] of 3 sentences have errors (ann)."
+    # What people filled in is not overwritten.
+    annotated = file.read_text()
+    assert run(*options, "--output", str(file), **home).returncode == 2
+    assert file.read_text() == annotated
+    assert run(*options, "--output", str(file), "--force", **home).returncode == 0
+    assert file.read_text() == text
 
 
 def test_facts_are_drawn_evenly_over_degrees(home: dict[str, str]) -> None:

@@ -157,8 +157,11 @@ def read_wikifactdiff(file: InputFile) -> Iterator[tuple[int, WikiFactDiffRelati
                 _count(unusable, first, f"sentences {problem}", number)
     for problem, count in unusable.items():
         yield first[problem], Rejected(f"{count:,} {problem}, first here; they are left out")
-    for relation in relations.values():
-        yield relation.line, relation
+    for identifier, relation in relations.items():
+        if relation.counts:
+            yield relation.line, relation
+        else:
+            yield relation.line, Rejected(f"the relation {identifier} has no usable sentence, and is left out")
 
 
 def _count(unusable: Counter[str], first: dict[str, int], problem: str, line: int) -> None:
