@@ -97,8 +97,8 @@ def test_wrong_parameters_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["table", "jsonl", "csv"])
-def test_query_without_rows_says_why_on_stderr(at: dict[str, str], form: str) -> None:
-    kgprobe("graph", "query", "MERGE (:Entity {id: 'Q0', label: 'Lonely'})", **at)
+def test_query_without_rows_says_why_on_stderr(graph: Graph, at: dict[str, str], form: str) -> None:
+    graph.query("CREATE (:Entity {id: 'Q0', label: 'Lonely'})")
     done = kgprobe("graph", "query", "explore/around", "--param", "entity=LONELY", "--format", form, **at)
     assert (done.returncode, "nothing" in done.stdout) == (0, False)
     assert "The graph has nothing of that kind at Q0." in done.stderr

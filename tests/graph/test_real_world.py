@@ -38,7 +38,8 @@ GIVEN: dict[str, dict[str, Any]] = {
     "neighbours": {"id": HUB},
     "to_retrieve": {"entities": [HUB, "Q183"]},
 }
-# Most accesses to the store: of an aggregate over the beliefs of a run or two, of facts found by theta, around France.
+# Most accesses to the store: of an aggregate over all facts, or over the beliefs of a run or two; of facts found by
+# theta; around France.
 OF_A_RUN, BY_THETA, AROUND = 1_500_000, 700_000, 50_000
 AGGREGATES = {
     *(
@@ -51,7 +52,7 @@ AGGREGATES = {
         "known",
         "last_round",
     ),
-    *("least_known_entity", "obsolete", "relations", "suspects", "uncertain", "unknown", "weakest_relations"),
+    *("least_known_entity", "obsolete", "relations", "size", "suspects", "uncertain", "unknown", "weakest_relations"),
 }
 WALKS = {"frontier", "frontier Q142", "ignorance", "known_path", "two_hops"}
 
