@@ -221,51 +221,71 @@ def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -
     """Return the reached entities, the facts between them, and their relations and types."""
     outgoing, inside = wikidata.outgoing(reached), set(reached)
     not_loaded = wikidata.not_loaded(reached, choice.literals)
-    between: list[Fact] = []
-    for subject in reached:
-        between += [fact for fact in outgoing[subject] if fact.object in inside]
-    further = _other_objects(between, outgoing, inside) if choice.all_objects else []
+    between = _facts_between(reached, outgoing)
+    further = _other_objects(choice, between, outgoing, inside)
     between += further
     objects = sorted({fact.object for fact in further}, key=_by_number)
     not_reached = sum(len(outgoing[subject]) for subject in reached) - len(between)
     if not_reached:
         not_loaded[NOT_REACHED.kind] += not_reached
-    facts: list[Fact] = []
     rejected: list[str] = []
     literals: dict[str, Entity] = {}
     for result in wikidata.literals(reached) if choice.literals else ():
-        if isinstance(result, NotLoaded):
-            not_loaded[result.kind] += 1
-        elif isinstance(result, Rejected):
-            rejected.append(result.reason)
-        else:
-            fact, literal = result
-            between.append(fact)
-            literals[literal.id] = literal
-    for record in wikidata.dated(between):
-        if isinstance(record, Fact):
-            facts.append(record)
-        else:
-            rejected.append(record.reason)
+        match result:
+            case NotLoaded():
+                not_loaded[result.kind] += 1
+            case Rejected():
+                rejected.append(result.reason)
+            case fact, literal:
+                between.append(fact)
+                literals[literal.id] = literal
+    facts = _dated(wikidata, between, rejected)
     relations = sorted({fact.relation for fact in between}, key=_by_number)
-    profiles = wikidata.profiles(objects)
     loaded = [*reached, *objects]
-    types = set(chain.from_iterable(profiles[entity].types for entity in loaded))
-    entities = [*loaded, *sorted(types - set(loaded), key=_by_number)]
-    profiles = wikidata.profiles([*relations, *entities[len(loaded) :]])
+    types = _types_of(wikidata, loaded)
+    profiles = wikidata.profiles([*relations, *types])
+    entities = [_entity(name, profiles[name]) for name in (*loaded, *types)]
     return Gathered(
         [Relation(name, *_named(profiles[name]), active=name not in choice.inactive) for name in relations],
-        [*(_entity(name, profiles[name]) for name in entities), *literals.values()],
+        [*entities, *literals.values()],
         facts,
         rejected,
         dict(not_loaded),
     )
 
 
+def _facts_between(entities: Sequence[str], outgoing: Mapping[str, Sequence[Fact]]) -> list[Fact]:
+    inside = set(entities)
+    between: list[Fact] = []
+    for subject in entities:
+        between += [fact for fact in outgoing[subject] if fact.object in inside]
+    return between
+
+
+def _dated(wikidata: Wikidata, facts: Sequence[Fact], rejected: list[str]) -> list[Fact]:
+    """Return the facts with their dates; add the reasons against the others to ``rejected``."""
+    dated: list[Fact] = []
+    for record in wikidata.dated(facts):
+        if isinstance(record, Fact):
+            dated.append(record)
+        else:
+            rejected.append(record.reason)
+    return dated
+
+
+def _types_of(wikidata: Wikidata, entities: Sequence[str]) -> list[str]:
+    """Return the types of entities that are not among them, by number."""
+    profiles = wikidata.profiles(entities)
+    types = set(chain.from_iterable(profiles[entity].types for entity in entities))
+    return sorted(types.difference(entities), key=_by_number)
+
+
 def _other_objects(
-    between: Sequence[Fact], outgoing: Mapping[str, Sequence[Fact]], inside: Collection[str]
+    choice: TopicChoice, between: Sequence[Fact], outgoing: Mapping[str, Sequence[Fact]], inside: Collection[str]
 ) -> list[Fact]:
-    """Return the facts that lead from these subjects and relations to entities that walks did not reach."""
+    """Return the facts that lead from these subjects and relations to entities that walks did not reach, if chosen."""
+    if not choice.all_objects:
+        return []
     pairs = {(fact.subject, fact.relation) for fact in between}
     further: list[Fact] = []
     for subject in dict.fromkeys(fact.subject for fact in between):

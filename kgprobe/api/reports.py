@@ -1,5 +1,6 @@
 """``kgprobe.make_report``: stored runs, measurements and judged graphs on one page."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from kgprobe.running.store import FILE
 from kgprobe.sampling.years import year_relation_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
 
@@ -153,7 +154,7 @@ def group_table(
         KgprobeError: a result has no answers.
     """
     from kgprobe.results.answers import refuse_repeated
-    from kgprobe.results.group_table import KINDS, group_by_entities, group_by_kind, group_by_object, tabulate_groups
+    from kgprobe.results.group_table import KINDS, tabulate_groups
 
     least = whole_number("least", least)
     limit = optional_number("limit", limit)
@@ -167,17 +168,25 @@ def group_table(
         raise ArgumentError("by", f"is {by!r}; {', '.join(KINDS)} are possible.")
     if centres and object_of is not None:
         raise ArgumentError("object_of", "excludes `centres`; give one of them.")
-    entities = dict.fromkeys(entity_ids(graph, centres), "") if centres else {}
-    entities |= {row["id"]: row["label"] or row["id"] for row in graph.read("sample/labels", ids=list(entities))}
-    relation = None if object_of is None else relation_ids(graph, [object_of])[0]
-
-    def group(facts: "pd.DataFrame") -> "Grouped":
-        if entities:
-            return group_by_entities(facts, entities)
-        return group_by_kind(graph, facts, kind) if relation is None else group_by_object(graph, facts, relation)
-
+    group = _grouping(graph, kind, centres, object_of)
     years = year_relation_id(graph, year_relation)
     return tabulate_groups(graph, results, group, year_relation=years, least=least, limit=limit, shared=shared)
+
+
+def _grouping(
+    graph: Graph, kind: str, centres: "Sequence[str]", object_of: str | None
+) -> "Callable[[pd.DataFrame], Grouped]":
+    """Return the function that groups facts: by their kind, around centres, or by the objects of a relation."""
+    from kgprobe.results.group_table import group_by_entities, group_by_kind, group_by_object
+
+    if centres:
+        ids = entity_ids(graph, centres)
+        labels = {row["id"]: row["label"] for row in graph.read("sample/labels", ids=ids)}
+        entities = {entity: labels.get(entity) or entity for entity in ids}
+        return partial(group_by_entities, entities=entities)
+    if object_of is not None:
+        return partial(group_by_object, graph, relation=relation_ids(graph, [object_of])[0])
+    return partial(group_by_kind, graph, kind=kind)
 
 
 def write_sheet(results: "Sequence[Stored]", path: str | Path, *, per_kind: int = 50, seed: int = 0) -> int:

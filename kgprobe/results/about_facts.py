@@ -44,11 +44,7 @@ def read_about_facts(
         return about, YearSource(FACT_START, "start of the fact", 0, len(about))
     sources = candidate_sources(graph, year_relation)
     relations = [source for source in sources if source != FACT_START]
-    rows: list[Row] = []
-    keys = [{"subject": subject, "fact": fact} for fact, subject in subjects.items()]
-    for first in range(0, len(keys), _FACTS_AT_ONCE):
-        some = keys[first : first + _FACTS_AT_ONCE]
-        rows += graph.read("sample/about", rows=some, year_relations=relations)
+    rows = _rows_about(graph, subjects, relations)
     years: list[dict[str, int | None]] = []
     for row in rows:
         own = {date["relation"]: year_of(date["date"]) for date in row.pop("dates")}
@@ -61,3 +57,12 @@ def read_about_facts(
     for row, own in zip(rows, years, strict=True):
         row["year"] = own.get(source.relation)
     return pd.DataFrame(rows), source
+
+
+def _rows_about(graph: Graph, subjects: Mapping[str, str], year_relations: Sequence[str]) -> list[Row]:
+    rows: list[Row] = []
+    keys = [{"subject": subject, "fact": fact} for fact, subject in subjects.items()]
+    for first in range(0, len(keys), _FACTS_AT_ONCE):
+        some = keys[first : first + _FACTS_AT_ONCE]
+        rows += graph.read("sample/about", rows=some, year_relations=year_relations)
+    return rows

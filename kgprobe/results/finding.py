@@ -365,10 +365,7 @@ def make_finding(
     Raises:
         KgprobeError: there are no answers yet.
     """
-    if about.rounds is None or isinstance(graph, DatasetFacts):
-        rows = _counted_beliefs(answers)
-    else:
-        rows = graph.read("beliefs/own_answers", run=about.name)
+    rows = _believed(graph, about, answers)
     answered = sorted((row for row in rows if row["right"] + row["wrong"] > 0), key=lambda row: str(row["fact"]))
     if not answered:
         raise KgprobeError(f"{about.name!r} has no answers yet.")
@@ -379,9 +376,7 @@ def make_finding(
     listed = facts[[*FACT_COLUMNS, *ASK_COLUMNS]].reset_index(drop=True)
     words = [BeliefWord(word) for word in facts["belief"]]
     unknown, known = _by_certainty(facts, words)
-    chances, tables, generic = answers.chances, answers.results.tables, about.described.get("generic", ())
-    if about.caveat is not None:
-        tables = [replace(table, notes=(*table.notes, about.caveat)) for table in tables]
+    chances, generic = answers.chances, about.described.get("generic", ())
     return Finding(
         about=about,
         chance=float(np.mean(chances)) if chances else None,
@@ -389,7 +384,7 @@ def make_finding(
         mean_known=float(facts["known"].mean()),
         overall=group_of("all", facts),
         groupings=[each for each in _groupings(facts, names, generic, years) if each.groups],
-        probe_tables=list(tables),
+        probe_tables=_with_caveat(answers.results.tables, about.caveat),
         unknown=_shown_facts(unknown.head(shown), answers),
         known=_shown_facts(known.head(shown), answers),
         believed={word: words.count(word) for word in BeliefWord},
@@ -408,6 +403,19 @@ def _whole_graph(graph: Graph, over_graph: GraphRates | None, listed: pd.DataFra
     if over_graph is None or LEARNERS[over_graph.run["learner"]].beliefs != "model":
         return graph_of_asked(graph, listed)
     return graph_of_run(graph, over_graph.run, listed)
+
+
+def _believed(graph: Graph | DatasetFacts, about: About, answers: CollectedAnswers) -> list[Row]:
+    """Return the facts with their answers and beliefs: of the run, or from each fact's own answers."""
+    if about.rounds is None or isinstance(graph, DatasetFacts):
+        return _counted_beliefs(answers)
+    return list(graph.read("beliefs/own_answers", run=about.name))
+
+
+def _with_caveat(tables: Sequence[Table], caveat: str | None) -> list[Table]:
+    if caveat is None:
+        return list(tables)
+    return [replace(table, notes=(*table.notes, caveat)) for table in tables]
 
 
 def _counted_beliefs(answers: CollectedAnswers) -> list[Row]:

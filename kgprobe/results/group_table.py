@@ -257,15 +257,9 @@ def tabulate_groups(
     if about.empty:
         raise KgprobeError("None of the asked facts is in this graph.")
     grouped = group(about)
-    members: dict[str, list[str]] = {name: [] for name in grouped.order}
-    for fact, groups in grouped.groups.items():
-        for name in groups:
-            members.setdefault(name, []).append(fact)
+    members = _members(grouped)
     large = [name for name, facts in members.items() if grouped.is_chosen or len(facts) >= least]
-    if not grouped.order:
-        large.sort(key=lambda name: (-len(members[name]), name))
-    kept = large if limit is None else sorted(large, key=lambda name: (-len(members[name]), name))[:limit]
-    kept = [name for name in large if name in set(kept)]
+    kept = _largest(large, members, limit, is_ordered=bool(grouped.order))
     cells = []
     for name in kept:
         for label, facts in zip(labels, frames.values(), strict=True):
@@ -284,6 +278,23 @@ def tabulate_groups(
         config={"results": folders, **settings, "year_relation": year_relation},
         notes=[years.note] if grouped.by == "year" else [],
     )
+
+
+def _members(grouped: Grouped) -> dict[str, list[str]]:
+    """Return the facts of each group; the user's groups first, in their order."""
+    members: dict[str, list[str]] = {name: [] for name in grouped.order}
+    for fact, groups in grouped.groups.items():
+        for name in groups:
+            members.setdefault(name, []).append(fact)
+    return members
+
+
+def _largest(
+    names: Sequence[str], members: Mapping[str, Sequence[str]], limit: int | None, *, is_ordered: bool
+) -> list[str]:
+    """Return the names of the largest groups, at most ``limit``: in the given order, or the largest first."""
+    by_size = sorted(names, key=lambda name: (-len(members[name]), name))[:limit]
+    return [name for name in names if name in set(by_size)] if is_ordered else by_size
 
 
 def _frames(answered: Sequence[AnsweredFacts], shared: bool) -> dict[int, pd.DataFrame]:

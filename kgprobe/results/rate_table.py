@@ -246,6 +246,12 @@ def find_result(name: str | Path) -> Path:
     return folders[0]
 
 
+_CHOSEN = (
+    "Some results are of rounds that chose facts by earlier answers: their rates are of the asked facts, not of the"
+    " graph. `kgprobe estimate` gives the share of the graph."
+)
+
+
 def tabulate_rates(results: Sequence[StoredRates], *, shared: bool) -> RateTable:
     """Return the rates of results by model, graph and setting.
 
@@ -254,6 +260,31 @@ def tabulate_rates(results: Sequence[StoredRates], *, shared: bool) -> RateTable
 
     Raises:
         ArgumentError: two results belong to one cell, or the models of a column share no fact.
+    """
+    placed = _placed(results)
+    columns = _columns(placed)
+    models = list(dict.fromkeys(key[0] for key in placed))
+    cells: dict[tuple[str, tuple[str, str]], RateCell] = {}
+    for column in columns:
+        facts = _shared_facts(placed, column) if shared else None
+        cells |= {(model, column): _cell(model, column, placed.get((model, *column)), facts) for model in models}
+    ranks = {model: _rank([cells[model, column] for column in columns]) for model in models}
+    models.sort(key=lambda model: ranks[model])
+    notes = [_CHOSEN] if any(caveat_of(result.answered.sampling) for result in results) else []
+    config = {
+        "results": [str(result.folder.resolve()) for result in results],
+        "shared": shared,
+        "graphs": [result.graph for result in results],
+    }
+    ordered = [cells[pair] for pair in product(models, columns)]
+    return RateTable(cells=ordered, shared=shared, config=config, notes=notes)
+
+
+def _placed(results: Sequence[StoredRates]) -> dict[tuple[str, str, str], StoredRates]:
+    """Return the results by model, graph and setting.
+
+    Raises:
+        ArgumentError: two results belong to one cell.
     """
     placed: dict[tuple[str, str, str], StoredRates] = {}
     for result in results:
@@ -265,25 +296,13 @@ def tabulate_rates(results: Sequence[StoredRates], *, shared: bool) -> RateTable
                 f"has two results of {key[0]} on {key[1]}, {key[2]}: {folders}. Name their graphs, or leave one out.",
             )
         placed[key] = result
-    columns = sorted({key[1:]: None for key in placed}, key=lambda column: (_first(placed, column[0]), column[1]))
-    models = list(dict.fromkeys(key[0] for key in placed))
-    cells = {}
-    for column in columns:
-        facts = _shared_facts(placed, column) if shared else None
-        for model in models:
-            cells[model, column] = _cell(model, column, placed.get((model, *column)), facts)
-    ranks = {model: _rank([cells[model, column] for column in columns]) for model in models}
-    models.sort(key=lambda model: ranks[model])
-    notes = []
-    if any(caveat_of(result.answered.sampling) for result in results):
-        notes.append(
-            "Some results are of rounds that chose facts by earlier answers: their rates are of the asked facts, not of"
-            " the graph. `kgprobe estimate` gives the share of the graph."
-        )
-    config = {"results": [str(result.folder.resolve()) for result in results], "shared": shared}
-    graphs = {"graphs": [result.graph for result in results]}
-    ordered = [cells[pair] for pair in product(models, columns)]
-    return RateTable(cells=ordered, shared=shared, config=config | graphs, notes=notes)
+    return placed
+
+
+def _columns(placed: Mapping[tuple[str, str, str], StoredRates]) -> list[tuple[str, str]]:
+    """Return the pairs of graph and setting: graphs in the order of the results, settings by name."""
+    columns = dict.fromkeys(key[1:] for key in placed)
+    return sorted(columns, key=lambda column: (_first(placed, column[0]), column[1]))
 
 
 def _first(placed: Mapping[tuple[str, str, str], StoredRates], graph: str) -> int:

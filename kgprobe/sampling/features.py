@@ -16,7 +16,7 @@ in units of 2⁻³²: their sums do not depend on the order, and entities with e
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -161,18 +161,24 @@ def _read(graph: Graph, wait: Wait) -> Described:
         number = -1 if row["number"] is None else row["number"]
         if number >= 0:
             (named if row["named"] else unnamed).append(number)
-        for relation, object_ in (*row["facts"], *((INSTANCE_OF, kind) for kind in row["kinds"])):
+        kinds = [(INSTANCE_OF, kind) for kind in row["kinds"]]
+        for relation, object_ in (*row["facts"], *kinds):
             subjects.append(number)
             relations.append(relation_ids.setdefault(relation, len(relation_ids)))
             objects.append(object_ if isinstance(object_, int) else -1 - outside.setdefault(object_, len(outside)))
-        for type_ in row["types"] if row["named"] and number >= 0 else ():
-            instances.append(number)
-            types.append(type_ids.setdefault(type_, len(type_ids)))
+        if row["named"] and number >= 0:
+            instances.extend([number] * len(row["types"]))
+            types.extend(_numbered(row["types"], type_ids))
         if count % REPORT_EVERY == 0:
             wait.note = f"{count:,} entities read"
     ids = (list(relation_ids), list(type_ids), list(outside))
     values: list[Any] = [*map(np.asarray, columns), *ids]
     return Described(*values)
+
+
+def _numbered(names: Iterable[str], numbers: dict[str, int]) -> list[int]:
+    """Return the numbers of names; new names get the next ones."""
+    return [numbers.setdefault(name, len(numbers)) for name in names]
 
 
 def build_index(described: Described, weighting: str) -> FeatureIndex:

@@ -57,28 +57,16 @@ def templates_study(
                 f"questions: {left_out:,} facts are left out: their hand-written and generic questions differ in kind"
                 " (yes/no, or who, which and what) or in the object that they name."
             )
-    relations = {outcome.fact.fact: outcome.relation for of_origin in outcomes.values() for outcome in of_origin}
     rows: list[dict[str, Any]] = []
     data: list[dict[str, Any]] = []
     for kind, by_way in answers.items():
-        # Without an answered hand-written sentence there is nothing to compare with.
-        common = sorted(set.intersection(*map(set, by_way.values()))) if len(by_way) > 1 else []
-        if not common:
-            raise KgprobeError(
-                f"No fact could be asked by all templates of {kind}; `kgprobe probe` prints the reasons."
-            )
+        common = _common_facts(kind, by_way)
         values = {way: np.array([of_way[fact] for fact in common]) for way, of_way in by_way.items()}
         new = _rows(kind, values)
         rows += new
-        for way, of_way in values.items():
-            for fact, value in zip(common, of_way.tolist(), strict=True):
-                data.append({"kind": kind, "templates": way, "relation": relations[fact], "fact": fact, "value": value})
+        data += _data(kind, common, values, outcomes)
         verdicts.append(_verdict(new))
-        whiskers = f"share of known facts; whiskers: {CONFIDENCE:.0%} interval"
-        categories = [
-            Category(row["templates"], row["known"].value, row["known"].low, row["known"].high) for row in new
-        ]
-        plots.append(CategoryPlot(kind.capitalize(), whiskers, categories, (0.0, 1.0)))
+        plots.append(_plot(kind, new))
         facts = len(set().union(*by_way.values()))
         notes.append(f"{kind}: {len(common):,} of {facts:,} facts were asked by all templates, and count.")
     notes += [
@@ -99,6 +87,36 @@ def templates_study(
         notes=notes,
         config=config,
     )
+
+
+def _common_facts(kind: str, by_way: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return the facts that were asked by all templates of a kind."""
+    # Without an answered hand-written sentence there is nothing to compare with.
+    common = sorted(set.intersection(*map(set, by_way.values()))) if len(by_way) > 1 else []
+    if not common:
+        raise KgprobeError(f"No fact could be asked by all templates of {kind}; `kgprobe probe` prints the reasons.")
+    return common
+
+
+def _data(
+    kind: str,
+    facts: Sequence[str],
+    values: Mapping[str, Floats],
+    outcomes: Mapping[tuple[str, str], Iterable[Outcome]],
+) -> list[dict[str, Any]]:
+    """Return a row for each fact and its templates."""
+    relations = {outcome.fact.fact: outcome.relation for of_origin in outcomes.values() for outcome in of_origin}
+    rows: list[dict[str, Any]] = []
+    for way, of_way in values.items():
+        for fact, value in zip(facts, of_way.tolist(), strict=True):
+            rows.append({"kind": kind, "templates": way, "relation": relations[fact], "fact": fact, "value": value})
+    return rows
+
+
+def _plot(kind: str, rows: Sequence[Mapping[str, Any]]) -> CategoryPlot:
+    categories = [Category(row["templates"], row["known"].value, row["known"].low, row["known"].high) for row in rows]
+    whiskers = f"share of known facts; whiskers: {CONFIDENCE:.0%} interval"
+    return CategoryPlot(kind.capitalize(), whiskers, categories, (0.0, 1.0))
 
 
 def _by_sentence(outcomes: Iterable[Outcome], origin: str, count: int) -> dict[str, dict[str, float]]:

@@ -34,25 +34,30 @@ def askable_relations(
         KgprobeError: there are none.
     """
     active = [row for row in graph.read("sample/relations") if row["active"] and (not ids or row["id"] in ids)]
-    without = []
-    no_templates: Row = dict.fromkeys(FIELDS, ())
-    for row in active:
-        if only_generic:
-            without.append({**row, **no_templates})
-        elif templates and not any(row[kind] for kind in templates):
-            without.append(row)
-    generic = _generic_rows(graph, without)
+    generic = _generic_rows(graph, _without_templates(active, templates, only_generic))
     rows = {}
     for row in active:
         offered = generic.get(row["id"], row)
-        if not templates or any(offered[kind] for kind in templates):
+        if _has_any(offered, templates):
             rows[row["id"]] = {**offered, "generic": row["id"] in generic}
     unusable = [relation for relation in ids if relation not in rows]
     if unusable:
         raise UnknownNameError(_unusable(unusable, templates))
     if not rows:
         raise KgprobeError(_no_relation(templates))
-    return {relation: rows[relation] for relation in sorted(ids or rows)}
+    return dict(sorted(rows.items()))
+
+
+def _without_templates(rows: Sequence[Row], kinds: Sequence[str], only_generic: bool) -> list[Row]:
+    """Return the relations that get generic templates: all, without their own templates, or those that have none."""
+    if only_generic:
+        return [{**row, **dict.fromkeys(FIELDS, ())} for row in rows]
+    return [row for row in rows if not _has_any(row, kinds)]
+
+
+def _has_any(row: Row, kinds: Sequence[str]) -> bool:
+    """Return True if a relation has templates of one of these kinds; always for no kinds."""
+    return not kinds or any(row[kind] for kind in kinds)
 
 
 def generic_setting(rows: Mapping[str, Row]) -> dict[str, list[str]]:

@@ -207,15 +207,20 @@ class _Reader:
             return
         whose = owner(subject)
         object_ = self._object(quad, literals=self._reading.literals or whose is not None)
-        if whose is not None and not isinstance(object_, NotLoaded):
-            is_folded = self._reading.fold and (time or not object_.startswith(LITERAL))
-            object_ = object_ if is_folded else NODE
+        if whose is not None and not self._is_folded(object_, is_time=bool(time)):
+            object_ = NODE
         if isinstance(object_, NotLoaded):
             self._count(object_, is_selected)
         elif whose is not None:
             self._write_fact(whose, time or relation_id, place, subject, object_)
         elif is_selected:
             self._write_fact(subject, relation_id, place, "", object_)
+
+    def _is_folded(self, object_: str | NotLoaded, *, is_time: bool) -> bool:
+        """Return True if a statement of an intermediate node becomes one of its owner, or is not loaded anyway."""
+        if isinstance(object_, NotLoaded):
+            return True
+        return self._reading.fold and (is_time or not object_.startswith(LITERAL))
 
     def _count(self, kind: NotLoaded, is_selected: bool = True) -> None:
         if is_selected:

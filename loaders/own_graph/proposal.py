@@ -133,10 +133,7 @@ def propose(graph: "Graph", name: str) -> str:
     extracted = has_extracted_entities(whole)
     schema = extracted_entities(whole) if extracted else whole
     counts, labels = schema.labels(), _own_labels(schema)
-    properties: dict[str, Properties] = {}
-    for label in labels:
-        rows = graph.stream("own/node_sample", label=label, limit=SAMPLE)
-        properties[label] = properties_of((row["properties"] for row in rows), counts[label])
+    properties = _sample_properties(graph, labels, counts)
     # The LLM Graph Builder stores names as ids.
     entities = _entities(properties, ("id",) if extracted else ())
     if not entities:
@@ -145,11 +142,7 @@ def propose(graph: "Graph", name: str) -> str:
             " Write a mapping by hand; docs/guides/your-own-graph.md has one."
         )
     others = [label for label in labels if label not in entities]
-    between: dict[str, _Between] = {}
-    for label in others:
-        sides = _sides(label, schema, list(entities))
-        if sides is not None:
-            between[label] = sides
+    between = _between_entities(others, schema, list(entities))
     facts: list[Proposed[Any]] = [
         *_relationship_facts(graph, schema, entities),
         *_node_facts(schema, between, properties),
@@ -163,10 +156,24 @@ def propose(graph: "Graph", name: str) -> str:
     proposed = []
     for label, kind in entities.items():
         proposed.append(Proposed(kind, [f"{counts[label]:,} nodes", *_remarks(kind, properties[label])]))
-    left_out = {label: counts[label] for label in others if label not in between}
-    if extracted:
-        left_out |= {label: count for label, count in sorted(whole.labels().items()) if label not in counts}
+    left_out = _left_out(whole, schema, [label for label in others if label not in between])
     return written(name, proposed, _distinct(facts), left_out)
+
+
+def _sample_properties(graph: "Graph", labels: Sequence[str], counts: Mapping[str, int]) -> dict[str, Properties]:
+    properties: dict[str, Properties] = {}
+    for label in labels:
+        rows = graph.stream("own/node_sample", label=label, limit=SAMPLE)
+        properties[label] = properties_of((row["properties"] for row in rows), counts[label])
+    return properties
+
+
+def _left_out(whole: Schema, schema: Schema, labels: Iterable[str]) -> dict[str, int]:
+    """Return the numbers of nodes of labels that give no facts, and of those that an extraction added."""
+    counts = schema.labels()
+    left_out = {label: counts[label] for label in labels}
+    added = {label: count for label, count in sorted(whole.labels().items()) if label not in counts}
+    return left_out | added
 
 
 def _own_labels(schema: Schema) -> list[str]:
@@ -235,6 +242,16 @@ def _ways(label: str, schema: Schema) -> dict[tuple[str, Literal["out", "in"]], 
         if label in each.heads:
             ways[each.type, "in"].update(each.tails)
     return ways
+
+
+def _between_entities(labels: Sequence[str], schema: Schema, entities: Sequence[str]) -> dict[str, _Between]:
+    """Return the labels whose nodes stand between two entities."""
+    between: dict[str, _Between] = {}
+    for label in labels:
+        sides = _sides(label, schema, entities)
+        if sides is not None:
+            between[label] = sides
+    return between
 
 
 def _sides(label: str, schema: Schema, entities: Sequence[str]) -> _Between | None:

@@ -20,7 +20,7 @@ the ``KEPT`` most frequent ones are its templates.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -37,9 +37,16 @@ KEPT = 5
 
 _BLANK = re.compile(r"[\"'“‘]?____$")
 
-NO_BLANK = "do not end in the blank"
-NO_SUBJECT = "do not contain their subject exactly once"
-WRITER_ERROR = "have an error of the model that wrote the sentences"
+# Problems, worded for one case and for several.
+NO_BLANK = ("sentence does not end in the blank", "sentences do not end in the blank")
+NO_SUBJECT = (
+    "sentence does not contain its subject exactly once",
+    "sentences do not contain their subject exactly once",
+)
+WRITER_ERROR = (
+    "line has an error of the model that wrote the sentences",
+    "lines have an error of the model that wrote the sentences",
+)
 
 
 class _Named(Struct):
@@ -100,6 +107,11 @@ class WikiFactDiffRelation:
     description: str = ""
     counts: Counter[str] = field(default_factory=Counter)
 
+    def describe(self, label: str | None, description: str | None) -> None:
+        """Set the label and the description where they are missing."""
+        self.label = self.label or tidy(label or "")
+        self.description = self.description or tidy(description or "")
+
     @property
     def templates(self) -> list[str]:
         """The most frequent templates, best first; of equally frequent ones, the first in the file."""
@@ -128,8 +140,7 @@ def read_wikifactdiff(file: InputFile) -> Iterator[tuple[int, WikiFactDiffRelati
         KgprobeError: The file can no longer be opened.
     """
     relations: dict[str, WikiFactDiffRelation] = {}
-    unusable: Counter[str] = Counter()
-    first: dict[str, int] = {}
+    unusable = _UnusableParts()
     for number, line in file.lines():
         if isinstance(line, Rejected):
             yield number, line
@@ -143,20 +154,12 @@ def read_wikifactdiff(file: InputFile) -> Iterator[tuple[int, WikiFactDiffRelati
             yield number, Rejected(explain(error, line))
             continue
         if sentences is None:
-            _count(unusable, first, f"lines {WRITER_ERROR}", number)
+            unusable.add(number, *WRITER_ERROR)
             continue
         relation = relations.setdefault(identifier, WikiFactDiffRelation(identifier, number))
-        relation.label = relation.label or tidy(property_.label or "")
-        relation.description = relation.description or tidy(property_.description or "")
-        for sentence in sentences:
-            template = template_of(sentence, subject)
-            if template.count(OBJECT) == template.count(SUBJECT) == 1:
-                relation.counts[template] += 1
-            else:
-                problem = NO_SUBJECT if template.endswith(OBJECT) else NO_BLANK
-                _count(unusable, first, f"sentences {problem}", number)
-    for problem, count in unusable.items():
-        yield first[problem], Rejected(f"{count:,} {problem}, first here; they are left out")
+        relation.describe(property_.label, property_.description)
+        _count_templates(relation, unusable, number, [template_of(sentence, subject) for sentence in sentences])
+    yield from unusable.rejected()
     for identifier, relation in relations.items():
         if relation.counts:
             yield relation.line, relation
@@ -164,9 +167,34 @@ def read_wikifactdiff(file: InputFile) -> Iterator[tuple[int, WikiFactDiffRelati
             yield relation.line, Rejected(f"the relation {identifier} has no usable sentence, and is left out")
 
 
-def _count(unusable: Counter[str], first: dict[str, int], problem: str, line: int) -> None:
-    unusable[problem] += 1
-    first.setdefault(problem, line)
+def _count_templates(
+    relation: WikiFactDiffRelation, unusable: "_UnusableParts", line: int, templates: Iterable[str]
+) -> None:
+    for template in templates:
+        if template.count(OBJECT) == template.count(SUBJECT) == 1:
+            relation.counts[template] += 1
+        else:
+            unusable.add(line, *(NO_SUBJECT if template.endswith(OBJECT) else NO_BLANK))
+
+
+class _UnusableParts:
+    """Numbers and first lines of unusable lines and sentences, by problem."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._first: dict[tuple[str, str], int] = {}
+
+    def add(self, line: int, one: str, several: str) -> None:
+        """Count a problem, worded for one case and for several."""
+        self._counts[one, several] += 1
+        self._first.setdefault((one, several), line)
+
+    def rejected(self) -> Iterator[tuple[int, Rejected]]:
+        """Yield each problem with its number, at its first line."""
+        for problem, count in self._counts.items():
+            one, several = problem
+            text = f"1 {one}; it is left out" if count == 1 else f"{count:,} {several}, first here; they are left out"
+            yield self._first[problem], Rejected(text)
 
 
 def _sentences(line: bytes) -> tuple[_Property, str, Sequence[str] | None]:

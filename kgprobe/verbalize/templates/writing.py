@@ -132,13 +132,19 @@ class WrittenRelation:
     def remarks(self) -> dict[str, Any]:
         """Return notes on the templates for a file."""
         remarks: dict[str, Any] = {"written_by": self.written_by, "sources": self.sources()}
-        readings = {each.template: each.reading for each in self.templates if each.reading is not None}
+        readings: dict[str, float] = {}
+        log_probabilities: list[float] = []
+        told_apart: list[float | None] = []
+        for each in self.templates:
+            if each.reading is not None:
+                readings[each.template] = round(each.reading, 3)
+            if each.weighed is not None:
+                log_probabilities.append(round(each.weighed.log_probability, 3))
+                told_apart.append(None if each.weighed.paired is None else round(each.weighed.paired, 3))
         if readings:
-            remarks["readings"] = {template: round(share, 3) for template, share in readings.items()}
-        weighed = [each.weighed for each in self.templates if each.weighed is not None]
-        if weighed:
-            remarks["log_probabilities"] = [round(cloze.log_probability, 3) for cloze in weighed]
-            remarks["told_apart"] = [None if cloze.paired is None else round(cloze.paired, 3) for cloze in weighed]
+            remarks["readings"] = readings
+        if log_probabilities:
+            remarks |= {"log_probabilities": log_probabilities, "told_apart": told_apart}
         if self.doubts:
             remarks["look_through"] = [f"{doubt.template or doubt.kind}: {doubt.reason}" for doubt in self.doubts]
         return remarks

@@ -76,10 +76,8 @@ def test_most_frequent_sentences_become_templates(tmp_path: Path) -> None:
     ]
     assert list(converted.problems) == [
         "verbalizations.jsonl, line 1: 2 sentences do not end in the blank, first here; they are left out.",
-        "verbalizations.jsonl, line 2: 1 sentences do not contain their subject exactly once, first here; they are"
-        " left out.",
-        "verbalizations.jsonl, line 4: 1 lines have an error of the model that wrote the sentences, first here; they"
-        " are left out.",
+        "verbalizations.jsonl, line 2: 1 sentence does not contain its subject exactly once; it is left out.",
+        "verbalizations.jsonl, line 4: 1 line has an error of the model that wrote the sentences; it is left out.",
     ]
 
 
