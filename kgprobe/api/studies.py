@@ -452,13 +452,15 @@ def study_verbalizations(tables: Sequence[str | Path], *, context: str | None = 
         context: ``present`` or ``past``: only sentences of this context; None uses all.
 
     Raises:
-        ArgumentError: there is no table, two have the same name, or an option has another value.
+        ArgumentError: there is no table, one does not exist, two have the same name, or an option has another value.
         KgprobeError: a table is unreadable, or nothing in it is annotated.
     """
     chosen = make_options(VerbalizationsOptions, {"tables": tables, "context": context}, "a study of verbalizations")
     annotators: dict[str, Annotations] = {}
     digests: dict[str, str] = {}
     for table in chosen.tables:
+        if not table.is_file():
+            raise ArgumentError("tables", f"has {table}, and there is no such file.")
         if table.stem in annotators:
             raise ArgumentError("tables", f"has two files of the annotator {table.stem}; rename one of them.")
         verbalizations, damaged = read_verbalizations(table)

@@ -205,12 +205,16 @@ def convert_patterns(
             and hand-written templates belong in one file.
 
     Raises:
+        ArgumentError: the output is one of the files.
         KgprobeError: a file cannot be read or written, the output exists, or no pattern is usable.
     """
     path = Path(output)
+    inputs, mined_inputs = _paths(files), _paths(mined)
+    if path.resolve() in [each.resolve() for each in (*inputs, *mined_inputs)]:
+        raise ArgumentError("output", f"is {path}, one of the files to convert; name another file.")
     if path.exists() and not force:
         raise KgprobeError(f"{path} exists; `force` overwrites it, `output` names another file.")
-    return convert_files(_paths(files), _paths(mined), path)
+    return convert_files(inputs, mined_inputs, path)
 
 
 def _paths(files: str | Path | Sequence[str | Path]) -> list[Path]:

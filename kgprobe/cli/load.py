@@ -111,7 +111,7 @@ def _load(source: Source, graph: str | None, bulk: bool, bulk_files: Path | None
             return load_bulk_source(graph, source, bulk_files=bulk_files, **settings)
         if bulk_files is not None:
             return write_bulk_source(bulk_files, source, **settings)
-        with open_graph(graph) as connection:
+        with open_graph(graph, new=True) as connection:
             return load_source(connection, source, **settings)
 
 

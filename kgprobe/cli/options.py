@@ -158,10 +158,19 @@ def ask_password(prompt: str) -> str:
     return str(click.prompt(prompt, hide_input=True, err=True))
 
 
-def open_graph(graph: str | None) -> "Graph":
-    """Open the graph of ``--graph``, which may ask for its password."""
+def open_graph(graph: str | None, *, new: bool = False) -> "Graph":
+    """Open the graph of ``--graph``, which may ask for its password.
+
+    Args:
+        new: True to create a local graph that does not exist yet.
+
+    Raises:
+        UnknownNameError: there is no graph in the folder.
+    """
     from kgprobe.servers import opening
 
+    if not new:
+        opening.check_exists(graph)
     return opening.open_graph(graph, ask_password=ask_password)
 
 

@@ -144,7 +144,7 @@ def write(model: str | None, graph: str | None, as_json: bool, api: dict[str, An
 
 
 @templates.command(cls=OptionsFirst)
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @_output_option("File for the relations with their templates.")
 @cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
 @cloup.option(

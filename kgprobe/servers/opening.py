@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable
 from pathlib import Path
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import default_folder, endpoint_of, is_address, refuse_credentials
 from kgprobe.servers.folder import Folder
@@ -72,6 +72,26 @@ def open_graph(
     connection = take_lease(folder_of(place), engine, memory).connect()
     _leased.add(connection)
     return connection
+
+
+def check_exists(graph: str | Path | None = None) -> None:
+    """Check that a local graph exists; nothing is checked for a remote server.
+
+    Args:
+        graph: as in :func:`open_graph`.
+
+    Raises:
+        UnknownNameError: there is no graph in the folder.
+    """
+    place = _folder_or_address(graph)
+    if isinstance(place, str) and is_address(place):
+        return
+    folder = folder_of(place)
+    if folder.engine is None:
+        raise UnknownNameError(
+            f"There is no graph in {folder.path}. `kgprobe load` makes one there from data, `kgprobe demo` one with an"
+            " example, `kgprobe graph start` an empty one."
+        )
 
 
 def folder_of(graph: str | Path | None = None) -> Folder:

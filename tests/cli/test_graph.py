@@ -273,3 +273,12 @@ def test_describe_equals_naive_counts(home: dict[str, str]) -> None:
     shown = kgprobe("graph", "describe", **home, COLUMNS="80").stdout
     assert "mean degree" in shown
     assert f"{size['active_facts']:,} of {len(rows):,} facts are of {size['active_relations']} relations" in shown
+
+
+@pytest.mark.parametrize("command", [("graph", "describe"), ("probe", "distractors", "--model", "demo")])
+def test_a_mistyped_folder_is_not_made_into_a_graph(tmp_path: Path, command: tuple[str, ...]) -> None:
+    folder = tmp_path / "typo"
+    done = kgprobe(*command, "--graph", str(folder))
+    assert done.returncode == 2
+    assert f"There is no graph in {folder}. `kgprobe load` makes one" in done.stderr
+    assert not folder.exists()

@@ -154,13 +154,14 @@ def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home:
             "--facts-per-round",
             "9",
             "--name",
-            "in-turn",
+            "one-by-one",
             **home,
         )
+        assert done.returncode == 0, done.stderr
         found = json.loads(done.stdout)
-        outcomes = assert_beliefs_are_the_trail("in-turn", found, home)
+        outcomes = assert_beliefs_are_the_trail("one-by-one", found, home)
         assert len({outcome["fact"] for outcome in outcomes}) == len(outcomes) == 27
-        query = "MATCH (b:Belief {run: 'in-turn'}) RETURN count(b) AS beliefs, max(b.alpha + b.beta) AS most"
+        query = "MATCH (b:Belief {run: 'one-by-one'}) RETURN count(b) AS beliefs, max(b.alpha + b.beta) AS most"
         beliefs = kgprobe("graph", "query", "-", "--format", "jsonl", typed=query, **home)
         assert json.loads(beliefs.stdout) == {"beliefs": 27, "most": 3}
 
