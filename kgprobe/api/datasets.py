@@ -22,10 +22,10 @@ from kgprobe.datasets.asking import (
     limited_rows,
 )
 from kgprobe.datasets.building import build_files
-from kgprobe.datasets.card import card_of
+from kgprobe.datasets.card import card_of, imported_card
 from kgprobe.datasets.folder import open_folder
 from kgprobe.datasets.harness import write_task
-from kgprobe.datasets.importing import find_published, import_files, imported_card
+from kgprobe.datasets.importing import find_published, import_files
 from kgprobe.datasets.templates import relations_of, write_relations
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError
@@ -44,7 +44,6 @@ from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.measurement import NO_DATE, ask_each, read_measurement
 from kgprobe.running.settings import versions
-from kgprobe.sampling.selection import SEEDED_ORDER
 
 
 def build_dataset(
@@ -249,7 +248,7 @@ def probe_dataset(
         "options": asdict(chosen),
         "described": made_probe.describe(),
         "relations": list(made_probe.relations),
-        "facts": {"limit": limit, "per_relation": per_relation, "order": SEEDED_ORDER},
+        "facts": {"limit": limit, "per_relation": per_relation, "order": "rows of the file"},
         "seed": seed,
         "as_of": NO_DATE,
         "graph": msgspec.json.encode({"dataset": digest_of_dataset(files)}).decode(),

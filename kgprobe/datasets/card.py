@@ -2,7 +2,7 @@
 
 import json
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 import msgspec
@@ -10,6 +10,8 @@ import msgspec
 from kgprobe import __version__
 from kgprobe.datasets import DatasetOptions
 from kgprobe.datasets.building import RelationCounts
+from kgprobe.datasets.folder import SPLITS
+from kgprobe.datasets.importing import ImportedRows
 
 # Size categories of the Hugging Face Hub, with their upper bounds (exclusive).
 _BOUNDS = (10**3, 10**4, 10**5, 10**6, 10**7)
@@ -140,6 +142,40 @@ def card_of(
         rows="".join(rows),
     )
     return "".join([card, _LEFT_OUT, *left_out]) if left_out else card
+
+
+def imported_card(name: str, source: str, format_: str, counts: ImportedRows) -> str:
+    """Return the card of an imported data set: its source, and the skipped rows by reason.
+
+    Args:
+        name: name of the data set.
+        source: name of the published folder.
+        format_: file format of the rows.
+    """
+    lines = [
+        "---",
+        f"pretty_name: {json.dumps(name, ensure_ascii=False)}",
+        "configs:",
+        "- config_name: default",
+        "  data_files:",
+        *_split_lines(format_),
+        "---",
+        "",
+        f"# {name}",
+        "",
+        f"Imported by kgprobe from the published files in `{source}`: {counts.written:,} rows. Labels serve as ids.",
+        f"{counts.merged:,} choices were left out: they are the right object, or twice in their row.",
+    ]
+    if counts.skipped:
+        lines += ["", "| skipped rows | reason |", "| --- | --- |"]
+        lines += [f"| {count:,} | {reason} |" for reason, count in counts.skipped.most_common()]
+    return "\n".join(lines) + "\n"
+
+
+def _split_lines(format_: str) -> Iterator[str]:
+    for split in SPLITS:
+        yield f"  - split: {split}"
+        yield f"    path: data/{split}.{format_}"
 
 
 def _plain(text: str) -> str:

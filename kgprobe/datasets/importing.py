@@ -8,7 +8,6 @@ of entities, so labels serve as ids. Unusable rows are counted by reason and ski
 
 import ast
 import csv
-import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -300,37 +299,3 @@ _READERS: Mapping[str, Callable[[Path], Iterator[PublishedRow]]] = {
     ".csv": _csv_rows,
     ".jsonl": _json_rows,
 }
-
-
-def imported_card(name: str, source: str, format_: str, counts: ImportedRows) -> str:
-    """Return the card of an imported data set: its source, and the skipped rows by reason.
-
-    Args:
-        name: name of the data set.
-        source: name of the published folder.
-        format_: file format of the rows.
-    """
-    lines = [
-        "---",
-        f"pretty_name: {json.dumps(name, ensure_ascii=False)}",
-        "configs:",
-        "- config_name: default",
-        "  data_files:",
-        *_split_lines(format_),
-        "---",
-        "",
-        f"# {name}",
-        "",
-        f"Imported by kgprobe from the published files in `{source}`: {counts.written:,} rows. Labels serve as ids.",
-        f"{counts.merged:,} choices were left out: they are the right object, or twice in their row.",
-    ]
-    if counts.skipped:
-        lines += ["", "| skipped rows | reason |", "| --- | --- |"]
-        lines += [f"| {count:,} | {reason} |" for reason, count in counts.skipped.most_common()]
-    return "\n".join(lines) + "\n"
-
-
-def _split_lines(format_: str) -> Iterator[str]:
-    for split in SPLITS:
-        yield f"  - split: {split}"
-        yield f"    path: data/{split}.{format_}"
