@@ -16,6 +16,7 @@ import transformers
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.identity import tensor_places, weights_digest
+from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.batching import BatchLimits, Memory, Prefixes, compute_if_it_fits
 from kgprobe.models.scoring.check import WAY_MEANINGS, WAYS, choose_way, longest_text
 from kgprobe.models.scoring.contract import EdgeScorer, Floats, ScoredContinuations, TextScorer, report
@@ -33,7 +34,7 @@ from kgprobe.models.scoring.incremental_trees import GrowingTrees
 from kgprobe.models.scoring.plan import PrefixGroup, batches, plan
 from kgprobe.models.scoring.projection import VocabularyProjection, find_likely_part
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens
-from kgprobe.models.scoring.trie import Forest, Integers, Tree, build_all_trees
+from kgprobe.models.scoring.trie import Forest, Integers, Tree
 from kgprobe.models.states.reader import StateReader
 
 if TYPE_CHECKING:

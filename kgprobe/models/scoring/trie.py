@@ -193,14 +193,6 @@ def _fresh_nodes(prompt: TokenizedPrompt, before: int | None, member: int) -> in
     return len(tail) - 1 - common_prefix(prompt.tails[before][:-1], tail[:-1])
 
 
-def build_all_trees(prompts: Sequence[TokenizedPrompt], max_branch_nodes: int) -> list[Tree]:
-    """Return the trees of all prompts, numbered by position, see :func:`build_trees`."""
-    trees: list[Tree] = []
-    for number, prompt in enumerate(prompts):
-        trees += build_trees(number, prompt, max_branch_nodes)
-    return trees
-
-
 def build_tree(number: int, prompt: TokenizedPrompt, members: Sequence[int]) -> Tree:
     """Return one tree of these continuations of a prompt."""
     common = min(prompt.starts[member] for member in members)
