@@ -204,7 +204,10 @@ class Scorer(TextScorer):
             values[takable] = self._memory.recall(prompt.part(takable) if prompt.reasons else prompt)
             scores.append(values)
             uncached.append(takable[np.isnan(values[takable])])
-        unknown = [prompt.part(members) for prompt, members in zip(tokenized, uncached, strict=True)]
+        unknown = [
+            prompt if len(members) == len(prompt.tails) else prompt.part(members)
+            for prompt, members in zip(tokenized, uncached, strict=True)
+        ]
         report(progress, sum(map(len, scores)) - sum(map(len, uncached)))
         with in_eval_mode(self.model):
             for tree, values in self._edges(build_all_trees(unknown, _MAX_BRANCH_NODES), beginnings):
