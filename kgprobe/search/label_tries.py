@@ -33,6 +33,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.files import home, make_folder, replacing
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
+from kgprobe.models.scoring import encoding
 from kgprobe.models.scoring import tokens as token_module
 from kgprobe.models.scoring.tokens import encode, join, tokenize
 from kgprobe.progress import waiting
@@ -560,7 +561,7 @@ def _digest(tokenizer: "PreTrainedTokenizerBase") -> str:
     else:
         text = backend.to_str()
     digest = hashlib.sha256(f"{FORMAT} {text}".encode())
-    for module in (token_module, articles, sentences):
+    for module in (token_module, encoding, articles, sentences):
         digest.update(Path(str(module.__file__)).read_bytes())
     digest.update(inspect.getsource(name_tokens).encode())
     return digest.hexdigest()

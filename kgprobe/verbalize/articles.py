@@ -21,6 +21,7 @@ Amazon, a film called Moonrise Kingdom, an unlisted river without the word River
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -136,6 +137,8 @@ def indefinite(name: str) -> str:
     return "an" if _VOWEL_SOUND.match(word) else "a"
 
 
+# The same names are distractors of many facts.
+@lru_cache(maxsize=1 << 16)
 def takes_article(label: str) -> bool:
     """Return True if English puts ``the`` before a name; False if the name contains its article already."""
     words = label.split()

@@ -10,8 +10,9 @@ character becomes a capital.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kgprobe.verbalize.articles import indefinite, mention, without_article
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
@@ -104,10 +105,16 @@ def _agreeing(before: str, name: str) -> str:
 
 
 def _placed(before: str, name: str) -> str:
-    name = name.strip()
+    return _form_after(before)(name.strip())
+
+
+# Templates are few, and each is filled with many names.
+@lru_cache(maxsize=1 << 12)
+def _form_after(before: str) -> Callable[[str], str]:
+    """Return a function from a name to its form after a text."""
     if _THE.search(before) or _INDEFINITE.search(before):
-        return without_article(name)
-    return name if _DETERMINER.search(before) else mention(name)
+        return without_article
+    return str if _DETERMINER.search(before) else mention
 
 
 def _capitalized(text: str) -> str:

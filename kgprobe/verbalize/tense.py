@@ -17,6 +17,7 @@ it is better to skip a fact than to ask it wrongly.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from kgprobe.dates import last_day
@@ -202,6 +203,8 @@ def own_time(template: str) -> list[str]:
     return [word for word in re.findall(r"[a-z']+", template.lower()) if word in _OWN_TIME]
 
 
+# Templates are few, and each is asked for many facts.
+@lru_cache(maxsize=1 << 12)
 def tense_of(template: str) -> Tense | None:
     """Return the tense of a template of any kind, that of the main verb if its verbs differ; None if unsure."""
     if _FUTURE.search(template):

@@ -18,12 +18,12 @@ import torch
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.generating.generator import Unanswered
+from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.batching import amount_for, compute_in_batches
 from kgprobe.models.scoring.contract import report
 from kgprobe.models.scoring.forward import in_eval_mode
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
-from kgprobe.models.scoring.trie import build_all_trees
 
 # Maximum size of one search: logits (beams x vocabulary), and tokens (beams x their longest text).
 _LOGITS_AT_ONCE = {"cpu": 1 << 26, "cuda": 1 << 29}

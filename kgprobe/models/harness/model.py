@@ -16,8 +16,8 @@ from lm_eval.models.huggingface import HFLM
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.demo import demo_model_folder
+from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.tokens import TokenizedPrompt
-from kgprobe.models.scoring.trie import build_all_trees
 from kgprobe.models.spec import wrap_scorer
 from kgprobe.progress import progress_bar
 

@@ -161,7 +161,9 @@ class Memory:
 
 def _keys(prompt: TokenizedPrompt) -> Iterator[bytes]:
     """Yield a digest of each continuation with the tokens before it."""
-    before = {start: blake2b(array("q", [start, *prompt.context[:start]]), digest_size=16) for start in prompt.starts}
+    before = {
+        start: blake2b(array("q", [start, *prompt.context[:start]]), digest_size=16) for start in set(prompt.starts)
+    }
     for start, tail in zip(prompt.starts, prompt.tails, strict=True):
         key = before[start].copy()
         key.update(array("q", tail))

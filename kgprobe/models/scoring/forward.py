@@ -22,6 +22,7 @@ import torch
 from numpy.typing import NDArray
 from transformers import DynamicCache
 
+from kgprobe.models.scoring.masks import Spans, empty_rows, hidden, walk
 from kgprobe.models.scoring.trie import Forest, Integers, Tree
 
 if TYPE_CHECKING:
@@ -74,11 +75,11 @@ class Earlier:
 
     Attributes:
         depths: their positions in running text, shape (rows, before).
-        visible: True where a query sees them, shape (rows, queries, before).
+        spans: their times in the walk through the row's trees, shape (rows, before); empty for padding.
     """
 
     depths: Integers
-    visible: NDArray[np.bool_]
+    spans: Spans
 
 
 def extend(model: "PreTrainedModel", prefix: Prefix | None, tokens: Integers, at_once: int) -> Prefix:
@@ -180,27 +181,51 @@ def padded_tokens(forest: Forest, way: Way, before: int) -> tuple[int, int]:
 def _run_packed(
     model: "PreTrainedModel", forests: Sequence[Forest], prefix: Prefix | None
 ) -> tuple[torch.Tensor, Integers]:
+    return packed_rows(forests).run(model, prefix)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedRows:
+    """Forests as rows of one size, each forest a row.
+
+    Attributes:
+        tokens, depths, spans: as of :func:`packed_states`.
+        sources: as of :func:`run_way`.
+    """
+
+    tokens: Integers
+    depths: Integers
+    spans: Spans
+    sources: Integers
+
+    def run(self, model: "PreTrainedModel", prefix: Prefix | None) -> tuple[torch.Tensor, Integers]:
+        """Return the states of the rows after a prefix, and the sources, see :func:`run_way`."""
+        states = packed_states(model, self.tokens, self.depths, self.spans, prefix)
+        return states.flatten(0, 1), self.sources
+
+
+def packed_rows(forests: Sequence[Forest]) -> PackedRows:
+    """Return forests, at least one, as rows for the way ``packed``; no model is needed yet."""
     count, longest = len(forests), max(len(forest.tokens) for forest in forests)
     tokens = np.full((count, longest), forests[0].tokens[0])
     depths = np.full((count, longest), forests[0].depths[0])
-    # Padding attends to itself, because a softmax over nothing is not a number; nothing attends to padding.
-    visible = np.zeros((count, longest, longest), dtype=bool)
-    visible[:, np.arange(longest), np.arange(longest)] = True
+    spans = empty_rows(count, longest)
     sources = []
     for row, forest in enumerate(forests):
         size = len(forest.tokens)
         tokens[row, :size] = forest.tokens
         depths[row, :size] = forest.depths
-        visible[row, :size, :size] = forest.visible()
+        own = walk(forest.parents)
+        spans.entries[row, :size], spans.exits[row, :size] = own.entries, own.exits
         sources.append(row * longest + forest.sources)
-    return packed_states(model, tokens, depths, visible, prefix).flatten(0, 1), np.concatenate(sources)
+    return PackedRows(tokens, depths, spans, np.concatenate(sources))
 
 
 def packed_states(
     model: "PreTrainedModel",
     tokens: Integers,
     depths: Integers,
-    visible: NDArray[np.bool_],
+    spans: Spans,
     cache: DynamicCache | None,
     earlier: Earlier | None = None,
 ) -> torch.Tensor:
@@ -209,7 +234,7 @@ def packed_states(
     Args:
         model: a causal language model.
         tokens, depths: ids, and positions in running text; shape (rows, queries).
-        visible: True where a token sees another, shape (rows, queries, queries).
+        spans: times of a walk through the row's trees: a token sees its ancestors and itself; shape (rows, queries).
         cache: keys and values of earlier tokens; None for none.
         earlier: the earlier tokens of each row; None if all rows see all of them, from the first position on.
 
@@ -219,7 +244,7 @@ def packed_states(
     return _body(
         model,
         tokens,
-        attention_mask=_masks(model, visible, depths, length_of(cache), earlier),
+        attention_mask=_masks(model, spans, depths, length_of(cache), earlier),
         position_ids=_tensor(model, depths),
         **_cache_arguments(model, cache),
     )
@@ -254,10 +279,8 @@ def length_of(cache: DynamicCache | None) -> int:
     return 0 if cache is None else int(cache.get_seq_length())
 
 
-def _masks(
-    model: "PreTrainedModel", visible: NDArray[np.bool_], depths: Integers, before: int, earlier: Earlier | None
-) -> Any:
-    """Return additive masks from visibility, one per kind of layer if the model has several.
+def _masks(model: "PreTrainedModel", spans: Spans, depths: Integers, before: int, earlier: Earlier | None) -> Any:
+    """Return additive masks from the times of a walk, one per kind of layer if the model has several.
 
     Arguments as of :func:`packed_states`; ``before`` is the number of earlier tokens. Raises ValueError for layers of
     another kind, whose masks are unknown.
@@ -270,9 +293,9 @@ def _masks(
     rows, queries = depths.shape
     lowest = torch.finfo(model.dtype).min
     full = torch.zeros((rows, 1, queries, before + queries), dtype=model.dtype, device=model.device)
-    full[:, 0, :, before:].masked_fill_(~_tensor(model, visible), lowest)
+    full[:, 0, :, before:].masked_fill_(hidden(spans, spans, model.device), lowest)
     if earlier is not None:
-        full[:, 0, :, :before].masked_fill_(~_tensor(model, earlier.visible), lowest)
+        full[:, 0, :, :before].masked_fill_(hidden(spans, earlier.spans, model.device), lowest)
     if window is None or (kinds and "sliding_attention" not in kinds):
         return full
     near = full

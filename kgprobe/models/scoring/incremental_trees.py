@@ -23,6 +23,7 @@ from transformers import DynamicCache
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits, share_of
 from kgprobe.models.scoring.contract import Floats
 from kgprobe.models.scoring.forward import LONGEST_ROW, PLACES_A_TOKEN, Earlier, in_eval_mode, packed_states
+from kgprobe.models.scoring.masks import Spans, empty_rows, walk
 from kgprobe.models.scoring.plan import batches, fill_rows
 from kgprobe.models.scoring.projection import LikelyPart, VocabularyProjection
 from kgprobe.models.scoring.trie import Integers, TokenNodes, Tree
@@ -203,26 +204,26 @@ def take_in(model: "PreTrainedModel", kept: KeptNodes, rows: Sequence[Sequence["
     depths = np.full((count, queries), first.depths[0])
     before = np.zeros((count, earlier), dtype=np.int64)
     before_depths = np.zeros((count, earlier), dtype=np.int64)
-    # Padding sees itself, because a softmax over nothing is not a number.
-    visible = np.zeros((count, queries, queries), dtype=bool)
-    visible[:, np.arange(queries), np.arange(queries)] = True
-    visible_before = np.zeros((count, queries, earlier), dtype=bool)
+    spans = empty_rows(count, queries, queries + earlier)
+    spans_before = Spans(np.zeros((count, earlier), dtype=np.int32), np.zeros((count, earlier), dtype=np.int32))
     where = []
     for row, trees in enumerate(rows):
         query = past = 0
         for new in trees:
             fresh, old = new.fresh, new.old
             own, known = slice(query, query + len(fresh)), slice(past, past + len(old))
-            sees = new.tree.visible()[fresh]
+            # Each tree of a row has times of its own.
+            times = walk(new.tree.parents)
+            entries, exits = times.entries + (query + past), times.exits + (query + past)
             tokens[row, own], depths[row, own] = new.tree.tokens[fresh], new.tree.depths[fresh]
             before[row, known], before_depths[row, known] = new.places[old], new.tree.depths[old]
-            visible[row, own, own] = sees[:, fresh]
-            visible_before[row, own, known] = sees[:, old]
+            spans.entries[row, own], spans.exits[row, own] = entries[fresh], exits[fresh]
+            spans_before.entries[row, known], spans_before.exits[row, known] = entries[old], exits[old]
             where.append(row * queries + np.arange(own.start, own.stop))
             query, past = own.stop, known.stop
     fresh_at = torch.from_numpy(np.concatenate(where)).to(model.device)
     cache = _KeptBefore(kept, torch.from_numpy(before).to(model.device), fresh_at // queries, fresh_at % queries)
-    states = packed_states(model, tokens, depths, visible, cache, Earlier(before_depths, visible_before))
+    states = packed_states(model, tokens, depths, spans, cache, Earlier(before_depths, spans_before))
     return kept.add(list(chain.from_iterable(rows)), states.flatten(0, 1)[fresh_at])
 
 

@@ -43,6 +43,13 @@ class PrefixGroup:
     forests: list[Forest] = field(default_factory=list)
     groups: list["PrefixGroup"] = field(default_factory=list)
 
+    def in_order(self, depth: int = 0) -> list[tuple["PrefixGroup", int]]:
+        """Return this group and all within it, each before its own, with the number of groups around each."""
+        groups = [(self, depth)]
+        for inner in self.groups:
+            groups += inner.in_order(depth + 1)
+        return groups
+
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
@@ -121,21 +128,34 @@ def batches(items: Sequence[T], sizes: Sequence[tuple[int, int]], limit: Callabl
         sizes: for each its rows and its tokens per row.
         limit: returns the maximum padded tokens in a batch of several items; called before each.
     """
-    left = np.cumsum([0, *(rows * tokens for rows, tokens in reversed(sizes))])[::-1]
+    filling = Filling(sizes)
     begin = 0
     while begin < len(items):
-        most = limit()
+        end = filling.end(begin, limit())
+        yield list(items[begin:end])
+        begin = end
+
+
+class Filling:
+    """The sizes of items, the largest first, of which batches are filled one after the other."""
+
+    def __init__(self, sizes: Sequence[tuple[int, int]]) -> None:
+        """Take for each item its rows and its tokens per row."""
+        self._sizes = sizes
+        self._left = np.cumsum([0, *(rows * tokens for rows, tokens in reversed(sizes))])[::-1]
+
+    def end(self, begin: int, most: int) -> int:
+        """Return the end of the batch that begins with an item, at most so many padded tokens or one item."""
         # If each batch was full, the last could be almost empty.
-        fair = left[begin] / -(-int(left[begin]) // most)
+        fair = self._left[begin] / -(-int(self._left[begin]) // most)
         end, rows, longest = begin, 0, 0
-        while end < len(items):
-            more, tokens = sizes[end]
+        while end < len(self._sizes):
+            more, tokens = self._sizes[end]
             padded = (rows + more) * max(longest, tokens)
             if end > begin and (padded > most or rows * longest >= fair):
                 break
             end, rows, longest = end + 1, rows + more, max(longest, tokens)
-        yield list(items[begin:end])
-        begin = end
+        return end
 
 
 def _stretches(trees: Sequence[Tree]) -> _Stretch:

@@ -7,6 +7,7 @@ the vocabulary.
 
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ import transformers
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.identity import tensor_places, weights_digest
+from kgprobe.models.scoring.ahead import Stage, batches_ahead
+from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.batching import BatchLimits, Memory, Prefixes, compute_if_it_fits
 from kgprobe.models.scoring.check import WAY_MEANINGS, WAYS, choose_way, longest_text
 from kgprobe.models.scoring.contract import EdgeScorer, Floats, ScoredContinuations, TextScorer, report
@@ -27,13 +30,13 @@ from kgprobe.models.scoring.forward import (
     length_of,
     padded_tokens,
     plain_log_probabilities,
-    run_way,
 )
 from kgprobe.models.scoring.incremental_trees import GrowingTrees
-from kgprobe.models.scoring.plan import PrefixGroup, batches, plan
+from kgprobe.models.scoring.plan import PrefixGroup, plan
+from kgprobe.models.scoring.prepared import PreparedBatch, prepare_batch
 from kgprobe.models.scoring.projection import VocabularyProjection, find_likely_part
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens
-from kgprobe.models.scoring.trie import Forest, Integers, Tree, build_all_trees
+from kgprobe.models.scoring.trie import Forest, Integers, Tree
 from kgprobe.models.states.reader import StateReader
 
 if TYPE_CHECKING:
@@ -201,7 +204,10 @@ class Scorer(TextScorer):
             values[takable] = self._memory.recall(prompt.part(takable) if prompt.reasons else prompt)
             scores.append(values)
             uncached.append(takable[np.isnan(values[takable])])
-        unknown = [prompt.part(members) for prompt, members in zip(tokenized, uncached, strict=True)]
+        unknown = [
+            prompt if len(members) == len(prompt.tails) else prompt.part(members)
+            for prompt, members in zip(tokenized, uncached, strict=True)
+        ]
         report(progress, sum(map(len, scores)) - sum(map(len, uncached)))
         with in_eval_mode(self.model):
             for tree, values in self._edges(build_all_trees(unknown, _MAX_BRANCH_NODES), beginnings):
@@ -257,24 +263,36 @@ class Scorer(TextScorer):
                 yield tree, plain_log_probabilities(self.model, tree).double().numpy()
             return
         planned = plan(trees, self.choice.way, projection.weight.shape[1], self.limits.tokens, beginnings)
-        for batch, prefix in self._batches(planned):
-            for forest, values in zip(batch, self._values(projection, batch, prefix), strict=True):
-                ends = np.cumsum([len(tree.sources) for tree in forest.trees])
-                yield from zip(forest.trees, np.split(values, ends[:-1]), strict=True)
+        with closing(self._batches(planned)) as batches:
+            for batch, prefix, prepared in batches:
+                for forest, values in zip(batch, self._values(projection, batch, prefix, prepared), strict=True):
+                    ends = np.cumsum([len(tree.sources) for tree in forest.trees])
+                    yield from zip(forest.trees, np.split(values, ends[:-1]), strict=True)
 
-    def _batches(self, outermost: PrefixGroup) -> Iterator[tuple[list[Forest], Prefix | None]]:
-        """Yield batches of forests, each with the prefix before them."""
-        waiting: list[tuple[PrefixGroup, Prefix | None]] = [(outermost, None)]
-        while waiting:
-            group, prefix = waiting.pop()
-            if group.kept:
-                prefix = self.prefixes.get(group.tokens, partial(self._extend, group, prefix))
-            elif len(group.tokens):
-                prefix = self._extend(group, prefix)
-            sizes = [padded_tokens(forest, self.choice.way, group.length) for forest in group.forests]
-            for batch in batches(group.forests, sizes, lambda: self.limits.tokens):
-                yield batch, prefix
-            waiting += ((inner, prefix) for inner in reversed(group.groups))
+    def _batches(self, outermost: PrefixGroup) -> Iterator[tuple[Sequence[Forest], Prefix | None, PreparedBatch]]:
+        """Yield batches of forests, each with the prefix before them and with its arrays."""
+        groups = outermost.in_order()
+        way = self.choice.way
+        stages = [
+            Stage(group.forests, [padded_tokens(forest, way, group.length) for forest in group.forests])
+            for group, _ in groups
+        ]
+        prefixes: list[Prefix | None] = []
+        ready = 0
+        batches = batches_ahead(stages, partial(prepare_batch, way), lambda: self.limits.tokens)
+        with closing(batches):
+            for stage, batch, prepared in batches:
+                # Groups without forests of their own come before groups with longer prefixes.
+                for group, depth in groups[ready : stage + 1]:
+                    del prefixes[depth:]
+                    prefixes.append(self._prefix(group, prefixes[-1] if prefixes else None))
+                ready = stage + 1
+                yield batch, prefixes[-1], prepared
+
+    def _prefix(self, group: PrefixGroup, before: Prefix | None) -> Prefix | None:
+        if group.kept:
+            return self.prefixes.get(group.tokens, partial(self._extend, group, before))
+        return self._extend(group, before) if len(group.tokens) else before
 
     def _extend(self, group: PrefixGroup, prefix: Prefix | None) -> Prefix:
         while True:
@@ -291,13 +309,25 @@ class Scorer(TextScorer):
                     " them, or use `dtype` bfloat16."
                 )
 
-    def _values(self, projection: VocabularyProjection, batch: Sequence[Forest], prefix: Prefix | None) -> list[Floats]:
-        """Return the log-probabilities of each forest's edges; in smaller batches where memory is short."""
+    def _values(
+        self,
+        projection: VocabularyProjection,
+        batch: Sequence[Forest],
+        prefix: Prefix | None,
+        prepared: PreparedBatch | None = None,
+    ) -> list[Floats]:
+        """Return the log-probabilities of each forest's edges; in smaller batches where memory is short.
+
+        ``prepared`` are the arrays of the batch; None to prepare them now.
+        """
+        if prepared is None:
+            prepared = prepare_batch(self.choice.way, batch)
         sizes = [padded_tokens(forest, self.choice.way, length_of(prefix)) for forest in batch]
         tokens = sum(rows for rows, _ in sizes) * max(longest for _, longest in sizes)
-        computed = compute_if_it_fits(partial(self._compute, projection, batch, prefix, tokens), self.model.device)
+        compute = partial(self._compute, projection, prepared, prefix, tokens)
+        computed = compute_if_it_fits(compute, self.model.device)
         if computed is not None:
-            return computed
+            return np.split(computed, np.cumsum([len(forest.sources) for forest in batch[:-1]]))
         if self.prefixes.forget():
             return self._values(projection, batch, prefix)
         self.limits.back_off(tokens)
@@ -318,16 +348,11 @@ class Scorer(TextScorer):
         return [values]
 
     def _compute(
-        self, projection: VocabularyProjection, batch: Sequence[Forest], prefix: Prefix | None, tokens: int
-    ) -> list[Floats]:
+        self, projection: VocabularyProjection, batch: PreparedBatch, prefix: Prefix | None, tokens: int
+    ) -> Floats:
+        """Return the log-probabilities of a batch's edges, one forest after the other, shape (edges, 2)."""
         self.limits.begin()
-        states, sources = run_way(self.model, self.choice.way, batch, prefix)
-        needed, rows = np.unique(sources, return_inverse=True)
-        hidden = states[torch.from_numpy(needed).to(states.device)]
-        # It may be as large as the logits.
-        del states
-        targets = np.concatenate([forest.targets for forest in batch])
-        values = projection.log_probabilities(hidden, rows, targets, self.limits.logits)
+        hidden, rows = batch.hidden(self.model, prefix)
+        values = projection.log_probabilities(hidden, rows, batch.targets, self.limits.logits)
         self.limits.went_well(tokens)
-        ends = np.cumsum([len(forest.sources) for forest in batch])
-        return np.split(values.double().numpy(), ends[:-1])
+        return values.double().numpy()

@@ -18,9 +18,12 @@ optional. The output of a chat template is tokenized with its special tokens.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from kgprobe.errors import KgprobeError
+from kgprobe.models.scoring.cuts import last_cut
+from kgprobe.models.scoring.encoding import Encoder, encode_as_is, encoder_of, take_as_is
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -133,7 +136,7 @@ def encode(tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str]) -> Sequen
     """
     if odd := not_unicode(texts):
         raise TextError(f"{len(odd):,} of {len(texts):,} texts cannot be tokenized: {no_unicode(texts[min(odd)])}.")
-    return _encode(tokenizer, texts)
+    return encode_as_is(tokenizer, texts)
 
 
 def encode_spans(
@@ -158,7 +161,7 @@ def encode_spans(
             f"{type(tokenizer).__name__} has no character offsets, so the place of an answer in a sentence is unknown."
             " Score whole sentences instead, or use a model with a fast tokenizer."
         )
-    _take_as_is(backend)
+    take_as_is(backend)
     encoded = []
     for encoding, own in zip(backend.encode_batch(texts, add_special_tokens=False), spans, strict=True):
         ranges = []
@@ -167,6 +170,11 @@ def encode_spans(
             ranges.append((min(tokens), max(tokens) + 1) if tokens else (0, 0))
         encoded.append((list(encoding.ids), ranges))
     return encoded
+
+
+def is_unicode(texts: Sequence[str]) -> bool:
+    """Return True if all texts are valid Unicode."""
+    return not any(map(_SURROGATE.search, texts))
 
 
 def not_unicode(texts: Sequence[str]) -> set[int]:
@@ -203,62 +211,81 @@ def tokenize(
     """
     if len(prompts) != len(continuations):
         raise KgprobeError(f"{len(prompts)} prompts with {len(continuations)} lists of continuations; pass one each.")
-    texts = _joined(prompts, continuations, separator)
-    odd = not_unicode(texts)
-    for number in odd:
-        texts[number] = ""
-    encoded = enumerate(_encode(tokenizer, texts))
-
-    tokenized = []
+    encoder = encoder_of(tokenizer)
+    joints = [_join_all(encoder, prompt, own, separator) for prompt, own in zip(prompts, continuations, strict=True)]
+    texts = list(chain.from_iterable((*joint.before, joint.after, *joint.pieces) for joint in joints))
+    encoded = encoder.encode(tokenizer, texts if is_unicode(texts) else [text for text in texts if is_unicode([text])])
     suffix = () if end is None else (end,)
-    for prompt, own in zip(prompts, continuations, strict=True):
-        number, alone = next(encoded)
-        reason = no_unicode(prompt) if number in odd else None
-        starts, tails = [], []
-        reasons: dict[int, str] = {}
-        for place, text in enumerate(own):
-            number, joint = next(encoded)
-            shared = common_prefix(alone, joint)
-            start, tail = len(leading) + shared, (*joint[shared:], *suffix)
-            if number not in odd:
-                problem = _problem(text, start, len(joint) - shared, len(tail), limit)
-            else:
-                problem = reason or no_unicode(text)
-            if problem is not None:
-                reasons[place], start, tail = problem, 0, ()
-            starts.append(start)
-            tails.append(tail)
-        context = () if reason else (*leading, *alone)
-        tokenized.append(TokenizedPrompt(context, tuple(starts), tuple(tails), reason, reasons))
-    return tokenized
+    return [
+        _split_joint(joint, prompt, own, encoded, leading, suffix, limit)
+        for joint, prompt, own in zip(joints, prompts, continuations, strict=True)
+    ]
 
 
-def _joined(prompts: Sequence[str], continuations: Sequence[Sequence[str]], separator: str) -> list[str]:
-    """Return each prompt alone, then joined with each of its continuations."""
-    texts = []
-    for prompt, own in zip(prompts, continuations, strict=True):
-        texts.append(prompt.rstrip())
-        texts += [join(prompt, separator, text) for text in own]
-    return texts
+@dataclass(frozen=True, slots=True)
+class _Joint:
+    """A prompt and its continuations, cut into texts that are tokenized separately.
+
+    Attributes:
+        before, after: the prompt up to its last cut, in parts, and the rest of it.
+        pieces: text of each continuation after the prompt, from the end of the prompt, or from its last cut.
+        whole: True for each piece that begins at the end of the prompt.
+    """
+
+    before: list[str]
+    after: str
+    pieces: list[str]
+    whole: list[bool]
 
 
-def _encode(tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str]) -> Sequence[Sequence[int]]:
-    if not texts:
-        return []
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        encoded: list[list[int]] = tokenizer(list(texts), add_special_tokens=False, split_special_tokens=True)[
-            "input_ids"
-        ]
-        return encoded
-    _take_as_is(backend)
-    return [encoding.ids for encoding in backend.encode_batch_fast(texts, add_special_tokens=False)]
+def _join_all(encoder: Encoder, prompt: str, continuations: Sequence[str], separator: str) -> _Joint:
+    stripped = prompt.rstrip()
+    cut = last_cut(stripped, encoder.before_cuts)
+    after, blank = stripped[cut:], prompt[len(stripped) :]
+    # Where the prompt ends in white space or is empty, there is no separator.
+    fixed = not prompt or bool(blank)
+    can_cut = stripped[-1:] in encoder.before_cuts
+    pieces, whole = [], []
+    for text in continuations:
+        own = blank + text if fixed or text[:1].isspace() else separator + text
+        at_end = can_cut and own[:1] == " "
+        pieces.append(own if at_end else after + own)
+        whole.append(at_end)
+    return _Joint(encoder.parts(stripped[:cut]), after, pieces, whole)
 
 
-def _take_as_is(backend: Any) -> None:
-    backend.no_truncation()
-    backend.no_padding()
-    backend.encode_special_tokens = True
+def _split_joint(
+    joint: _Joint,
+    prompt: str,
+    continuations: Sequence[str],
+    encoded: Mapping[str, tuple[int, ...]],
+    leading: tuple[int, ...],
+    suffix: tuple[int, ...],
+    limit: int | None,
+) -> TokenizedPrompt:
+    """Return a prompt with its continuations, split by the rule; texts that are not valid Unicode are not encoded."""
+    parts = [encoded.get(text) for text in (*joint.before, joint.after)]
+    alone = [ids for ids in parts if ids is not None]
+    reason = no_unicode(prompt) if len(alone) < len(parts) else None
+    context = () if reason else (*leading, *chain.from_iterable(alone))
+    earlier = len(context) - len(alone[-1]) if reason is None else 0
+    starts, tails = [], []
+    reasons: dict[int, str] = {}
+    for place, (text, piece, whole) in enumerate(zip(continuations, joint.pieces, joint.whole, strict=True)):
+        ids = encoded.get(piece)
+        if reason is not None or ids is None:
+            problem: str | None = reason or no_unicode(text)
+            start, tail = 0, ()
+        else:
+            shared = 0 if whole else common_prefix(alone[-1], ids)
+            start = len(context) if whole else earlier + shared
+            tail = (*ids[shared:], *suffix)
+            problem = _problem(text, start, len(ids) - shared, len(tail), limit)
+        if problem is not None:
+            reasons[place], start, tail = problem, 0, ()
+        starts.append(start)
+        tails.append(tail)
+    return TokenizedPrompt(context, tuple(starts), tuple(tails), reason, reasons)
 
 
 def _problem(text: str, before: int, own: int, scored: int, limit: int | None) -> str | None:

@@ -48,20 +48,6 @@ class TokenNodes:
         """Return the nodes from the root to each leaf."""
         return [self.path(int(leaf)) for leaf in self.leaves()]
 
-    def visible(self) -> NDArray[np.bool_]:
-        """Return, for each node, a mask of itself and its ancestors; shape (nodes, nodes)."""
-        count = len(self.tokens)
-        branching = np.flatnonzero(self.parents != np.arange(-1, count - 1))
-        chain = int(branching[0]) if len(branching) else count
-        visible = np.zeros((count, count), dtype=bool)
-        visible[:chain, :chain] = np.tri(chain, dtype=bool)
-        rest = chain + np.argsort(self.depths[chain:], kind="stable")
-        for level in np.split(rest, np.flatnonzero(np.diff(self.depths[rest])) + 1):
-            parents = self.parents[level]
-            visible[level[parents >= 0]] = visible[parents[parents >= 0]]
-            visible[level, level] = True
-        return visible
-
 
 @dataclass(frozen=True, slots=True)
 class Tree(TokenNodes):
@@ -191,14 +177,6 @@ def _fresh_nodes(prompt: TokenizedPrompt, before: int | None, member: int) -> in
     if before is None or prompt.starts[before] != prompt.starts[member]:
         return len(tail) - 1
     return len(tail) - 1 - common_prefix(prompt.tails[before][:-1], tail[:-1])
-
-
-def build_all_trees(prompts: Sequence[TokenizedPrompt], max_branch_nodes: int) -> list[Tree]:
-    """Return the trees of all prompts, numbered by position, see :func:`build_trees`."""
-    trees: list[Tree] = []
-    for number, prompt in enumerate(prompts):
-        trees += build_trees(number, prompt, max_branch_nodes)
-    return trees
 
 
 def build_tree(number: int, prompt: TokenizedPrompt, members: Sequence[int]) -> Tree:

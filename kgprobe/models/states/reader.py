@@ -38,6 +38,7 @@ from kgprobe.models.scoring.forward import (
     run_way,
     virtual_prefix,
 )
+from kgprobe.models.scoring.masks import Spans
 from kgprobe.models.scoring.plan import batches
 from kgprobe.models.scoring.tokens import TokenizedPrompt, chat_tokens, common_prefix, encode, no_unicode, not_unicode
 from kgprobe.models.scoring.trie import Integers, build_tree, merge
@@ -221,10 +222,10 @@ class StateReader:
         bounds = np.searchsorted(packed.rows[texts_by_row], np.arange(len(sizes) + 1))
 
         def read(rows: Sequence[int]) -> torch.Tensor:
-            block, depths, visible = block_of(packed, np.array(rows))
+            block, depths, spans = block_of(packed, np.array(rows))
             longest = block.shape[1]
             places = np.concatenate([place * longest + packed.columns[texts_of(row)] for place, row in enumerate(rows)])
-            run = partial(packed_states, self._model, block, depths, visible, prefix)
+            run = partial(packed_states, self._model, block, depths, spans, prefix)
             return self._states_at(places, run)
 
         def texts_of(row: int) -> Integers:
@@ -382,12 +383,11 @@ def pack(ids: Integers, offsets: Integers, prefix: int, most: int) -> PackedText
     return PackedTexts(tokens, within + prefix, ends, np.append(0, np.cumsum(sizes)), rows, columns)
 
 
-def block_of(packed: PackedTexts, rows: Integers) -> tuple[Integers, Integers, NDArray[np.bool_]]:
+def block_of(packed: PackedTexts, rows: Integers) -> tuple[Integers, Integers, Spans]:
     """Return these rows, padded to the longest; padding sees itself alone, because a softmax over nothing is NaN.
 
     Returns:
-        tokens and depths, both of shape (rows, longest); and True where a token sees another, shape (rows, longest,
-        longest).
+        tokens, depths, and times of a walk through the texts, each of shape (rows, longest).
     """
     sizes = packed.offsets[rows + 1] - packed.offsets[rows]
     longest = int(sizes.max())
@@ -396,8 +396,8 @@ def block_of(packed: PackedTexts, rows: Integers) -> tuple[Integers, Integers, N
     nodes = np.where(inside, packed.offsets[rows][:, None] + places, packed.offsets[rows][:, None])
     ends = np.where(inside, packed.ends[nodes], places + 1)
     # Padding repeats a node of the row.
-    visible = (places[None, None] <= places[None, :, None]) & (places[None, :, None] < ends[:, None])
-    return packed.tokens[nodes], packed.depths[nodes], visible
+    entries = np.broadcast_to(places, ends.shape).astype(np.int32)
+    return packed.tokens[nodes], packed.depths[nodes], Spans(entries, ends.astype(np.int32))
 
 
 def _fill(lengths: list[int], shared: list[int], most: int) -> tuple[Integers, Integers, Integers]:

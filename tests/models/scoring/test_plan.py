@@ -10,7 +10,7 @@ from kgprobe.models.scoring.forward import padded_tokens
 from kgprobe.models.scoring.plan import batches, plan
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import build_tree, build_trees
-from tests.models.scoring.test_trie import tokenized_prompts
+from tests.models.scoring.test_trie import tokenized_prompts, visible
 
 WAYS = ["packed", "branches", "rows"]
 FEW = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -59,7 +59,7 @@ def test_every_tree_is_in_one_forest_with_all_that_stands_before_its_edges(promp
                 assert forest.depths[path].tolist() == list(range(len(prefix), len(wanted)))
                 assert forest.targets[place] == tree.targets[edge]
             # All that stands before or at a node is visible to it, and nothing else.
-            for node, row in enumerate(forest.visible()):
+            for node, row in enumerate(visible(forest)):
                 assert np.flatnonzero(row).tolist() == sorted(forest.path(node))
     assert sorted(seen) == sorted(map(id, trees))
 

@@ -1,9 +1,11 @@
 """The token tree against the sequences it was made from."""
 
 import numpy as np
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgprobe.models.scoring.masks import Spans, hidden, walk
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import build_tree, build_trees, merge
 
@@ -17,6 +19,13 @@ def tokenized_prompts(draw):
     tails = draw(st.lists(TAIL, min_size=1, max_size=8))
     starts = [draw(st.integers(1, len(context))) for _ in tails]
     return TokenizedPrompt(context, tuple(starts), tuple(tails))
+
+
+def visible(nodes):
+    """True where a node of a tree or forest sees another."""
+    times = walk(nodes.parents)
+    row = Spans(times.entries[None], times.exits[None])
+    return ~hidden(row, row, torch.device("cpu")).numpy()[0]
 
 
 @given(prompt=tokenized_prompts(), most=st.integers(1, 12))
@@ -53,9 +62,9 @@ def test_nothing_stands_twice_and_nothing_in_vain(prompt):
 @given(prompt=tokenized_prompts())
 def test_a_node_sees_its_ancestors_and_itself(prompt):
     tree = build_tree(0, prompt, range(len(prompt.tails)))
-    visible = tree.visible()
+    seen = visible(tree)
     for node in range(len(tree.tokens)):
-        assert np.flatnonzero(visible[node]).tolist() == sorted(tree.path(node))
+        assert np.flatnonzero(seen[node]).tolist() == sorted(tree.path(node))
     assert {tree.path(leaf)[-1] for leaf in tree.leaves()} == set(range(len(tree.tokens))) - set(tree.parents.tolist())
 
 

@@ -1,9 +1,11 @@
 """Rows of packed texts, against a walk through each text by itself."""
 
 import numpy as np
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgprobe.models.scoring.masks import hidden
 from kgprobe.models.states.reader import block_of, pack
 
 # Few tokens, so that texts have much in common; those of three bytes show whether more than the lowest one is compared.
@@ -23,7 +25,8 @@ def arrays(texts: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
 def test_what_a_text_sees_is_the_text(case: tuple[list[int], list[list[int]], int]) -> None:
     prefix, tails, most = case
     packed = pack(*arrays([prefix + tail for tail in tails]), len(prefix), most)
-    tokens, depths, visible = block_of(packed, np.arange(len(packed.offsets) - 1))
+    tokens, depths, spans = block_of(packed, np.arange(len(packed.offsets) - 1))
+    visible = ~hidden(spans, spans, torch.device("cpu")).numpy()
     for number, tail in enumerate(tails):
         row, column = packed.rows[number], packed.columns[number]
         seen = np.flatnonzero(visible[row, column])

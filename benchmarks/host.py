@@ -1,0 +1,218 @@
+"""Names per second that the host alone prepares: the scorer with a device that takes no time.
+
+The tokenizer and the kinds of masks are the demo model's. Layers and the projection to the vocabulary return zeros, and
+all operations of the device are on torch's device ``meta``, which computes nothing. What is left is the work of the
+host: tokenization, tries, batches, arrays, sums. With ``--device cpu``, the masks are made, too, as a CPU has to.
+
+Cases, from the example graph, the first two as in ``benchmarks.scoring``:
+
+- ``distractors``: 50 facts with 200 distractors, all names of each scored with EOS;
+- ``examples``: 20 questions with 100 options each, after a common prompt of 50 examples;
+- ``probe``: a measurement of the probe ``distractors``, with ten distractors for each of ``--facts`` facts: queries,
+  sentences, scoring, evidence and files.
+
+``first`` is a call with names that were not seen before, ``again`` the fastest of several with the same names and
+prompts. The rate per second of the process's time on all cores, ``per core``, depends less on what else the machine
+does.
+"""
+
+import cProfile
+import os
+import time
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+import numpy as np
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers.modeling_outputs import BaseModelOutputWithPast
+
+from benchmarks.report import Report, Row, show, versions_of
+from benchmarks.scoring.cases import Case, distractors_case, examples_case, read_example
+from kgprobe.api.measuring import measure
+from kgprobe.cli.options import json_option, seed_option
+from kgprobe.graph.ingest import load
+from kgprobe.models.demo import demo_model_folder
+from kgprobe.models.model import REMEMBERED, Model
+from kgprobe.models.scoring.projection import VocabularyProjection
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.servers.opening import open_graph
+from kgprobe.servers.signals import ending_in_order
+from kgprobe.sources.contract import open_source
+
+CASES = {"distractors": distractors_case, "examples": examples_case}
+REPEATS = 5
+# One layer of each kind: masks are made for each.
+_LAYERS = ("sliding_attention", "full_attention")
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroProjection(VocabularyProjection):
+    """A projection that takes no time: every probability is 1."""
+
+    def log_probabilities(self, hidden: torch.Tensor, sources: Any, targets: Any, at_once: int) -> torch.Tensor:
+        """Return zeros, shape (edges, 2)."""
+        del hidden, sources, at_once
+        return torch.zeros((len(targets), 2))
+
+
+class ZeroLayers(torch.nn.Module):
+    """A model's body whose states are zeros, of width 1."""
+
+    def forward(
+        self, input_ids: torch.Tensor, cache: Any = None, use_cache: bool = False, **_: Any
+    ) -> BaseModelOutputWithPast:
+        """Return the states, after a cache grew by keys and values of width 1."""
+        zero = torch.zeros(1, device=input_ids.device)
+        if use_cache:
+            keys = zero.expand(1, 1, input_ids.shape[1], 1)
+            cache.update(keys, keys, 0)
+        return BaseModelOutputWithPast(last_hidden_state=zero.expand(*input_ids.shape, 1))
+
+
+class IdleScorer(Scorer):
+    """A scorer whose device has nothing to do."""
+
+    def idle(self, width: int, device: str, batch_tokens: int) -> None:
+        """Replace layers and projection.
+
+        Args:
+            width: width of the layers in the plan, which weighs attention against products.
+            device: ``meta``, where operations take no time, or ``cpu``.
+            batch_tokens: padded tokens per forward pass.
+        """
+        setattr(self.model, self.model.base_model_prefix, ZeroLayers())
+        self.model.to(torch.device(device))  # type: ignore[arg-type]
+        weight = torch.zeros((1, 1)).expand(self.model.config.vocab_size, width)
+        self.choice = replace(self.choice, projection=ZeroProjection(weight, None, 1.0, None))
+        self.limits.tokens = batch_tokens
+
+    def refresh(self) -> bool:
+        """Return False: there are no weights."""
+        return False
+
+
+def idle_scorer(device: str, batch_tokens: int, remembered: int) -> IdleScorer:
+    """Return a scorer with the demo model's tokenizer and masks, whose layers and projection return zeros.
+
+    Args:
+        device, batch_tokens: see :meth:`IdleScorer.idle`.
+        remembered: number of continuations whose log-probabilities are cached.
+    """
+    folder = demo_model_folder()
+    config = AutoConfig.from_pretrained(folder)
+    width = config.hidden_size
+    config.num_hidden_layers = len(_LAYERS)
+    config.layer_types = list(_LAYERS)
+    for name in ("hidden_size", "intermediate_size", "head_dim", "num_attention_heads", "num_key_value_heads"):
+        setattr(config, name, 2)
+    model = AutoModelForCausalLM.from_config(config)
+    scorer = IdleScorer(model, AutoTokenizer.from_pretrained(folder), name="idle", remembered=remembered)
+    if scorer.choice.way != "packed":
+        raise RuntimeError(f"the demo model is scored in the way {scorer.choice.way}, not packed")
+    scorer.idle(width, device, batch_tokens)
+    # The tokenizer is examined once for each process.
+    scorer.tokenize(["The first"], [["call"]])
+    return scorer
+
+
+def rates(scorer: Scorer, case: Case, profiler: cProfile.Profile | None) -> list[Row]:
+    """Return the rows of a case of names."""
+    seconds, on_cores, tokenizing = [], [], []
+    for _ in range(REPEATS):
+        clock, own = time.perf_counter(), time.process_time()
+        scored = scorer.score(case.prompts, case.continuations, eos=case.eos)
+        seconds.append(time.perf_counter() - clock)
+        on_cores.append(time.process_time() - own)
+        if any(np.any(each.values) for each in scored):
+            raise RuntimeError("a device that returns zeros has log-probabilities of zero")
+    for _ in range(REPEATS):
+        clock = time.perf_counter()
+        scorer.tokenize(case.prompts, case.continuations, eos=case.eos)
+        tokenizing.append(time.perf_counter() - clock)
+    if profiler is not None:
+        profiler.runcall(scorer.score, case.prompts, case.continuations, eos=case.eos)
+    return [
+        Row(case.name, "names", case.size, ""),
+        Row(case.name, "first", case.size / seconds[0], "names/s"),
+        Row(case.name, "first, per core", case.size / on_cores[0], "names/s"),
+        Row(case.name, "again", case.size / min(seconds[1:]), "names/s"),
+        Row(case.name, "again, per core", case.size / min(on_cores[1:]), "names/s"),
+        Row(case.name, "of it tokenization", 100 * min(tokenizing) / min(seconds[1:]), "%"),
+    ]
+
+
+def probe_rates(scorer: IdleScorer, facts: int, seed: int, profiler: cProfile.Profile | None) -> list[Row]:
+    """Return the rows of a measurement of this many facts of the example graph."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="kgprobe-")))
+        os.environ["KGPROBE_HOME"] = str(folder)
+        stack.enter_context(ending_in_order())
+        graph = stack.enter_context(open_graph(folder / "graph"))
+        load(graph, open_source("example"))
+        model = Model(scorer.name, scorer=scorer)
+        # The engine's compiler warms up.
+        measure(graph, model, "distractors", limit=facts // 4, seed=seed + 1)
+        clock, own = time.perf_counter(), time.process_time()
+        with profiler or nullcontext():
+            measured = measure(graph, model, "distractors", limit=facts, seed=seed)
+        seconds, on_cores = time.perf_counter() - clock, time.process_time() - own
+    answered = measured.progress.facts
+    return [
+        Row("probe", "facts", answered, ""),
+        Row("probe", "rate", answered / seconds, "facts/s"),
+        Row("probe", "rate, per core of the process, without the graph's server", answered / on_cores, "facts/s"),
+    ]
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.option(
+    "--case",
+    "cases",
+    type=click.Choice((*CASES, "probe")),
+    multiple=True,
+    default=tuple(CASES),
+    show_default=True,
+    help="Case to measure; repeatable.",
+)
+@click.option(
+    "--device",
+    type=click.Choice(("meta", "cpu")),
+    default="meta",
+    show_default=True,
+    help="Device of the masks; meta takes no time.",
+)
+@click.option("--batch-tokens", default=8192, show_default=True, help="Padded tokens per forward pass.")
+@click.option("--facts", type=click.IntRange(min=4), default=1000, show_default=True, help="Facts of the case probe.")
+@click.option("--profile", type=click.Path(dir_okay=False), help="Files for profiles: PROFILE-CASE.")
+@seed_option
+@json_option
+def main(
+    cases: tuple[str, ...],
+    device: str,
+    batch_tokens: int,
+    facts: int,
+    profile: str | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Measure the names per second that the host prepares for a device that takes no time."""
+    example = read_example()
+    rows: list[Row] = []
+    for name in cases:
+        profiler = None if profile is None else cProfile.Profile()
+        if name == "probe":
+            rows += probe_rates(idle_scorer(device, batch_tokens, REMEMBERED), facts, seed, profiler)
+        else:
+            rows += rates(idle_scorer(device, batch_tokens, 0), CASES[name](example, seed), profiler)
+        if profiler is not None:
+            profiler.dump_stats(f"{profile}-{name}")
+    show(Report("host", rows, seed, versions_of("torch", "transformers", "tokenizers")), as_json=as_json)
+
+
+if __name__ == "__main__":
+    main()

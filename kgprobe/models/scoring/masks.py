@@ -1,0 +1,86 @@
+"""Masks of token trees, from two numbers for each node: made on the device, instead of copied to it.
+
+A walk through a tree, depth first, enters a node, then all nodes below it, and leaves it. A node's ancestors, and the
+node itself, are those that were entered before it or with it, and were not left yet. So a row of n nodes needs 2n
+numbers on the host, not n² bits.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+Times = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Times at which a walk enters and leaves nodes.
+
+    Attributes:
+        entries: any shape, at least 0; different for the nodes of a row.
+        exits: the entry of the first node after all those below a node, in the shape of ``entries``.
+    """
+
+    entries: Times
+    exits: Times
+
+
+def walk(parents: NDArray[np.int64]) -> Spans:
+    """Return the times of a walk through trees, from 0 to the number of nodes; shape (nodes,).
+
+    >>> spans = walk(np.array([-1, 0, 1, 0]))
+    >>> spans.entries.tolist(), spans.exits.tolist()
+    ([0, 1, 2, 3], [4, 3, 3, 4])
+
+    Args:
+        parents: for each node the index of its parent, which is smaller; -1 for none. Shape (nodes,).
+    """
+    above = parents.tolist()
+    sizes = [1] * len(above)
+    for node in range(len(above) - 1, -1, -1):
+        if above[node] >= 0:
+            sizes[above[node]] += sizes[node]
+    entries = []
+    # Entry of a node's next child. The last place, -1, is that of the nodes without parent.
+    following = [0] * (len(above) + 1)
+    for node, parent in enumerate(above):
+        entry = following[parent]
+        entries.append(entry)
+        following[parent] = entry + sizes[node]
+        following[node] = entry + 1
+    start = np.array(entries, dtype=np.int32)
+    return Spans(start, start + np.array(sizes, dtype=np.int32))
+
+
+def empty_rows(rows: int, nodes: int, first: int = 0) -> Spans:
+    """Return rows of padding, each of which sees itself alone: a softmax over nothing is not a number.
+
+    Args:
+        rows, nodes: number of rows, and of nodes in a row.
+        first: entry of the first node; no less than all exits of the real nodes of a row, unless the padding at a
+            node's place is never seen.
+    """
+    entries = np.broadcast_to(np.arange(first, first + nodes, dtype=np.int32), (rows, nodes)).copy()
+    return Spans(entries, entries + 1)
+
+
+def hidden(queries: Spans, keys: Spans, device: torch.device) -> torch.Tensor:
+    """Return True where a query does not see a key, because the key is no ancestor; shape (rows, queries, keys).
+
+    Args:
+        queries: spans of shape (rows, queries).
+        keys: spans of shape (rows, keys).
+        device: the device of the result.
+    """
+    times = _on(queries.entries, device)[:, :, None]
+    entries, exits = times, _on(queries.exits, device)
+    if keys is not queries:
+        entries, exits = _on(keys.entries, device)[:, :, None], _on(keys.exits, device)
+    result = entries.transpose(1, 2) > times
+    return result.logical_or_(exits[:, None, :] <= times)
+
+
+def _on(times: Times, device: torch.device) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(times)).to(device)

@@ -1,0 +1,77 @@
+"""Arrays of a batch, made before the device needs them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from kgprobe.models.scoring.forward import PackedRows, Prefix, Way, packed_rows, run_way
+from kgprobe.models.scoring.trie import Forest, Integers
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedBatch:
+    """Forests with all that does not depend on the device.
+
+    Attributes:
+        way: any but ``plain``.
+        forests: the forests.
+        targets: the edges' tokens, one forest after the other, shape (edges,).
+        packed: the forests' rows and the positions with edges; None for ways that arrange rows themselves.
+    """
+
+    way: Way
+    forests: Sequence[Forest]
+    targets: Integers
+    packed: tuple[PackedRows, "Positions"] | None
+
+    def hidden(self, model: "PreTrainedModel", prefix: Prefix | None) -> tuple[torch.Tensor, Integers]:
+        """Return the last hidden states at the positions with edges, and for each edge its row of them.
+
+        Args:
+            model: a causal language model.
+            prefix: all forests are after it; None for none.
+
+        Returns:
+            states of shape (positions, hidden size), and rows of shape (edges,).
+        """
+        if self.packed is None:
+            states, sources = run_way(model, self.way, self.forests, prefix)
+            positions = positions_of(sources)
+        else:
+            rows, positions = self.packed
+            states, _ = rows.run(model, prefix)
+        return states[torch.from_numpy(positions.places).to(states.device)], positions.rows
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """Positions with edges.
+
+    Attributes:
+        places: rows of the states, increasing, shape (positions,).
+        rows: place of each edge's source among them, shape (edges,).
+    """
+
+    places: Integers
+    rows: Integers
+
+
+def positions_of(sources: Integers) -> Positions:
+    """Return the positions of edges by the rows with the states of their sources."""
+    places, rows = np.unique(sources, return_inverse=True)
+    return Positions(places, rows)
+
+
+def prepare_batch(way: Way, forests: Sequence[Forest]) -> PreparedBatch:
+    """Return the arrays of at least one forest; no model is needed yet."""
+    targets = np.concatenate([forest.targets for forest in forests])
+    if way != "packed":
+        return PreparedBatch(way, forests, targets, None)
+    rows = packed_rows(forests)
+    return PreparedBatch(way, forests, targets, (rows, positions_of(rows.sources)))
