@@ -85,7 +85,7 @@ class CardTensor(torch.Tensor):
     @staticmethod
     def __new__(cls, inner: torch.Tensor, device: torch.device) -> "CardTensor":
         """Return a tensor around one of the CPU."""
-        # A view of a parameter is no inference tensor, also in inference mode.
+        # In inference mode, too, a view of a parameter is not an inference tensor.
         with torch.inference_mode(False):
             tensor: CardTensor = torch.Tensor._make_wrapper_subclass(
                 cls,
@@ -166,9 +166,9 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 def _map(value: Any, function: Any) -> Any:
     """Apply a function to all values in lists, tuples and dictionaries."""
     if isinstance(value, (list, tuple)):
-        return type(value)([_map(one, function) for one in value])
+        return type(value)([_map(part, function) for part in value])
     if isinstance(value, dict):
-        return {key: _map(one, function) for key, one in value.items()}
+        return {key: _map(part, function) for key, part in value.items()}
     return function(value)
 
 
