@@ -114,7 +114,7 @@ def test_scores_equal_those_of_the_cpu(machine: Machine) -> None:
     def score(scorer: Scorer) -> np.ndarray:
         scored = scorer.score(PROMPTS, NAMES, eos=True, beginnings=[EXAMPLES, "", ""])
         assert scorer.prefixes.taken > 0
-        return np.concatenate([one.values for one in scored])
+        return np.concatenate([prompt.values for prompt in scored])
 
     machine.both(score)
     # Again, now with the kept prefix.
@@ -172,7 +172,7 @@ def test_answers_equal_those_of_the_cpu(machine: Machine) -> None:
     assert gpu == cpu
     assert all(isinstance(answer, Answer) for answer in gpu)
     searched = [
-        [[beam.text for beam in one] for one in beam_search(scorer, PROMPTS[1:], 2, new_tokens=3)]
+        [[beam.text for beam in beams] for beams in beam_search(scorer, PROMPTS[1:], 2, new_tokens=3)]
         for scorer in (machine.cpu, machine.gpu)
     ]
     assert searched[0] == searched[1]
@@ -217,16 +217,16 @@ def test_ways_on_a_gpu_equal_those_of_the_cpu(name: str, way: Way) -> None:
     with simulated_cards(GIB):
         # A tensor on the wrong device fails in the check; a slower way must not hide it.
         scorer = Scorer(move(model, "cuda"), tokenizer, name=name, ways=(way,))
-        for found, own in zip(scorer.score(prompts, names), expected, strict=True):
-            np.testing.assert_allclose(found.values, own.values, rtol=0, atol=1e-4)
+        for scored, own in zip(scorer.score(prompts, names), expected, strict=True):
+            np.testing.assert_allclose(scored.values, own.values, rtol=0, atol=1e-4)
 
 
 def test_encoder_on_a_gpu_equals_that_of_the_cpu() -> None:
     model, tokenizer = random_encoder("roberta")
     expected = Encoder(model, tokenizer, name="encoder").vectors(TEXTS)
     with simulated_cards(GIB):
-        found = Encoder(move(model, "cuda"), tokenizer, name="encoder").vectors(TEXTS)
-    for own, theirs in zip(found, expected, strict=True):
+        vectors = Encoder(move(model, "cuda"), tokenizer, name="encoder").vectors(TEXTS)
+    for own, theirs in zip(vectors, expected, strict=True):
         np.testing.assert_allclose(own, theirs, rtol=0, atol=1e-4)
 
 
@@ -239,17 +239,17 @@ def test_batches_grow_and_shrink_with_the_memory(monkeypatch: pytest.MonkeyPatch
     expected = Scorer(model, tokenizer, name="cpu").score(prompts, names)
     with simulated_cards(GIB) as (card,):
         scorer = Scorer(move(model, "cuda"), tokenizer, name="gpu")
-        found = scorer.score(prompts, names)
+        scores = scorer.score(prompts, names)
         grown = scorer.limits.tokens
         assert grown > 128
         assert card.refused == 0
         # Room for some of the tokens, but not for all.
         card.others = card.total - card.allocated - (300 << 10)
-        found += scorer.score(prompts, names)
+        scores += scorer.score(prompts, names)
         assert card.refused > 0
         assert 1 < scorer.limits.tokens < grown
-    for one, own in zip(found, expected * 2, strict=True):
-        np.testing.assert_allclose(one.values, own.values, rtol=0, atol=1e-4)
+    for scored, own in zip(scores, expected * 2, strict=True):
+        np.testing.assert_allclose(scored.values, own.values, rtol=0, atol=1e-4)
 
 
 def test_check_in_full_memory_fails() -> None:
