@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -104,7 +104,8 @@ def names(scorer: "Scorer", example: Example, seed: int, sizes: Sizes) -> list[R
 def items(scorer: "Scorer", seed: int, sizes: Sizes) -> list[Row]:
     """Return the rate of scoring two answers of one token after random prompts."""
     random = np.random.default_rng(seed)
-    vocabulary = scorer.model.get_input_embeddings().weight.shape[0]
+    embeddings: Any = scorer.model.get_input_embeddings()
+    vocabulary = embeddings.weight.shape[0]
     prompts = [
         TokenizedPrompt(tuple(tokens[2:]), (sizes.tokens,) * 2, ((tokens[0],), (tokens[1],)))
         for tokens in random.integers(0, vocabulary, (sizes.items, sizes.tokens + 2)).tolist()

@@ -35,7 +35,7 @@ def find_device(name: str | None) -> "torch.device":
 
     default = "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        device = torch.device(default if name in (None, AUTO) else name)
+        device = torch.device(default if name is None or name == AUTO else name)
         _check_number(device)
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
