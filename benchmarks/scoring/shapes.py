@@ -90,7 +90,8 @@ def random_scorer(shape: str, example: Example, device: str, dtype: str, seed: i
     torch.set_default_dtype(getattr(torch, dtype))
     try:
         with torch.device(device):
-            model = AutoModelForCausalLM.from_config(config, dtype=getattr(torch, dtype))
+            make: Any = AutoModelForCausalLM
+            model = make.from_config(config, dtype=getattr(torch, dtype))
     finally:
         torch.set_default_dtype(standard)
     ends = {"bos_token": "<s>", "eos_token": "</s>"}
