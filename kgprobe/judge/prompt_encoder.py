@@ -294,8 +294,8 @@ def _log_probabilities(
     row = torch.repeat_interleave(torch.arange(len(batch)), torch.tensor(lengths)).to(net.device)
     place = torch.cat([torch.arange(statement.start, len(statement.ids)) for statement in batch]).to(net.device)
     # A place's state predicts the next token.
-    hidden = states[row, len(first) + place - 1].to(projection.weight.dtype)
-    logits = projection.logits(hidden, 0, projection.weight.shape[0])
+    hidden = states.to(net.device)[row, len(first) + place - 1].to(projection.weight)
+    logits = projection.logits(hidden, 0, projection.weight.shape[0]).to(net.device)
     log_probabilities = -torch.nn.functional.cross_entropy(logits, ids[row, place], reduction="none")
     return torch.zeros(len(batch), device=net.device).index_add(0, row, log_probabilities)
 

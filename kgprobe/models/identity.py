@@ -59,7 +59,9 @@ def weights_digest(model: "nn.Module") -> str:
     for name, tensor in tensors:
         digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
         if tensor.is_meta:
-            raise KgprobeError(f"The weights of {name} are not in memory, so they have no digest.")
+            raise KgprobeError(
+                f"The weights of {name} are not in memory, so they have no digest; load the model without offloading."
+            )
         for sum_ in _sums(tensor, None if size <= WHOLE_BYTES else SAMPLED_BYTES / size):
             digest.update(sum_.to_bytes(4, "little"))
     for line in _active_adapters(model):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.demo import demo_model_folder, demo_revision
+from kgprobe.models.devices import devices_of, find_device, spread_arguments, too_large
 from kgprobe.models.spec_forms import DTYPES, check_local, is_harness
 
 if TYPE_CHECKING:
-    import torch
     from peft import PeftModel
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -75,7 +75,8 @@ def load_scorer(
 
     Args:
         spec: ``demo``, ``hf:OWNER/NAME``, or ``hf:`` and a folder's path that begins with ``.``, ``/`` or ``~``.
-        device: torch device (``cpu``, ``cuda``, ``cuda:1``); by default CUDA if available.
+        device: torch device (``cpu``, ``cuda``, ``cuda:1``), or ``auto`` to spread the layers over all GPUs; by default
+            CUDA if available.
         dtype: ``float32``, ``bfloat16`` or ``float16``; by default float32 on a CPU, else bfloat16. Probabilities are
             always normalized in float32.
         revision: a branch, tag or commit of the hub's repository; other models have none.
@@ -172,7 +173,7 @@ def read_model(
     if dtype is not None and dtype not in DTYPES:
         raise ArgumentError("dtype", f"is {dtype!r}; expected one of {', '.join(DTYPES)}.")
     place, identity, options = _origin(spec, revision)
-    chosen = _device(device)
+    chosen, spread = find_device(device), spread_arguments(device)
     if dtype is None:
         dtype = "float32" if chosen.type == "cpu" else "bfloat16"
     import transformers
@@ -181,7 +182,7 @@ def read_model(
     with _loading(spec):
         tokenizer = transformers.AutoTokenizer.from_pretrained(place, **options)
         loaded: Any = getattr(transformers, kind).from_pretrained(
-            place, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True, **options
+            place, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True, **spread, **options
         )
     model, report = loaded
     missing = [key for key in report["missing_keys"] if not str(key).startswith(dispensable)]
@@ -191,12 +192,13 @@ def read_model(
         raise KgprobeError(
             f"{spec} could not be loaded: {len(wrong)} of its weights are missing or of another shape: {wrong[0]}, …"
         )
+    if spread and any(device.type != "cuda" for device in devices_of(model)):
+        raise too_large(spec, dtype, chosen, spread)
     try:
-        model.to(chosen)
+        if not spread:
+            model.to(chosen)
     except torch.OutOfMemoryError as error:
-        raise KgprobeError(
-            f"{spec} in {dtype} does not fit into the memory of {chosen}; use another `device`, for example cpu."
-        ) from error
+        raise too_large(spec, dtype, chosen, spread) from error
     return model, tokenizer, identity or getattr(model.config, "_commit_hash", None)
 
 
@@ -252,17 +254,6 @@ def _hub_commit(spec: str, name: str, revision: str | None) -> str | None:
     # The client passes on any error of its HTTP library.
     except Exception:
         return None
-
-
-def _device(name: str | None) -> "torch.device":
-    import torch
-
-    try:
-        device = torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ArgumentError("device", f"{name!r} cannot be used: {_first_line(error)}. cpu always works.") from error
-    return device
 
 
 def _remedy(error: Exception) -> str:

@@ -107,7 +107,7 @@ class LocalOptions:
 
     device: str | None = option(
         None,
-        "Torch device of the model: cpu, cuda, cuda:1.",
+        "Torch device: cpu, cuda, cuda:1; auto spreads layers over all GPUs.",
         metavar="NAME",
         shown_default="cuda if available",
     )

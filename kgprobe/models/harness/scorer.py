@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError, how_to_install
+from kgprobe.models.devices import AUTO
 from kgprobe.models.identity import weights_digest
 from kgprobe.models.scoring.contract import Floats, ScoredContinuations, TextScorer, report
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens
@@ -53,6 +54,8 @@ def load_harness_scorer(
     if kind not in models.MODEL_MAPPING:
         names = ", ".join(sorted(models.MODEL_MAPPING))
         raise UnknownNameError(f"lm-evaluation-harness has no model of the type {kind!r}; it has {names}.")
+    if device == AUTO:
+        raise ArgumentError("device", f"is 'auto'; for {spec}, pass parallelize=True in its arguments.")
     chosen = {"device": device or ("cuda" if torch.cuda.is_available() else "cpu")}
     if dtype is not None:
         if "dtype=" in arguments:

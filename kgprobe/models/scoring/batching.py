@@ -49,34 +49,38 @@ class BatchLimits:
         logits: logits held at once in the vocabulary projection.
     """
 
-    def __init__(self, device: torch.device, most: int | None = None) -> None:
+    def __init__(self, device: torch.device, most: int | None = None, *, others: Sequence[torch.device] = ()) -> None:
         """Start with a guess for the device.
 
         Args:
             most: the user's maximum of tokens; None for the device's.
+            others: all devices of a spread model; a batch has to fit into the memory of each.
         """
-        self._device = device
+        self._gpus = [gpu for gpu in dict.fromkeys((device, *others)) if gpu.type == "cuda"]
         self._most = amount_for(_MOST_TOKENS, device) if most is None else most
         self.tokens = min(amount_for(_TOKENS, device), self._most)
         self.logits = amount_for(_LOGITS, device)
-        self._before = 0
+        self._before: list[int] = []
 
     def begin(self) -> None:
         """Note the memory in use before a batch is computed."""
-        if self._device.type == "cuda" and self.tokens < self._most:
-            torch.cuda.reset_peak_memory_stats(self._device)
-            self._before = torch.cuda.memory_allocated(self._device)
+        if self.tokens < self._most:
+            for gpu in self._gpus:
+                torch.cuda.reset_peak_memory_stats(gpu)
+            self._before = list(map(torch.cuda.memory_allocated, self._gpus))
 
     def went_well(self, tokens: int) -> None:
         """Allow twice as many tokens next time if the memory suffices, after a batch of so many padded tokens."""
-        if self._device.type != "cuda" or 2 * self.tokens > self._most or 2 * tokens <= self.tokens:
+        if not self._gpus or 2 * self.tokens > self._most or 2 * tokens <= self.tokens:
             return
-        used = torch.cuda.max_memory_allocated(self._device) - self._before
-        # Memory that the allocator reserves and does not use is free for the next batch.
-        held = torch.cuda.memory_reserved(self._device) - torch.cuda.memory_allocated(self._device)
-        free, _ = torch.cuda.mem_get_info(self._device)
-        if _SPARE * used * 2 * self.tokens / tokens < free + held:
-            self.tokens *= 2
+        for gpu, before in zip(self._gpus, self._before, strict=True):
+            used = torch.cuda.max_memory_allocated(gpu) - before
+            # Memory that the allocator reserves and does not use is free for the next batch.
+            held = torch.cuda.memory_reserved(gpu) - torch.cuda.memory_allocated(gpu)
+            free, _ = torch.cuda.mem_get_info(gpu)
+            if _SPARE * used * 2 * self.tokens / tokens >= free + held:
+                return
+        self.tokens *= 2
 
     @property
     def exhausted(self) -> bool:
@@ -94,12 +98,19 @@ def compute_if_it_fits(compute: Callable[[], Result], device: torch.device) -> R
     try:
         return compute()
     except RuntimeError as error:
-        if not isinstance(error, torch.OutOfMemoryError) and not any(words in str(error) for words in _SHORT):
+        if not is_out_of_memory(error):
             raise
     # Only here are the error and the memory that it references gone.
     if device.type == "cuda":
         torch.cuda.empty_cache()
     return None
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Return True for the error of an allocation that failed."""
+    return isinstance(error, torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError) and any(words in str(error) for words in _SHORT)
+    )
 
 
 def compute_in_batches(

@@ -17,6 +17,8 @@ import numpy as np
 import torch
 
 from kgprobe.errors import KgprobeError
+from kgprobe.models.devices import device_names
+from kgprobe.models.scoring.batching import is_out_of_memory
 from kgprobe.models.scoring.forward import LONGEST_ROW, Way, extend, plain_log_probabilities, run_way
 from kgprobe.models.scoring.incremental_trees import KeptNodes, NewNodes, take_in
 from kgprobe.models.scoring.projection import VocabularyProjection, find_projection
@@ -72,7 +74,7 @@ def choose_way(model: "PreTrainedModel", ways: tuple[Way, ...] = WAYS) -> WayCho
         ways: the candidates, fastest first.
 
     Raises:
-        KgprobeError: ``plain`` is not among the ways, and none of the others agrees.
+        KgprobeError: ``plain`` is not among the ways, and none of the others agrees; or memory is short.
     """
     projection = find_projection(model)
     findings: list[tuple[Way, str]] = []
@@ -102,6 +104,12 @@ def _try(model: "PreTrainedModel", projection: VocabularyProjection, way: Way) -
         errors = np.maximum(errors, _errors(model, projection, usual, trees))
     # A model's code may raise any of these for unexpected arguments; then the way is unusable.
     except (RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError, NotImplementedError) as error:
+        if is_out_of_memory(error):
+            # A slower way would not be the model's, but that of the memory's state at this moment.
+            raise KgprobeError(
+                f"The memory of {device_names(model)} is too full to check the ways through the model. Free some of it,"
+                " or use `dtype` bfloat16, or another `device`."
+            ) from error
         text = (str(error).strip() or "no message").splitlines()[0]
         return False, f"the model's code fails: {type(error).__name__}: {text}"
     allowed = _TOLERANCE[model.dtype]

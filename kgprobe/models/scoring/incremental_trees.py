@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from transformers import DynamicCache
 
+from kgprobe.models.devices import devices_of
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits, share_of
 from kgprobe.models.scoring.contract import Floats
 from kgprobe.models.scoring.forward import LONGEST_ROW, PLACES_A_TOKEN, Earlier, in_eval_mode, packed_states
@@ -91,7 +92,7 @@ class KeptNodes:
         """
         rows, columns = before.shape
         keys, values = (
-            kept.index_select(0, before.flatten()).view(rows, columns, *kept.shape[1:]).transpose(1, 2)
+            kept.index_select(0, before.flatten().to(kept.device)).view(rows, columns, *kept.shape[1:]).transpose(1, 2)
             for kept in self._layers[layer]
         )
         return keys, values
@@ -187,7 +188,8 @@ class _KeptBefore(DynamicCache):
         if self._before.shape[1]:
             before = self._kept.keys_and_values(layer_idx, self._before)
             joined = (torch.cat([before[0], key_states], dim=2), torch.cat([before[1], value_states], dim=2))
-        rows, columns = self._fresh
+        # Each layer of a spread model is on its own device.
+        rows, columns = (places.to(key_states.device) for places in self._fresh)
         self._kept.write(layer_idx, key_states[rows, :, columns], value_states[rows, :, columns])
         return joined
 
@@ -224,7 +226,7 @@ def take_in(model: "PreTrainedModel", kept: KeptNodes, rows: Sequence[Sequence["
     fresh_at = torch.from_numpy(np.concatenate(where)).to(model.device)
     cache = _KeptBefore(kept, torch.from_numpy(before).to(model.device), fresh_at // queries, fresh_at % queries)
     states = packed_states(model, tokens, depths, spans, cache, Earlier(before_depths, spans_before))
-    return kept.add(list(chain.from_iterable(rows)), states.flatten(0, 1)[fresh_at])
+    return kept.add(list(chain.from_iterable(rows)), states.flatten(0, 1)[fresh_at.to(states.device)])
 
 
 class GrowingTrees:
@@ -253,7 +255,7 @@ class GrowingTrees:
         self._likely = likely
         self._limits = limits
         self._recompute = recompute
-        self._most = share_of(model.device) if most is None else most
+        self._most = sum(map(share_of, devices_of(model))) if most is None else most
         self._kept = KeptNodes()
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterator[tuple[Tree, Floats]]:

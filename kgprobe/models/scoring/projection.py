@@ -75,7 +75,9 @@ class VocabularyProjection:
         Returns:
             fp32, shape (edges, 2), on the CPU; the two are equal, to the last bit, if the target is the most probable.
         """
-        device = hidden.device
+        # The output layer of a spread model may be on another device.
+        device = self.weight.device
+        hidden = hidden.to(device)
         order = torch.argsort(torch.from_numpy(targets), stable=True)
         tokens = torch.from_numpy(targets)[order]
         rows = torch.from_numpy(sources)[order].to(device)
@@ -103,6 +105,7 @@ class VocabularyProjection:
         Returns:
             fp32, shape (edges,), on the CPU, in (-inf, 0].
         """
+        hidden = hidden.to(self.weight.device)
         normalizer, _ = part._normalizer(hidden, at_once, lambda first, logits: None)
         result = torch.empty(len(targets), device=hidden.device)
         size = max(1, at_once // self.weight.shape[1])
@@ -119,6 +122,7 @@ class VocabularyProjection:
 
     def mean_probabilities(self, hidden: torch.Tensor, at_once: int) -> torch.Tensor:
         """Return the probabilities of all tokens, averaged over positions; shape (vocabulary,)."""
+        hidden = hidden.to(self.weight.device)
         normalizer, _ = self._normalizer(hidden, at_once, lambda first, logits: None)
         return torch.cat(
             [logits.sub_(normalizer[:, None]).exp_().mean(0) for _, logits in self._chunks(hidden, at_once)]

@@ -16,10 +16,11 @@ import torch
 import transformers
 
 from kgprobe.errors import KgprobeError
+from kgprobe.models.devices import device_names, devices_of
 from kgprobe.models.identity import tensor_places, weights_digest
 from kgprobe.models.scoring.ahead import Stage, batches_ahead
 from kgprobe.models.scoring.all_trees import build_all_trees
-from kgprobe.models.scoring.batching import BatchLimits, Memory, Prefixes, compute_if_it_fits
+from kgprobe.models.scoring.batching import BatchLimits, Memory, Prefixes, compute_if_it_fits, share_of
 from kgprobe.models.scoring.check import WAY_MEANINGS, WAYS, choose_way, longest_text
 from kgprobe.models.scoring.contract import EdgeScorer, Floats, ScoredContinuations, TextScorer, report
 from kgprobe.models.scoring.forward import (
@@ -137,9 +138,10 @@ class Scorer(TextScorer):
         """Determine all that depends on the model's code, precision and device."""
         self._examined = tensor_places(self.model)
         self.max_tokens = longest_text(self.model)
-        self.limits = BatchLimits(self.model.device, self.batch_tokens)
+        devices = devices_of(self.model)
+        self.limits = BatchLimits(self.model.device, self.batch_tokens, others=devices)
         self._memory = Memory(self._remembered)
-        self.prefixes = Prefixes(self.model.device)
+        self.prefixes = Prefixes(self.model.device, most=sum(map(share_of, devices)))
         with torch.inference_mode(), in_eval_mode(self.model):
             self.choice = choose_way(self.model, self._ways)
         self._likely = find_likely_part(self.model, self.choice.projection)
@@ -152,7 +154,7 @@ class Scorer(TextScorer):
             "weights": self.weights,
             "architecture": type(self.model).__name__,
             "parameters": self.model.num_parameters(),
-            "device": str(self.model.device),
+            "device": device_names(self.model),
             "dtype": str(self.model.dtype).removeprefix("torch."),
             "way": self.choice.way,
             "leading_tokens": list(self.leading),
@@ -183,7 +185,10 @@ class Scorer(TextScorer):
             ("way", f"{self.choice.way}: {WAY_MEANINGS[self.choice.way]}"),
             *((f"way: {way}", finding) for way, finding in self.choice.findings),
             ("vocabulary", logits),
-            ("precision", f"{self.model.dtype} on {self.model.device}, log-softmax in float32".removeprefix("torch.")),
+            (
+                "precision",
+                f"{self.model.dtype} on {device_names(self.model)}, log-softmax in float32".removeprefix("torch."),
+            ),
             ("tokens at once", tokens_at_once),
             ("longest text", "unknown" if self.max_tokens is None else f"{self.max_tokens:,} tokens"),
             ("leading tokens", " ".join(leading) or "none"),

@@ -485,8 +485,9 @@ def states_at(
     finally:
         for handle in handles:
             handle.remove()
-    return torch.stack([read[layer] for layer in layers], dim=1)
+    # Each layer of a spread model is on its own device.
+    return torch.stack([read[layer].to(places.device) for layer in layers], dim=1)
 
 
 def _rows(states: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-    return states.flatten(0, 1)[places].float()
+    return states.flatten(0, 1)[places.to(states.device)].float()

@@ -136,9 +136,9 @@ def test_what_is_no_model_is_said(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match="could not be loaded"):
         load_scoring_model(f"lm-eval:hf,pretrained={tmp_path}", device="cpu")
     spec = f"lm-eval:hf,pretrained={folder},dtype=float32"
-    for wrong in ({"dtype": "bfloat16"}, {"revision": "main"}, {"batch_tokens": 9}):
+    for wrong in ({"dtype": "bfloat16"}, {"revision": "main"}, {"batch_tokens": 9}, {"device": "auto"}):
         with pytest.raises(ArgumentError, match=next(iter(wrong))):
-            load_scoring_model(spec, device="cpu", **wrong)
+            load_scoring_model(spec, **{"device": "cpu", **wrong})
     with pytest.raises(UnknownNameError):
         load_model("lm-eval:")
 
