@@ -76,10 +76,28 @@ def tensor_places(model: "nn.Module") -> list[tuple[object, ...]]:
 
 
 def _tensors(model: "nn.Module") -> Iterator[tuple[str, "Tensor"]]:
-    """Yield parameters and saved buffers, each once, by name."""
-    saved = model.state_dict(keep_vars=True).keys()
-    yield from sorted(model.named_parameters())
-    yield from sorted((name, buffer) for name, buffer in model.named_buffers() if name in saved)
+    """Yield parameters, saved buffers and other saved tensors, such as scales of quantized weights, each once, by name.
+
+    A tensor of several plain ones, as torchao has it, is taken apart.
+    """
+    saved = model.state_dict(keep_vars=True)
+    tensors = dict(sorted(model.named_parameters()))
+    tensors |= dict(sorted((name, buffer) for name, buffer in model.named_buffers() if name in saved))
+    known = set(map(id, tensors.values()))
+    others = {
+        name: value for name, value in saved.items() if isinstance(value, torch.Tensor) and id(value) not in known
+    }
+    for name, tensor in (*tensors.items(), *sorted(others.items())):
+        yield from _plain_tensors(name, tensor)
+
+
+def _plain_tensors(name: str, tensor: "Tensor") -> Iterator[tuple[str, "Tensor"]]:
+    if not hasattr(tensor, "__tensor_flatten__"):
+        yield name, tensor
+        return
+    inner, _ = tensor.__tensor_flatten__()
+    for part in inner:
+        yield from _plain_tensors(f"{name}.{part}", getattr(tensor, part))
 
 
 def _sums(tensor: "Tensor", share: float | None) -> Iterator[int]:
