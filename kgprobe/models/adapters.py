@@ -110,7 +110,11 @@ def _attach(base: "PreTrainedModel", adapter: AdapterFiles, tokens: int | None) 
         lines = [line.strip() for line in str(error).splitlines()]
         raise _unfitting(adapter, next((line for line in lines if "mismatch" in line), first_line(error))) from error
     # peft saves resized embeddings under two names.
-    strange = [key for key in report.unexpected_keys if key.replace(_WHOLE_MODULE, "") not in weights]
+    strange = [
+        key
+        for key in report.unexpected_keys
+        if _WHOLE_MODULE not in key or key.replace(_WHOLE_MODULE, "") not in weights
+    ]
     wrong = sorted((*report.missing_keys, *strange))
     if wrong:
         raise _unfitting(adapter, f"{len(wrong)} of its weights have no place in the base, or are missing: {wrong[0]}")

@@ -173,9 +173,7 @@ def _base_files(spec: str, name: str, found: _Found) -> ModelFiles:
         raise KgprobeError(f"{spec}: there is no file {path}.")
     if found.is_adapter:
         raise KgprobeError(f"{spec}: {path} is an adapter, not a base; name its base: hf:BASE+{name}.")
-    raise KgprobeError(
-        f"{spec}: {path} is not a model's folder: it has neither {CONFIG} nor {ADAPTER_CONFIG}."
-    )
+    raise KgprobeError(f"{spec}: {path} is not a model's folder: it has neither {CONFIG} nor {ADAPTER_CONFIG}.")
 
 
 def _base_of(spec: str, adapter: AdapterFiles) -> ModelFiles:
@@ -204,9 +202,7 @@ def _adapter_files(spec: str, name: str, found: _Found) -> AdapterFiles:
         config = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         whole = " It is a whole model: name it alone." if CONFIG in found.names else ""
-        raise KgprobeError(
-            f"{spec}: {folder} is not an adapter's folder: it has no {ADAPTER_CONFIG}.{whole}"
-        ) from None
+        raise KgprobeError(f"{spec}: {folder} is not an adapter's folder: it has no {ADAPTER_CONFIG}.{whole}") from None
     except ValueError as error:
         raise KgprobeError(f"{spec}: {folder / ADAPTER_CONFIG} is not valid JSON: {first_line(error)}.") from error
     if not isinstance(config, dict):

@@ -287,6 +287,10 @@ class _Reader:
         try:
             if self.method is None:
                 model.to(self.device)
+            else:
+                # Some libraries unpack weights in the first pass; the weights' digest comes after it.
+                with torch.inference_mode(), _loading(self.spec):
+                    model(input_ids=torch.zeros((1, 2), dtype=torch.int64, device=self.device), use_cache=False)
         except torch.OutOfMemoryError as error:
             raise too_large from error
         read: PreTrainedModel = model

@@ -96,6 +96,16 @@ def is_api(spec: str) -> bool:
     return spec.startswith("openai:")
 
 
+def is_spec(name: str) -> bool:
+    """Return True for a model's spec, False for the name of a result; ``demo`` can be both.
+
+    >>> is_spec("hf:gpt2"), is_spec("openai:gpt-4o"), is_spec("gpt2-capitals"), is_spec("demo")
+    (True, True, False, False)
+    """
+    kind, _, rest = name.partition(":")
+    return kind in ("hf", "lm-eval", "openai") and rest != ""
+
+
 def is_harness(spec: str) -> bool:
     """Return True for the spec of a model of lm-evaluation-harness."""
     return spec.startswith("lm-eval:") and spec != "lm-eval:"

@@ -116,9 +116,7 @@ def test_adapter_that_is_not_lora_stays_unmerged(tmp_path):
     from peft import IA3Config, get_peft_model
 
     model = save_base(tmp_path / "base")
-    config = IA3Config(
-        target_modules=["k_proj", "down_proj"], feedforward_modules=["down_proj"], task_type="CAUSAL_LM"
-    )
+    config = IA3Config(target_modules=["k_proj", "down_proj"], feedforward_modules=["down_proj"], task_type="CAUSAL_LM")
     net = get_peft_model(model, config).eval()
     with torch.no_grad():
         for name, weight in net.named_parameters():
