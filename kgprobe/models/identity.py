@@ -76,18 +76,13 @@ def tensor_places(model: "nn.Module") -> list[tuple[object, ...]]:
 
 
 def _tensors(model: "nn.Module") -> Iterator[tuple[str, "Tensor"]]:
-    """Yield parameters, saved buffers and other saved tensors, such as scales of quantized weights, each once, by name.
+    """Yield parameters and saved buffers, each once, by name.
 
     A tensor of several plain ones, as torchao has it, is taken apart.
     """
-    saved = model.state_dict(keep_vars=True)
-    tensors = dict(sorted(model.named_parameters()))
-    tensors |= dict(sorted((name, buffer) for name, buffer in model.named_buffers() if name in saved))
-    known = set(map(id, tensors.values()))
-    others = {
-        name: value for name, value in saved.items() if isinstance(value, torch.Tensor) and id(value) not in known
-    }
-    for name, tensor in (*tensors.items(), *sorted(others.items())):
+    saved = model.state_dict(keep_vars=True).keys()
+    buffers = ((name, buffer) for name, buffer in model.named_buffers() if name in saved)
+    for name, tensor in (*sorted(model.named_parameters()), *sorted(buffers)):
         yield from _plain_tensors(name, tensor)
 
 

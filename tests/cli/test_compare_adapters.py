@@ -58,7 +58,7 @@ def train_adapter(model: PreTrainedModel, base: Path, folder: Path, measured: Me
     texts = []
     for outcome in measured.outcomes:
         evidence = outcome.evidence
-        texts += [f"{sentence.text} {evidence.object.label}." for sentence in evidence.sentences] if evidence else []
+        texts += [f"{sentence.prompt} {evidence.object.label}." for sentence in evidence.sentences] if evidence else []
     batch = tokenizer(texts, return_tensors="pt", padding=True)
     labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
     optimizer = torch.optim.AdamW([one for one in net.parameters() if one.requires_grad], lr=1e-2)
