@@ -109,7 +109,7 @@ def _explaining(spec: str) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Source:
     """A folder or repository.
 
     Attributes:
@@ -137,20 +137,20 @@ class _Found:
         return CONFIG in self.names and any(not name.startswith("adapter_") for name in weights)
 
 
-def _find(spec: str, name: str, revision: str | None) -> _Found:
+def _find(spec: str, name: str, revision: str | None) -> _Source:
     if not is_local(name):
         return _find_on_hub(spec, name, revision)
     path = whole_path(name).absolute()
-    return _Found(path, frozenset(file.name for file in path.iterdir()) if path.is_dir() else frozenset())
+    return _Source(path, frozenset(file.name for file in path.iterdir()) if path.is_dir() else frozenset())
 
 
 def _files_of_one(spec: str, name: str, revision: str | None) -> ModelFiles:
     """Return the files of a model, or of an adapter and the model that it was trained on."""
-    found = _find(spec, name, revision)
-    if not found.is_adapter:
-        return _base_files(spec, name, found)
-    adapter = _adapter_files(spec, name, found)
-    return _with_adapter(_base_files(spec, name, found) if found.is_model else _base_of(spec, adapter), adapter)
+    source = _find(spec, name, revision)
+    if not source.is_adapter:
+        return _base_files(spec, name, source)
+    adapter = _adapter_files(spec, name, source)
+    return _with_adapter(_base_files(spec, name, source) if source.is_model else _base_of(spec, adapter), adapter)
 
 
 def _with_adapter(base: ModelFiles, adapter: AdapterFiles) -> ModelFiles:
@@ -159,19 +159,19 @@ def _with_adapter(base: ModelFiles, adapter: AdapterFiles) -> ModelFiles:
     return ModelFiles(base.place, base.revision, options, base.gguf, adapter)
 
 
-def _base_files(spec: str, name: str, found: _Found) -> ModelFiles:
+def _base_files(spec: str, name: str, source: _Source) -> ModelFiles:
     """Return the files of a model without an adapter."""
-    path = found.place
+    path = source.place
     if isinstance(path, str):
-        hub: dict[str, Any] = {"revision": found.revision, "local_files_only": True}
-        return ModelFiles(path, found.commit, hub if found.commit is None else {"revision": found.commit})
+        hub: dict[str, Any] = {"revision": source.revision, "local_files_only": True}
+        return ModelFiles(path, source.commit, hub if source.commit is None else {"revision": source.commit})
     if path.suffix == GGUF and path.is_file():
         return ModelFiles(path.parent, _digest([path]), {"gguf_file": path.name}, path.name)
-    if found.is_model:
+    if source.is_model:
         return ModelFiles(path, _folder_digest(path))
     if path.suffix == GGUF:
-        raise KgprobeError(f"{spec}: there is no file {path}.")
-    if found.is_adapter:
+        raise KgprobeError(f"{spec}: {path} does not exist.")
+    if source.is_adapter:
         raise KgprobeError(f"{spec}: {path} is an adapter, not a base; name its base: hf:BASE+{name}.")
     raise KgprobeError(f"{spec}: {path} is not a model's folder: it has neither {CONFIG} nor {ADAPTER_CONFIG}.")
 
@@ -195,19 +195,19 @@ def _base_of(spec: str, adapter: AdapterFiles) -> ModelFiles:
     return _base_files(spec, name, _find_on_hub(spec, name, adapter.config.get("revision")))
 
 
-def _adapter_files(spec: str, name: str, found: _Found) -> AdapterFiles:
+def _adapter_files(spec: str, name: str, source: _Source) -> AdapterFiles:
     """Return the files of an adapter; raise if it has no weights that can be read, or another purpose than text."""
-    folder = _download_adapter(spec, found) if isinstance(found.place, str) else found.place
+    folder = _download_adapter(spec, source) if isinstance(source.place, str) else source.place
     try:
         config = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        whole = " It is a whole model: name it alone." if CONFIG in found.names else ""
+        whole = " It is a whole model: name it alone." if CONFIG in source.names else ""
         raise KgprobeError(f"{spec}: {folder} is not an adapter's folder: it has no {ADAPTER_CONFIG}.{whole}") from None
     except ValueError as error:
         raise KgprobeError(f"{spec}: {folder / ADAPTER_CONFIG} is not valid JSON: {first_line(error)}.") from error
     if not isinstance(config, dict):
         raise KgprobeError(f"{spec}: {folder / ADAPTER_CONFIG} is not a JSON object.")
-    adapter = AdapterFiles(name, folder, found.commit or _folder_digest(folder), config)
+    adapter = AdapterFiles(name, folder, source.commit or _folder_digest(folder), config)
     _check_adapter(spec, adapter)
     return adapter
 
@@ -237,7 +237,7 @@ def _refuse_another_base(spec: str, base: str, adapter: AdapterFiles) -> None:
         )
 
 
-def _find_on_hub(spec: str, name: str, revision: str | None) -> _Found:
+def _find_on_hub(spec: str, name: str, revision: str | None) -> _Source:
     """Return a repository's commit and the names of its files.
 
     Asked once and first, since loading would retry for each of a model's files.
@@ -246,13 +246,13 @@ def _find_on_hub(spec: str, name: str, revision: str | None) -> _Found:
 
     info = _hub_info(spec, name, revision)
     if info is not None:
-        return _Found(name, frozenset(file.rfilename for file in info.siblings or ()), revision, info.sha)
+        return _Source(name, frozenset(file.rfilename for file in info.siblings or ()), revision, info.sha)
     cached = frozenset(
         file
         for file in (CONFIG, ADAPTER_CONFIG)
         if isinstance(try_to_load_from_cache(name, file, revision=revision), str)
     )
-    return _Found(name, cached, revision)
+    return _Source(name, cached, revision)
 
 
 def _hub_info(spec: str, name: str, revision: str | None) -> Any:
@@ -269,22 +269,22 @@ def _hub_info(spec: str, name: str, revision: str | None) -> Any:
         return None
 
 
-def _download_adapter(spec: str, found: _Found) -> Path:
+def _download_adapter(spec: str, source: _Source) -> Path:
     """Return the folder with an adapter's files, without its subfolders."""
     from huggingface_hub import snapshot_download
 
     try:
         folder = snapshot_download(
-            str(found.place),
-            revision=found.commit or found.revision,
-            local_files_only=found.commit is None,
+            str(source.place),
+            revision=source.commit or source.revision,
+            local_files_only=source.commit is None,
             allow_patterns=list(_ADAPTER_FILES),
             ignore_patterns=["*/*"],
         )
     # The client passes on any error of its HTTP library.
     except Exception as error:
         raise KgprobeError(
-            f"{spec}: the adapter {found.place} could not be loaded: {first_line(error)} Check the name and the"
+            f"{spec}: the adapter {source.place} could not be loaded: {first_line(error)} Check the name and the"
             " connection to the hub. A folder works without a network: hf:BASE+./ADAPTER."
         ) from error
     return Path(folder)

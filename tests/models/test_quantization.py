@@ -205,7 +205,7 @@ def test_gguf_file_is_dequantized(tmp_path):
 
 
 def test_gguf_file_that_is_missing_or_damaged_is_named(tmp_path):
-    with pytest.raises(KgprobeError, match=r"there is no file .*none\.gguf"):
+    with pytest.raises(KgprobeError, match=r"none\.gguf does not exist"):
         load_scorer(f"hf:{tmp_path}/none.gguf", device="cpu")
     (tmp_path / "broken.gguf").write_bytes(b"GGUF")
     with pytest.raises(KgprobeError, match=r"broken\.gguf could not be loaded"):
