@@ -138,9 +138,9 @@ def compare(
     with failing, graph_of_results(results, graph) as connection:
         with waiting("Reading the answers"):
             stored = [open_result(name, connection) for name in results]
-        for name, result in zip(results, stored, strict=True):
+        for name, opened in zip(results, stored, strict=True):
             if is_spec(name):
-                click.echo(f"{name}: its newest measurement, {result.about.name}.", err=True)
+                click.echo(f"{name}: its newest measurement, {opened.about.name}.", err=True)
         with _second_named(results[-1]):
             result = _compare(stored, margin, gap, seed, dict(families))
         with suppress(click.exceptions.Exit), until_reader_leaves():

@@ -203,7 +203,7 @@ def read_model(
         from kgprobe.models.adapters import apply_adapter
 
         with _loading(spec):
-            own = len(tokenizer) if _has_tokenizer(files) else None  # type: ignore[arg-type]
+            own = len(tokenizer) if _has_tokenizer(files) else None
             applied = apply_adapter(reader.read, files.adapter, tokens=own, quantized=reader.method is not None)
             model = applied.model
     return _loaded(reader, model, tokenizer, applied)
@@ -396,7 +396,7 @@ def _loading(name: str) -> Iterator[None]:
     if downloads:
         # disable_progress_bar also hides the hub's bars, which count bytes and stay silent without a terminal.
         enable_progress_bars()
-    verbosity = logging.get_verbosity()  # type: ignore[no-untyped-call]
+    verbosity = logging.get_verbosity()
     # Missing weights are reported as errors, and dropped and dequantized ones in the description.
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     try:
@@ -407,6 +407,6 @@ def _loading(name: str) -> Iterator[None]:
     except Exception as error:
         raise KgprobeError(f"{name} could not be loaded: {first_line(error)}{_remedy(error)}") from error
     finally:
-        logging.set_verbosity(verbosity)  # type: ignore[no-untyped-call]
+        logging.set_verbosity(verbosity)
         if shown:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
