@@ -15,7 +15,20 @@ from tests.cli.inprocess import Completed, run
 from tests.models.adapters import save_base
 from tests.models.tiny import byte_level
 
-ASKING = ["--strategy", "random", "--distractors", "1", "--sentences", "1", "--limit", "200", "--as-of", "2025-12-31"]
+ASKING = [
+    "--strategy",
+    "random",
+    "--distractors",
+    "1",
+    "--sentences",
+    "1",
+    "--limit",
+    "150",
+    "--relation",
+    "continent",
+    "--as-of",
+    "2025-12-31",
+]
 
 
 @pytest.fixture
@@ -61,7 +74,7 @@ def train_adapter(model: PreTrainedModel, base: Path, folder: Path, measured: Me
         texts += [f"{sentence.prompt} {evidence.object.label}." for sentence in evidence.sentences] if evidence else []
     optimizer = torch.optim.AdamW([one for one in net.parameters() if one.requires_grad], lr=1e-2)
     net.train()
-    for step in range(30):
+    for step in range(60):
         some = texts[step % 3 :: 3]
         batch = tokenizer(some, return_tensors="pt", padding=True)
         labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
