@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgprobe.api.measuring import find_measurement, is_path, open_measurement
+from kgprobe.api.measuring import find_measurement, is_path, open_measurement, unmeasured
 from kgprobe.api.rounds import open_run
 from kgprobe.arguments import whole_number
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.rows import Rows
+from kgprobe.models.spec_forms import is_spec
 from kgprobe.running.runs import get_run
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 def open_result(name: str | Path, graph: Graph | None = None) -> "Stored":
     """Return a stored measurement by name or folder, or a run by name; the model is not loaded.
+
+    The spec of a model stands for its newest measurement.
 
     >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
     >>> kgprobe.open_result(made.folder).model
@@ -37,6 +40,8 @@ def open_result(name: str | Path, graph: Graph | None = None) -> "Stored":
     folder = find_measurement(name)
     if folder is not None:
         return open_measurement(folder, graph)
+    if is_spec(str(name)):
+        raise unmeasured(str(name))
     if is_path(name):
         raise UnknownNameError(f"{name} has no measurement: no config.json of one in it.")
     if graph is None:

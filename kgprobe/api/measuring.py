@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import date
 from operator import attrgetter
@@ -11,13 +12,14 @@ from typing import Any
 
 from kgprobe.arguments import optional_folder_name, optional_number, several, whole_number
 from kgprobe.dates import as_of_day
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
 from kgprobe.graph.state import graph_state
 from kgprobe.models.model import Model, Models
+from kgprobe.models.spec_forms import absolute_spec, is_spec
 from kgprobe.options import make_options
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import PROBES, ProbeContext
@@ -123,13 +125,16 @@ def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurem
     """Open a stored measurement.
 
     Args:
-        folder: its folder, or its name in kgprobe's own folder.
+        folder: its folder, its name in kgprobe's own folder, or the spec of a model, for the model's newest
+            measurement there.
         graph: its graph, for findings; that of a data set needs none.
 
     Raises:
         KgprobeError: no such measurement.
     """
     path = find_measurement(folder)
+    if path is None and is_spec(str(folder)):
+        raise unmeasured(str(folder))
     if path is None:
         raise KgprobeError(
             f"No measurement {folder}: its {CONFIG} is neither in that folder nor in {home() / 'probes'}."
@@ -146,12 +151,34 @@ def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurem
 def find_measurement(name: str | Path) -> Path | None:
     """Return the folder of a measurement, by name in kgprobe's own folder, else by path; None if not found.
 
+    A model's spec stands for its newest measurement in kgprobe's own folder.
+
     Other folders, such as a model's, may have the name of a result; they do not count.
     """
     own, path = home() / "probes" / name, Path(name)
     if not is_path(name) and (own / CONFIG).exists():
         return own
+    if is_spec(str(name)):
+        return _newest_measurement(absolute_spec(str(name)))
     return path if (path / CONFIG).exists() and "probe" in read_config(path, MEASUREMENT) else None
+
+
+def _newest_measurement(spec: str) -> Path | None:
+    """Return the folder of a model's newest measurement in kgprobe's own folder; damaged ones do not count."""
+    newest, when = None, 0
+    for config in (home() / "probes").glob(f"*/{CONFIG}"):
+        with suppress(KgprobeError):
+            described = read_config(config.parent, MEASUREMENT).get("described") or {}
+            if described.get("model") == spec and config.stat().st_mtime_ns > when:
+                newest, when = config.parent, config.stat().st_mtime_ns
+    return newest
+
+
+def unmeasured(spec: str) -> UnknownNameError:
+    """Return the error for a model without measurements."""
+    return UnknownNameError(
+        f"{spec} has no measurement in {home() / 'probes'}. Measure it first: kgprobe probe distractors --model {spec}"
+    )
 
 
 def is_path(name: str | Path) -> bool:

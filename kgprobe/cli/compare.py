@@ -13,6 +13,7 @@ from kgprobe.cli.main import until_reader_leaves
 from kgprobe.cli.options import full_option, graph_of_results, in_flags, on_graph, seed_option
 from kgprobe.cli.rendering import render
 from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.models.spec_forms import is_spec
 from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
@@ -113,8 +114,9 @@ def compare(
 ) -> None:
     """Compare models on the facts that all of them have answered.
 
-    RESULT is a measurement, by name or folder, or a run by name. No model is asked; the graph is only opened for runs,
-    or with --graph for the names of relations. Prints a summary: accuracies, their correlation, shared knowledge,
+    RESULT is a measurement, by name or folder, or a run by name; a model's spec, such as hf:./tuned, stands for its
+    newest measurement. No model is asked; the graph is only opened for runs, or with --graph for the names of
+    relations. Prints a summary: accuracies, their correlation, shared knowledge,
     differences with tests and intervals. --full and the page have all tables.
 
     With --fail-if-lost, the first is a model and the second its changed version: forgotten and gained facts, and a test
@@ -125,6 +127,7 @@ def compare(
     \b
     kgprobe compare gpt2-capitals llama-capitals
     kgprobe compare base tuned --fail-if-lost 2%
+    kgprobe compare hf:./base hf:./base+./adapter --fail-if-lost 2%
     kgprobe compare --gap by-distractors by-questions
     """  # noqa: D301
     from kgprobe.api.comparing import open_result
@@ -135,6 +138,9 @@ def compare(
     with failing, graph_of_results(results, graph) as connection:
         with waiting("Reading the answers"):
             stored = [open_result(name, connection) for name in results]
+        for name, opened in zip(results, stored, strict=True):
+            if is_spec(name):
+                click.echo(f"{name}: its newest measurement, {opened.about.name}.", err=True)
         with _second_named(results[-1]):
             result = _compare(stored, margin, gap, seed, dict(families))
         with suppress(click.exceptions.Exit), until_reader_leaves():

@@ -15,7 +15,7 @@ from kgprobe.api.options import ReversingOptions
 from kgprobe.cli.commands import Command, decorated_by, given_options
 from kgprobe.dates import as_of_day, today
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.models.spec_forms import LocalOptions
+from kgprobe.models.spec_forms import LocalOptions, is_spec
 from kgprobe.options import make_options
 from kgprobe.sampling.drawing import DrawOptions
 
@@ -30,7 +30,9 @@ _AT_WORK = "kgprobe.at_work"
 _EXPLAINED = "kgprobe.explained"
 _LOCAL = "kgprobe.local"
 
-_LOCAL_SPECS = "demo, hf:NAME of the Hugging Face hub, or hf:./folder with a model in it"
+_LOCAL_SPECS = (
+    "demo, hf:NAME of the Hugging Face hub, hf:./folder, hf:./file.gguf, or hf:BASE+ADAPTER with a name or folder each"
+)
 SCORES = f"{_LOCAL_SPECS}."
 BEHIND_API = f"{_LOCAL_SPECS}; also openai:NAME, or openai:NAME@URL of a server."
 
@@ -92,7 +94,7 @@ def graph_of_results(results: Sequence[str], graph: str | None) -> "AbstractCont
     """Open the graph if a result is a run, or with ``--graph``."""
     from kgprobe.api.measuring import find_measurement, is_path
 
-    if graph is None and all(find_measurement(name) is not None or is_path(name) for name in results):
+    if graph is None and all(is_spec(name) or find_measurement(name) is not None or is_path(name) for name in results):
         return nullcontext()
     return open_graph(graph)
 

@@ -126,7 +126,5 @@ def load_encoder(
     """
     # The pooler, missing in some encoders' files, is not used here.
     dispensable = ("pooler.",)
-    model, tokenizer, identity = read_model(
-        spec, "AutoModel", device=device, dtype=dtype, revision=revision, dispensable=dispensable
-    )
-    return Encoder(model, tokenizer, name=spec, revision=identity, layer=layer)
+    loaded = read_model(spec, "AutoModel", device=device, dtype=dtype, revision=revision, dispensable=dispensable)
+    return Encoder(loaded.model, loaded.tokenizer, name=spec, revision=loaded.revision, layer=layer)

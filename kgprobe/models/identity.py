@@ -78,10 +78,23 @@ def tensor_places(model: "nn.Module") -> list[tuple[object, ...]]:
 
 
 def _tensors(model: "nn.Module") -> Iterator[tuple[str, "Tensor"]]:
-    """Yield parameters and saved buffers, each once, by name."""
+    """Yield parameters and saved buffers, each once, by name.
+
+    A tensor of several plain ones, as torchao has it, is taken apart.
+    """
     saved = model.state_dict(keep_vars=True).keys()
-    yield from sorted(model.named_parameters())
-    yield from sorted((name, buffer) for name, buffer in model.named_buffers() if name in saved)
+    buffers = ((name, buffer) for name, buffer in model.named_buffers() if name in saved)
+    for name, tensor in (*sorted(model.named_parameters()), *sorted(buffers)):
+        yield from _plain_tensors(name, tensor)
+
+
+def _plain_tensors(name: str, tensor: "Tensor") -> Iterator[tuple[str, "Tensor"]]:
+    if not hasattr(tensor, "__tensor_flatten__"):
+        yield name, tensor
+        return
+    inner, _ = tensor.__tensor_flatten__()
+    for part in inner:
+        yield from _plain_tensors(f"{name}.{part}", getattr(tensor, part))
 
 
 def _sums(tensor: "Tensor", share: float | None) -> Iterator[int]:

@@ -1,24 +1,23 @@
 """Models by name: ``hf:EleutherAI/pythia-160m``, ``hf:./folder``, ``demo``, ``openai:gpt-4o``."""
 
-import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.models.demo import demo_model_folder, demo_revision
 from kgprobe.models.devices import devices_of, find_device, spread_arguments, too_large
+from kgprobe.models.model_files import ModelFiles, find_model_files, first_line
 from kgprobe.models.spec_forms import DTYPES, check_local, is_harness
 
 if TYPE_CHECKING:
+    import torch
     from peft import PeftModel
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from kgprobe.models.adapters import AppliedAdapter
     from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.models.scoring.scorer import Scorer
-
-_SAMPLE = 1 << 20
 
 Kind = Literal["AutoModelForCausalLM", "AutoModel"]
 
@@ -74,12 +73,13 @@ def load_scorer(
     Weights are read from safetensors only, and code that comes with a model is not run.
 
     Args:
-        spec: ``demo``, ``hf:OWNER/NAME``, or ``hf:`` and a folder's path that begins with ``.``, ``/`` or ``~``.
+        spec: ``demo``, ``hf:OWNER/NAME``, or ``hf:`` and the path of a folder or GGUF file that begins with ``.``,
+            ``/`` or ``~``; also ``hf:BASE+ADAPTER`` with two of these, or an adapter alone.
         device: torch device (``cpu``, ``cuda``, ``cuda:1``), or ``auto`` to spread the layers over all GPUs; by default
             CUDA if available.
         dtype: ``float32``, ``bfloat16`` or ``float16``; by default float32 on a CPU, else bfloat16. Probabilities are
             always normalized in float32.
-        revision: a branch, tag or commit of the hub's repository; other models have none.
+        revision: a branch, tag or commit of the hub's repository; of the base, with an adapter. Others have none.
         batch_tokens: maximum tokens per forward pass; None for the limit of memory. Does not affect results.
         bos: True to prepend BOS to every prompt; None for the tokenizer's default.
         remembered: number of continuations whose log-probabilities are cached.
@@ -91,12 +91,14 @@ def load_scorer(
     """
     from kgprobe.models.scoring.scorer import Scorer
 
-    model, tokenizer, identity = read_model(spec, "AutoModelForCausalLM", device=device, dtype=dtype, revision=revision)
+    loaded = read_model(spec, "AutoModelForCausalLM", device=device, dtype=dtype, revision=revision)
     return Scorer(
-        model,
-        tokenizer,
+        loaded.model,
+        loaded.tokenizer,
         name=spec,
-        revision=identity,
+        revision=loaded.revision,
+        loading=loaded.loading,
+        explained=loaded.explained,
         batch_tokens=batch_tokens,
         bos=bos,
         remembered=remembered,
@@ -151,6 +153,24 @@ def wrap_scorer(
     return Scorer(inner, tokenizer, name=chosen, bos=bos, remembered=remembered)
 
 
+@dataclass(frozen=True, slots=True)
+class LoadedModel:
+    """A model from files.
+
+    Attributes:
+        model, tokenizer: on its device.
+        revision: identity of the files of the model, or of an adapter's base; None if unknown.
+        loading: its adapter, quantization and text part, as JSON values; empty for a plain model.
+        explained: the same for a person, as headings with texts.
+    """
+
+    model: "PreTrainedModel"
+    tokenizer: "PreTrainedTokenizerBase"
+    revision: str | None
+    loading: Mapping[str, object]
+    explained: tuple[tuple[str, str], ...]
+
+
 def read_model(
     spec: str,
     kind: Kind,
@@ -159,8 +179,8 @@ def read_model(
     dtype: str | None = None,
     revision: str | None = None,
     dispensable: tuple[str, ...] = (),
-) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase, str | None]":
-    """Read a model and its tokenizer from files onto a device; return them and the weights' identity (None if unknown).
+) -> LoadedModel:
+    """Read a model and its tokenizer from files onto a device.
 
     Args:
         kind: name of the model's class in transformers.
@@ -168,92 +188,182 @@ def read_model(
 
     Other arguments and errors as in :func:`load_scorer`.
     """
-    import torch
-
     if dtype is not None and dtype not in DTYPES:
         raise ArgumentError("dtype", f"is {dtype!r}; expected one of {', '.join(DTYPES)}.")
-    place, identity, options = _origin(spec, revision)
+    files = find_model_files(spec, revision)
+    if files.adapter is not None and kind != "AutoModelForCausalLM":
+        raise KgprobeError(f"{spec} has an adapter; an encoder is loaded without one.")
     chosen, spread = find_device(device), spread_arguments(device)
     if dtype is None:
         dtype = "float32" if chosen.type == "cpu" else "bfloat16"
-    import transformers
-
-    options["trust_remote_code"] = False
     with _loading(spec):
-        tokenizer = transformers.AutoTokenizer.from_pretrained(place, **options)
-        loaded: Any = getattr(transformers, kind).from_pretrained(
-            place, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True, **spread, **options
-        )
-    model, report = loaded
-    missing = [key for key in report["missing_keys"] if not str(key).startswith(dispensable)]
-    if missing or report["mismatched_keys"]:
-        # transformers would fill them with random numbers.
-        wrong = sorted(map(str, (*missing, *report["mismatched_keys"])))
-        raise KgprobeError(
-            f"{spec} could not be loaded: {len(wrong)} of its weights are missing or of another shape: {wrong[0]}, …"
-        )
-    if spread and any(device.type != "cuda" for device in devices_of(model)):
-        raise too_large(spec, dtype, chosen, spread)
-    try:
-        if not spread:
-            model.to(chosen)
-    except torch.OutOfMemoryError as error:
-        raise too_large(spec, dtype, chosen, spread) from error
-    return model, tokenizer, identity or getattr(model.config, "_commit_hash", None)
+        tokenizer = _tokenizer(files)
+    reader = _Reader(spec, kind, files, chosen, dtype, dispensable, spread)
+    if files.adapter is None:
+        model, applied = reader.read(), None
+    else:
+        from kgprobe.models.adapters import apply_adapter
+
+        with _loading(spec):
+            own = len(tokenizer) if _has_tokenizer(files) else None
+            applied = apply_adapter(reader.read, files.adapter, tokens=own, quantized=reader.method is not None)
+            model = applied.model
+    return _loaded(reader, model, tokenizer, applied)
+
+
+@dataclass
+class _Reader:
+    """Reader of a model without its adapter.
+
+    Attributes:
+        spread: arguments that spread it over several devices, see
+            :func:`~kgprobe.models.devices.spread_arguments`; empty for one device.
+        method: its quantization; None for plain weights.
+    """
+
+    spec: str
+    kind: str
+    files: ModelFiles
+    device: "torch.device"
+    dtype: str
+    dispensable: tuple[str, ...]
+    spread: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        from kgprobe.models.quantization import quantization_method, require_libraries
+
+        self.method: str | None
+        if self.files.gguf is not None:
+            self.method = "gguf"
+        else:
+            with _loading(self.spec):
+                config = self._config()
+            self.method = quantization_method(config)
+            if self.kind == "AutoModelForCausalLM":
+                from kgprobe.models.text_parts import class_for_text
+
+                self.kind = class_for_text(config)
+        if self.method is not None:
+            require_libraries(self.spec, self.method)
+
+    def _config(self) -> Any:
+        import transformers
+
+        options = {name: value for name, value in self.files.options.items() if name != "adapter_kwargs"}
+        return transformers.AutoConfig.from_pretrained(self.files.place, trust_remote_code=False, **options)
+
+    def read(self) -> "PreTrainedModel":
+        """Return the model on its device, in eval mode; raise a KgprobeError if weights are missing."""
+        import torch
+        import transformers
+
+        options: dict[str, Any] = dict(self.files.options)
+        if self.files.gguf is None:
+            options["use_safetensors"] = True
+        elif hasattr(transformers, "GgufConfig"):
+            options["quantization_config"] = transformers.GgufConfig(dequantize=True)
+        if self.method is not None:
+            # Packed weights are often bound to the device where they were read.
+            options["device_map"] = {"": self.device}
+        options |= self.spread
+        with _loading(self.spec):
+            try:
+                loaded: Any = getattr(transformers, self.kind).from_pretrained(
+                    self.files.place,
+                    dtype=getattr(torch, self.dtype),
+                    output_loading_info=True,
+                    trust_remote_code=False,
+                    **options,
+                )
+            except torch.OutOfMemoryError as error:
+                raise too_large(self.spec, self.dtype, self.device, self.spread) from error
+        model, report = loaded
+        missing = [key for key in report["missing_keys"] if not str(key).startswith(self.dispensable)]
+        if missing or report["mismatched_keys"]:
+            # transformers would fill them with random numbers.
+            wrong = sorted(map(str, (*missing, *report["mismatched_keys"])))
+            raise KgprobeError(
+                f"{self.spec} could not be loaded: {len(wrong)} of its weights are missing or of another shape:"
+                f" {wrong[0]}, …"
+            )
+        if self.spread and any(device.type != "cuda" for device in devices_of(model)):
+            raise too_large(self.spec, self.dtype, self.device, self.spread)
+        try:
+            if self.method is None and not self.spread:
+                model.to(self.device)
+            elif self.method is not None:
+                # Some libraries unpack weights in the first pass; the weights' digest comes after it.
+                with torch.inference_mode(), _loading(self.spec):
+                    model(input_ids=torch.zeros((1, 2), dtype=torch.int64, device=self.device), use_cache=False)
+        except torch.OutOfMemoryError as error:
+            raise too_large(self.spec, self.dtype, self.device, self.spread) from error
+        read: PreTrainedModel = model
+        return read
+
+
+def _loaded(
+    reader: _Reader,
+    model: "PreTrainedModel",
+    tokenizer: "PreTrainedTokenizerBase",
+    applied: "AppliedAdapter | None",
+) -> LoadedModel:
+    """Drop unused parts of a model, and describe what was done to its files."""
+    from kgprobe.models.quantization import is_dequantized
+    from kgprobe.models.text_parts import keep_text_part
+
+    loading: dict[str, object] = {}
+    explained: list[tuple[str, str]] = []
+    files = reader.files
+    if reader.method is not None:
+        dequantized = is_dequantized(model)
+        loading["quantization"] = {"method": reader.method, "dequantized": dequantized}
+        state = "dequantized on loading: computed as plain weights" if dequantized else "computed by its library"
+        explained.append(("quantization", f"{reader.method}, {state}"))
+    if reader.kind != "AutoModel" and (dropped := keep_text_part(model)):
+        loading["dropped"] = list(dropped)
+        explained.append(("text part", f"without {', '.join(dropped)}, which text does not pass"))
+    if applied is not None and files.adapter is not None:
+        adapter = files.adapter
+        loading["adapter"] = {
+            "name": adapter.name,
+            "revision": adapter.revision,
+            "type": applied.kind,
+            "merged": applied.merged,
+            "trained_on": adapter.trained_on,
+        }
+        state = "merged into the weights" if applied.merged else "not merged"
+        trained_on = f", trained on {adapter.trained_on}" if adapter.trained_on else ""
+        explained.append(("adapter", f"{applied.kind} {adapter.name}{trained_on}; {state}: {applied.finding}"))
+    revision = files.revision or getattr(model.config, "_commit_hash", None)
+    return LoadedModel(model, tokenizer, revision, loading, tuple(explained))
 
 
 def load_tokenizer(spec: str) -> "PreTrainedTokenizerBase":
     """Return the tokenizer of the model of that name; errors as of :func:`load_scorer`."""
+    files = find_model_files(spec)
+    with _loading(f"The tokenizer of {spec}"):
+        return _tokenizer(files)
+
+
+def _has_tokenizer(files: ModelFiles) -> bool:
+    """Return True if an adapter's folder has a tokenizer."""
+    return files.adapter is not None and (files.adapter.folder / "tokenizer_config.json").is_file()
+
+
+def _tokenizer(files: ModelFiles) -> "PreTrainedTokenizerBase":
+    """Return the tokenizer and chat template in an adapter's folder; where it has none, those of the model."""
     import transformers
 
-    place, _, options = _origin(spec, None)
-    with _loading(f"The tokenizer of {spec}"):
-        tokenizer: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
-            place, trust_remote_code=False, **options
-        )
+    tokenizer: PreTrainedTokenizerBase
+    if files.adapter is not None and _has_tokenizer(files):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(files.adapter.folder, trust_remote_code=False)
+        return tokenizer
+    options = {name: value for name, value in files.options.items() if name != "adapter_kwargs"}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(files.place, trust_remote_code=False, **options)
+    template = None if files.adapter is None else files.adapter.folder / "chat_template.jinja"
+    if template is not None and template.is_file():
+        tokenizer.chat_template = template.read_text(encoding="utf-8")
     return tokenizer
-
-
-def _origin(spec: str, revision: str | None) -> tuple[str | Path, str | None, dict[str, Any]]:
-    """Return the place of a model's files (a folder or a repository), the weights' identity, and the client's options.
-
-    The identity is a commit or a digest; None if it is only known after loading.
-    """
-    check_local(spec, revision)
-    if is_harness(spec):
-        raise KgprobeError(
-            f"{spec} is computed by lm-evaluation-harness; this needs a model that kgprobe computes itself."
-        )
-    if spec == "demo":
-        return demo_model_folder(), demo_revision(), {}
-    name = spec.removeprefix("hf:")
-    try:
-        folder = Path(name).expanduser()
-        if (folder / "config.json").is_file():
-            return folder, _digest(folder), {}
-    except (OSError, RuntimeError, ValueError) as error:
-        raise KgprobeError(f"{spec}: cannot read a model there: {_first_line(error)}.") from error
-    if name[0] in "./~":
-        raise KgprobeError(f"{spec}: {folder.absolute()} is not a model's folder: it has no config.json.")
-    commit = _hub_commit(spec, name, revision)
-    return name, commit, {"revision": revision, "local_files_only": True} if commit is None else {"revision": commit}
-
-
-def _hub_commit(spec: str, name: str, revision: str | None) -> str | None:
-    """Return the current commit of a hub repository; None if the hub is unreachable and only downloads can be used.
-
-    Asked once and first, since loading would retry for each of a model's files.
-    """
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError, RevisionNotFoundError
-
-    try:
-        return HfApi().model_info(name, revision=revision, timeout=10).sha
-    except (HFValidationError, RepositoryNotFoundError, RevisionNotFoundError) as error:
-        raise KgprobeError(f"{spec}: the hub has no such model: {_first_line(error)}") from error
-    # The client passes on any error of its HTTP library.
-    except Exception:
-        return None
 
 
 def _remedy(error: Exception) -> str:
@@ -265,10 +375,6 @@ def _remedy(error: Exception) -> str:
     if isinstance(error, OSError):
         return " Check the name and the connection to the hub. A folder works without a network: hf:./FOLDER."
     return ""
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 @contextmanager
@@ -283,24 +389,17 @@ def _loading(name: str) -> Iterator[None]:
     if downloads:
         # disable_progress_bar also hides the hub's bars, which count bytes and stay silent without a terminal.
         enable_progress_bars()
+    verbosity = logging.get_verbosity()
+    # Missing weights are reported as errors, and dropped and dequantized ones in the description.
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     try:
         yield
+    except KgprobeError:
+        raise
     # Broken files raise many kinds of errors.
     except Exception as error:
-        raise KgprobeError(f"{name} could not be loaded: {_first_line(error)}{_remedy(error)}") from error
+        raise KgprobeError(f"{name} could not be loaded: {first_line(error)}{_remedy(error)}") from error
     finally:
+        logging.set_verbosity(verbosity)
         if shown:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
-
-
-def _digest(folder: Path) -> str:
-    """Return a digest of a folder's weights: names and sizes of the files, and their first and last megabyte."""
-    digest = hashlib.sha256()
-    for file in sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".json")):
-        size = file.stat().st_size
-        digest.update(f"{file.name} {size}\n".encode())
-        with file.open("rb") as stream:
-            digest.update(stream.read(_SAMPLE))
-            stream.seek(max(_SAMPLE, size - _SAMPLE))
-            digest.update(stream.read(_SAMPLE))
-    return f"sha256:{digest.hexdigest()[:32]}"

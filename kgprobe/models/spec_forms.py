@@ -1,5 +1,6 @@
 """Forms of a model's spec, and options for loading models; nothing is loaded here."""
 
+import os.path
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,27 +11,99 @@ from kgprobe.options import option
 
 # Specs of models with weights, for messages.
 SPECS = (
-    "demo, hf:OWNER/NAME (a model of the Hugging Face hub), hf:./FOLDER (a model's folder) or lm-eval:TYPE,ARGUMENTS (a"
-    " model of lm-evaluation-harness)"
+    "demo, hf:OWNER/NAME (a model of the Hugging Face hub), hf:./FOLDER (a model's folder), hf:./FILE.gguf,"
+    " hf:BASE+ADAPTER (a model with a peft adapter, each a name or a folder) or lm-eval:TYPE,ARGUMENTS (a model of"
+    " lm-evaluation-harness)"
 )
+# Files that make a folder a model, or an adapter.
+CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
+GGUF = ".gguf"
 
 
 def absolute_spec(spec: str) -> str:
-    """Return a spec that is valid in any directory: a folder's with its whole path, any other unchanged.
+    """Return a spec that is valid in any directory: folders and files with whole paths, hub names unchanged.
 
     >>> absolute_spec("hf:EleutherAI/pythia-160m"), absolute_spec("hf:/models/mine/")
     ('hf:EleutherAI/pythia-160m', 'hf:/models/mine')
+    >>> absolute_spec("hf:EleutherAI/pythia-160m+/adapters/mine/")
+    'hf:EleutherAI/pythia-160m+/adapters/mine'
     """
     name = spec.removeprefix("hf:")
     if name == spec or not name:
         return spec
-    folder = Path(name).expanduser()
-    return f"hf:{folder.absolute()}" if name[0] in "./~" or (folder / "config.json").is_file() else spec
+    base, adapter = split_adapter(name)
+    return f"hf:{_absolute(base)}" + ("" if adapter is None else f"+{_absolute(adapter)}")
+
+
+def _absolute(name: str) -> str:
+    return str(whole_path(name).absolute()) if is_local(name) else name
+
+
+def whole_path(name: str) -> Path:
+    """Return the path of that name, with ``~`` replaced if that user exists."""
+    return Path(os.path.expanduser(name))
+
+
+def is_local(name: str) -> bool:
+    """Return True for a folder or file on this machine, False for the name of a hub repository.
+
+    >>> is_local("./tuned"), is_local("EleutherAI/pythia-160m")
+    (True, False)
+    """
+    return _is_path(name) or _is_model(name)
+
+
+def _is_path(name: str) -> bool:
+    return name[:1] in (".", "/", "~")
+
+
+def _is_model(name: str) -> bool:
+    # Unlike Path's methods, these return False for names that no file can have.
+    if name.endswith(GGUF):
+        return os.path.isfile(name)
+    return any(os.path.isfile(os.path.join(name, file)) for file in (CONFIG, ADAPTER_CONFIG))
+
+
+def _exists(name: str) -> bool:
+    return os.path.exists(os.path.expanduser(name)) if _is_path(name) else _is_model(name)
+
+
+def split_adapter(name: str) -> tuple[str, str | None]:
+    """Return the base and the adapter of ``BASE+ADAPTER``; None without an adapter.
+
+    The names of folders may contain a plus sign: a split into existing folders and hub names comes first.
+
+    >>> split_adapter("EleutherAI/pythia-160m"), split_adapter("EleutherAI/pythia-160m+./tuned")
+    (('EleutherAI/pythia-160m', None), ('EleutherAI/pythia-160m', './tuned'))
+    """
+    if "+" not in name or _exists(name):
+        return name, None
+    splits = [(name[:place], name[place + 1 :]) for place, sign in enumerate(name) if sign == "+"]
+    for base, adapter in splits:
+        if _can_exist(base) and _can_exist(adapter):
+            return base, adapter
+    # A path begins behind the plus sign, also of a missing folder.
+    return next((split for split in splits if split[1] == "" or _is_path(split[1])), splits[-1])
+
+
+def _can_exist(name: str) -> bool:
+    """Return True for an existing folder or file, and for the possible name of a repository, which has no plus sign."""
+    return _exists(name) or (name != "" and "+" not in name and not _is_path(name))
 
 
 def is_api(spec: str) -> bool:
     """Return True for the spec of a model behind an API."""
     return spec.startswith("openai:")
+
+
+def is_spec(name: str) -> bool:
+    """Return True for a model's spec, False for the name of a result; ``demo`` can be both.
+
+    >>> is_spec("hf:gpt2"), is_spec("openai:gpt-4o"), is_spec("gpt2-capitals"), is_spec("demo")
+    (True, True, False, False)
+    """
+    kind, _, rest = name.partition(":")
+    return kind in ("hf", "lm-eval", "openai") and rest != ""
 
 
 def is_harness(spec: str) -> bool:
@@ -52,9 +125,9 @@ def short_name(spec: str) -> str:
     >>> short_name("hf:EleutherAI/pythia-160m"), short_name("openai:gpt-4o@http://host:8000/v1")
     ('eleutherai-pythia-160m', 'gpt-4o')
     """
-    bare = re.sub(r"@.*", "", spec.removeprefix("hf:").removeprefix("openai:"))
-    if bare.startswith("/"):
-        bare = Path(bare).name
+    bare = re.sub(r"@.*", "", spec.removeprefix("openai:"))
+    if bare.startswith("hf:"):
+        bare = _last_parts(bare)
     return (re.sub(r"[^A-Za-z0-9]+", "-", bare).strip("-").lower() or "model")[:40]
 
 
@@ -63,6 +136,8 @@ def model_name(spec: str) -> str:
 
     >>> model_name("demo"), model_name("hf:EleutherAI/pythia-160m"), model_name("hf:/models/tuned")
     ('Gemma 3 270M', 'EleutherAI/pythia-160m', 'tuned')
+    >>> model_name("hf:EleutherAI/pythia-160m+/adapters/tuned")
+    'EleutherAI/pythia-160m+tuned'
     >>> model_name("openai:gpt-4o@http://host:8000/v1")
     'gpt-4o'
     """
@@ -70,15 +145,20 @@ def model_name(spec: str) -> str:
         return "Gemma 3 270M"
     if is_api(spec):
         return spec.removeprefix("openai:").partition("@")[0]
-    bare = spec.removeprefix("hf:")
-    return Path(bare).name if bare.startswith("/") else bare
+    return _last_parts(spec)
+
+
+def _last_parts(spec: str) -> str:
+    """Return the names in a spec, paths without their folders."""
+    parts = split_adapter(spec.removeprefix("hf:"))
+    return "+".join(Path(part).name if part.startswith("/") else part for part in parts if part)
 
 
 def check_local(spec: str, revision: str | None = None) -> None:
     """Raise if a spec does not have the form of a model on this machine.
 
     Args:
-        revision: requested revision of its repository.
+        revision: requested revision of the repository of the model, or of an adapter's base.
 
     Raises:
         UnknownNameError: the form of the spec is unknown.
@@ -94,8 +174,15 @@ def check_local(spec: str, revision: str | None = None) -> None:
             f"There is no model {spec!r}; use one of: {SPECS}. For generated answers, also openai:NAME and"
             " openai:NAME@URL."
         )
-    if revision is not None and (kind != "hf" or (Path(name).expanduser() / "config.json").is_file()):
-        raise ArgumentError("revision", f"is {revision!r}; {spec} is not a repository of the hub and has no revisions.")
+    base, adapter = split_adapter(name) if kind == "hf" else (name, None)
+    if kind == "hf" and (not base or adapter == ""):
+        missing = "adapter after" if base else "model before"
+        raise UnknownNameError(f"{spec} names no {missing} the plus sign; expected hf:BASE+ADAPTER.")
+    if revision is not None and (kind != "hf" or is_local(base)):
+        place = spec if adapter is None else f"the base {base} of {spec}"
+        raise ArgumentError(
+            "revision", f"is {revision!r}; {place} is not a repository of the hub and has no revisions."
+        )
 
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -122,5 +209,5 @@ class LocalOptions:
         shown_default="as memory allows",
     )
     revision: str | None = option(
-        None, "Branch, tag or commit of the hub repository.", metavar="NAME", shown_default="newest"
+        None, "Branch, tag or commit on the hub; of the base, with an adapter.", metavar="NAME", shown_default="newest"
     )

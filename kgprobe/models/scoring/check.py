@@ -82,7 +82,7 @@ def choose_way(model: "PreTrainedModel", ways: tuple[Way, ...] = WAYS) -> WayCho
         if way == "plain":
             return WayChoice(way, None, (*findings, (way, "needs no check: the model's own forward passes and logits")))
         if projection is None:
-            findings.append((way, "not tried: the model's output layer is not linear"))
+            findings.append((way, "not tried: the model's output layer is not linear, or is quantized"))
             continue
         agrees, finding = _try(model, projection, way)
         findings.append((way, finding))
@@ -90,6 +90,11 @@ def choose_way(model: "PreTrainedModel", ways: tuple[Way, ...] = WAYS) -> WayCho
             return WayChoice(way, projection, tuple(findings))
     reasons = "; ".join(f"{way}: {finding}" for way, finding in findings)
     raise KgprobeError(f"None of the given ways agrees with this model's plain forward passes. {reasons}.")
+
+
+def allowed_errors(dtype: torch.dtype) -> tuple[float, float]:
+    """Return the largest error of a log-probability, and of a hidden state relative to its length, in a precision."""
+    return _TOLERANCE[dtype]
 
 
 def _try(model: "PreTrainedModel", projection: VocabularyProjection, way: Way) -> tuple[bool, str]:
@@ -112,7 +117,7 @@ def _try(model: "PreTrainedModel", projection: VocabularyProjection, way: Way) -
             ) from error
         text = (str(error).strip() or "no message").splitlines()[0]
         return False, f"the model's code fails: {type(error).__name__}: {text}"
-    allowed = _TOLERANCE[model.dtype]
+    allowed = allowed_errors(model.dtype)
     # NaN compares as false, as it should here.
     agrees = bool((errors <= allowed).all())
     verdict = "agrees with" if agrees else "differs from"

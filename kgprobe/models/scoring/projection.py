@@ -26,6 +26,8 @@ _PARTS = 16
 _LEARNED_FROM = 128
 # Minimum cost of the vocabulary relative to the rest of the model; below, next to nothing is saved.
 _LEAST_SHARE = 0.25
+# Other types are quantized.
+_PRECISIONS = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +188,14 @@ class LikelyPart:
 
 
 def find_projection(model: "PreTrainedModel") -> VocabularyProjection | None:
-    """Return the projection by weights and configuration, unchecked; None if the output layer is not linear."""
+    """Return the projection by weights and configuration, unchecked; None if the output layer is not linear.
+
+    None also for quantized weights, which cannot be taken apart.
+    """
     layer = model.get_output_embeddings()  # type: ignore[no-untyped-call]
-    if not isinstance(layer, torch.nn.Linear):
+    if not isinstance(layer, torch.nn.Linear) or type(layer.weight) is not torch.nn.Parameter:
+        return None
+    if layer.weight.dtype not in _PRECISIONS:
         return None
     config = model.config.get_text_config()
     scale = float(getattr(config, "logit_scale", None) or 1.0) / float(getattr(config, "logits_scaling", None) or 1.0)

@@ -78,6 +78,8 @@ class Scorer(TextScorer):
         *,
         name: str,
         revision: str | None = None,
+        loading: Mapping[str, object] | None = None,
+        explained: Sequence[tuple[str, str]] = (),
         batch_tokens: int | None = None,
         bos: bool | None = None,
         ways: tuple[Way, ...] = WAYS,
@@ -90,6 +92,7 @@ class Scorer(TextScorer):
             tokenizer: its tokenizer; special tokens, truncation and padding are switched off in it.
             name: see the attributes.
             revision, batch_tokens: see the attributes.
+            loading, explained: what was done to the model's files, for :meth:`describe` and :meth:`explain`.
             bos: True to prepend BOS to every prompt; None for the tokenizer's default.
             ways: the candidates, fastest first.
             remembered: number of continuations whose log-probabilities are cached.
@@ -99,6 +102,8 @@ class Scorer(TextScorer):
         """
         self.name = name
         self.revision = revision
+        self._loading = dict(loading or {})
+        self._explained = tuple(explained)
         self.batch_tokens = batch_tokens
         self.model = model
         self.tokenizer = tokenizer
@@ -152,6 +157,7 @@ class Scorer(TextScorer):
             "name": self.name,
             "revision": self.revision,
             "weights": self.weights,
+            **self._loading,
             "architecture": type(self.model).__name__,
             "parameters": self.model.num_parameters(),
             "device": device_names(self.model),
@@ -182,6 +188,7 @@ class Scorer(TextScorer):
         leading = self.tokenizer.convert_ids_to_tokens(list(self.leading))
         return [
             ("model", f"{type(self.model).__name__}, {self.model.num_parameters():,} parameters"),
+            *self._explained,
             ("way", f"{self.choice.way}: {WAY_MEANINGS[self.choice.way]}"),
             *((f"way: {way}", finding) for way, finding in self.choice.findings),
             ("vocabulary", logits),

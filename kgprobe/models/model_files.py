@@ -1,0 +1,312 @@
+"""Files of a model by its spec: a folder, a hub repository, a GGUF file, the demo model; and of an adapter (peft).
+
+An adapter's folder has ``adapter_config.json``, which names the model that it was trained on. A folder that also has
+that model's weights is a model with its adapter.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kgprobe.errors import KgprobeError
+from kgprobe.models.demo import demo_model_folder, demo_revision
+from kgprobe.models.spec_forms import (
+    ADAPTER_CONFIG,
+    CONFIG,
+    GGUF,
+    check_local,
+    is_harness,
+    is_local,
+    split_adapter,
+    whole_path,
+)
+
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
+_PICKLED_WEIGHTS = "adapter_model.bin"
+# Files of an adapter's repository that are read: its configuration and weights, a tokenizer, a chat template.
+_ADAPTER_FILES = ("*.json", "*.jinja", "*.model", "*.safetensors", "*.txt")
+_SAMPLE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterFiles:
+    """Files of an adapter.
+
+    Attributes:
+        name: its folder or repository.
+        folder: the folder with its files.
+        revision: commit or digest of the files.
+        config: its configuration.
+    """
+
+    name: str
+    folder: Path
+    revision: str
+    config: Mapping[str, Any]
+
+    @property
+    def trained_on(self) -> str:
+        """Folder or repository of the model that it was trained on; empty if unknown."""
+        return str(self.config.get("base_model_name_or_path") or "")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """Files of a model.
+
+    Attributes:
+        place: a folder, or the name of a hub repository.
+        revision: commit, digest or version of the files; None if it is only known after loading.
+        options: arguments of transformers' ``from_pretrained``.
+        gguf: name of the GGUF file in the folder; None for other models.
+        adapter: its adapter; None without one.
+    """
+
+    place: Path | str
+    revision: str | None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    gguf: str | None = None
+    adapter: AdapterFiles | None = None
+
+
+def find_model_files(spec: str, revision: str | None = None) -> ModelFiles:
+    """Return the files of a model on this machine; only an adapter of the hub is downloaded here.
+
+    Args:
+        revision: a branch, tag or commit of the first repository that the spec names.
+
+    Raises:
+        UnknownNameError: the form of the spec is unknown.
+        ArgumentError: a revision is given for a model outside the hub.
+        KgprobeError: no files are there, or they are not a model's.
+    """
+    check_local(spec, revision)
+    if is_harness(spec):
+        raise KgprobeError(
+            f"{spec} is computed by lm-evaluation-harness; this needs a model that kgprobe computes itself."
+        )
+    if spec == "demo":
+        return ModelFiles(demo_model_folder(), demo_revision())
+    base, adapter = split_adapter(spec.removeprefix("hf:"))
+    with _explaining(spec):
+        if adapter is None:
+            return _files_of_one(spec, base, revision)
+        files = _adapter_files(spec, adapter, _find(spec, adapter, None))
+        _refuse_another_base(spec, base, files)
+        return _with_adapter(_base_files(spec, base, _find(spec, base, revision)), files)
+
+
+@contextmanager
+def _explaining(spec: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError) as error:
+        raise KgprobeError(f"{spec}: cannot read a model there: {first_line(error)}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A folder or repository.
+
+    Attributes:
+        place: path, or name of the repository.
+        names: names of its files; of a repository out of reach, those of downloaded configurations.
+        revision: requested revision of a repository.
+        commit: its commit; None if the hub is unreachable and only downloads can be used, and for a path.
+    """
+
+    place: Path | str
+    names: frozenset[str]
+    revision: str | None = None
+    commit: str | None = None
+
+    @property
+    def is_adapter(self) -> bool:
+        return ADAPTER_CONFIG in self.names
+
+    @property
+    def is_model(self) -> bool:
+        if not self.is_adapter:
+            return CONFIG in self.names
+        # An adapter may be saved with its base's configuration.
+        weights = [name for name in self.names if name.endswith((".safetensors", ".safetensors.index.json"))]
+        return CONFIG in self.names and any(not name.startswith("adapter_") for name in weights)
+
+
+def _find(spec: str, name: str, revision: str | None) -> _Source:
+    if not is_local(name):
+        return _find_on_hub(spec, name, revision)
+    path = whole_path(name).absolute()
+    return _Source(path, frozenset(file.name for file in path.iterdir()) if path.is_dir() else frozenset())
+
+
+def _files_of_one(spec: str, name: str, revision: str | None) -> ModelFiles:
+    """Return the files of a model, or of an adapter and the model that it was trained on."""
+    source = _find(spec, name, revision)
+    if not source.is_adapter:
+        return _base_files(spec, name, source)
+    adapter = _adapter_files(spec, name, source)
+    return _with_adapter(_base_files(spec, name, source) if source.is_model else _base_of(spec, adapter), adapter)
+
+
+def _with_adapter(base: ModelFiles, adapter: AdapterFiles) -> ModelFiles:
+    # transformers itself would apply an adapter in the model's folder.
+    options = {**base.options, "adapter_kwargs": {"subfolder": "none"}}
+    return ModelFiles(base.place, base.revision, options, base.gguf, adapter)
+
+
+def _base_files(spec: str, name: str, source: _Source) -> ModelFiles:
+    """Return the files of a model without an adapter."""
+    path = source.place
+    if isinstance(path, str):
+        hub: dict[str, Any] = {"revision": source.revision, "local_files_only": True}
+        return ModelFiles(path, source.commit, hub if source.commit is None else {"revision": source.commit})
+    if path.suffix == GGUF and path.is_file():
+        return ModelFiles(path.parent, _digest([path]), {"gguf_file": path.name}, path.name)
+    if source.is_model:
+        return ModelFiles(path, _folder_digest(path))
+    if path.suffix == GGUF:
+        raise KgprobeError(f"{spec}: {path} does not exist.")
+    if source.is_adapter:
+        raise KgprobeError(f"{spec}: {path} is an adapter, not a base; name its base: hf:BASE+{name}.")
+    raise KgprobeError(f"{spec}: {path} is not a model's folder: it has neither {CONFIG} nor {ADAPTER_CONFIG}.")
+
+
+def _base_of(spec: str, adapter: AdapterFiles) -> ModelFiles:
+    """Return the files of the model that an adapter names; a relative path is looked up from the adapter's folder."""
+    name = adapter.trained_on
+    remedy = f"Name the base before it: hf:BASE+{adapter.name}."
+    if not name:
+        raise KgprobeError(
+            f"{spec}: the adapter's {ADAPTER_CONFIG} does not name the model it was trained on. {remedy}"
+        )
+    for start in (adapter.folder, adapter.folder.parent, Path()):
+        path = start / whole_path(name)
+        if (path / CONFIG).is_file():
+            return _base_files(spec, str(path), _find(spec, str(path), None))
+    if is_local(name):
+        raise KgprobeError(
+            f"{spec}: the adapter was trained on {name}, which is not a model's folder on this machine. {remedy}"
+        )
+    return _base_files(spec, name, _find_on_hub(spec, name, adapter.config.get("revision")))
+
+
+def _adapter_files(spec: str, name: str, source: _Source) -> AdapterFiles:
+    """Return the files of an adapter; raise if it has no weights that can be read, or another purpose than text."""
+    folder = _download_adapter(spec, source) if isinstance(source.place, str) else source.place
+    try:
+        config = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        whole = " It is a whole model: name it alone." if CONFIG in source.names else ""
+        raise KgprobeError(f"{spec}: {folder} is not an adapter's folder: it has no {ADAPTER_CONFIG}.{whole}") from None
+    except ValueError as error:
+        raise KgprobeError(f"{spec}: {folder / ADAPTER_CONFIG} is not valid JSON: {first_line(error)}.") from error
+    if not isinstance(config, dict):
+        raise KgprobeError(f"{spec}: {folder / ADAPTER_CONFIG} is not a JSON object.")
+    adapter = AdapterFiles(name, folder, source.commit or _folder_digest(folder), config)
+    _check_adapter(spec, adapter)
+    return adapter
+
+
+def _check_adapter(spec: str, adapter: AdapterFiles) -> None:
+    """Raise if an adapter has no weights that can be read, or another purpose than text."""
+    if not (adapter.folder / ADAPTER_WEIGHTS).is_file():
+        if (adapter.folder / _PICKLED_WEIGHTS).is_file():
+            raise KgprobeError(
+                f"{spec}: the adapter has pickled weights only ({_PICKLED_WEIGHTS}), which are not opened. Save it"
+                " again with peft's save_pretrained, which writes safetensors."
+            )
+        raise KgprobeError(f"{spec}: {adapter.folder} has no weights of an adapter ({ADAPTER_WEIGHTS}).")
+    task = adapter.config.get("task_type")
+    if task not in (None, "CAUSAL_LM"):
+        raise KgprobeError(f"{spec}: the adapter is for the task {task}; only CAUSAL_LM gives probabilities of texts.")
+
+
+def _refuse_another_base(spec: str, base: str, adapter: AdapterFiles) -> None:
+    """Raise if base and adapter name different repositories of the hub; a folder can be a copy of any."""
+    trained_on = adapter.trained_on
+    names = [name.rpartition("/")[2].lower() for name in (base, trained_on)]
+    if trained_on and not is_local(base) and not is_local(trained_on) and names[0] != names[1]:
+        raise KgprobeError(
+            f"{spec}: the adapter was trained on {trained_on}, not on {base}. Use hf:{trained_on}+{adapter.name}; if"
+            f" {base} has the same weights, name a folder with a copy of it."
+        )
+
+
+def _find_on_hub(spec: str, name: str, revision: str | None) -> _Source:
+    """Return a repository's commit and the names of its files.
+
+    Asked once and first, since loading would retry for each of a model's files.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    info = _hub_info(spec, name, revision)
+    if info is not None:
+        return _Source(name, frozenset(file.rfilename for file in info.siblings or ()), revision, info.sha)
+    cached = frozenset(
+        file
+        for file in (CONFIG, ADAPTER_CONFIG)
+        if isinstance(try_to_load_from_cache(name, file, revision=revision), str)
+    )
+    return _Source(name, cached, revision)
+
+
+def _hub_info(spec: str, name: str, revision: str | None) -> Any:
+    """Return the hub's description of a repository; None if the hub is unreachable."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError, RevisionNotFoundError
+
+    try:
+        return HfApi().model_info(name, revision=revision, timeout=10)
+    except (HFValidationError, RepositoryNotFoundError, RevisionNotFoundError) as error:
+        raise KgprobeError(f"{spec}: the hub has no such model: {first_line(error)}") from error
+    # The client passes on any error of its HTTP library.
+    except Exception:
+        return None
+
+
+def _download_adapter(spec: str, source: _Source) -> Path:
+    """Return the folder with an adapter's files, without its subfolders."""
+    from huggingface_hub import snapshot_download
+
+    try:
+        folder = snapshot_download(
+            str(source.place),
+            revision=source.commit or source.revision,
+            local_files_only=source.commit is None,
+            allow_patterns=list(_ADAPTER_FILES),
+            ignore_patterns=["*/*"],
+        )
+    # The client passes on any error of its HTTP library.
+    except Exception as error:
+        raise KgprobeError(
+            f"{spec}: the adapter {source.place} could not be loaded: {first_line(error)} Check the name and the"
+            " connection to the hub. A folder works without a network: hf:BASE+./ADAPTER."
+        ) from error
+    return Path(folder)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, or its type."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def _folder_digest(folder: Path) -> str:
+    return _digest(sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".json")))
+
+
+def _digest(files: list[Path]) -> str:
+    """Return a digest of files: their names and sizes, and their first and last megabyte."""
+    digest = hashlib.sha256()
+    for file in files:
+        size = file.stat().st_size
+        digest.update(f"{file.name} {size}\n".encode())
+        with file.open("rb") as stream:
+            digest.update(stream.read(_SAMPLE))
+            stream.seek(max(_SAMPLE, size - _SAMPLE))
+            digest.update(stream.read(_SAMPLE))
+    return f"sha256:{digest.hexdigest()[:32]}"
