@@ -16,11 +16,12 @@ import transformers
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.identity import tensor_places, weights_digest
-from kgprobe.models.scoring.batching import BatchLimits, Memory, Prefixes, compute_if_it_fits
+from kgprobe.models.scoring.batching import BatchLimits, Memory, Prefixes, compute_if_it_fits, share_of
 from kgprobe.models.scoring.check import WAY_MEANINGS, WAYS, choose_way, longest_text
 from kgprobe.models.scoring.contract import EdgeScorer, Floats, ScoredContinuations, TextScorer, report
 from kgprobe.models.scoring.forward import (
-    Prefix,
+    OWN_CACHE,
+    AnyPrefix,
     Way,
     extend,
     in_eval_mode,
@@ -30,9 +31,10 @@ from kgprobe.models.scoring.forward import (
     run_way,
 )
 from kgprobe.models.scoring.incremental_trees import GrowingTrees
+from kgprobe.models.scoring.own_cache import measure_row
 from kgprobe.models.scoring.plan import PrefixGroup, batches, plan
 from kgprobe.models.scoring.projection import VocabularyProjection, find_likely_part
-from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens
+from kgprobe.models.scoring.tokens import TokenizedPrompt, common_prefix, leading_tokens
 from kgprobe.models.scoring.trie import Forest, Integers, Tree, build_all_trees
 from kgprobe.models.states.reader import StateReader
 
@@ -139,6 +141,7 @@ class Scorer(TextScorer):
         self.prefixes = Prefixes(self.model.device)
         with torch.inference_mode(), in_eval_mode(self.model):
             self.choice = choose_way(self.model, self._ways)
+            self._row = measure_row(self.model) if self.choice.way in OWN_CACHE else None
         self._likely = find_likely_part(self.model, self.choice.projection)
 
     def describe(self) -> dict[str, object]:
@@ -237,11 +240,17 @@ class Scorer(TextScorer):
     def growing(self) -> EdgeScorer:
         """Return a scorer for trees that grow turn by turn, as in a search; it keeps computed nodes.
 
-        Cost: keys, values and states of all nodes, in up to an eighth of the device's memory.
+        Cost: keys, values and states of all nodes, in up to an eighth of the device's memory. In ways other than
+        ``packed``, only the beginning that all prompts share is kept.
         """
         if self.choice.way != "packed" or self.choice.projection is None:
-            return self
+            return _KeptBeginning(self)
         return GrowingTrees(self.model, self.choice.projection, self._likely, self.limits, self.edge_log_probabilities)
+
+    def edges_after(self, trees: Sequence[Tree], beginnings: Mapping[int, int]) -> list[tuple[Tree, Floats]]:
+        """Return the log-probability of every edge; keep beginnings of prompts, see :meth:`score_tokenized`."""
+        with in_eval_mode(self.model):
+            return [(tree, values[:, 0]) for tree, values in self._edges(trees, beginnings)]
 
     def states(self, layers: Sequence[int]) -> StateReader:
         """Return a reader of the hidden states of texts at these layers, see :mod:`kgprobe.models.states`."""
@@ -262,24 +271,34 @@ class Scorer(TextScorer):
                 ends = np.cumsum([len(tree.sources) for tree in forest.trees])
                 yield from zip(forest.trees, np.split(values, ends[:-1]), strict=True)
 
-    def _batches(self, outermost: PrefixGroup) -> Iterator[tuple[list[Forest], Prefix | None]]:
+    def _batches(self, outermost: PrefixGroup) -> Iterator[tuple[list[Forest], AnyPrefix | None]]:
         """Yield batches of forests, each with the prefix before them."""
-        waiting: list[tuple[PrefixGroup, Prefix | None]] = [(outermost, None)]
+        waiting: list[tuple[PrefixGroup, AnyPrefix | None]] = [(outermost, None)]
         while waiting:
             group, prefix = waiting.pop()
             if group.kept:
                 prefix = self.prefixes.get(group.tokens, partial(self._extend, group, prefix))
             elif len(group.tokens):
                 prefix = self._extend(group, prefix)
-            sizes = [padded_tokens(forest, self.choice.way, group.length) for forest in group.forests]
+            sizes = [self._size(forest, group.length) for forest in group.forests]
             for batch in batches(group.forests, sizes, lambda: self.limits.tokens):
                 yield batch, prefix
             waiting += ((inner, prefix) for inner in reversed(group.groups))
 
-    def _extend(self, group: PrefixGroup, prefix: Prefix | None) -> Prefix:
+    def _size(self, forest: Forest, before: int) -> tuple[int, int]:
+        """Return the size of a forest in a batch, see :func:`.forward.padded_tokens`; copies of a cache take memory."""
+        rows, tokens = padded_tokens(forest, self.choice.way, before)
+        if self._row is None:
+            return rows, tokens
+        share = self._row.of(int(forest.depths.max()) + 1) / share_of(self.model.device)
+        return rows, max(tokens, int(np.ceil(share * self.limits.tokens)))
+
+    def _extend(self, group: PrefixGroup, prefix: AnyPrefix | None) -> AnyPrefix:
         while True:
             at_once = min(self.limits.tokens, len(group.tokens))
-            longer = compute_if_it_fits(partial(extend, self.model, prefix, group.tokens, at_once), self.model.device)
+            longer = compute_if_it_fits(
+                partial(extend, self.model, self.choice.way, prefix, group.tokens, at_once), self.model.device
+            )
             if longer is not None:
                 return longer
             if self.prefixes.forget():
@@ -291,9 +310,11 @@ class Scorer(TextScorer):
                     " them, or use `dtype` bfloat16."
                 )
 
-    def _values(self, projection: VocabularyProjection, batch: Sequence[Forest], prefix: Prefix | None) -> list[Floats]:
+    def _values(
+        self, projection: VocabularyProjection, batch: Sequence[Forest], prefix: AnyPrefix | None
+    ) -> list[Floats]:
         """Return the log-probabilities of each forest's edges; in smaller batches where memory is short."""
-        sizes = [padded_tokens(forest, self.choice.way, length_of(prefix)) for forest in batch]
+        sizes = [self._size(forest, length_of(prefix)) for forest in batch]
         tokens = sum(rows for rows, _ in sizes) * max(longest for _, longest in sizes)
         computed = compute_if_it_fits(partial(self._compute, projection, batch, prefix, tokens), self.model.device)
         if computed is not None:
@@ -318,7 +339,7 @@ class Scorer(TextScorer):
         return [values]
 
     def _compute(
-        self, projection: VocabularyProjection, batch: Sequence[Forest], prefix: Prefix | None, tokens: int
+        self, projection: VocabularyProjection, batch: Sequence[Forest], prefix: AnyPrefix | None, tokens: int
     ) -> list[Floats]:
         self.limits.begin()
         states, sources = run_way(self.model, self.choice.way, batch, prefix)
@@ -331,3 +352,23 @@ class Scorer(TextScorer):
         self.limits.went_well(tokens)
         ends = np.cumsum([len(forest.sources) for forest in batch])
         return np.split(values.double().numpy(), ends[:-1])
+
+
+class _KeptBeginning:
+    """Scorer of the trees of one search that keeps the beginning of all prompts from turn to turn."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+
+    def edge_log_probabilities(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
+        """Return the log-probability of every edge, see :meth:`Scorer.edge_log_probabilities`."""
+        if not trees:
+            return []
+        first = trees[0].tokens.tolist()
+        shared = min(min(tree.chain, common_prefix(first, tree.tokens.tolist())) for tree in trees)
+        return self._scorer.edges_after(trees, {tree.prompt: shared for tree in trees})
+
+    def edge_bounds(self, trees: Sequence[Tree]) -> Iterator[tuple[Tree, Floats, bool]]:
+        """Yield the log-probabilities themselves as upper bounds, see :meth:`.EdgeScorer.edge_bounds`."""
+        for tree, values in self.edge_log_probabilities(trees):
+            yield tree, values, True

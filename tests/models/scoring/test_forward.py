@@ -28,7 +28,7 @@ def test_extend_either_cache_name_gives_plain_states(body):
     model.base_model.__class__ = body
     with torch.inference_mode(), warnings.catch_warnings():
         warnings.simplefilter("error")
-        prefix = extend(model, None, TOKENS[:3], at_once=2)
+        prefix = extend(model, "packed", None, TOKENS[:3], at_once=2)
         behind = packed_states(model, TOKENS[None, 3:], np.array([[3, 4]]), np.tri(2, dtype=bool)[None], prefix)
         plain = model.base_model(input_ids=torch.from_numpy(TOKENS[None]), use_cache=False).last_hidden_state
     torch.testing.assert_close(behind, plain[:, 3:])
