@@ -1,12 +1,15 @@
 """Scorer compared with lm-pub-quiz and lm-evaluation-harness: one process, the same model, the same inputs.
 
-Three cases, made of the names and sentences of the example graph:
+Three cases on the demo model, made of the names and sentences of the example graph:
 
 - ``options``: 60 questions with 60 options of one to three tokens each;
 - ``examples``: 20 questions with 100 options each, after a common prompt of 50 examples;
 - ``distractors``: 50 facts with 200 distractors, all names of each scored with EOS; entities of the object's type
 first,
   as in the distractor measure.
+
+A fourth case, ``hybrid``, is that of ``examples`` on a small Qwen 3.5 with random weights. Its peer is the way
+``rows``, every continuation with its whole prompt, which hybrids would get without copies of their own cache.
 
 The peers run on the loaded demo model, each by its fastest method. lm-evaluation-harness: all requests in one call,
 sorted by length; its cache of logits, as by default, answers all continuations of one token after a context at once.

@@ -11,6 +11,7 @@ import numpy as np
 
 from benchmarks.report import Report, Row, describe_machine, show, versions_of
 from benchmarks.scoring.cases import Case, distractors_case, examples_case, options_case, read_example
+from benchmarks.scoring.hybrid import hybrid_rows
 from benchmarks.scoring.limit import Products, time_products, work_of
 from benchmarks.scoring.peers import PARTS, PEERS, WITHOUT_EOS
 from benchmarks.scoring.profile import profile
@@ -80,9 +81,9 @@ def measure(scorer: "Scorer", case: Case, peers: Sequence[str], questions: int |
 @click.option(
     "--case",
     "cases",
-    type=click.Choice(tuple(PARTS)),
+    type=click.Choice((*PARTS, "hybrid")),
     multiple=True,
-    default=tuple(PARTS),
+    default=(*PARTS, "hybrid"),
     show_default=True,
     help="Case to measure; repeatable.",
 )
@@ -122,6 +123,13 @@ def main(
 
     example = read_example()
     machine = {**describe_machine(), "load": round(os.getloadavg()[0], 2)}
+    rows: list[Row] = []
+    if "hybrid" in cases:
+        rows += hybrid_rows(example, device, dtype, seed)
+    others = [name for name in cases if name != "hybrid"]
+    if not others:
+        show(Report("scoring", rows, seed, versions_of("torch", "transformers"), machine), as_json=as_json)
+        return
     if shape is None:
         scorer = load_scorer("demo", device=device, dtype=dtype)
     else:
@@ -137,8 +145,7 @@ def main(
         "examples": lambda: examples_case(example, seed),
         "distractors": lambda: distractors_case(example, seed),
     }
-    rows: list[Row] = []
-    for name in cases:
+    for name in others:
         case = chosen_cases[name]()
         rows += measure(scorer, case, [peer for peer in peers if peer != "none"], questions)
         rows += profile(scorer, case) if profiled else []

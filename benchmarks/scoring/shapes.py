@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.scoring.cases import Example
 
 if TYPE_CHECKING:
+    from kgprobe.models.scoring.forward import Way
     from kgprobe.models.scoring.scorer import Scorer
 
 # Options of a configuration of transformers; a Llama's, unless `model_type` names another architecture.
@@ -60,17 +61,69 @@ SHAPES: Mapping[str, Mapping[str, int | str | bool]] = {
         "max_position_embeddings": 4096,
     },
 }
+# A small Qwen 3.5: three linear layers and one of attention, twice, with the sizes of 0.8B halved.
+HYBRID: Mapping[str, int] = {
+    "vocab_size": 4_000,
+    "hidden_size": 512,
+    "intermediate_size": 1_792,
+    "num_hidden_layers": 8,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 1,
+    "head_dim": 128,
+    "linear_num_key_heads": 8,
+    "linear_num_value_heads": 8,
+    "linear_key_head_dim": 128,
+    "linear_value_head_dim": 128,
+    "max_position_embeddings": 4096,
+}
 # Vocabulary size with about four tokens for each name.
 TOKENS = 2_000
 
 
 def random_scorer(shape: str, example: Example, device: str, dtype: str, seed: int) -> "Scorer":
     """Return a model of this shape with random weights, and a tokenizer made from the example's names."""
-    import torch
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
+    from transformers import AutoConfig
 
     from kgprobe.models.scoring.scorer import Scorer
+
+    options: dict[str, Any] = {"model_type": "llama", **SHAPES[shape], "bos_token_id": 0, "eos_token_id": 1}
+    model = _random_model(AutoConfig.for_model(**options), device, dtype, seed)
+    return Scorer(model, _tokenizer_of(example), name=shape, bos=True)
+
+
+def random_hybrid(
+    example: Example, device: str, dtype: str, seed: int, ways: "tuple[Way, ...] | None" = None
+) -> "Scorer":
+    """Return a small Qwen 3.5 with random weights, and a tokenizer made from the example's names."""
+    from transformers import Qwen3_5TextConfig
+
+    from kgprobe.models.scoring.check import WAYS
+    from kgprobe.models.scoring.scorer import Scorer
+
+    options: dict[str, Any] = {**HYBRID, "bos_token_id": 0, "eos_token_id": 1}
+    model = _random_model(Qwen3_5TextConfig(**options), device, dtype, seed)
+    return Scorer(model, _tokenizer_of(example), name="hybrid", bos=True, ways=WAYS if ways is None else ways)
+
+
+def _random_model(config: Any, device: str, dtype: str, seed: int) -> Any:
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    torch.manual_seed(seed)
+    standard = torch.get_default_dtype()
+    torch.set_default_dtype(getattr(torch, dtype))
+    try:
+        with torch.device(device):
+            make: Any = AutoModelForCausalLM
+            return make.from_config(config, dtype=getattr(torch, dtype))
+    finally:
+        torch.set_default_dtype(standard)
+
+
+def _tokenizer_of(example: Example) -> Any:
+    """Return a tokenizer made from the example's names."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
 
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -83,17 +136,5 @@ def random_scorer(shape: str, example: Example, device: str, dtype: str, seed: i
     )
     names = (f" {name}" for entity in example.entities.values() for name in (entity.label, *entity.aliases))
     tokenizer.train_from_iterator(names, trainer)
-    torch.manual_seed(seed)
-    options: dict[str, Any] = {"model_type": "llama", **SHAPES[shape], "bos_token_id": 0, "eos_token_id": 1}
-    config = AutoConfig.for_model(**options)
-    standard = torch.get_default_dtype()
-    torch.set_default_dtype(getattr(torch, dtype))
-    try:
-        with torch.device(device):
-            make: Any = AutoModelForCausalLM
-            model = make.from_config(config, dtype=getattr(torch, dtype))
-    finally:
-        torch.set_default_dtype(standard)
     ends = {"bos_token": "<s>", "eos_token": "</s>"}
-    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **ends)  # type: ignore[no-untyped-call]
-    return Scorer(model, wrapped, name=shape, bos=True)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **ends)  # type: ignore[no-untyped-call]

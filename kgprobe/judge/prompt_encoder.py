@@ -19,6 +19,7 @@ from kgprobe.errors import KgprobeError, how_to_install
 from kgprobe.judge import JudgeOptions
 from kgprobe.judge.prompts import StatePrompt, tokenized_answers
 from kgprobe.models.scoring.batching import compute_if_it_fits
+from kgprobe.models.scoring.body import body_of
 from kgprobe.models.scoring.forward import embedded, in_eval_mode
 from kgprobe.models.scoring.projection import VocabularyProjection, find_projection
 from kgprobe.models.scoring.tokens import TokenizedPrompt, chat_tokens, common_prefix, encode
@@ -289,7 +290,7 @@ def _log_probabilities(
         [statement.ids + (0,) * (longest - len(statement.ids)) for statement in batch], device=net.device
     )
     rows = torch.cat([first.expand(len(batch), *first.shape), embedding(ids)], dim=1)
-    states = net.base_model(inputs_embeds=rows, use_cache=False).last_hidden_state
+    states = body_of(net)(inputs_embeds=rows, use_cache=False).last_hidden_state
     lengths = [len(statement.ids) - statement.start for statement in batch]
     row = torch.repeat_interleave(torch.arange(len(batch)), torch.tensor(lengths)).to(net.device)
     place = torch.cat([torch.arange(statement.start, len(statement.ids)) for statement in batch]).to(net.device)

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import psutil
 import torch
 
 from kgprobe.models.scoring.contract import Floats
-from kgprobe.models.scoring.forward import Prefix
+from kgprobe.models.scoring.forward import AnyPrefix, size_of
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import Integers
 
@@ -185,23 +185,22 @@ class Prefixes:
     """The most recently used prefixes.
 
     Attributes:
-        taken: bytes of their keys and values.
+        taken: bytes of their keys, values and states.
     """
 
     def __init__(self, device: torch.device, most: int | None = None) -> None:
         """Start with an empty cache of at most this many bytes; None for a share of the device's memory."""
         self._most = share_of(device) if most is None else most
         self.taken = 0
-        self._kept: dict[bytes, tuple[Prefix, int]] = {}
+        self._kept: dict[bytes, tuple[AnyPrefix, int]] = {}
 
-    def get(self, tokens: Integers, compute: Callable[[], Prefix]) -> Prefix:
+    def get(self, tokens: Integers, compute: Callable[[], AnyPrefix]) -> AnyPrefix:
         """Return the prefix of these token ids, computed if it is not cached."""
         key = tokens.tobytes()
         entry = self._kept.pop(key, None)
         if entry is None:
             prefix = compute()
-            layers: list[Any] = prefix.layers
-            entry = (prefix, sum(layer.keys.nbytes + layer.values.nbytes for layer in layers))
+            entry = (prefix, size_of(prefix))
             self.taken += entry[1]
         self._kept[key] = entry
         while self.taken > self._most:

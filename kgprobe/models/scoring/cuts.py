@@ -135,7 +135,7 @@ def _keeps_cuts(rule: Any) -> bool:
     if kind == "Sequence":
         return all(map(_keeps_cuts, rule.get("normalizers") or rule.get("pretokenizers") or ()))
     if kind == "Replace":
-        return rule["pattern"] == {"String": " "} and rule["content"] == "▁"
+        return bool(rule["pattern"] == {"String": " "} and rule["content"] == "▁")
     if kind == "ByteLevel":
         return not rule.get("add_prefix_space", False)
     if kind == "Split":

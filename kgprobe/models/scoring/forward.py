@@ -1,34 +1,38 @@
-"""Four ways to take token trees through a causal language model, from the fastest to the plainest.
+"""Six ways to take token trees through a causal language model, from the fastest to the plainest.
 
 - ``packed``: a forest is one sequence. A node attends to its own ancestors alone, by a four-dimensional mask, and its
   position is its depth. Forests of similar size form a batch, padded.
 - ``branches``: every branch is a row. For models without external positions (ALiBi).
-- ``rows``: like ``branches``, but without any prefix. For models whose cache is more than keys and values.
+- ``steps``, ``copies``: with copies of the model's own cache, see :mod:`.own_cache`. For hybrids, whose cache is more
+  than keys and values.
+- ``rows``: like ``branches``, but without any prefix. For models that do not continue exactly from their cache.
 - ``plain``: one branch at a time, and with the model's own logits: assumes nothing but causality.
 
-The first two can start after a prefix that all trees share, whose keys and values are computed once. :mod:`.check`
-determines the exact ways of a model, and :mod:`.plan` the batches.
+The first four can start after a prefix that all trees share, whose cache is computed once. :mod:`.check` determines the
+exact ways of a model, and :mod:`.plan` the batches.
 """
 
-import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from transformers import DynamicCache
 
+from kgprobe.models.scoring.body import body_of, cache_arguments, last_states, on_device
 from kgprobe.models.scoring.masks import Spans, empty_rows, hidden, walk
+from kgprobe.models.scoring.own_cache import OwnPrefix, bytes_of, extend_own, own_prefix_of, run_copies, run_steps
 from kgprobe.models.scoring.trie import Forest, Integers, Tree
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-Way = Literal["packed", "branches", "rows", "plain"]
+Way = Literal["packed", "branches", "steps", "copies", "rows", "plain"]
+# The ways that start from copies of the model's own cache.
+OWN_CACHE: tuple[Way, ...] = ("steps", "copies")
 
 # Maximum tokens of several trees in one row; a longer context is a prefix in any case.
 LONGEST_ROW = 1024
@@ -82,35 +86,59 @@ class Earlier:
     spans: Spans
 
 
-def extend(model: "PreTrainedModel", prefix: Prefix | None, tokens: Integers, at_once: int) -> Prefix:
+# A prefix in the form that a way needs.
+AnyPrefix: TypeAlias = Prefix | OwnPrefix
+
+
+def extend(model: "PreTrainedModel", way: Way, prefix: AnyPrefix | None, tokens: Integers, at_once: int) -> AnyPrefix:
     """Return a longer prefix.
 
     Args:
         model: a causal language model.
-        prefix: the prefix to extend; not changed.
+        way: the way that is to start from it; not ``rows`` or ``plain``.
+        prefix: the prefix to extend, of the same way; not changed.
         tokens: the tokens after it, shape (tokens,).
         at_once: maximum tokens per forward pass.
     """
+    if way in OWN_CACHE:
+        return extend_own(model, None if prefix is None else _own(prefix), tokens, at_once)
     growing: Any = DynamicCache()
-    kept: list[Any] = [] if prefix is None else list(prefix.layers)
+    kept: list[Any] = [] if prefix is None else list(keys_and_values(prefix).layers)
     for index, layer in enumerate(kept):
         growing.update(layer.keys, layer.values, index)
     for first in range(0, len(tokens), at_once):
-        _body(model, tokens[None, first : first + at_once], **_cache_arguments(model, growing))
+        last_states(model, tokens[None, first : first + at_once], growing)
     return _as_prefix(growing)
 
 
-def virtual_prefix(model: "PreTrainedModel", leading: Sequence[int], virtual: torch.Tensor) -> Prefix:
+def virtual_prefix(model: "PreTrainedModel", way: Way, leading: Sequence[int], virtual: torch.Tensor) -> AnyPrefix:
     """Return a prefix of tokens, followed by virtual embeddings.
 
     Args:
         model: a causal language model whose body takes embeddings.
+        way: as of :func:`extend`.
         leading: ids of the leading tokens.
         virtual: the embeddings, shape (virtual tokens, hidden size).
     """
+    embeddings = embedded(model, leading, virtual)
+    if way in OWN_CACHE:
+        return own_prefix_of(model, embeddings)
     growing: Any = DynamicCache()
-    model.base_model(inputs_embeds=embedded(model, leading, virtual)[None], **_cache_arguments(model, growing))
+    body_of(model)(inputs_embeds=embeddings[None], **cache_arguments(model, growing))
     return _as_prefix(growing)
+
+
+def _own(prefix: AnyPrefix) -> OwnPrefix:
+    if not isinstance(prefix, OwnPrefix):
+        raise TypeError("The prefix is not of this way.")
+    return prefix
+
+
+def keys_and_values(prefix: AnyPrefix) -> Prefix:
+    """Return a prefix of the ways ``packed`` and ``branches`` with its type; raise TypeError for others."""
+    if not isinstance(prefix, Prefix):
+        raise TypeError("The prefix is not of this way.")
+    return prefix
 
 
 def _as_prefix(cache: DynamicCache) -> Prefix:
@@ -127,7 +155,7 @@ def embedded(model: "PreTrainedModel", leading: Sequence[int], virtual: torch.Te
 
 
 def run_way(
-    model: "PreTrainedModel", way: Way, forests: Sequence[Forest], prefix: Prefix | None
+    model: "PreTrainedModel", way: Way, forests: Sequence[Forest], prefix: AnyPrefix | None
 ) -> tuple[torch.Tensor, Integers]:
     """Return the last hidden states of the forests' nodes.
 
@@ -135,13 +163,17 @@ def run_way(
         model: a causal language model.
         way: any but ``plain``.
         forests: at least one, all after the prefix.
-        prefix: None if there is none, and in the way ``rows``.
+        prefix: of this way; None if there is none, and in the way ``rows``.
 
     Returns:
         states of shape (any, hidden size), and for each edge of the first forest, then the second, … the row with the
         state of its source, shape (edges,).
     """
-    return _run_packed(model, forests, prefix) if way == "packed" else _run_branched(model, forests, prefix)
+    if way in OWN_CACHE:
+        run = run_steps if way == "steps" else run_copies
+        return run(model, forests, None if prefix is None else _own(prefix))
+    own = None if prefix is None else keys_and_values(prefix)
+    return _run_packed(model, forests, own) if way == "packed" else _run_branched(model, forests, own)
 
 
 def plain_log_probabilities(model: "PreTrainedModel", tree: Tree) -> torch.Tensor:
@@ -154,7 +186,7 @@ def plain_log_probabilities(model: "PreTrainedModel", tree: Tree) -> torch.Tenso
     for nodes in tree.branches():
         column = {node: place for place, node in enumerate(nodes)}
         edges = [edge for edge, node in enumerate(tree.sources.tolist()) if node in column]
-        logits = model(input_ids=_tensor(model, tree.tokens[nodes][None]), use_cache=False).logits[0]
+        logits = model(input_ids=on_device(model, tree.tokens[nodes][None]), use_cache=False).logits[0]
         places = torch.tensor([column[int(tree.sources[edge])] for edge in edges], dtype=torch.int64)
         targets = torch.from_numpy(tree.targets[edges])
         log_probabilities = logits[places.to(logits.device)].float().log_softmax(-1).cpu()
@@ -165,7 +197,7 @@ def plain_log_probabilities(model: "PreTrainedModel", tree: Tree) -> torch.Tenso
 
 
 def padded_tokens(forest: Forest, way: Way, before: int) -> tuple[int, int]:
-    """Return the size of a forest in a batch: its rows, and its tokens per row or their equivalent.
+    """Return the size of a forest in a batch: its rows at most, and its tokens per row or their equivalent.
 
     Args:
         forest: the forest, after a prefix.
@@ -174,6 +206,10 @@ def padded_tokens(forest: Forest, way: Way, before: int) -> tuple[int, int]:
     """
     if way == "packed":
         return 1, len(forest.tokens) + before // PLACES_A_TOKEN
+    if way == "steps":
+        # The cache of a row is counted by its bytes.
+        rows = len(forest.leaves())
+        return rows, -(-len(forest.tokens) // rows)
     branches = forest.branches()
     return len(branches), max(map(len, branches)) + before // PLACES_A_TOKEN
 
@@ -241,12 +277,12 @@ def packed_states(
     Returns:
         shape (rows, queries, hidden size).
     """
-    return _body(
+    return last_states(
         model,
         tokens,
+        cache,
         attention_mask=_masks(model, spans, depths, length_of(cache), earlier),
-        position_ids=_tensor(model, depths),
-        **_cache_arguments(model, cache),
+        position_ids=on_device(model, depths),
     )
 
 
@@ -270,13 +306,20 @@ def _run_branched(
             place[nodes] = row * longest + np.arange(len(nodes))
             row += 1
         sources.append(place[forest.sources])
-    states = _body(model, tokens, attention_mask=_tensor(model, present), **_cache_arguments(model, prefix))
+    states = last_states(model, tokens, prefix, attention_mask=on_device(model, present))
     return states.flatten(0, 1), np.concatenate(sources)
 
 
-def length_of(cache: DynamicCache | None) -> int:
+def length_of(cache: DynamicCache | OwnPrefix | None) -> int:
     """Return the number of tokens in a cache."""
+    if isinstance(cache, OwnPrefix):
+        return cache.length
     return 0 if cache is None else int(cache.get_seq_length())
+
+
+def size_of(prefix: AnyPrefix) -> int:
+    """Return the bytes of a prefix."""
+    return bytes_of(prefix.cache if isinstance(prefix, OwnPrefix) else prefix)
 
 
 def _masks(model: "PreTrainedModel", spans: Spans, depths: Integers, before: int, earlier: Earlier | None) -> Any:
@@ -300,28 +343,8 @@ def _masks(model: "PreTrainedModel", spans: Spans, depths: Integers, before: int
         return full
     near = full
     if depths.max() >= window:
-        positions = _tensor(model, depths)
+        positions = on_device(model, depths)
         known = np.arange(before)[None].repeat(rows, axis=0) if earlier is None else earlier.depths
-        distance = positions[:, :, None] - torch.cat([_tensor(model, known), positions], dim=1)[:, None, :]
+        distance = positions[:, :, None] - torch.cat([on_device(model, known), positions], dim=1)[:, None, :]
         near = full.masked_fill((distance >= window)[:, None], lowest)
     return {"full_attention": full, "sliding_attention": near} if kinds else near
-
-
-def _body(model: "PreTrainedModel", tokens: Integers, **arguments: Any) -> torch.Tensor:
-    states: torch.Tensor = model.base_model(input_ids=_tensor(model, tokens), **arguments).last_hidden_state
-    return states
-
-
-def _cache_arguments(model: "PreTrainedModel", cache: Any) -> dict[str, Any]:
-    """Return the arguments that pass a cache, or none, to the model's body.
-
-    Bodies call it ``cache`` since transformers 5.24, and ``past_key_values`` earlier and in models that ship with their
-    own code.
-    """
-    parameters = inspect.signature(type(model.base_model).forward).parameters
-    name = "past_key_values" if "past_key_values" in parameters else "cache"
-    return {name: cache, "use_cache": cache is not None}
-
-
-def _tensor(model: "PreTrainedModel", values: NDArray[Any]) -> torch.Tensor:
-    return torch.from_numpy(np.ascontiguousarray(values)).to(model.device)

@@ -68,7 +68,7 @@ def plan(
 
     Args:
         trees: trees of any prompts, in any order.
-        way: ``packed``, ``branches`` or ``rows``.
+        way: any but ``plain``.
         hidden_size: the model's; the larger, the smaller the share of attention in the cost.
         most: maximum tokens in a row of several trees.
         beginnings: for some prompts the number of leading tokens that later calls share. They become a prefix in any
@@ -95,7 +95,7 @@ def _plan_after(outermost: PrefixGroup, trees: Sequence[Tree], way: Way, hidden_
     """Sort trees that begin with a group's prefix into it, and into groups of longer ones."""
     # Tokens compare fastest as bytes.
     trees = sorted(trees, key=lambda tree: tree.tokens[: tree.chain].astype(">i8").tobytes())
-    rows = np.cumsum([0, *(len(tree.tokens) if way == "packed" else len(tree.leaves()) for tree in trees)])
+    rows = np.cumsum([0, *(_copies_of_context(tree, way) for tree in trees)])
     own: list[tuple[PrefixGroup, list[Tree]]] = [(outermost, [])]
     open_stretches = [(_stretches(trees), 0)]
     while open_stretches:
@@ -118,6 +118,13 @@ def _plan_after(outermost: PrefixGroup, trees: Sequence[Tree], way: Way, hidden_
             own[place][1].extend(trees[stretch.first : stretch.last])
     for group, members in own:
         group.forests.extend(_forests(members, way, group.length, hidden_size, most))
+
+
+def _copies_of_context(tree: Tree, way: Way) -> int:
+    """Return how often a way computes a tree's context without a prefix; for ``packed`` the tree's nodes."""
+    if way == "packed":
+        return len(tree.tokens)
+    return 1 if way == "steps" else len(tree.leaves())
 
 
 def batches(items: Sequence[T], sizes: Sequence[tuple[int, int]], limit: Callable[[], int]) -> Iterator[list[T]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from kgprobe.models.scoring.forward import PackedRows, Prefix, Way, packed_rows, run_way
+from kgprobe.models.scoring.forward import AnyPrefix, PackedRows, Way, keys_and_values, packed_rows, run_way
 from kgprobe.models.scoring.trie import Forest, Integers
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class PreparedBatch:
     targets: Integers
     packed: tuple[PackedRows, "Positions"] | None
 
-    def hidden(self, model: "PreTrainedModel", prefix: Prefix | None) -> tuple[torch.Tensor, Integers]:
+    def hidden(self, model: "PreTrainedModel", prefix: AnyPrefix | None) -> tuple[torch.Tensor, Integers]:
         """Return the last hidden states at the positions with edges, and for each edge its row of them.
 
         Args:
@@ -45,7 +45,7 @@ class PreparedBatch:
             positions = positions_of(sources)
         else:
             rows, positions = self.packed
-            states, _ = rows.run(model, prefix)
+            states, _ = rows.run(model, None if prefix is None else keys_and_values(prefix))
         return states[torch.from_numpy(positions.places).to(states.device)], positions.rows
 
 

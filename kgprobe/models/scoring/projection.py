@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from kgprobe.models.scoring.body import body_of
 from kgprobe.models.scoring.trie import Integers
 
 if TYPE_CHECKING:
@@ -208,6 +209,6 @@ def find_likely_part(model: "PreTrainedModel", projection: VocabularyProjection 
         return None
     embedding: Any = model.get_input_embeddings()
     # Parameters before the vocabulary; embeddings are looked up, not computed.
-    body = sum(parameter.numel() for parameter in model.base_model.parameters()) - embedding.weight.numel()
+    body = sum(parameter.numel() for parameter in body_of(model).parameters()) - embedding.weight.numel()
     small = projection.weight.shape[0] < _SMALLEST_DIVIDED or projection.weight.numel() < _LEAST_SHARE * body
     return None if small else LikelyPart(projection)

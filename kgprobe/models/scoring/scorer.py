@@ -6,7 +6,7 @@ the vocabulary.
 """
 
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,7 +24,8 @@ from kgprobe.models.scoring.batching import BatchLimits, Memory, Prefixes, compu
 from kgprobe.models.scoring.check import WAY_MEANINGS, WAYS, choose_way, longest_text
 from kgprobe.models.scoring.contract import EdgeScorer, Floats, ScoredContinuations, TextScorer, report
 from kgprobe.models.scoring.forward import (
-    Prefix,
+    OWN_CACHE,
+    AnyPrefix,
     Way,
     extend,
     in_eval_mode,
@@ -33,10 +34,11 @@ from kgprobe.models.scoring.forward import (
     plain_log_probabilities,
 )
 from kgprobe.models.scoring.incremental_trees import GrowingTrees
+from kgprobe.models.scoring.own_cache import measure_row
 from kgprobe.models.scoring.plan import PrefixGroup, plan
 from kgprobe.models.scoring.prepared import PreparedBatch, prepare_batch
 from kgprobe.models.scoring.projection import VocabularyProjection, find_likely_part
-from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens
+from kgprobe.models.scoring.tokens import TokenizedPrompt, common_prefix, leading_tokens
 from kgprobe.models.scoring.trie import Forest, Integers, Tree
 from kgprobe.models.states.reader import StateReader
 
@@ -149,6 +151,7 @@ class Scorer(TextScorer):
         self.prefixes = Prefixes(self.model.device, most=sum(map(share_of, devices)))
         with torch.inference_mode(), in_eval_mode(self.model):
             self.choice = choose_way(self.model, self._ways)
+            self._row = measure_row(self.model) if self.choice.way in OWN_CACHE else None
         self._likely = find_likely_part(self.model, self.choice.projection)
 
     def describe(self) -> dict[str, object]:
@@ -255,11 +258,17 @@ class Scorer(TextScorer):
     def growing(self) -> EdgeScorer:
         """Return a scorer for trees that grow turn by turn, as in a search; it keeps computed nodes.
 
-        Cost: keys, values and states of all nodes, in up to an eighth of the device's memory.
+        Cost: keys, values and states of all nodes, in up to an eighth of the device's memory. In ways other than
+        ``packed``, only the beginning that all prompts share is kept.
         """
         if self.choice.way != "packed" or self.choice.projection is None:
-            return self
+            return _KeptBeginning(self)
         return GrowingTrees(self.model, self.choice.projection, self._likely, self.limits, self.edge_log_probabilities)
+
+    def edges_after(self, trees: Sequence[Tree], beginnings: Mapping[int, int]) -> list[tuple[Tree, Floats]]:
+        """Return the log-probability of every edge; keep beginnings of prompts, see :meth:`score_tokenized`."""
+        with in_eval_mode(self.model):
+            return [(tree, values[:, 0]) for tree, values in self._edges(trees, beginnings)]
 
     def states(self, layers: Sequence[int]) -> StateReader:
         """Return a reader of the hidden states of texts at these layers, see :mod:`kgprobe.models.states`."""
@@ -281,17 +290,15 @@ class Scorer(TextScorer):
                     ends = np.cumsum([len(tree.sources) for tree in forest.trees])
                     yield from zip(forest.trees, np.split(values, ends[:-1]), strict=True)
 
-    def _batches(self, outermost: PrefixGroup) -> Iterator[tuple[Sequence[Forest], Prefix | None, PreparedBatch]]:
+    def _batches(self, outermost: PrefixGroup) -> Generator[tuple[Sequence[Forest], AnyPrefix | None, PreparedBatch]]:
         """Yield batches of forests, each with the prefix before them and with its arrays."""
         groups = outermost.in_order()
-        way = self.choice.way
         stages = [
-            Stage(group.forests, [padded_tokens(forest, way, group.length) for forest in group.forests])
-            for group, _ in groups
+            Stage(group.forests, [self._size(forest, group.length) for forest in group.forests]) for group, _ in groups
         ]
-        prefixes: list[Prefix | None] = []
+        prefixes: list[AnyPrefix | None] = []
         ready = 0
-        batches = batches_ahead(stages, partial(prepare_batch, way), lambda: self.limits.tokens)
+        batches = batches_ahead(stages, partial(prepare_batch, self.choice.way), lambda: self.limits.tokens)
         with closing(batches):
             for stage, batch, prepared in batches:
                 # Groups without forests of their own come before groups with longer prefixes.
@@ -301,15 +308,25 @@ class Scorer(TextScorer):
                 ready = stage + 1
                 yield batch, prefixes[-1], prepared
 
-    def _prefix(self, group: PrefixGroup, before: Prefix | None) -> Prefix | None:
+    def _prefix(self, group: PrefixGroup, before: AnyPrefix | None) -> AnyPrefix | None:
         if group.kept:
             return self.prefixes.get(group.tokens, partial(self._extend, group, before))
         return self._extend(group, before) if len(group.tokens) else before
 
-    def _extend(self, group: PrefixGroup, prefix: Prefix | None) -> Prefix:
+    def _size(self, forest: Forest, before: int) -> tuple[int, int]:
+        """Return the size of a forest in a batch, see :func:`.forward.padded_tokens`; copies of a cache take memory."""
+        rows, tokens = padded_tokens(forest, self.choice.way, before)
+        if self._row is None:
+            return rows, tokens
+        share = self._row.of(int(forest.depths.max()) + 1) / share_of(self.model.device)
+        return rows, max(tokens, int(np.ceil(share * self.limits.tokens)))
+
+    def _extend(self, group: PrefixGroup, prefix: AnyPrefix | None) -> AnyPrefix:
         while True:
             at_once = min(self.limits.tokens, len(group.tokens))
-            longer = compute_if_it_fits(partial(extend, self.model, prefix, group.tokens, at_once), self.model.device)
+            longer = compute_if_it_fits(
+                partial(extend, self.model, self.choice.way, prefix, group.tokens, at_once), self.model.device
+            )
             if longer is not None:
                 return longer
             if self.prefixes.forget():
@@ -325,7 +342,7 @@ class Scorer(TextScorer):
         self,
         projection: VocabularyProjection,
         batch: Sequence[Forest],
-        prefix: Prefix | None,
+        prefix: AnyPrefix | None,
         prepared: PreparedBatch | None = None,
     ) -> list[Floats]:
         """Return the log-probabilities of each forest's edges; in smaller batches where memory is short.
@@ -334,7 +351,7 @@ class Scorer(TextScorer):
         """
         if prepared is None:
             prepared = prepare_batch(self.choice.way, batch)
-        sizes = [padded_tokens(forest, self.choice.way, length_of(prefix)) for forest in batch]
+        sizes = [self._size(forest, length_of(prefix)) for forest in batch]
         tokens = sum(rows for rows, _ in sizes) * max(longest for _, longest in sizes)
         compute = partial(self._compute, projection, prepared, prefix, tokens)
         computed = compute_if_it_fits(compute, self.model.device)
@@ -360,7 +377,7 @@ class Scorer(TextScorer):
         return [values]
 
     def _compute(
-        self, projection: VocabularyProjection, batch: PreparedBatch, prefix: Prefix | None, tokens: int
+        self, projection: VocabularyProjection, batch: PreparedBatch, prefix: AnyPrefix | None, tokens: int
     ) -> Floats:
         """Return the log-probabilities of a batch's edges, one forest after the other, shape (edges, 2)."""
         self.limits.begin()
@@ -368,3 +385,23 @@ class Scorer(TextScorer):
         values = projection.log_probabilities(hidden, rows, batch.targets, self.limits.logits)
         self.limits.went_well(tokens)
         return values.double().numpy()
+
+
+class _KeptBeginning:
+    """Scorer of the trees of one search that keeps the beginning of all prompts from turn to turn."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+
+    def edge_log_probabilities(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
+        """Return the log-probability of every edge, see :meth:`Scorer.edge_log_probabilities`."""
+        if not trees:
+            return []
+        first = trees[0].tokens.tolist()
+        shared = min(min(tree.chain, common_prefix(first, tree.tokens.tolist())) for tree in trees)
+        return self._scorer.edges_after(trees, {tree.prompt: shared for tree in trees})
+
+    def edge_bounds(self, trees: Sequence[Tree]) -> Iterator[tuple[Tree, Floats, bool]]:
+        """Yield the log-probabilities themselves as upper bounds, see :meth:`.EdgeScorer.edge_bounds`."""
+        for tree, values in self.edge_log_probabilities(trees):
+            yield tree, values, True

@@ -25,20 +25,24 @@ from numpy.typing import NDArray
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.scoring.batching import compute_if_it_fits
+from kgprobe.models.scoring.body import body_of, last_states
 from kgprobe.models.scoring.check import WAY_MEANINGS
 from kgprobe.models.scoring.contract import report
 from kgprobe.models.scoring.forward import (
+    OWN_CACHE,
     PLACES_A_TOKEN,
-    Prefix,
+    AnyPrefix,
     Way,
     extend,
     in_eval_mode,
+    keys_and_values,
     length_of,
     packed_states,
     run_way,
     virtual_prefix,
 )
 from kgprobe.models.scoring.masks import Spans
+from kgprobe.models.scoring.own_cache import SHORTEST_COPY
 from kgprobe.models.scoring.plan import batches
 from kgprobe.models.scoring.tokens import TokenizedPrompt, chat_tokens, common_prefix, encode, no_unicode, not_unicode
 from kgprobe.models.scoring.trie import Integers, build_tree, merge
@@ -150,14 +154,14 @@ class StateReader:
         return [(*self._scorer.leading, *ids) for ids in encode(self._scorer.tokenizer, texts)]
 
     @torch.inference_mode()
-    def _virtual_prefix(self, virtual: Floats) -> Prefix:
+    def _virtual_prefix(self, virtual: Floats) -> AnyPrefix:
         if self._way in ("rows", "plain"):
             raise KgprobeError(
                 f"{type(self._model).__name__} does not support virtual tokens (computed as:"
                 f" {WAY_MEANINGS[self._way]}). Use an instruction instead."
             )
         with in_eval_mode(self._model):
-            return virtual_prefix(self._model, self._scorer.leading, torch.from_numpy(virtual))
+            return virtual_prefix(self._model, self._way, self._scorer.leading, torch.from_numpy(virtual))
 
     def _tokenize(
         self, texts: Sequence[str], beginning: str, chat: bool, before: int
@@ -183,16 +187,16 @@ class StateReader:
         return None
 
     @torch.inference_mode()
-    def _read(self, tokens: Sequence[tuple[int, ...]], beginning: tuple[int, ...], given: Prefix | None) -> Floats:
+    def _read(self, tokens: Sequence[tuple[int, ...]], beginning: tuple[int, ...], given: AnyPrefix | None) -> Floats:
         with in_eval_mode(self._model):
             if self._way in ("rows", "plain"):
                 return self._read_apart(tokens, None)
             prefix = self._prefix(tokens, beginning) if given is None else given
-            if self._way == "branches":
+            if self._way != "packed":
                 return self._read_apart(tokens, prefix)
             return self._read_packed(tokens, prefix)
 
-    def _prefix(self, tokens: Sequence[tuple[int, ...]], beginning: tuple[int, ...]) -> Prefix | None:
+    def _prefix(self, tokens: Sequence[tuple[int, ...]], beginning: tuple[int, ...]) -> AnyPrefix | None:
         """Return the keys and values of the common prefix, without the last token of any text."""
         length = min(min(common_prefix(beginning, ids), len(ids) - 1) for ids in tokens)
         if length < _SHORTEST:
@@ -200,9 +204,9 @@ class StateReader:
         first = np.array(beginning[:length], dtype=np.int64)
         return self._prefixes.get(first, partial(self._compute_prefix, first))
 
-    def _compute_prefix(self, tokens: Integers) -> Prefix:
+    def _compute_prefix(self, tokens: Integers) -> AnyPrefix:
         at_once = min(self._limits.tokens, len(tokens))
-        longer = compute_if_it_fits(partial(extend, self._model, None, tokens, at_once), self._model.device)
+        longer = compute_if_it_fits(partial(extend, self._model, self._way, None, tokens, at_once), self._model.device)
         if longer is None:
             raise KgprobeError(
                 f"The texts' common prefix of {len(tokens)} tokens does not fit into the memory of"
@@ -210,7 +214,7 @@ class StateReader:
             )
         return longer
 
-    def _read_packed(self, tokens: Sequence[Sequence[int]], prefix: Prefix | None) -> Floats:
+    def _read_packed(self, tokens: Sequence[Sequence[int]], prefix: AnyPrefix | None) -> Floats:
         offsets = np.append(0, np.cumsum(list(map(len, tokens))))
         ids = np.fromiter(chain.from_iterable(tokens), dtype=np.int64, count=int(offsets[-1]))
         before = length_of(prefix)
@@ -221,11 +225,13 @@ class StateReader:
         texts_by_row = np.argsort(packed.rows, kind="stable")
         bounds = np.searchsorted(packed.rows[texts_by_row], np.arange(len(sizes) + 1))
 
+        cache = None if prefix is None else keys_and_values(prefix)
+
         def read(rows: Sequence[int]) -> torch.Tensor:
             block, depths, spans = block_of(packed, np.array(rows))
             longest = block.shape[1]
             places = np.concatenate([place * longest + packed.columns[texts_of(row)] for place, row in enumerate(rows)])
-            run = partial(packed_states, self._model, block, depths, spans, prefix)
+            run = partial(packed_states, self._model, block, depths, spans, cache)
             return self._states_at(places, run)
 
         def texts_of(row: int) -> Integers:
@@ -244,9 +250,12 @@ class StateReader:
                     raise self._too_long(tokens[texts[0]])
         return values
 
-    def _read_apart(self, tokens: Sequence[Sequence[int]], prefix: Prefix | None) -> Floats:
+    def _read_apart(self, tokens: Sequence[Sequence[int]], prefix: AnyPrefix | None) -> Floats:
         """Read every text in a row of its own, for models that do not support packed rows."""
         before = length_of(prefix)
+        # Texts do not branch.
+        way: Way = "copies" if self._way in OWN_CACHE else self._way
+        shortest = SHORTEST_COPY if way == "copies" else 1
         values = self._nans(len(tokens))
         order = sorted(range(len(tokens)), key=lambda place: -len(tokens[place]))
 
@@ -258,9 +267,9 @@ class StateReader:
             for place in places:
                 text = TokenizedPrompt(tuple(tokens[place]), (len(tokens[place]),), ((0,),))
                 forests.append(merge([build_tree(0, text, [0])], before))
-            longest = max(len(tokens[place]) for place in places) - before
+            longest = max(shortest, max(len(tokens[place]) for place in places) - before)
             last = np.array([row * longest + len(tokens[place]) - before - 1 for row, place in enumerate(places)])
-            return self._states_at(last, lambda: run_way(self._model, self._way, forests, prefix)[0][None])
+            return self._states_at(last, lambda: run_way(self._model, way, forests, prefix)[0][None])
 
         padded = [(1, len(tokens[place]) - before + before // PLACES_A_TOKEN) for place in order]
         most = 1 if self._way == "plain" else self._limits.tokens
@@ -296,9 +305,7 @@ class StateReader:
         )
 
     def _plain_states(self, tokens: Sequence[int]) -> torch.Tensor:
-        given = torch.tensor([tokens], device=self._model.device)
-        states: torch.Tensor = self._model.base_model(input_ids=given, use_cache=False).last_hidden_state
-        return states
+        return last_states(self._model, np.array([tokens], dtype=np.int64), None)
 
     def _states_at(self, places: Integers, run: Callable[[], torch.Tensor]) -> torch.Tensor:
         on_device = torch.from_numpy(places).to(self._model.device)
@@ -434,7 +441,7 @@ def state_size(model: "PreTrainedModel") -> int:
 def find_layers(model: "PreTrainedModel") -> "Sequence[torch.nn.Module]":
     """Return the modules of a model's layers, in order; raise a KgprobeError unless it has exactly one such list."""
     count = layer_count(model)
-    modules = model.base_model.modules()
+    modules = body_of(model).modules()
     lists = [module for module in modules if isinstance(module, torch.nn.ModuleList) and len(module) == count]
     if len(lists) != 1:
         raise KgprobeError(

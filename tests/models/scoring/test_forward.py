@@ -30,7 +30,7 @@ def test_extend_either_cache_name_gives_plain_states(body):
     with torch.inference_mode(), warnings.catch_warnings():
         warnings.simplefilter("error")
         chain = Spans(np.array([[0, 1]], dtype=np.int32), np.array([[2, 2]], dtype=np.int32))
-        prefix = extend(model, None, TOKENS[:3], at_once=2)
+        prefix = extend(model, "packed", None, TOKENS[:3], at_once=2)
         behind = packed_states(model, TOKENS[None, 3:], np.array([[3, 4]]), chain, prefix)
         plain = model.base_model(input_ids=torch.from_numpy(TOKENS[None]), use_cache=False).last_hidden_state
     torch.testing.assert_close(behind, plain[:, 3:])

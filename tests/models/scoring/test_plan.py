@@ -12,7 +12,7 @@ from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import build_tree, build_trees
 from tests.models.scoring.test_trie import tokenized_prompts, visible
 
-WAYS = ["packed", "branches", "rows"]
+WAYS = ["packed", "branches", "steps", "copies", "rows"]
 FEW = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
