@@ -31,8 +31,8 @@ _EXPLAINED = "kgprobe.explained"
 _LOCAL = "kgprobe.local"
 
 _LOCAL_SPECS = "demo, hf:NAME of the Hugging Face hub, or hf:./folder with a model in it"
-SCORES = f"{_LOCAL_SPECS}."
-BEHIND_API = f"{_LOCAL_SPECS}; also openai:NAME, or openai:NAME@URL of a server."
+SCORES = f"{_LOCAL_SPECS}; or vllm:NAME, computed by vLLM."
+BEHIND_API = f"{_LOCAL_SPECS}; vllm:NAME, computed by vLLM; also openai:NAME, or openai:NAME@URL of a server."
 
 
 class _AsOf(click.ParamType[int]):

@@ -3,12 +3,14 @@
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.demo import demo_model_folder, demo_revision
-from kgprobe.models.spec_forms import DTYPES, check_local, is_harness
+from kgprobe.models.spec_forms import DTYPES, check_local, is_harness, is_vllm
+from kgprobe.models.vllm_engine.options import parse_spec
 
 if TYPE_CHECKING:
     import torch
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.models.scoring.scorer import Scorer
+    from kgprobe.models.vllm_engine.scorer import VllmScorer
 
 _SAMPLE = 1 << 20
 
@@ -33,16 +36,22 @@ def load_scoring_model(
     bos: bool | None = None,
     remembered: int = 0,
 ) -> "TextScorer":
-    """Return the scorer of that name, computed by kgprobe or (``lm-eval:…``) by lm-evaluation-harness.
+    """Return the scorer of that name, computed by kgprobe, vLLM (``vllm:…``) or lm-evaluation-harness (``lm-eval:…``).
 
     Args:
-        spec: as in :func:`load_scorer`, or as in :mod:`kgprobe.models.harness.scorer`.
+        spec: as in :func:`load_scorer`, or as in :mod:`kgprobe.models.harness.scorer` and
+            :mod:`kgprobe.models.vllm_engine.options`.
         device, dtype, revision, batch_tokens, bos, remembered: as in :func:`load_scorer`.
 
     Raises:
-        ArgumentError: ``batch_tokens`` or ``revision`` is given for a model of lm-evaluation-harness.
+        ArgumentError: ``batch_tokens`` or ``revision`` is given for a model of lm-evaluation-harness, or ``device`` for
+            one of vLLM.
         KgprobeError: see :func:`load_scorer`.
     """
+    if is_vllm(spec):
+        return _load_vllm_scorer(
+            spec, device=device, dtype=dtype, revision=revision, batch_tokens=batch_tokens, bos=bos
+        )
     if not is_harness(spec):
         options: Any = {"dtype": dtype, "revision": revision, "batch_tokens": batch_tokens, "remembered": remembered}
         return load_scorer(spec, device=device, bos=bos, **options)
@@ -52,6 +61,39 @@ def load_scoring_model(
     if batch_tokens is not None:
         raise ArgumentError("batch_tokens", f"is {batch_tokens}; for {spec}, pass batch_size=… in its arguments.")
     return load_harness_scorer(spec, device=device, dtype=dtype, bos=bos)
+
+
+def _load_vllm_scorer(
+    spec: str,
+    *,
+    device: str | None,
+    dtype: str | None,
+    revision: str | None,
+    batch_tokens: int | None,
+    bos: bool | None,
+) -> "VllmScorer":
+    """Return the scorer of a model that vLLM computes; arguments and errors as of :func:`load_scorer`."""
+    from kgprobe.models.vllm_engine.loading import load_vllm_scorer
+
+    check_local(spec, revision)
+    if device is not None:
+        raise ArgumentError("device", f"is {device!r}; vLLM chooses the devices of {spec}: set CUDA_VISIBLE_DEVICES.")
+    if dtype is not None and dtype not in DTYPES:
+        raise ArgumentError("dtype", f"is {dtype!r}; expected one of {', '.join(DTYPES)}.")
+    parsed = parse_spec(spec)
+    place, identity, found = _origin(f"hf:{parsed.name}", revision)
+    return load_vllm_scorer(
+        spec,
+        parsed.options,
+        str(place),
+        identity=identity,
+        revision=found.get("revision"),
+        tokenizer=load_tokenizer(f"hf:{parsed.name}", revision),
+        open_plain=partial(load_scorer, f"hf:{parsed.name}", dtype=dtype, revision=revision, bos=bos),
+        dtype=dtype,
+        batch_tokens=batch_tokens,
+        bos=bos,
+    )
 
 
 def load_scorer(
@@ -200,11 +242,11 @@ def read_model(
     return model, tokenizer, identity or getattr(model.config, "_commit_hash", None)
 
 
-def load_tokenizer(spec: str) -> "PreTrainedTokenizerBase":
-    """Return the tokenizer of the model of that name; errors as of :func:`load_scorer`."""
+def load_tokenizer(spec: str, revision: str | None = None) -> "PreTrainedTokenizerBase":
+    """Return the tokenizer of the model of that name; arguments and errors as of :func:`load_scorer`."""
     import transformers
 
-    place, _, options = _origin(spec, None)
+    place, _, options = _origin(spec, revision)
     with _loading(f"The tokenizer of {spec}"):
         tokenizer: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
             place, trust_remote_code=False, **options
@@ -218,10 +260,9 @@ def _origin(spec: str, revision: str | None) -> tuple[str | Path, str | None, di
     The identity is a commit or a digest; None if it is only known after loading.
     """
     check_local(spec, revision)
-    if is_harness(spec):
-        raise KgprobeError(
-            f"{spec} is computed by lm-evaluation-harness; this needs a model that kgprobe computes itself."
-        )
+    if is_harness(spec) or is_vllm(spec):
+        engine = "vLLM" if is_vllm(spec) else "lm-evaluation-harness"
+        raise KgprobeError(f"{spec} is computed by {engine}; this needs a model that kgprobe computes itself.")
     if spec == "demo":
         return demo_model_folder(), demo_revision(), {}
     name = spec.removeprefix("hf:")

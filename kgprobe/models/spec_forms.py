@@ -6,12 +6,14 @@ from pathlib import Path
 
 from kgprobe.arguments import refuse_half_characters
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.models.vllm_engine.options import PREFIX as VLLM
+from kgprobe.models.vllm_engine.options import parse_spec
 from kgprobe.options import option
 
 # Specs of models with weights, for messages.
 SPECS = (
-    "demo, hf:OWNER/NAME (a model of the Hugging Face hub), hf:./FOLDER (a model's folder) or lm-eval:TYPE,ARGUMENTS (a"
-    " model of lm-evaluation-harness)"
+    "demo, hf:OWNER/NAME (a model of the Hugging Face hub), hf:./FOLDER (a model's folder), vllm:NAME,OPTION=VALUE,…"
+    " (computed by vLLM) or lm-eval:TYPE,ARGUMENTS (a model of lm-evaluation-harness)"
 )
 
 
@@ -21,6 +23,9 @@ def absolute_spec(spec: str) -> str:
     >>> absolute_spec("hf:EleutherAI/pythia-160m"), absolute_spec("hf:/models/mine/")
     ('hf:EleutherAI/pythia-160m', 'hf:/models/mine')
     """
+    if is_vllm(spec):
+        name, comma, options = spec.removeprefix(VLLM).partition(",")
+        return f"{VLLM}{absolute_spec(f'hf:{name}').removeprefix('hf:')}{comma}{options}"
     name = spec.removeprefix("hf:")
     if name == spec or not name:
         return spec
@@ -38,8 +43,18 @@ def is_harness(spec: str) -> bool:
     return spec.startswith("lm-eval:") and spec != "lm-eval:"
 
 
+def is_vllm(spec: str) -> bool:
+    """Return True for the spec of a model that vLLM computes in this process."""
+    return spec.startswith(VLLM)
+
+
 def no_weights(spec: str) -> KgprobeError:
     """Return the error for a model behind an API where weights are needed."""
+    if is_vllm(spec):
+        return KgprobeError(
+            f"{spec} cannot do this: vLLM gives log-probabilities and texts, and this needs the model's weights or"
+            " hidden states in kgprobe itself. Use hf:NAME with the same name."
+        )
     return KgprobeError(
         f"{spec} cannot do this: an API or lm-evaluation-harness gives at most log-probabilities of chosen texts, and"
         f" this needs the model itself. Use one of: {SPECS}."
@@ -52,6 +67,7 @@ def short_name(spec: str) -> str:
     >>> short_name("hf:EleutherAI/pythia-160m"), short_name("openai:gpt-4o@http://host:8000/v1")
     ('eleutherai-pythia-160m', 'gpt-4o')
     """
+    spec = parse_spec(spec).name if is_vllm(spec) else spec
     bare = re.sub(r"@.*", "", spec.removeprefix("hf:").removeprefix("openai:"))
     if bare.startswith("/"):
         bare = Path(bare).name
@@ -70,7 +86,7 @@ def model_name(spec: str) -> str:
         return "Gemma 3 270M"
     if is_api(spec):
         return spec.removeprefix("openai:").partition("@")[0]
-    bare = spec.removeprefix("hf:")
+    bare = parse_spec(spec).name if is_vllm(spec) else spec.removeprefix("hf:")
     return Path(bare).name if bare.startswith("/") else bare
 
 
@@ -89,12 +105,14 @@ def check_local(spec: str, revision: str | None = None) -> None:
     kind, _, name = spec.partition(":")
     if kind == "openai" and name:
         raise no_weights(spec)
-    if spec != "demo" and (kind not in ("hf", "lm-eval") or not name):
+    if is_vllm(spec):
+        name = parse_spec(spec).name
+    if spec != "demo" and (kind not in ("hf", "lm-eval", "vllm") or not name):
         raise UnknownNameError(
             f"There is no model {spec!r}; use one of: {SPECS}. For generated answers, also openai:NAME and"
             " openai:NAME@URL."
         )
-    if revision is not None and (kind != "hf" or (Path(name).expanduser() / "config.json").is_file()):
+    if revision is not None and (kind not in ("hf", "vllm") or (Path(name).expanduser() / "config.json").is_file()):
         raise ArgumentError("revision", f"is {revision!r}; {spec} is not a repository of the hub and has no revisions.")
 
 
