@@ -109,16 +109,16 @@ def read_values(prompt: Prompt, values: Mapping[int, float]) -> list[float]:
         raise UntrustworthyError(
             f"vLLM returned {len(prompt.targets) - len(missing)} of {len(prompt.targets)} log-probabilities."
         )
-    wanted = np.array([values[token] for token in prompt.targets])
-    invalid = wanted[~(np.isfinite(wanted) & (wanted <= _FLOAT32_ROUNDING))]
+    requested = np.array([values[token] for token in prompt.targets])
+    invalid = requested[~(np.isfinite(requested) & (requested <= _FLOAT32_ROUNDING))]
     if len(invalid):
         raise UntrustworthyError(f"vLLM returned {invalid[0]} as a log-probability; a number up to 0 is expected.")
-    total = float(np.exp(wanted).sum())
+    total = float(np.exp(requested).sum())
     if total > 1 + _SUM_ROUNDING:
         raise UntrustworthyError(
-            f"The probabilities of {len(wanted)} tokens sum to {total:.3g}; at most 1 is expected."
+            f"The probabilities of {len(requested)} tokens sum to {total:.3g}; at most 1 is expected."
         )
-    return [min(float(value), 0.0) for value in wanted]
+    return [min(float(value), 0.0) for value in requested]
 
 
 def _ask(engine: Engine, text: tuple[int, ...], questions: Sequence[Question]) -> list[OptionScores]:

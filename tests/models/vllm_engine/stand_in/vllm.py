@@ -141,9 +141,9 @@ class LLM:
     def _logprobs(self, values: torch.Tensor, ids: tuple[int, ...]) -> dict[int, Logprob]:
         if LIE == "flat":
             values = (values / 2).log_softmax(-1) - 1
-        found = {token: Logprob(float(values[token])) for token in ids}
+        result = {token: Logprob(float(values[token])) for token in ids}
         if LIE == "fewer":
-            del found[ids[-1]]
+            del result[ids[-1]]
         if LIE == "nan":
-            found[ids[-1]] = Logprob(float("nan"))
-        return found
+            result[ids[-1]] = Logprob(float("nan"))
+        return result
