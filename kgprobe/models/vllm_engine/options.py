@@ -37,7 +37,7 @@ class EngineOptions:
         None, "Starts the processes of several GPUs.", choices=("mp", "ray", "uni")
     )
     language_model_only: bool | None = option(None, "Load only the text part of a multimodal model.")
-    plain_check: bool = option(False, "Also compare with plain passes of transformers, which load the weights once.")
+    plain_check: bool = option(False, "Also compare with plain passes of transformers, before loading.")
 
     def engine_arguments(self) -> dict[str, Any]:
         """Return the arguments of one engine, without vLLM's defaults and kgprobe's own options."""
