@@ -33,8 +33,8 @@ _LOCAL = "kgprobe.local"
 _LOCAL_SPECS = (
     "demo, hf:NAME of the Hugging Face hub, hf:./folder, hf:./file.gguf, or hf:BASE+ADAPTER with a name or folder each"
 )
-SCORES = f"{_LOCAL_SPECS}."
-BEHIND_API = f"{_LOCAL_SPECS}; also openai:NAME, or openai:NAME@URL of a server."
+SCORES = f"{_LOCAL_SPECS}; or vllm:NAME, computed by vLLM."
+BEHIND_API = f"{_LOCAL_SPECS}; vllm:NAME, computed by vLLM; also openai:NAME, or openai:NAME@URL of a server."
 
 
 class _AsOf(click.ParamType[int]):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kgprobe.errors import ArgumentError
 from kgprobe.models.api.spending import Spending
 from kgprobe.models.spec import load_scoring_model, load_tokenizer, wrap_scorer
-from kgprobe.models.spec_forms import LocalOptions, absolute_spec, check_local, is_api, no_weights
+from kgprobe.models.spec_forms import LocalOptions, absolute_spec, check_local, is_api, is_vllm, no_weights
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -88,11 +88,11 @@ class Model(AbstractContextManager["Model"]):
         """Return the scorer with its weights, for other computations with them.
 
         Raises:
-            KgprobeError: the model is behind an API, or it cannot be loaded.
+            KgprobeError: the model is behind an API, computed by vLLM, or it cannot be loaded.
         """
         from kgprobe.models.scoring.scorer import Scorer
 
-        scorer = None if is_api(self.name) else self.scorer()
+        scorer = None if is_api(self.name) or is_vllm(self.name) else self.scorer()
         if not isinstance(scorer, Scorer):
             raise no_weights(self.name)
         return scorer
@@ -105,6 +105,13 @@ class Model(AbstractContextManager["Model"]):
         Raises:
             KgprobeError: the model cannot be loaded.
         """
+        if self._generator is None and is_vllm(self.name):
+            from kgprobe.models.vllm_engine.generator import VllmGenerator
+            from kgprobe.models.vllm_engine.scorer import VllmScorer
+
+            scorer = self.scorer()
+            assert isinstance(scorer, VllmScorer)  # noqa: S101  (every spec of this form opens one)
+            self._generator = VllmGenerator(scorer)
         if self._generator is None:
             from kgprobe.models.generating.local import LocalGenerator
 
@@ -159,8 +166,8 @@ def load_model(
     Cost: nothing yet; a model on this machine is loaded on first use.
 
     Args:
-        spec: ``demo``, ``hf:OWNER/NAME``, ``hf:./FOLDER``, ``lm-eval:TYPE,ARGUMENTS``, ``openai:NAME`` or
-            ``openai:NAME@URL``.
+        spec: ``demo``, ``hf:OWNER/NAME``, ``hf:./FOLDER``, ``vllm:NAME,OPTION=VALUE,…``,
+            ``lm-eval:TYPE,ARGUMENTS``, ``openai:NAME`` or ``openai:NAME@URL``.
         device, dtype, revision, batch_tokens, bos: see :func:`~kgprobe.models.spec.load_scorer`; not used for an API.
         api: options for the API; None for the defaults.
         spending: budget for models behind an API, which several can share; None for none.

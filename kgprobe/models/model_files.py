@@ -21,6 +21,7 @@ from kgprobe.models.spec_forms import (
     check_local,
     is_harness,
     is_local,
+    is_vllm,
     split_adapter,
     whole_path,
 )
@@ -85,10 +86,9 @@ def find_model_files(spec: str, revision: str | None = None) -> ModelFiles:
         KgprobeError: no files are there, or they are not a model's.
     """
     check_local(spec, revision)
-    if is_harness(spec):
-        raise KgprobeError(
-            f"{spec} is computed by lm-evaluation-harness; this needs a model that kgprobe computes itself."
-        )
+    if is_harness(spec) or is_vllm(spec):
+        engine = "vLLM" if is_vllm(spec) else "lm-evaluation-harness"
+        raise KgprobeError(f"{spec} is computed by {engine}; this needs a model that kgprobe computes itself.")
     if spec == "demo":
         return ModelFiles(demo_model_folder(), demo_revision())
     base, adapter = split_adapter(spec.removeprefix("hf:"))

@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.devices import devices_of, find_device, spread_arguments, too_large
 from kgprobe.models.model_files import ModelFiles, find_model_files, first_line
-from kgprobe.models.spec_forms import DTYPES, check_local, is_harness
+from kgprobe.models.spec_forms import DTYPES, check_local, is_harness, is_vllm
+from kgprobe.models.vllm_engine.options import parse_spec
 
 if TYPE_CHECKING:
     import torch
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from kgprobe.models.adapters import AppliedAdapter
     from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.models.scoring.scorer import Scorer
+    from kgprobe.models.vllm_engine.scorer import VllmScorer
 
 Kind = Literal["AutoModelForCausalLM", "AutoModel"]
 
@@ -32,16 +35,22 @@ def load_scoring_model(
     bos: bool | None = None,
     remembered: int = 0,
 ) -> "TextScorer":
-    """Return the scorer of that name, computed by kgprobe or (``lm-eval:…``) by lm-evaluation-harness.
+    """Return the scorer of that name, computed by kgprobe, vLLM (``vllm:…``) or lm-evaluation-harness (``lm-eval:…``).
 
     Args:
-        spec: as in :func:`load_scorer`, or as in :mod:`kgprobe.models.harness.scorer`.
+        spec: as in :func:`load_scorer`, or as in :mod:`kgprobe.models.harness.scorer` and
+            :mod:`kgprobe.models.vllm_engine.options`.
         device, dtype, revision, batch_tokens, bos, remembered: as in :func:`load_scorer`.
 
     Raises:
-        ArgumentError: ``batch_tokens`` or ``revision`` is given for a model of lm-evaluation-harness.
+        ArgumentError: ``batch_tokens`` or ``revision`` is given for a model of lm-evaluation-harness, or ``device`` for
+            one of vLLM.
         KgprobeError: see :func:`load_scorer`.
     """
+    if is_vllm(spec):
+        return _load_vllm_scorer(
+            spec, device=device, dtype=dtype, revision=revision, batch_tokens=batch_tokens, bos=bos
+        )
     if not is_harness(spec):
         options: Any = {"dtype": dtype, "revision": revision, "batch_tokens": batch_tokens, "remembered": remembered}
         return load_scorer(spec, device=device, bos=bos, **options)
@@ -51,6 +60,44 @@ def load_scoring_model(
     if batch_tokens is not None:
         raise ArgumentError("batch_tokens", f"is {batch_tokens}; for {spec}, pass batch_size=… in its arguments.")
     return load_harness_scorer(spec, device=device, dtype=dtype, bos=bos)
+
+
+def _load_vllm_scorer(
+    spec: str,
+    *,
+    device: str | None,
+    dtype: str | None,
+    revision: str | None,
+    batch_tokens: int | None,
+    bos: bool | None,
+) -> "VllmScorer":
+    """Return the scorer of a model that vLLM computes; arguments and errors as of :func:`load_scorer`."""
+    from kgprobe.models.vllm_engine.loading import load_vllm_scorer
+
+    check_local(spec, revision)
+    if device is not None:
+        raise ArgumentError("device", f"is {device!r}; vLLM chooses the devices of {spec}: set CUDA_VISIBLE_DEVICES.")
+    if dtype is not None and dtype not in DTYPES:
+        raise ArgumentError("dtype", f"is {dtype!r}; expected one of {', '.join(DTYPES)}.")
+    parsed = parse_spec(spec)
+    files = find_model_files(f"hf:{parsed.name}", revision)
+    if files.adapter is not None or files.gguf is not None:
+        raise KgprobeError(
+            f"{spec}: kgprobe gives vLLM whole models in safetensors, no adapters or GGUF files; merge and save the"
+            f" model, or use hf:{parsed.name}."
+        )
+    return load_vllm_scorer(
+        spec,
+        parsed.options,
+        str(files.place),
+        identity=files.revision,
+        revision=files.options.get("revision"),
+        tokenizer=load_tokenizer(f"hf:{parsed.name}", revision),
+        open_plain=partial(load_scorer, f"hf:{parsed.name}", dtype=dtype, revision=revision, bos=bos),
+        dtype=dtype,
+        batch_tokens=batch_tokens,
+        bos=bos,
+    )
 
 
 def load_scorer(
@@ -338,9 +385,9 @@ def _loaded(
     return LoadedModel(model, tokenizer, revision, loading, tuple(explained))
 
 
-def load_tokenizer(spec: str) -> "PreTrainedTokenizerBase":
-    """Return the tokenizer of the model of that name; errors as of :func:`load_scorer`."""
-    files = find_model_files(spec)
+def load_tokenizer(spec: str, revision: str | None = None) -> "PreTrainedTokenizerBase":
+    """Return the tokenizer of the model of that name; arguments and errors as of :func:`load_scorer`."""
+    files = find_model_files(spec, revision)
     with _loading(f"The tokenizer of {spec}"):
         return _tokenizer(files)
 

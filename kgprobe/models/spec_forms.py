@@ -7,13 +7,15 @@ from pathlib import Path
 
 from kgprobe.arguments import refuse_half_characters
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.models.vllm_engine.options import PREFIX as VLLM
+from kgprobe.models.vllm_engine.options import parse_spec
 from kgprobe.options import option
 
 # Specs of models with weights, for messages.
 SPECS = (
     "demo, hf:OWNER/NAME (a model of the Hugging Face hub), hf:./FOLDER (a model's folder), hf:./FILE.gguf,"
-    " hf:BASE+ADAPTER (a model with a peft adapter, each a name or a folder) or lm-eval:TYPE,ARGUMENTS (a model of"
-    " lm-evaluation-harness)"
+    " hf:BASE+ADAPTER (a model with a peft adapter, each a name or a folder), vllm:NAME,OPTION=VALUE,… (computed by"
+    " vLLM) or lm-eval:TYPE,ARGUMENTS (a model of lm-evaluation-harness)"
 )
 # Files that make a folder a model, or an adapter.
 CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
@@ -28,6 +30,9 @@ def absolute_spec(spec: str) -> str:
     >>> absolute_spec("hf:EleutherAI/pythia-160m+/adapters/mine/")
     'hf:EleutherAI/pythia-160m+/adapters/mine'
     """
+    if is_vllm(spec):
+        name, comma, options = spec.removeprefix(VLLM).partition(",")
+        return f"{VLLM}{absolute_spec(f'hf:{name}').removeprefix('hf:')}{comma}{options}"
     name = spec.removeprefix("hf:")
     if name == spec or not name:
         return spec
@@ -103,7 +108,7 @@ def is_spec(name: str) -> bool:
     (True, True, False, False)
     """
     kind, _, rest = name.partition(":")
-    return kind in ("hf", "lm-eval", "openai") and rest != ""
+    return kind in ("hf", "vllm", "lm-eval", "openai") and rest != ""
 
 
 def is_harness(spec: str) -> bool:
@@ -111,8 +116,18 @@ def is_harness(spec: str) -> bool:
     return spec.startswith("lm-eval:") and spec != "lm-eval:"
 
 
+def is_vllm(spec: str) -> bool:
+    """Return True for the spec of a model that vLLM computes in this process."""
+    return spec.startswith(VLLM)
+
+
 def no_weights(spec: str) -> KgprobeError:
     """Return the error for a model behind an API where weights are needed."""
+    if is_vllm(spec):
+        return KgprobeError(
+            f"{spec} cannot do this: vLLM gives log-probabilities and texts, and this needs the model's weights or"
+            " hidden states in kgprobe itself. Use hf:NAME with the same name."
+        )
     return KgprobeError(
         f"{spec} cannot do this: an API or lm-evaluation-harness gives at most log-probabilities of chosen texts, and"
         f" this needs the model itself. Use one of: {SPECS}."
@@ -126,6 +141,8 @@ def short_name(spec: str) -> str:
     ('eleutherai-pythia-160m', 'gpt-4o')
     """
     bare = re.sub(r"@.*", "", spec.removeprefix("openai:"))
+    if is_vllm(spec):
+        bare = f"hf:{parse_spec(spec).name}"
     if bare.startswith("hf:"):
         bare = _last_parts(bare)
     return (re.sub(r"[^A-Za-z0-9]+", "-", bare).strip("-").lower() or "model")[:40]
@@ -145,7 +162,7 @@ def model_name(spec: str) -> str:
         return "Gemma 3 270M"
     if is_api(spec):
         return spec.removeprefix("openai:").partition("@")[0]
-    return _last_parts(spec)
+    return _last_parts(f"hf:{parse_spec(spec).name}" if is_vllm(spec) else spec)
 
 
 def _last_parts(spec: str) -> str:
@@ -169,7 +186,9 @@ def check_local(spec: str, revision: str | None = None) -> None:
     kind, _, name = spec.partition(":")
     if kind == "openai" and name:
         raise no_weights(spec)
-    if spec != "demo" and (kind not in ("hf", "lm-eval") or not name):
+    if is_vllm(spec):
+        name = parse_spec(spec).name
+    if spec != "demo" and (kind not in ("hf", "lm-eval", "vllm") or not name):
         raise UnknownNameError(
             f"There is no model {spec!r}; use one of: {SPECS}. For generated answers, also openai:NAME and"
             " openai:NAME@URL."
@@ -178,7 +197,7 @@ def check_local(spec: str, revision: str | None = None) -> None:
     if kind == "hf" and (not base or adapter == ""):
         missing = "adapter after" if base else "model before"
         raise UnknownNameError(f"{spec} names no {missing} the plus sign; expected hf:BASE+ADAPTER.")
-    if revision is not None and (kind != "hf" or is_local(base)):
+    if revision is not None and (kind not in ("hf", "vllm") or is_local(base)):
         place = spec if adapter is None else f"the base {base} of {spec}"
         raise ArgumentError(
             "revision", f"is {revision!r}; {place} is not a repository of the hub and has no revisions."

@@ -407,7 +407,7 @@ def shake_hands(
     findings: list[tuple[str, str]] = []
     for way in map(WAYS.__getitem__, ways):
         try:
-            difference = _Examination(way, ask_together, can).run(*texts)
+            difference = examine(way, ask_together, can, texts)
         except UntrustworthyError as error:
             findings.append((way.name, str(error)))
             continue
@@ -417,13 +417,34 @@ def shake_hands(
     raise KgprobeError(f"{name} cannot score: no log-probabilities of its server can be used. {reasons}")
 
 
+def examine(
+    way: Way,
+    ask_together: AskTogether,
+    can: Can,
+    texts: Sequence[tuple[int, ...]],
+    alone: str = "`concurrency` 1",
+) -> float:
+    """Return the largest difference in nats between answers that should be equal, by one method.
+
+    Args:
+        way: the method.
+        ask_together, can, texts: as of :func:`shake_hands`.
+        alone: the setting that sends requests one by one, for messages.
+
+    Raises:
+        UntrustworthyError: a test fails.
+    """
+    return _Examination(way, ask_together, can, alone).run(*texts)
+
+
 class _Examination:
     """A test of one method, which keeps the largest difference between answers that should be equal."""
 
-    def __init__(self, way: Way, ask_together: AskTogether, can: Can) -> None:
+    def __init__(self, way: Way, ask_together: AskTogether, can: Can, alone: str) -> None:
         self._way = way
         self._ask_together = ask_together
         self._can = can
+        self._alone = alone
         self._greatest = 0.0
 
     def run(self, prompt: tuple[int, ...], other: tuple[int, ...]) -> float:
@@ -484,7 +505,7 @@ class _Examination:
             if len(questions) < _PARALLEL and self._can_ask(options[0], before) and self._can_ask(options[1], before):
                 questions.append(Question(before, options))
         single = list(map(self._ask, questions))
-        problem = "Parallel requests give other log-probabilities than single ones; try `concurrency` 1"
+        problem = f"Parallel requests give other log-probabilities than single ones; try {self._alone}"
         for scores, expected in zip(self._ask_together(self._way, questions), single, strict=True):
             self._compare(scores.values, expected.values, problem, ROUNDING)
 

@@ -20,7 +20,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.models.generating.generator import Unanswered
 from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.batching import amount_for, compute_in_batches
-from kgprobe.models.scoring.contract import report
+from kgprobe.models.scoring.contract import TextScorer, report
 from kgprobe.models.scoring.forward import in_eval_mode
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
@@ -67,7 +67,7 @@ def end_of_answer(text: str) -> int | None:
     return end.start() if end else None
 
 
-def context_tokens(scorer: Scorer, prompts: Sequence[str], new_tokens: int) -> list[tuple[int, ...] | Unanswered]:
+def context_tokens(scorer: TextScorer, prompts: Sequence[str], new_tokens: int) -> list[tuple[int, ...] | Unanswered]:
     """Return each prompt's token ids with the leading special tokens; or why the model cannot continue it.
 
     A prompt is invalid if it is not Unicode, has no token, or leaves no room for ``new_tokens``.
@@ -84,7 +84,7 @@ def context_tokens(scorer: Scorer, prompts: Sequence[str], new_tokens: int) -> l
     return contexts
 
 
-def no_room(scorer: Scorer, prompt: str, tokens: int, new_tokens: int) -> Unanswered | None:
+def no_room(scorer: TextScorer, prompt: str, tokens: int, new_tokens: int) -> Unanswered | None:
     """Return why a prompt of so many tokens leaves no room for new ones; None if it does."""
     if scorer.max_tokens is None or tokens + new_tokens <= scorer.max_tokens:
         return None
@@ -169,7 +169,7 @@ class Ends:
 
     def __init__(
         self,
-        scorer: Scorer,
+        scorer: TextScorer,
         end_tokens: Sequence[int],
         may_end: Callable[[str], object],
         has_end: Callable[[str], bool],

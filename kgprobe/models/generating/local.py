@@ -30,7 +30,7 @@ from kgprobe.models.generating.decoding import (
 )
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.scoring.batching import compute_in_batches
-from kgprobe.models.scoring.contract import report
+from kgprobe.models.scoring.contract import TextScorer, report
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import CHAT, chat_text, chat_tokens
 
@@ -40,7 +40,7 @@ TOP_P = 0.95
 # Numbers of top tokens to try in turn; finding them is faster than sorting all.
 _LIKELY = (1024, 16_384)
 # Line breaks of str.splitlines; an incomplete character may become one.
-_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\ufffd")
+LINE_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\ufffd")
 # Trial answer, to find what a chat template appends to it.
 _TRIAL = "Yes, 7"
 
@@ -57,14 +57,8 @@ class LocalGenerator:
         self.name = scorer.name
         self._scorer = scorer
         self.chats = bool(scorer.tokenizer.chat_template)
-        self._end_tokens = _end_tokens(scorer)
-        # Any text after a final line break begins a line.
-        self._line_ends = Ends(
-            scorer,
-            self._end_tokens,
-            may_end=lambda text: not _BREAKS.isdisjoint(text),
-            has_end=lambda text: len(f"{text}.".lstrip().splitlines()) > 1,
-        )
+        self._end_tokens = end_tokens(scorer, scorer.model.generation_config)
+        self._line_ends = line_ends(scorer, self._end_tokens)
 
     def describe(self) -> dict[str, object]:
         """Return the scorer's description, and the form of prompts and answers."""
@@ -93,7 +87,7 @@ class LocalGenerator:
             if request.max_tokens < 1:
                 raise KgprobeError(f"`max_tokens` is {request.max_tokens}; it must be at least 1.")
         for request in copies:
-            context = self._context(request)
+            context = request_tokens(self._scorer, request)
             if isinstance(context, Unanswered):
                 results[request] = context
                 report(progress, copies[request])
@@ -138,7 +132,7 @@ class LocalGenerator:
             text = self._line_ends.text(new[:length])
             answers.append(
                 Answer(
-                    text=(text.lstrip().splitlines() or [""])[0].strip() if by_line else text.strip(),
+                    text=first_line(text) if by_line else text.strip(),
                     ended=row in over.lengths,
                     prompt_tokens=len(context),
                     completion_tokens=length,
@@ -146,16 +140,33 @@ class LocalGenerator:
             )
         return answers
 
-    def _context(self, request: Request) -> Sequence[int] | Unanswered:
-        """Return the prompt's tokens, up to the beginning of the answer; or why the model cannot take it."""
-        if not self.chats or request.continuation:
-            return context_tokens(self._scorer, [request.prompt], request.max_tokens)[0]
-        (prompt,) = self._scorer.tokenize([request.prompt], [[]])
-        if prompt.reason is not None:
-            return Unanswered(prompt.reason)
-        tokenizer = self._scorer.tokenizer
-        (tokens,) = chat_tokens(tokenizer, [chat_text(tokenizer, [("user", request.prompt)])])
-        return no_room(self._scorer, request.prompt, len(tokens), request.max_tokens) or tokens
+
+def request_tokens(scorer: TextScorer, request: Request) -> Sequence[int] | Unanswered:
+    """Return a prompt's tokens, up to the beginning of the answer; or why the model cannot take it."""
+    tokenizer = scorer.tokenizer
+    if not tokenizer.chat_template or request.continuation:
+        return context_tokens(scorer, [request.prompt], request.max_tokens)[0]
+    (prompt,) = scorer.tokenize([request.prompt], [[]])
+    if prompt.reason is not None:
+        return Unanswered(prompt.reason)
+    (tokens,) = chat_tokens(tokenizer, [chat_text(tokenizer, [("user", request.prompt)])])
+    return no_room(scorer, request.prompt, len(tokens), request.max_tokens) or tokens
+
+
+def line_ends(scorer: TextScorer, end_tokens: Sequence[int]) -> Ends:
+    """Return the test for the end of an answer's first line, or for an end token."""
+    # Any text after a final line break begins a line.
+    return Ends(
+        scorer,
+        end_tokens,
+        may_end=lambda text: not LINE_BREAKS.isdisjoint(text),
+        has_end=lambda text: len(f"{text}.".lstrip().splitlines()) > 1,
+    )
+
+
+def first_line(text: str) -> str:
+    """Return the first line of an answer that is not empty, stripped."""
+    return (text.lstrip().splitlines() or [""])[0].strip()
 
 
 class _Over:
@@ -225,15 +236,20 @@ def _numbers(request: Request) -> list[float]:
     return numbers
 
 
-def _end_tokens(scorer: Scorer) -> list[int]:
-    """Return the tokens that end an answer: EOS, others in the model's files, the end of a turn in its template."""
+def end_tokens(scorer: TextScorer, generation_config: Any) -> list[int]:
+    """Return the tokens that end an answer: EOS, others in the model's files, the end of a turn in its template.
+
+    Args:
+        scorer: the model.
+        generation_config: settings in the model's files, of transformers' class; None for none.
+    """
     tokenizer = scorer.tokenizer
-    theirs: Any = getattr(scorer.model.generation_config, "eos_token_id", None)
+    theirs: Any = getattr(generation_config, "eos_token_id", None)
     ends = [tokenizer.eos_token_id, *(theirs if isinstance(theirs, list) else [theirs]), _turn_end(scorer)]
     return list(dict.fromkeys(end for end in ends if end is not None))
 
 
-def _turn_end(scorer: Scorer) -> int | None:
+def _turn_end(scorer: TextScorer) -> int | None:
     """Return the special token that a chat template appends to an answer."""
     if not scorer.tokenizer.chat_template:
         return None

@@ -1,0 +1,1 @@
+"""Models computed by vLLM in this process: ``vllm:NAME``."""

@@ -1,0 +1,247 @@
+"""vLLM's offline engine: prompts of token ids, with the log-probabilities of chosen next tokens or generated tokens.
+
+Documented interface: ``vllm.LLM`` and ``vllm.SamplingParams`` (``logprob_token_ids``, from version 0.22). The weights
+are read from safetensors only, code that comes with a model is not run, and generation settings in its files are
+ignored. vLLM gets token ids and returns token ids, so its own tokenizer is not loaded.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from kgprobe.errors import KgprobeError, how_to_install
+from kgprobe.models.vllm_engine.options import EngineOptions
+
+# vLLM refuses a request for the log-probabilities of more tokens.
+MAX_TARGETS = 128
+OLDEST_VERSION = "0.22"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A request to the engine.
+
+    Attributes:
+        tokens: ids of the prompt's tokens, at least one.
+        targets: ids of at most ``MAX_TARGETS`` tokens whose log-probabilities after the prompt are requested.
+        max_tokens: number of generated tokens, at least 1.
+        temperature: sampling temperature; 0 is greedy.
+        top_p: probability mass of the sampled tokens.
+        seed: seed of sampling; None for the engine's own.
+        stop_tokens: ids of the tokens that end the generation.
+        bias: ids with values added to their logits.
+    """
+
+    tokens: tuple[int, ...]
+    targets: tuple[int, ...] = ()
+    max_tokens: int = 1
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int | None = None
+    stop_tokens: tuple[int, ...] = ()
+    bias: tuple[tuple[int, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The engine's answer to a prompt.
+
+    Attributes:
+        tokens: ids of the generated tokens, with the one that ended the generation.
+        values: natural log-probability of each target and of the first generated token, by token id.
+    """
+
+    tokens: tuple[int, ...]
+    values: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFacts:
+    """Properties of a loaded engine.
+
+    Attributes:
+        max_model_len: maximum tokens of a prompt and its answer.
+        vocabulary: number of token ids.
+        dtype: precision of the computation: ``float32``, ``bfloat16``, ``float16``.
+        architecture: class of the model.
+        version: version of vLLM.
+    """
+
+    max_model_len: int
+    vocabulary: int
+    dtype: str
+    architecture: str
+    version: str
+
+
+class Engine(Protocol):
+    """One or several engines with the same weights."""
+
+    facts: EngineFacts
+
+    def run(self, prompts: Sequence[Prompt]) -> list[Output]:
+        """Return the answer to each prompt; thousands are computed together."""
+
+    def forget_prefixes(self) -> None:
+        """Empty the cache of prefixes."""
+
+    def close(self) -> None:
+        """End the processes of the engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSource:
+    """All that is needed to load an engine, in any process.
+
+    Attributes:
+        name: spec of the model, for messages.
+        place: folder or repository.
+        revision: commit of the repository; None for a folder.
+        dtype: precision of the weights; None for that of the files.
+    """
+
+    name: str
+    place: str
+    revision: str | None
+    dtype: str | None
+    options: EngineOptions
+
+
+class SingleEngine:
+    """A ``vllm.LLM``, on one GPU or on several that share the weights.
+
+    Attributes:
+        facts: see :class:`EngineFacts`.
+    """
+
+    def __init__(self, source: EngineSource) -> None:
+        """Load the model.
+
+        Raises:
+            KgprobeError: vLLM is not installed or too old, or cannot load the model.
+        """
+        vllm = import_vllm(source.name)
+        self._sampling = vllm.SamplingParams
+        with _loading(source.name):
+            self._llm: Any = vllm.LLM(
+                model=source.place,
+                revision=source.revision,
+                dtype=source.dtype or "auto",
+                load_format="safetensors",
+                trust_remote_code=False,
+                skip_tokenizer_init=True,
+                generation_config="vllm",
+                logprobs_mode="raw_logprobs",
+                max_logprobs=MAX_TARGETS,
+                seed=0,
+                **source.options.engine_arguments(),
+            )
+        config = self._llm.model_config
+        self.facts = EngineFacts(
+            max_model_len=int(config.max_model_len),
+            vocabulary=int(config.get_vocab_size()),
+            dtype=str(config.dtype).removeprefix("torch."),
+            architecture=str(config.architecture),
+            version=str(vllm.__version__),
+        )
+
+    def run(self, prompts: Sequence[Prompt]) -> list[Output]:
+        """Return the answer to each prompt, in their order.
+
+        Raises:
+            KgprobeError: vLLM refuses a prompt, or stops.
+        """
+        if not prompts:
+            return []
+        try:
+            outputs = self._llm.generate(
+                [{"prompt_token_ids": list(prompt.tokens)} for prompt in prompts],
+                list(map(self._parameters, prompts)),
+                use_tqdm=False,
+            )
+        # vLLM raises many kinds of errors, also of its other processes.
+        except Exception as error:
+            raise KgprobeError(f"vLLM stopped: {_first_line(error)}") from error
+        return list(map(_read, outputs))
+
+    def forget_prefixes(self) -> None:
+        """Empty the cache of prefixes; raise a KgprobeError if vLLM cannot."""
+        if not self._llm.reset_prefix_cache():
+            raise KgprobeError("vLLM cannot empty its cache of prefixes.")
+
+    def close(self) -> None:
+        """End the processes of the engine."""
+        del self._llm
+
+    def _parameters(self, prompt: Prompt) -> Any:
+        return self._sampling(
+            max_tokens=prompt.max_tokens,
+            temperature=prompt.temperature,
+            top_p=prompt.top_p,
+            seed=prompt.seed,
+            stop_token_ids=list(prompt.stop_tokens) or None,
+            ignore_eos=True,
+            detokenize=False,
+            logprob_token_ids=list(prompt.targets) or None,
+            logit_bias=dict(prompt.bias) or None,
+        )
+
+
+def import_vllm(name: str) -> Any:
+    """Return the module ``vllm``; raise a KgprobeError if it is missing or has no ``logprob_token_ids``."""
+    # Data go to stdout, and vLLM's log would, too.
+    os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+    try:
+        import vllm
+    except ImportError as error:
+        raise KgprobeError(f"{name} needs vLLM ({error}): {how_to_install('vllm')}.") from error
+    try:
+        vllm.SamplingParams(logprob_token_ids=[0])
+    except TypeError as error:
+        raise KgprobeError(
+            f"{name} needs vLLM {OLDEST_VERSION} or later, whose requests have `logprob_token_ids`; version"
+            f" {vllm.__version__} is installed. Run `python -m pip install -U vllm`."
+        ) from error
+    return vllm
+
+
+def _read(output: Any) -> Output:
+    (completion,) = output.outputs
+    first = completion.logprobs[0] if completion.logprobs else {}
+    return Output(tuple(completion.token_ids), {token: float(value.logprob) for token, value in first.items()})
+
+
+@contextmanager
+def _loading(name: str) -> Iterator[None]:
+    """Explain errors, and send what the engine's processes print to stderr: data go to stdout."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    # Broken files and full devices raise many kinds of errors.
+    except Exception as error:
+        raise KgprobeError(f"{name} could not be loaded by vLLM: {_first_line(error)}{_remedy(error)}") from error
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _remedy(error: Exception) -> str:
+    text = str(error)
+    if "safetensors" in text:
+        return " Weights are read from safetensors files only; try another revision of the repository."
+    if "trust_remote_code" in text:
+        return " Models with their own code are not run."
+    if "memory" in text:
+        return " Try tensor_parallel_size=…, a smaller max_model_len=…, or another gpu_memory_utilization=…."
+    return ""
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

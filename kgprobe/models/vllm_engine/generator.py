@@ -1,0 +1,159 @@
+"""Answers of a model that vLLM computes in this process.
+
+Prompts and ends of answers are those of :mod:`kgprobe.models.generating.local`: a chat template makes the prompt a
+user's message; without one, the answer is the rest of the prompt's line. Sampling above temperature 0 uses vLLM's own
+random numbers, with a seed for each request.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from kgprobe.errors import KgprobeError
+from kgprobe.models.generating.generator import Answer, Request, Unanswered
+from kgprobe.models.generating.local import LINE_BREAKS, TOP_P, end_tokens, first_line, line_ends, request_tokens
+from kgprobe.models.scoring.contract import report
+from kgprobe.models.scoring.tokens import CHAT
+from kgprobe.models.vllm_engine.engine import Prompt
+from kgprobe.models.vllm_engine.scorer import VllmScorer, chunks_of
+
+# Tokens with a line break that stop the engine; tokenizers give the most frequent tokens the lowest ids. An answer that
+# passes another one is cut there, too, after some superfluous tokens.
+_MAX_STOPS = 256
+_INCOMPLETE = "\ufffd"
+
+
+class VllmGenerator:
+    """A model of vLLM that answers; its name is that of its scorer.
+
+    Attributes:
+        chats: True if a prompt is a user's message, by the model's chat template; False if it is a text to continue.
+    """
+
+    def __init__(self, scorer: VllmScorer) -> None:
+        """Use the engine of a scorer; scoring and generating can alternate."""
+        self.name = scorer.name
+        self._scorer = scorer
+        self.chats = bool(scorer.tokenizer.chat_template)
+        self._end_tokens = end_tokens(scorer, _generation_config(scorer))
+        self._line_ends = line_ends(scorer, self._end_tokens)
+        self._breaks: list[int] | None = None
+
+    def describe(self) -> dict[str, object]:
+        """Return the scorer's description, and the form of prompts and answers."""
+        kind = CHAT if self.chats else "text to go on with, to the end of its line"
+        return self._scorer.describe() | {"prompt": kind, "top_p": TOP_P, "end_tokens": self._end_tokens}
+
+    def answer(
+        self, requests: Sequence[Request], progress: Callable[[int], None] | None = None
+    ) -> list[Answer | Unanswered]:
+        """Return an answer to each request, or the reason for having none, see :meth:`.Generator.answer`.
+
+        Equal requests are answered once.
+
+        Raises:
+            KgprobeError: ``max_tokens`` of a request is not positive, or the engine stops.
+        """
+        copies = Counter(map(Request.normalized, requests))
+        for request in copies:
+            if request.max_tokens < 1:
+                raise KgprobeError(f"`max_tokens` is {request.max_tokens}; it must be at least 1.")
+        results: dict[Request, Answer | Unanswered] = {}
+        contexts: dict[Request, tuple[int, ...]] = {}
+        for request in copies:
+            context = request_tokens(self._scorer, request)
+            if isinstance(context, Unanswered):
+                results[request] = context
+                report(progress, copies[request])
+            else:
+                contexts[request] = tuple(context)
+        new: dict[Request, list[int]] = {request: [] for request in contexts}
+        pending = sorted(contexts, key=contexts.__getitem__)
+        while pending:
+            going: list[Request] = []
+            for request in self._continue(pending, contexts, new):
+                if self._is_over(request, new[request]):
+                    results[request] = self._answer(request, len(contexts[request]), new[request])
+                    report(progress, copies[request])
+                else:
+                    going.append(request)
+            pending = going
+        return [results[request.normalized()] for request in requests]
+
+    def _continue(
+        self, pending: Sequence[Request], contexts: dict[Request, tuple[int, ...]], new: dict[Request, list[int]]
+    ) -> list[Request]:
+        """Extend the new tokens of some requests, which may stop at a line break; return the requests."""
+        prompts = [self._prompt(request, contexts[request], new[request]) for request in pending]
+        first = 0
+        for part in chunks_of(prompts):
+            outputs = self._scorer.engine.run(part)
+            for request, output in zip(pending[first : first + len(part)], outputs, strict=True):
+                if not output.tokens:
+                    raise KgprobeError(f"{self.name}: vLLM returned no token.")
+                new[request] += output.tokens
+            first += len(part)
+        return list(pending)
+
+    def _prompt(self, request: Request, context: tuple[int, ...], new: Sequence[int]) -> Prompt:
+        stops = self._end_tokens
+        if self._by_line(request):
+            stops = [*stops, *self._line_breaks()]
+        return Prompt(
+            (*context, *new),
+            max_tokens=request.max_tokens - len(new),
+            temperature=request.temperature,
+            top_p=TOP_P if request.temperature > 0 else 1.0,
+            seed=_seed(request, len(new)) if request.temperature > 0 else None,
+            stop_tokens=tuple(stops),
+        )
+
+    def _by_line(self, request: Request) -> bool:
+        return not self.chats and not request.continuation
+
+    def _is_over(self, request: Request, new: Sequence[int]) -> bool:
+        return len(new) >= request.max_tokens or self._end(request, new) is not None
+
+    def _end(self, request: Request, new: Sequence[int]) -> int | None:
+        """Return the number of new tokens up to the one that ends the answer; None if none does."""
+        if not self._by_line(request):
+            return next((place for place, token in enumerate(new, 1) if token in self._end_tokens), None)
+        return next((place for place in range(1, len(new) + 1) if self._line_ends.is_over(new[:place])), None)
+
+    def _answer(self, request: Request, prompt_tokens: int, new: Sequence[int]) -> Answer:
+        end = self._end(request, new)
+        text = self._line_ends.text(new[:end])
+        return Answer(
+            text=first_line(text) if self._by_line(request) else text.strip(),
+            ended=end is not None,
+            prompt_tokens=prompt_tokens,
+            completion_tokens=len(new) if end is None else end,
+        )
+
+    def _line_breaks(self) -> list[int]:
+        """Return the most frequent tokens with a line break."""
+        if self._breaks is None:
+            self._breaks = []
+            breaks = LINE_BREAKS - {_INCOMPLETE}
+            for token in range(min(self._scorer.engine.facts.vocabulary, len(self._scorer.tokenizer))):
+                if len(self._breaks) < _MAX_STOPS and not breaks.isdisjoint(self._line_ends.text([token])):
+                    self._breaks.append(token)
+        return self._breaks
+
+
+def _seed(request: Request, step: int) -> int:
+    """Return the seed of a request from this token on, from its seed and its prompt."""
+    digest = blake2b(f"{request.seed} {step} {request.prompt}".encode(), digest_size=7)
+    return int.from_bytes(digest.digest(), "big")
+
+
+def _generation_config(scorer: VllmScorer) -> Any:
+    """Return the generation settings in the model's files; None for none."""
+    from transformers import GenerationConfig
+
+    try:
+        return GenerationConfig.from_pretrained(scorer.source.place, revision=scorer.source.revision or "main")
+    # A model without the file.
+    except OSError:
+        return None

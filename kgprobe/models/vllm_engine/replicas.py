@@ -1,0 +1,147 @@
+"""Several engines with the same weights, each in a process with GPUs of its own: data parallelism.
+
+``vllm.LLM`` itself refuses ``data_parallel_size`` in one process. Engines do not communicate: each gets a part of the
+prompts of a call, neighbours together, because they share their beginnings.
+"""
+
+import multiprocessing
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kgprobe.errors import KgprobeError
+from kgprobe.models.vllm_engine.engine import EngineSource, Output, Prompt, SingleEngine
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
+
+_VARIABLE = "CUDA_VISIBLE_DEVICES"
+# Seconds until a process that does not end by itself is ended.
+_PATIENCE = 30.0
+
+
+class ReplicatedEngine:
+    """Engines in processes, see :class:`.engine.Engine`; all are ended with this process.
+
+    Attributes:
+        facts: those of the first engine.
+    """
+
+    def __init__(self, source: EngineSource) -> None:
+        """Load the model into each engine, all at the same time.
+
+        Raises:
+            KgprobeError: there are too few GPUs, or an engine cannot load the model.
+        """
+        self._name = source.name
+        # Children of a process with CUDA must not be forked.
+        context = multiprocessing.get_context("spawn")
+        self._processes: list[BaseProcess] = []
+        self._connections: list[Connection] = []
+        for devices in device_sets(source):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_serve, args=(source, devices, theirs), daemon=False)
+            process.start()
+            theirs.close()
+            self._processes.append(process)
+            self._connections.append(ours)
+        try:
+            self.facts, *_ = [self._receive(number) for number in range(len(self._processes))]
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, prompts: Sequence[Prompt]) -> list[Output]:
+        """Return the answer to each prompt, in their order.
+
+        Raises:
+            KgprobeError: an engine stops, or refuses a prompt.
+        """
+        count = len(self._connections)
+        bounds = [len(prompts) * number // count for number in range(count + 1)]
+        for connection, first, end in zip(self._connections, bounds, bounds[1:], strict=False):
+            self._send(connection, ("run", list(prompts[first:end])))
+        outputs: list[Output] = []
+        for part in [self._receive(number) for number in range(count)]:
+            outputs += part
+        return outputs
+
+    def forget_prefixes(self) -> None:
+        """Empty the caches of prefixes."""
+        for connection in self._connections:
+            self._send(connection, ("forget_prefixes",))
+        for number in range(len(self._connections)):
+            self._receive(number)
+
+    def close(self) -> None:
+        """End the processes."""
+        for connection in self._connections:
+            connection.close()
+        for process in self._processes:
+            process.join(_PATIENCE)
+            if process.is_alive():
+                process.terminate()
+                process.join()
+
+    def _send(self, connection: "Connection", message: tuple[Any, ...]) -> None:
+        try:
+            connection.send(message)
+        except OSError as error:
+            raise self._ended() from error
+
+    def _receive(self, number: int) -> Any:
+        try:
+            result = self._connections[number].recv()
+        except (EOFError, OSError) as error:
+            raise self._ended() from error
+        if isinstance(result, str):
+            raise KgprobeError(result)
+        return result
+
+    def _ended(self) -> KgprobeError:
+        return KgprobeError(f"{self._name}: a process of vLLM has ended; its messages are above. Repeat the command.")
+
+
+def _serve(source: EngineSource, devices: str | None, connection: "Connection") -> None:
+    """Load an engine and answer messages until the connection ends: results, or errors as texts."""
+    if devices is not None:
+        os.environ[_VARIABLE] = devices
+    try:
+        engine = SingleEngine(replace(source, options=replace(source.options, data_parallel_size=1)))
+    except KgprobeError as error:
+        connection.send(str(error))
+        return
+    connection.send(engine.facts)
+    while True:
+        try:
+            method, *arguments = connection.recv()
+        except (EOFError, OSError):
+            break
+        try:
+            connection.send(getattr(engine, method)(*arguments))
+        except KgprobeError as error:
+            connection.send(str(error))
+    engine.close()
+
+
+def device_sets(source: EngineSource) -> list[str | None]:
+    """Return the GPUs of each engine, as a value of CUDA_VISIBLE_DEVICES; None for each on a machine without GPUs."""
+    import torch
+
+    options = source.options
+    each = options.tensor_parallel_size * options.pipeline_parallel_size
+    visible = os.environ.get(_VARIABLE)
+    # Counted without initializing CUDA here.
+    count = torch.cuda.device_count()
+    if count == 0:
+        return [None] * options.data_parallel_size
+    devices = visible.split(",") if visible else list(map(str, range(count)))
+    needed = each * options.data_parallel_size
+    if len(devices) < needed:
+        raise KgprobeError(
+            f"{source.name} needs {needed} GPUs ({options.data_parallel_size} engines with {each}); {len(devices)} are"
+            " visible. Use a smaller data_parallel_size or tensor_parallel_size."
+        )
+    return [",".join(devices[first : first + each]) for first in range(0, needed, each)]
