@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from peft import PeftModel
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from kgprobe.models.on_ray.workers import Workers
     from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.models.scoring.scorer import Scorer
 
@@ -32,19 +33,25 @@ def load_scoring_model(
     batch_tokens: int | None = None,
     bos: bool | None = None,
     remembered: int = 0,
+    workers: "Workers | None" = None,
 ) -> "TextScorer":
     """Return the scorer of that name, computed by kgprobe or (``lm-eval:…``) by lm-evaluation-harness.
 
     Args:
         spec: as in :func:`load_scorer`, or as in :mod:`kgprobe.models.harness.scorer`.
         device, dtype, revision, batch_tokens, bos, remembered: as in :func:`load_scorer`.
+        workers: Ray workers that load and compute the model; None loads it in this process.
 
     Raises:
         ArgumentError: ``batch_tokens`` or ``revision`` is given for a model of lm-evaluation-harness.
         KgprobeError: see :func:`load_scorer`.
     """
+    options: Any = {"dtype": dtype, "revision": revision, "batch_tokens": batch_tokens, "remembered": remembered}
+    if workers is not None:
+        from kgprobe.models.on_ray.scorer import load_on_workers
+
+        return load_on_workers(workers, spec, device=device, bos=bos, **options)
     if not is_harness(spec):
-        options: Any = {"dtype": dtype, "revision": revision, "batch_tokens": batch_tokens, "remembered": remembered}
         return load_scorer(spec, device=device, bos=bos, **options)
     from kgprobe.models.harness.scorer import load_harness_scorer
 
