@@ -80,7 +80,7 @@ def rounds() -> None:
 def _run_command(kind: ProbeKind) -> click.Command:
     """Return the command that asks facts by this probe in rounds."""
     # In rounds, only the API has these options: more than 40 would be too many for a screen of help.
-    seldom = ("timeout", "scoring_way", "tokenizer") if kind.asks == "answers" else ("timeout",)
+    seldom = ["timeout", *(("refresh", "scoring_way", "tokenizer") if kind.asks == "answers" else ())]
 
     @given_options(("Rounds", RoundsOptions))
     @given_options((f"Options of {kind.name}", kind.options), left_out=("former", "weighting", "wording"))

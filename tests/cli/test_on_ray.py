@@ -61,7 +61,7 @@ def test_probe_on_workers_interrupted_and_killed_continues(home: dict[str, str],
     assert "Repeat the command to continue." in stderr
     # Nothing else is on stdout.
     done = json.loads(stdout)["facts"]
-    assert 0 < len(answers.read_text().splitlines())
+    assert len(answers.read_text().splitlines()) > 0
     answers_before = answers.read_bytes()
     process = begun(on_workers, answers, home)
     while answers.read_bytes() == answers_before:
