@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.on_ray.cluster import check_ray, original_error, ray_cluster, resources_of_a_worker
 
 if TYPE_CHECKING:
@@ -143,6 +143,7 @@ class Workers:
         Task n goes to worker n modulo ``count``, if that is idle; so a worker gets related tasks of later calls.
 
         Raises:
+            ArgumentError: this machine has fewer GPUs than workers.
             KgprobeError: the cluster does not start; the model cannot be loaded there, or raises an error; or workers
                 die repeatedly.
         """
@@ -200,12 +201,9 @@ class Workers:
         gpus = int(ray.cluster_resources().get("GPU", 0))
         if 0 < gpus < self.count and not os.environ.get("RAY_ADDRESS"):
             self._cluster.close()
-            raise KgprobeError(
-                f"`ray` is {self.count}, but this machine has {gpus} GPUs, and each worker needs one; use at most that"
-                " many workers."
-            )
+            raise ArgumentError("ray", f"is {self.count}; each worker needs a GPU, and this machine has {gpus}.")
         # A cluster on this machine has one CPU for each worker and one for this process, whatever its cores.
-        cores = int(ray.cluster_resources()["CPU"]) if os.environ.get("RAY_ADDRESS") else os.cpu_count() or 1
+        cores = int(ray.cluster_resources().get("CPU", 1)) if os.environ.get("RAY_ADDRESS") else os.cpu_count() or 1
         actor = ray.remote(**resources_of_a_worker(ray))(ModelWorker)
         self._make = partial(actor.remote, max(cores // self.count, 1))
         self._ray = ray

@@ -120,6 +120,17 @@ def test_workers_without_ray_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
         kgprobe.load_model("demo", ray=2)
 
 
+def test_workers_with_too_few_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    # As on a machine with two GPUs.
+    monkeypatch.setattr(ray, "is_initialized", lambda: True)
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 4.0, "GPU": 2.0})
+    with pytest.raises(ArgumentError, match="`ray` is 3; each worker needs a GPU, and this machine has 2"):
+        Workers(3).run(NO_MODEL, partial(double, 1))
+
+
 @pytest.mark.slow
 def test_run_all_returns_each_result_once(workers: Workers) -> None:
     results = list(workers.run_all(NO_MODEL, [partial(double, number) for number in range(7)]))
@@ -186,6 +197,19 @@ def test_answers_on_workers_equal_one_process(workers: Workers, spec: str, here:
     assert model.generator().answer(requests) == here.generator().answer(requests)
     with pytest.raises(KgprobeError, match="in this process; open the model without `ray`"):
         model.local_scorer()
+
+
+@pytest.mark.slow
+def test_harness_model_on_workers_equals_one_process(workers: Workers, spec: str) -> None:
+    pytest.importorskip("lm_eval")
+    name = f"lm-eval:hf,pretrained={spec.removeprefix('hf:')},batch_size=4"
+    scorers = [load_scoring_model(name, workers=chosen) for chosen in (workers, None)]
+    assert scorers[0].describe() == scorers[1].describe()
+    for ours, theirs in zip(*(scorer.score(PROMPTS, NAMES) for scorer in scorers), strict=True):
+        np.testing.assert_allclose(ours.values, theirs.values, atol=1e-5)
+    trees = build_all_trees(scorers[0].tokenize(PROMPTS[:1], [["Tokyo"]]), 256)
+    with pytest.raises(KgprobeError, match="Use another strategy"):
+        list(scorers[0].growing().edge_log_probabilities(trees))
 
 
 @pytest.mark.slow
