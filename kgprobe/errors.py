@@ -32,9 +32,15 @@ class ArgumentError(KgprobeError):
 
     Attributes:
         argument: name of the argument.
+        problem: the rest of the message.
     """
 
     def __init__(self, argument: str, problem: str) -> None:
         """Build the message from the argument's name and the problem, which ends with a full stop."""
         super().__init__(f"`{argument}` {problem}")
         self.argument = argument
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[type["ArgumentError"], tuple[str, str]]:
+        """Pickle both arguments: workers of a cluster pass errors on."""
+        return (type(self), (self.argument, self.problem))

@@ -215,7 +215,7 @@ def probe_dataset(
         batch_size: facts asked together; None takes the probe's own. Affects the answers of ``packed`` only.
         name: name of the folder of the answers; None derives one from the settings.
         output: file for the answer to each fact (JSON lines); None writes none.
-        models: open models; None opens the model when needed.
+        models: open models; None opens the model when needed. With Ray workers as in :func:`kgprobe.measure`.
         callbacks: progress and interruption.
         options: options of the probe, see :class:`~kgprobe.probes.examples.ExampleOptions` and
             :class:`~kgprobe.probes.generation.GenerationOptions`, except ``choices``.
@@ -239,7 +239,7 @@ def probe_dataset(
     # Read all rows before loading the model, so that an invalid one is reported first.
     dataset_demonstrations(files, seed)
     questions = dataset_questions(files, per_relation, limit, seed)
-    asked_model = (models or Models()).open(model)
+    asked_model = (models or Models()).open_asked(model)
     asked_model.refresh()
     made_probe = dataset_probe(questions, asked_model, chosen)
     called = files.path.absolute().name

@@ -17,10 +17,10 @@ from kgprobe.judge.checks import answer_words, check_labels, check_name, check_r
 from kgprobe.judge.files import FILE, Judge, check_judge, load_judge, save_judge
 from kgprobe.judge.judged_facts import is_judged_graph
 from kgprobe.judge.labels import Labels, divide_labels, read_labels
-from kgprobe.judge.on_ray import check_ray
 from kgprobe.judge.training import check_training, learn_judge
 from kgprobe.judge.whole_graph import prepare_predictions
 from kgprobe.models.model import Model, Models
+from kgprobe.models.on_ray.cluster import check_ray
 from kgprobe.models.spec_forms import short_name
 from kgprobe.options import make_options
 from kgprobe.progress import OnProgress, no_progress

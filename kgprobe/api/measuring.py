@@ -75,7 +75,8 @@ def measure(
         as_of: date at which facts must be current; None is today.
         batch_size: facts asked together; None takes the probe's own. Does not affect the answers.
         name: name of the folder; None derives one from the settings.
-        models: open models, for options that name a model; None opens them when needed.
+        models: open models, for options that name a model; None opens them when needed. ``Models(ray=4)`` computes all
+            models of this machine on four Ray workers, with the same results.
         callbacks: progress and interruption.
         options: options of the probe; ``kgprobe probe PROBE --help`` lists them, with hyphens.
 
@@ -95,7 +96,7 @@ def measure(
     # Validate names before loading the model.
     listed = None if facts is None else list_facts(graph, facts, day)
     opened = models or Models()
-    asked_model = opened.open(model)
+    asked_model = opened.open_asked(model)
     asked_model.refresh()
     context = ProbeContext(graph, asked_model, opened, day, relations)
     made_probe = kind.make(context, chosen_options)

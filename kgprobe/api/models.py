@@ -11,7 +11,10 @@ from kgprobe.models.spec_forms import LocalOptions
 
 
 def models_within(
-    limits: ApiLimits, load: Callable[..., TextScorer] | None = None, local: LocalOptions | None = None
+    limits: ApiLimits,
+    load: Callable[..., TextScorer] | None = None,
+    local: LocalOptions | None = None,
+    ray: int | None = None,
 ) -> Models:
     """Return models that open by spec; those behind APIs share limits on tokens and costs.
 
@@ -23,9 +26,11 @@ def models_within(
         local: loading options of local models; None for the defaults.
         load: function that makes the scorer of a local model; None for
             :func:`~kgprobe.models.spec.load_scoring_model`.
+        ray: number of Ray workers for local models; None for this process.
 
     Raises:
         ArgumentError: a price is missing.
+        KgprobeError: Ray is not installed, or no cluster answers.
     """
     prices = None
     if limits.input_price is not None and limits.output_price is not None:
@@ -47,4 +52,5 @@ def models_within(
         ),
         spending=Spending(max_tokens=limits.max_tokens, max_cost=limits.max_cost),
         load=load,
+        ray=ray,
     )

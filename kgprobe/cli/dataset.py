@@ -18,6 +18,7 @@ from kgprobe.cli.options import (
     json_option,
     model_option,
     open_graph,
+    ray_option,
     relations_option,
     seed_option,
 )
@@ -140,6 +141,7 @@ def show(folder: Path, as_json: bool) -> None:
 @dataset.command(cls=OptionsFirst)
 @_folder_argument
 @model_option(BEHIND_API)
+@ray_option
 @as_paper_option("dataset probe")
 @cloup.option(
     "--probe",

@@ -15,6 +15,7 @@ from kgprobe.api.options import ReversingOptions
 from kgprobe.cli.commands import Command, decorated_by, given_options
 from kgprobe.dates import as_of_day, today
 from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.models.on_ray import RayOptions
 from kgprobe.models.spec_forms import LocalOptions, is_spec
 from kgprobe.options import make_options
 from kgprobe.sampling.drawing import DrawOptions
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Keys of a click context: the current command, --explain, and the options of local models.
+# Keys of a click context: the current command, --explain, the options of local models, and those of Ray.
 _AT_WORK = "kgprobe.at_work"
 _EXPLAINED = "kgprobe.explained"
 _LOCAL = "kgprobe.local"
+_RAY = "kgprobe.ray"
 
 _LOCAL_SPECS = (
     "demo, hf:NAME of the Hugging Face hub, hf:./folder, hf:./file.gguf, or hf:BASE+ADAPTER with a name or folder each"
@@ -219,6 +221,23 @@ def local_options(command: Command) -> Command:
 
 
 loading_options = decorated_by(explain_option, local_options)
+
+
+def ray_option(command: Command) -> Command:
+    """Add ``--ray``: compute local models on Ray workers; see :func:`ray_given`."""
+
+    @wraps(command)
+    def remembering(**values: Any) -> None:
+        click.get_current_context().meta[_RAY] = make_options(RayOptions, values.pop(_RAY), "models").ray
+        command(**values)
+
+    return given_options((None, RayOptions), argument=_RAY)(remembering)
+
+
+def ray_given() -> int | None:
+    """Return the number of Ray workers of the current command; None for this process."""
+    workers: int | None = click.get_current_context().meta.get(_RAY)
+    return workers
 
 
 def local_given() -> LocalOptions:

@@ -18,6 +18,7 @@ from kgprobe.cli.options import (
     full_option,
     model_option,
     open_directed,
+    ray_option,
 )
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.rendering import reason_notes, show_finding
@@ -81,6 +82,7 @@ def probe_command(kind: ProbeKind, *, path: str | None = None, limit: int | None
 
     @given_options((f"Options of {kind.name}", kind.options), defaults=kind.measured)
     @model_option(BEHIND_API)
+    @ray_option
     @facts_options(limit)
     @direction_options
     @given_options(("Models behind an API", ApiLimits), argument="api")

@@ -27,6 +27,7 @@ from kgprobe.cli.options import (
     on_graph,
     open_directed,
     open_graph,
+    ray_option,
     relations_option,
     seed_option,
     year_relation_option,
@@ -79,16 +80,17 @@ def rounds() -> None:
 def _run_command(kind: ProbeKind) -> click.Command:
     """Return the command that asks facts by this probe in rounds."""
     # In rounds, only the API has these options: more than 40 would be too many for a screen of help.
-    unscored = ("scoring_way", "tokenizer") if kind.asks == "answers" else ()
+    seldom = ["timeout", *(("refresh", "scoring_way", "tokenizer") if kind.asks == "answers" else ())]
 
     @given_options(("Rounds", RoundsOptions))
     @given_options((f"Options of {kind.name}", kind.options), left_out=("former", "weighting", "wording"))
     @model_option(f"{BEHIND_API} Repeat it to ask several models.", "models", multiple=True)
+    @ray_option
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
     @direction_options
     @year_relation_option
     @cloup.option("--name", metavar="NAME", help="Name of the run.  [default: model, probe and time]")
-    @given_options(("Models behind an API", ApiLimits), argument="api", left_out=unscored)
+    @given_options(("Models behind an API", ApiLimits), argument="api", left_out=seldom)
     @_view_option
     @as_paper_option(f"rounds run {kind.name}")
     @full_option
@@ -167,6 +169,7 @@ def run_probe() -> None:
 @count_option("--rounds", help="Total number of rounds.  [default: as begun]")
 @year_relation_option
 @explain_option
+@ray_option
 @given_options(("Models behind an API", ApiLimits), argument="api")
 @_view_option
 @full_option
@@ -323,6 +326,7 @@ def compare_runs(runs: "Sequence[Run]") -> None:
 @count_option("--rounds", help="With --precision: maximum number of rounds.  [default: no limit]")
 @year_relation_option
 @explain_option
+@ray_option
 @given_options(("Models behind an API", ApiLimits), argument="api")
 @on_graph
 def estimate(

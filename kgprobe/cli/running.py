@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.options import is_explained, local_given
+from kgprobe.cli.options import is_explained, local_given, ray_given
 from kgprobe.options import make_options
 from kgprobe.progress import Bar, print_message, progress_bar, waiting
 
@@ -38,7 +38,7 @@ def open_models(api: Mapping[str, Any] = MappingProxyType({})) -> Iterator["Mode
 
     limits = make_options(ApiLimits, api, "models behind an API")
     load = partial(_load, is_explained())
-    with models_within(limits, load, replace(local_given(), revision=None)) as models:
+    with models_within(limits, load, replace(local_given(), revision=None), ray_given()) as models:
         try:
             yield models
         finally:
@@ -51,7 +51,7 @@ def open_models(api: Mapping[str, Any] = MappingProxyType({})) -> Iterator["Mode
 
 def open_asked(models: "Models", spec: str) -> "Model":
     """Return the model of ``--model`` with the options for local models; they do not apply to other models."""
-    return models.open(spec, local_given())
+    return models.open_asked(spec, local_given())
 
 
 def open_loaded(models: "Models", spec: str | None) -> "Model | None":

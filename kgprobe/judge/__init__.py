@@ -9,6 +9,7 @@ graph.
 from dataclasses import dataclass
 
 from kgprobe.errors import ArgumentError
+from kgprobe.models.on_ray import RayOptions
 from kgprobe.options import option
 from kgprobe.sampling.statement_negatives import REPLACED
 
@@ -67,7 +68,7 @@ class JudgeOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class SweepOptions:
+class SweepOptions(RayOptions):
     """Options of predictions for a whole graph."""
 
     negatives: int = option(1, "Negatives per fact: false statements made from the fact.", minimum=1)
@@ -86,10 +87,4 @@ class SweepOptions:
         None,
         "Predict for one share of the graph, such as 1/4; run the other shares in other processes, in the same folder.",
         metavar="I/N",
-    )
-    ray: int | None = option(
-        None,
-        "Number of Ray workers, on the cluster at RAY_ADDRESS or on this machine.",
-        metavar="N",
-        minimum=1,
     )

@@ -4,13 +4,9 @@ Ray Data's ``map_batches`` distributes the shards. Each worker writes its shards
 shared disk. If a worker dies, another one makes its shard.
 """
 
-import importlib.util
 import logging
-import os
-import socket
 import time
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.errors import KgprobeError, how_to_install
+from kgprobe.errors import KgprobeError
 from kgprobe.judge.whole_graph import PredictionPlan
+from kgprobe.models.on_ray.cluster import check_ray, original_error, ray_cluster, resources_of_a_worker
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.predictions import (
     LOOK_SECONDS,
@@ -30,9 +27,6 @@ from kgprobe.running.predictions import (
     finish_shards,
     make_shard,
 )
-
-# Seconds for a cluster to answer.
-_PATIENCE = 10.0
 
 
 class ShardWorker:
@@ -55,27 +49,6 @@ class ShardWorker:
             while not make_shard(self._folder, number, partial(self._graph_judge.predict, places)):
                 time.sleep(LOOK_SECONDS)
         return batch
-
-
-def check_ray() -> None:
-    """Raise if Ray is not installed, or no cluster answers at the host and port of ``RAY_ADDRESS``.
-
-    Raises:
-        KgprobeError: Ray is not installed, or the cluster does not answer.
-    """
-    if importlib.util.find_spec("ray") is None:
-        raise KgprobeError(f"Ray is not installed: {how_to_install('ray')}.")
-    address = os.environ.get("RAY_ADDRESS", "")
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdecimal():
-        return
-    # Ray itself would try for more than three minutes.
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
-    except (OSError, OverflowError, ValueError) as error:
-        raise KgprobeError(
-            f"No Ray cluster answers at RAY_ADDRESS={address}: {error}. Start it, or unset RAY_ADDRESS."
-        ) from error
 
 
 def predict_on_ray(
@@ -108,7 +81,7 @@ def _predict(workers: int, arguments: tuple[Any, ...], missing: list[int]) -> Ge
     """Yield the numbers of shards as workers finish them."""
     if not missing:
         return
-    with _cluster(workers) as ray:
+    with ray_cluster(workers) as ray:
         import ray.data
 
         logging.getLogger("ray.data").setLevel(logging.CRITICAL)
@@ -116,60 +89,15 @@ def _predict(workers: int, arguments: tuple[Any, ...], missing: list[int]) -> Ge
         context.enable_progress_bars = False
         context.execution_options.verbose_progress = False
         try:
-            on_gpu = ray.cluster_resources().get("GPU", 0) > 0
             shards = ray.data.from_items([{"shard": number} for number in missing], override_num_blocks=len(missing))
             finished = shards.map_batches(
                 ShardWorker,
                 fn_constructor_args=arguments,
                 batch_size=1,
                 compute=ray.data.ActorPoolStrategy(size=min(workers, len(missing))),
-                num_cpus=1,
-                num_gpus=1 if on_gpu else 0,
+                **resources_of_a_worker(ray),
             )
             for row in finished.iter_rows():
                 yield int(row["shard"])
         except ray.exceptions.RayError as error:
-            raise KgprobeError(f"A worker failed: {_reason(error)}") from error
-
-
-@contextmanager
-def _cluster(workers: int) -> Iterator[Any]:
-    # Hide Ray's message about restarted actors, which are intended.
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    # Send no usage statistics.
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    import ray
-
-    mine = not ray.is_initialized()
-    if mine:
-        # An existing cluster has its own CPUs.
-        address = os.environ.get("RAY_ADDRESS")
-        here = not address
-        try:
-            ray.init(
-                num_cpus=workers + 1 if here else None,
-                include_dashboard=False if here else None,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-            )
-        # Ray has no error class for a cluster that does not start or answer.
-        except Exception as error:
-            ray.shutdown()
-            where, remedy = "on this machine", "Try again with fewer workers, or judge without Ray."
-            if not here:
-                where, remedy = f"with RAY_ADDRESS={address}", "Correct RAY_ADDRESS, or unset it."
-            raise KgprobeError(f"Ray does not start {where}: {type(error).__name__}: {error}. {remedy}") from error
-    try:
-        yield ray
-    finally:
-        if mine:
-            ray.shutdown()
-
-
-def _reason(error: BaseException) -> BaseException:
-    """Return the original error of a worker, without Ray's wrappers."""
-    while (inner := getattr(error, "cause", None) or error.__cause__) is not None and inner is not error:
-        if isinstance(inner, KgprobeError):
-            return inner
-        error = inner
-    return error
+            raise KgprobeError(f"A worker failed: {original_error(error)}") from error

@@ -6,8 +6,10 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kgprobe.errors import ArgumentError
+from kgprobe.arguments import whole_number
+from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.api.spending import Spending
+from kgprobe.models.on_ray.workers import Workers
 from kgprobe.models.spec import load_scoring_model, load_tokenizer, wrap_scorer
 from kgprobe.models.spec_forms import LocalOptions, absolute_spec, check_local, is_api, is_vllm, no_weights
 
@@ -88,11 +90,14 @@ class Model(AbstractContextManager["Model"]):
         """Return the scorer with its weights, for other computations with them.
 
         Raises:
-            KgprobeError: the model is behind an API, computed by vLLM, or it cannot be loaded.
+            KgprobeError: the model is behind an API, computed by vLLM or on Ray workers, or it cannot be loaded.
         """
+        from kgprobe.models.on_ray.scorer import WorkerScorer
         from kgprobe.models.scoring.scorer import Scorer
 
         scorer = None if is_api(self.name) or is_vllm(self.name) else self.scorer()
+        if isinstance(scorer, WorkerScorer):
+            raise KgprobeError(f"This needs the weights of {self.name} in this process; open the model without `ray`.")
         if not isinstance(scorer, Scorer):
             raise no_weights(self.name)
         return scorer
@@ -105,18 +110,22 @@ class Model(AbstractContextManager["Model"]):
         Raises:
             KgprobeError: the model cannot be loaded.
         """
-        if self._generator is None and is_vllm(self.name):
-            from kgprobe.models.vllm_engine.generator import VllmGenerator
-            from kgprobe.models.vllm_engine.scorer import VllmScorer
-
-            scorer = self.scorer()
-            assert isinstance(scorer, VllmScorer)  # noqa: S101  (every spec of this form opens one)
-            self._generator = VllmGenerator(scorer)
         if self._generator is None:
-            from kgprobe.models.generating.local import LocalGenerator
-
-            self._generator = LocalGenerator(self.local_scorer())
+            self._generator = self._make_generator()
         return self._generator
+
+    def _make_generator(self) -> "Generator":
+        from kgprobe.models.generating.local import LocalGenerator
+        from kgprobe.models.on_ray.scorer import WorkerScorer
+        from kgprobe.models.vllm_engine.generator import VllmGenerator
+        from kgprobe.models.vllm_engine.scorer import VllmScorer
+
+        scorer = None if is_api(self.name) else self.scorer()
+        if isinstance(scorer, WorkerScorer):
+            return scorer.generator()
+        if isinstance(scorer, VllmScorer):
+            return VllmGenerator(scorer)
+        return LocalGenerator(self.local_scorer())
 
     @property
     def scores(self) -> bool:
@@ -132,7 +141,7 @@ class Model(AbstractContextManager["Model"]):
         return self._scorer is not None and self._scorer.refresh()
 
     def close(self) -> None:
-        """Close the answer cache, if it was opened for this model."""
+        """Close the answer cache and end the Ray workers, if they were opened for this model."""
         self._close()
 
     def __exit__(self, *_: object) -> None:
@@ -154,8 +163,9 @@ def load_model(
     spending: Spending | None = None,
     cache: "AnswerCache | None" = None,
     remembered: int = REMEMBERED,
+    ray: int | None = None,
 ) -> Model:
-    """Return the model of that name, on this machine or behind an API.
+    """Return the model of that name, on this machine, on Ray workers or behind an API.
 
     >>> load_model("demo").scorer().describe()["architecture"]
     'Gemma3ForCausalLM'
@@ -174,21 +184,27 @@ def load_model(
         cache: cache of API answers, which stays open; None for the user's own file, closed with the model, see
             :func:`~kgprobe.models.api.cache.answer_cache_path`.
         remembered: number of continuations whose log-probabilities are cached.
+        ray: number of Ray workers, each with its own copy of the model, that share the texts of each call; on the
+            cluster at ``RAY_ADDRESS`` or on this machine. The same results as with None, in this process. End them
+            with :meth:`Model.close`.
 
     Raises:
         UnknownNameError: the form of the spec is unknown.
-        KgprobeError: a key or prices are missing; an address is invalid; answers cannot be cached.
+        ArgumentError: ``ray`` is given for an API.
+        KgprobeError: a key or prices are missing; an address is invalid; answers cannot be cached; Ray is not
+            installed, or its cluster does not answer.
     """
     if is_api(spec):
+        if ray is not None:
+            raise _no_workers(spec, ray)
         return _behind_api(spec, api, spending, cache)
     spec = absolute_spec(spec)
     check_local(spec, revision)
     local = LocalOptions(device, dtype, batch_tokens, revision)
-    return Model(
-        spec,
-        open_scorer=partial(load_scoring_model, spec, **asdict(local), bos=bos, remembered=remembered),
-        local=local,
-    )
+    workers = None if ray is None else Workers(whole_number("ray", ray))
+    options = {**asdict(local), "bos": bos, "remembered": remembered, "workers": workers}
+    close = (lambda: None) if workers is None else workers.close
+    return Model(spec, open_scorer=partial(load_scoring_model, spec, **options), local=local, close=close)
 
 
 def wrap_model(
@@ -236,6 +252,7 @@ class Models(AbstractContextManager["Models"]):
         cache: "AnswerCache | None" = None,
         load: "Callable[..., TextScorer] | None" = None,
         remembered: int = REMEMBERED,
+        ray: int | None = None,
     ) -> None:
         """Start without open models; arguments as of :func:`load_model`.
 
@@ -244,6 +261,10 @@ class Models(AbstractContextManager["Models"]):
                 one repository.
             load: loads the scorer of a model on this machine; None for
                 :func:`~kgprobe.models.spec.load_scoring_model`.
+            ray: number of Ray workers, which all models on this machine share; None for this process.
+
+        Raises:
+            KgprobeError: Ray is not installed, or no cluster answers.
         """
         self.spending = spending or Spending()
         self.local = local or LocalOptions()
@@ -252,6 +273,11 @@ class Models(AbstractContextManager["Models"]):
         self._cache = cache
         self._models: dict[str, Model] = {}
         self._closing = ExitStack()
+        self._ray = ray
+        if ray is not None:
+            workers = Workers(whole_number("ray", ray))
+            self._closing.callback(workers.close)
+            self._load = partial(self._load, workers=workers)
 
     def open(self, model: Model | str, local: LocalOptions | None = None) -> Model:
         """Return the model of that spec, the same each time; return a :class:`Model` unchanged.
@@ -272,6 +298,21 @@ class Models(AbstractContextManager["Models"]):
             self._models[spec] = self._open_new(spec, local or self.local)
         return self._models[spec]
 
+    def open_asked(self, model: Model | str, local: LocalOptions | None = None) -> Model:
+        """Return the model under test, see :meth:`open`; with workers, it must be a model that they can load.
+
+        Raises:
+            ArgumentError: with workers, the model is behind an API.
+            KgprobeError: with workers, the model is an object that they cannot load; or see :meth:`open`.
+        """
+        opened = self.open(model, local)
+        if self._ray is not None:
+            if is_api(opened.name):
+                raise _no_workers(opened.name, self._ray)
+            if opened is not self._models.get(opened.name) or opened.local is None:
+                raise KgprobeError("Workers load the model by its name, so it cannot be a model object; pass its spec.")
+        return opened
+
     def add(self, model: Model) -> None:
         """Use an open model for its name; its owner still closes it."""
         self._models[model.name] = model
@@ -290,7 +331,7 @@ class Models(AbstractContextManager["Models"]):
             model.refresh()
 
     def close(self) -> None:
-        """Close the answer cache, if it was opened for these models."""
+        """Close the answer cache and end the Ray workers, if they were opened for these models."""
         self._closing.close()
 
     def __exit__(self, *_: object) -> None:
@@ -306,6 +347,12 @@ class Models(AbstractContextManager["Models"]):
             self._cache = _own_cache()
             self._closing.callback(self._cache.close)
         return _behind_api(spec, self._api, self.spending, self._cache)
+
+
+def _no_workers(spec: str, ray: int) -> ArgumentError:
+    return ArgumentError(
+        "ray", f"is {ray}; {spec} is behind an API, which computes it. Parallel requests to it are `concurrency`."
+    )
 
 
 def _behind_api(spec: str, api: "ApiOptions | None", spending: Spending | None, cache: "AnswerCache | None") -> Model:

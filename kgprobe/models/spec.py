@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from kgprobe.models.adapters import AppliedAdapter
+    from kgprobe.models.on_ray.workers import Workers
     from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.models.scoring.scorer import Scorer
     from kgprobe.models.vllm_engine.scorer import VllmScorer
@@ -34,6 +35,7 @@ def load_scoring_model(
     batch_tokens: int | None = None,
     bos: bool | None = None,
     remembered: int = 0,
+    workers: "Workers | None" = None,
 ) -> "TextScorer":
     """Return the scorer of that name, computed by kgprobe, vLLM (``vllm:…``) or lm-evaluation-harness (``lm-eval:…``).
 
@@ -41,19 +43,24 @@ def load_scoring_model(
         spec: as in :func:`load_scorer`, or as in :mod:`kgprobe.models.harness.scorer` and
             :mod:`kgprobe.models.vllm_engine.options`.
         device, dtype, revision, batch_tokens, bos, remembered: as in :func:`load_scorer`.
+        workers: Ray workers that load and compute the model; None loads it in this process.
 
     Raises:
         ArgumentError: ``batch_tokens`` or ``revision`` is given for a model of lm-evaluation-harness, or ``device`` for
             one of vLLM.
         KgprobeError: see :func:`load_scorer`.
     """
+    options: Any = {"dtype": dtype, "revision": revision, "batch_tokens": batch_tokens}
     if is_vllm(spec):
-        return _load_vllm_scorer(
-            spec, device=device, dtype=dtype, revision=revision, batch_tokens=batch_tokens, bos=bos
-        )
+        if workers is not None:
+            raise ArgumentError("ray", f"is not for {spec}: give data_parallel_size=N among its options.")
+        return _load_vllm_scorer(spec, device=device, bos=bos, **options)
+    if workers is not None:
+        from kgprobe.models.on_ray.scorer import load_on_workers
+
+        return load_on_workers(workers, spec, device=device, bos=bos, remembered=remembered, **options)
     if not is_harness(spec):
-        options: Any = {"dtype": dtype, "revision": revision, "batch_tokens": batch_tokens, "remembered": remembered}
-        return load_scorer(spec, device=device, bos=bos, **options)
+        return load_scorer(spec, device=device, bos=bos, remembered=remembered, **options)
     from kgprobe.models.harness.scorer import load_harness_scorer
 
     check_local(spec, revision)

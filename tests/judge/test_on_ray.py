@@ -13,7 +13,6 @@ import pytest
 import kgprobe
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.ingest import load
-from kgprobe.judge import on_ray
 from kgprobe.models.model import wrap_model
 from kgprobe.running import predictions as sweeping
 from kgprobe.running.callbacks import Callbacks
@@ -62,39 +61,6 @@ def test_workers_make_the_same_shards(tmp_path: Path) -> None:
         with pytest.raises(KgprobeError, match="cannot be a model object"):
             kgprobe.judge_graph(graph, judge, name="other", model=handed, ray=2)
     assert sweeping.shard_path(folder, 0).exists()
-
-
-@pytest.mark.parametrize(
-    ("address", "message"),
-    [
-        (None, "Ray does not start on this machine"),
-        ("ray://nowhere:1", "does not start with RAY_ADDRESS=ray://nowhere:1"),
-    ],
-)
-def test_cluster_failing_start_is_named(address: str | None, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import ray
-
-    def fail(**_: object) -> None:
-        raise TimeoutError("no answer within 30 s")
-
-    monkeypatch.setattr(ray, "init", fail)
-    if address is not None:
-        monkeypatch.setenv("RAY_ADDRESS", address)
-    with pytest.raises(KgprobeError, match=message), on_ray._cluster(2):
-        pass
-
-
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://[::1]:1", "127.0.0.1:99999", "nowhere.invalid:1"])
-def test_check_ray_without_a_cluster_is_named_at_once(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAY_ADDRESS", address)
-    with pytest.raises(KgprobeError, match=r"No Ray cluster answers at RAY_ADDRESS=.* unset RAY_ADDRESS"):
-        on_ray.check_ray()
-
-
-@pytest.mark.parametrize("address", ["auto", "local"])
-def test_check_ray_other_addresses_are_left_to_ray(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAY_ADDRESS", address)
-    on_ray.check_ray()
 
 
 def _opened(spec: str):  # type: ignore[no-untyped-def]

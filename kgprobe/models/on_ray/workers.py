@@ -1,0 +1,254 @@
+"""Workers of a Ray cluster that compute tasks with models; a task of a dead worker goes to another one.
+
+A task is a picklable function of a loaded model. It has no effects, so its result is used once, although a dead worker
+may have computed a part of it before. Each worker loads a model when its first task for it comes.
+"""
+
+import os
+import socket
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.models.on_ray.cluster import check_ray, original_error, ray_cluster, resources_of_a_worker
+
+if TYPE_CHECKING:
+    from kgprobe.models.model import Model
+    from kgprobe.models.scoring.contract import EdgeScorer
+
+T = TypeVar("T")
+
+# Deaths of workers during one task, or in succession before they are ready, after which something else is wrong.
+_MOST_DEATHS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlan:
+    """A model that workers load.
+
+    Attributes:
+        spec: its spec.
+        options: keyword arguments of :func:`~kgprobe.models.spec.load_scoring_model`, as sorted pairs.
+        described: the model's description without versions; a worker with another one has other files. None before
+            the first worker has loaded it.
+    """
+
+    spec: str
+    options: tuple[tuple[str, Any], ...]
+    described: Mapping[str, Any] | None = field(default=None, compare=False)
+
+
+class LoadedModel:
+    """A model in a worker."""
+
+    def __init__(self, model: "Model") -> None:
+        """Use a model that is not loaded yet."""
+        self.model = model
+        self._search = ""
+        self._growing: EdgeScorer | None = None
+
+    def described(self) -> dict[str, Any]:
+        """Return the description of the scorer without versions, which may differ between machines."""
+        return {name: value for name, value in self.model.scorer().describe().items() if name != "versions"}
+
+    def growing(self, search: str) -> "EdgeScorer":
+        """Return the scorer of the trees of a search, the same until another search begins."""
+        if self._growing is None or search != self._search:
+            self._search, self._growing = search, self.model.scorer().growing()
+        return self._growing
+
+
+class ModelWorker:
+    """The actor: a process with its own copies of the models."""
+
+    def __init__(self, threads: int) -> None:
+        """Limit the threads of torch."""
+        import torch
+
+        torch.set_num_threads(threads)
+        self._models: dict[ModelPlan, LoadedModel] = {}
+
+    def get_ready(self) -> None:
+        """Return when the worker is ready."""
+
+    def run(self, plan: ModelPlan, task: Callable[[LoadedModel], T]) -> T:
+        """Return the result of a task; load the model before its first one."""
+        if plan not in self._models:
+            self._models[plan] = self._load(plan)
+        return task(self._models[plan])
+
+    def _load(self, plan: ModelPlan) -> LoadedModel:
+        from kgprobe.models.model import Model
+        from kgprobe.models.spec import load_scoring_model
+
+        loaded = LoadedModel(Model(plan.spec, open_scorer=partial(load_scoring_model, plan.spec, **dict(plan.options))))
+        if plan.described is not None:
+            own = loaded.described()
+            odd = [name for name, value in plan.described.items() if own.get(name) != value]
+            if odd:
+                name = odd[0]
+                raise KgprobeError(
+                    f"{plan.spec} differs between the machines of the Ray cluster: on {socket.gethostname()}, {name} is"
+                    f" {own.get(name)!r}, elsewhere {plan.described[name]!r}. Copy the same files to all machines."
+                )
+        return loaded
+
+
+@dataclass(eq=False, slots=True)
+class _Worker:
+    """A worker as the driver sees it."""
+
+    number: int
+    actor: Any
+
+
+class Workers:
+    """Workers for models, started at the first task.
+
+    Attributes:
+        count: number of workers.
+    """
+
+    def __init__(self, count: int) -> None:
+        """Check that Ray is there.
+
+        Raises:
+            KgprobeError: see :func:`~kgprobe.models.on_ray.cluster.check_ray`.
+        """
+        check_ray()
+        self.count = count
+        self._cluster = ExitStack()
+        self._ray: Any = None
+        self._make: Callable[[], Any] | None = None
+        self._starting: dict[Any, _Worker] = {}
+        self._idle: list[_Worker] = []
+        self._failed_starts = 0
+
+    def run(self, plan: ModelPlan, task: Callable[[LoadedModel], T]) -> T:
+        """Return the result of one task.
+
+        Raises:
+            KgprobeError: see :meth:`run_all`.
+        """
+        ((_, result),) = self.run_all(plan, [task])
+        return result
+
+    def run_all(self, plan: ModelPlan, tasks: Sequence[Callable[[LoadedModel], T]]) -> Iterator[tuple[int, T]]:
+        """Yield the number and the result of each task once, as workers finish them.
+
+        Task n goes to worker n modulo ``count``, if that is idle; so a worker gets related tasks of later calls.
+
+        Raises:
+            ArgumentError: this machine has fewer GPUs than workers.
+            KgprobeError: the cluster does not start; the model cannot be loaded there, or raises an error; or workers
+                die repeatedly.
+        """
+        self._start()
+        ray = self._ray
+        waiting = deque(range(len(tasks)))
+        running: dict[Any, tuple[_Worker, int]] = {}
+        deaths: Counter[int] = Counter()
+        try:
+            while waiting or running:
+                while waiting and self._idle:
+                    worker = self._idle.pop()
+                    number = next((task for task in waiting if task % self.count == worker.number), waiting[0])
+                    waiting.remove(number)
+                    running[worker.actor.run.remote(plan, tasks[number])] = (worker, number)
+                (done,), _ = ray.wait([*running, *self._starting], num_returns=1)
+                if done in self._starting:
+                    self._welcome(done)
+                    continue
+                worker, number = running.pop(done)
+                try:
+                    result = ray.get(done)
+                except _deaths(ray) as error:
+                    deaths[number] += 1
+                    if deaths[number] == _MOST_DEATHS:
+                        raise KgprobeError(
+                            f"{deaths[number]} Ray workers in succession died of the same task, probably because memory"
+                            f" was short: {_first_line(error)} Use fewer workers, or a smaller `batch_tokens`."
+                        ) from error
+                    waiting.appendleft(number)
+                    self._replace(worker)
+                except ray.exceptions.RayError as error:
+                    self._idle.append(worker)
+                    raise _explained(error) from error
+                else:
+                    self._idle.append(worker)
+                    yield number, result
+        finally:
+            # A call that was interrupted leaves busy workers; their next task waits for this one.
+            self._idle += [worker for worker, _ in running.values()]
+
+    def close(self) -> None:
+        """End the workers, and a cluster that was started for them."""
+        if self._ray is not None:
+            for worker in (*self._idle, *self._starting.values()):
+                self._ray.kill(worker.actor)
+        self._ray = None
+        self._idle, self._starting = [], {}
+        self._cluster.close()
+
+    def _start(self) -> None:
+        if self._ray is not None:
+            return
+        ray = self._cluster.enter_context(ray_cluster(self.count))
+        gpus = int(ray.cluster_resources().get("GPU", 0))
+        if 0 < gpus < self.count and not os.environ.get("RAY_ADDRESS"):
+            self._cluster.close()
+            raise ArgumentError("ray", f"is {self.count}; each worker needs a GPU, and this machine has {gpus}.")
+        # A cluster on this machine has one CPU for each worker and one for this process, whatever its cores.
+        cores = int(ray.cluster_resources().get("CPU", 1)) if os.environ.get("RAY_ADDRESS") else os.cpu_count() or 1
+        actor = ray.remote(**resources_of_a_worker(ray))(ModelWorker)
+        self._make = partial(actor.remote, max(cores // self.count, 1))
+        self._ray = ray
+        for number in range(self.count):
+            self._add(number)
+
+    def _add(self, number: int) -> None:
+        if self._make is None:
+            raise RuntimeError("The workers are not started.")
+        worker = _Worker(number, self._make())
+        self._starting[worker.actor.get_ready.remote()] = worker
+
+    def _welcome(self, ready: Any) -> None:
+        """Make a worker available that has started; replace it if it has not."""
+        worker = self._starting.pop(ready)
+        try:
+            self._ray.get(ready)
+        except self._ray.exceptions.RayError as error:
+            self._failed_starts += 1
+            if self._failed_starts == _MOST_DEATHS:
+                raise KgprobeError(
+                    f"{_MOST_DEATHS} Ray workers in succession did not start: {_first_line(original_error(error))}"
+                    " kgprobe must be installed on every machine of the cluster, in the same version."
+                ) from error
+            self._replace(worker)
+        else:
+            self._failed_starts = 0
+            self._idle.append(worker)
+
+    def _replace(self, worker: _Worker) -> None:
+        """Start another worker in place of one that died, or whose machine does not answer."""
+        self._ray.kill(worker.actor)
+        self._add(worker.number)
+
+
+def _deaths(ray: Any) -> tuple[type[Exception], ...]:
+    """Return Ray's errors for a worker, or a result of it, that is lost."""
+    errors = ray.exceptions
+    return (errors.RayActorError, errors.OutOfMemoryError, errors.NodeDiedError, errors.ObjectLostError)
+
+
+def _explained(error: Exception) -> KgprobeError:
+    inner = original_error(error)
+    return inner if isinstance(inner, KgprobeError) else KgprobeError(f"A Ray worker failed: {_first_line(inner)}")
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
