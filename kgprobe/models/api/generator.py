@@ -10,7 +10,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from kgprobe.models.api.address import OPENAI, Address
-from kgprobe.models.api.requests import Asker, Fault, Form
+from kgprobe.models.api.connection import Fault
+from kgprobe.models.api.form import Form
+from kgprobe.models.api.requests import Asker
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.scoring.tokens import not_unicode
 
