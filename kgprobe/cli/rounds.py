@@ -64,6 +64,8 @@ _view_option = cloup.option(
     help="facts: write the beliefs onto the facts of the graph after each round, in place of another run's; browser:"
     " also open Neo4j Browser, to watch them change; none: leave the facts as they are.",
 )
+# Rounds follow each other: each would wait for its batches for up to a day.
+_SEQUENTIAL = ("batch_api",)
 _LOOK = "MATCH path = (:Entity {label: 'France'})-[r]-() WHERE r.run IS NOT NULL RETURN path"
 
 
@@ -88,7 +90,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
     @direction_options
     @year_relation_option
     @cloup.option("--name", metavar="NAME", help="Name of the run.  [default: model, probe and time]")
-    @given_options(("Models behind an API", ApiLimits), argument="api", left_out=unscored)
+    @given_options(("Models behind an API", ApiLimits), argument="api", left_out=(*_SEQUENTIAL, *unscored))
     @_view_option
     @as_paper_option(f"rounds run {kind.name}")
     @full_option
@@ -167,7 +169,7 @@ def run_probe() -> None:
 @count_option("--rounds", help="Total number of rounds.  [default: as begun]")
 @year_relation_option
 @explain_option
-@given_options(("Models behind an API", ApiLimits), argument="api")
+@given_options(("Models behind an API", ApiLimits), argument="api", left_out=_SEQUENTIAL)
 @_view_option
 @full_option
 @on_graph
@@ -323,7 +325,7 @@ def compare_runs(runs: "Sequence[Run]") -> None:
 @count_option("--rounds", help="With --precision: maximum number of rounds.  [default: no limit]")
 @year_relation_option
 @explain_option
-@given_options(("Models behind an API", ApiLimits), argument="api")
+@given_options(("Models behind an API", ApiLimits), argument="api", left_out=_SEQUENTIAL)
 @on_graph
 def estimate(
     run: str | None, precision: float | None, api: dict[str, Any], graph: str | None, as_json: bool, **options: Any

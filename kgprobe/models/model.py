@@ -6,8 +6,8 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kgprobe.errors import ArgumentError
-from kgprobe.models.api.spending import Spending
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.models.api.spending import MOST_REQUESTS, Spending
 from kgprobe.models.spec import load_scoring_model, load_tokenizer, wrap_scorer
 from kgprobe.models.spec_forms import LocalOptions, absolute_spec, check_local, is_api, no_weights
 
@@ -52,6 +52,7 @@ class Model(AbstractContextManager["Model"]):
         generator: "Generator | None" = None,
         local: LocalOptions | None = None,
         close: Callable[[], None] = lambda: None,
+        no_scores: KgprobeError | None = None,
     ) -> None:
         """Create a model; users call :func:`load_model` or :func:`wrap_model`.
 
@@ -62,6 +63,7 @@ class Model(AbstractContextManager["Model"]):
             generator: the generator; None to generate with the scorer's model.
             local: see the attributes.
             close: releases resources.
+            no_scores: error of :meth:`scorer` if the model gives no probabilities; None for the usual one.
         """
         self.name = name
         self.local = local
@@ -69,6 +71,7 @@ class Model(AbstractContextManager["Model"]):
         self._scorer = scorer
         self._generator = generator
         self._close = close
+        self._no_scores = no_scores
 
     def scorer(self) -> "TextScorer":
         """Return the scorer; the same object each time.
@@ -76,11 +79,12 @@ class Model(AbstractContextManager["Model"]):
         Cost: on first use, the model is loaded and checked; for an API, its server is checked.
 
         Raises:
-            KgprobeError: the API gives no reliable probabilities, or the model cannot be loaded.
+            KgprobeError: the API gives no reliable probabilities, or is asked in batches; or the model cannot be
+                loaded.
         """
         if self._scorer is None:
             if self._open_scorer is None:
-                raise no_weights(self.name)
+                raise self._no_scores or no_weights(self.name)
             self._scorer = self._open_scorer()
         return self._scorer
 
@@ -218,6 +222,8 @@ class Models(AbstractContextManager["Models"]):
     Attributes:
         local: default options for models on this machine.
         spending: use and common budget of the models behind APIs.
+        batch_size: number of facts to ask together if the user gives none; None for the probe's own number. A batch
+            API gets as many as possible.
     """
 
     def __init__(
@@ -242,6 +248,7 @@ class Models(AbstractContextManager["Models"]):
         self.local = local or LocalOptions()
         self._load = partial(load or load_scoring_model, remembered=remembered)
         self._api = api
+        self.batch_size = MOST_REQUESTS if api is not None and api.batch_api else None
         self._cache = cache
         self._models: dict[str, Model] = {}
         self._closing = ExitStack()
@@ -318,6 +325,13 @@ def _behind_api(spec: str, api: "ApiOptions | None", spending: Spending | None, 
         return ApiScorer(asker, tokenizer, way=options.scoring_way, tokenizer_name=options.tokenizer)
 
     close = answers.close if cache is None else lambda: None
+    if options.batch_api:
+        no_scores = ArgumentError(
+            "batch_api",
+            "returns texts only; this needs log-probabilities, which an API returns by direct requests. Leave out"
+            " `batch_api`, or use a probe that reads answers (questions, generation, labels).",
+        )
+        return Model(spec, generator=ApiGenerator(asker), close=close, no_scores=no_scores)
     return Model(spec, generator=ApiGenerator(asker), open_scorer=open_scorer, close=close)
 
 

@@ -16,12 +16,14 @@ class Form(Generic[FormRequestT]):
         dispensable: True if servers can lack the path; then the requests stay unanswered, without an error.
         may_be_empty: True if an answer without text is valid.
         needs: a sentence on the requirements for the server, or empty.
+        in_batches: True if batch APIs take such requests.
     """
 
     path: str
     dispensable = False
     may_be_empty = False
     needs = ""
+    in_batches = False
 
     def body(self, request: FormRequestT) -> dict[str, Any] | None:
         """Return the JSON body of a POST request; None for GET."""

@@ -17,9 +17,11 @@ import openai
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.api.address import Address
-from kgprobe.models.api.cache import AnswerCache
+from kgprobe.models.api.batches import BatchSession
+from kgprobe.models.api.cache import AnswerCache, answer_key
 from kgprobe.models.api.connection import Declined, Fault, classify_error, fatal_message, open_async_client
 from kgprobe.models.api.form import Form
+from kgprobe.models.api.pending import PendingBatches
 from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Reservation, Spending
 from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off, wait_for_coroutine
@@ -260,7 +262,8 @@ class Asker:
             cache: cache of answers; None to store nothing.
 
         Raises:
-            KgprobeError: An option is invalid, or the budget is in money and there are no prices.
+            KgprobeError: An option is invalid; the budget is in money and there are no prices; or a batch API has no
+                cache to find its batches again.
         """
         self.address = address
         self.options = options or ApiOptions()
@@ -268,6 +271,8 @@ class Asker:
             raise KgprobeError(
                 "Invalid options of an API: concurrency and attempts must be at least 1, timeout more than 0 seconds."
             )
+        if self.options.batch_api and cache is None:
+            raise KgprobeError("A batch API needs a cache of answers, next to which its batches are stored.")
         self.spending = spending or Spending()
         self._usage = self.spending.open_account(address.name, self.options.prices)
         # Requests already refreshed; used only if refresh is set.
@@ -282,6 +287,8 @@ class Asker:
         done: Callable[[RequestT], None] = lambda _: None,
     ) -> dict[RequestT, Answer | Unanswered]:
         """Return an answer to each request, or the reason why there is none; equal requests are sent once.
+
+        With the option ``batch_api``, forms that allow it are sent in batches, see :mod:`.batches`.
 
         Args:
             cache_key: returns everything that an answer depends on, except model and address, as JSON values; None to
@@ -321,6 +328,11 @@ class Asker:
             else:
                 missing.append(request)
         if missing:
+            if self.options.batch_api and form.in_batches and cache is not None:
+                pending = PendingBatches(cache.path.with_name("batches"))
+                batches = BatchSession(self.address, self.options, self.spending, form, pending, cache.has, settle)
+                batches.ask({answer_key(full_key(request)): request for request in missing})
+                return answers
             total = len(missing) + len(answers)
             wait_for_coroutine(Session(self, form, missing, settle, total).ask())
         return answers
