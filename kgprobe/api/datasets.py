@@ -262,7 +262,7 @@ def probe_dataset(
     }
     own = home() / "probes" / (measurement_name(kind.name, config) if name is None else name)
     keys = questions.keys
-    batch = batch_size or opened.batch_size or kind.batch_size
+    batch = batch_size or opened.asked_together(asked_model) or kind.batch_size
     progress = ask_each(made_probe, keys, seed, own, config, batch=batch, callbacks=callbacks)
     result = Measurement(own, kind, read_measurement(own), progress)
     if output is not None:

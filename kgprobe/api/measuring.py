@@ -116,7 +116,7 @@ def measure(
         "versions": versions(),
     }
     folder = home() / "probes" / (measurement_name(kind.name, config) if name is None else name)
-    batch = batch_size or opened.batch_size or kind.batch_size
+    batch = batch_size or opened.asked_together(asked_model) or kind.batch_size
     progress = ask_each(made_probe, chosen.keys, seed, folder, config, batch=batch, callbacks=callbacks)
     return Measurement(folder, kind, read_config(folder, MEASUREMENT), progress, chosen.missing, graph, chosen.notes)
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import ArgumentError
 from kgprobe.models.api.spending import MOST_REQUESTS, Spending
 from kgprobe.models.spec import load_scoring_model, load_tokenizer, wrap_scorer
 from kgprobe.models.spec_forms import LocalOptions, absolute_spec, check_local, is_api, no_weights
@@ -41,6 +41,7 @@ class Model(AbstractContextManager["Model"]):
     Attributes:
         name: its spec.
         local: options for loading; None if the model is not loaded from files.
+        batch_api: True if its answers come from a batch API, which gives no probabilities.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Model(AbstractContextManager["Model"]):
         generator: "Generator | None" = None,
         local: LocalOptions | None = None,
         close: Callable[[], None] = lambda: None,
-        no_scores: KgprobeError | None = None,
+        batch_api: bool = False,
     ) -> None:
         """Create a model; users call :func:`load_model` or :func:`wrap_model`.
 
@@ -63,7 +64,7 @@ class Model(AbstractContextManager["Model"]):
             generator: the generator; None to generate with the scorer's model.
             local: see the attributes.
             close: releases resources.
-            no_scores: error of :meth:`scorer` if the model gives no probabilities; None for the usual one.
+            batch_api: see the attributes.
         """
         self.name = name
         self.local = local
@@ -71,7 +72,7 @@ class Model(AbstractContextManager["Model"]):
         self._scorer = scorer
         self._generator = generator
         self._close = close
-        self._no_scores = no_scores
+        self.batch_api = batch_api
 
     def scorer(self) -> "TextScorer":
         """Return the scorer; the same object each time.
@@ -79,12 +80,18 @@ class Model(AbstractContextManager["Model"]):
         Cost: on first use, the model is loaded and checked; for an API, its server is checked.
 
         Raises:
-            KgprobeError: the API gives no reliable probabilities, or is asked in batches; or the model cannot be
-                loaded.
+            ArgumentError: the answers come from a batch API.
+            KgprobeError: the API gives no reliable probabilities, or the model cannot be loaded.
         """
         if self._scorer is None:
+            if self.batch_api:
+                raise ArgumentError(
+                    "batch_api",
+                    "returns texts only; this needs log-probabilities, which an API returns by direct requests. Leave"
+                    " out `batch_api`, or use a probe that reads answers (questions, generation, labels).",
+                )
             if self._open_scorer is None:
-                raise self._no_scores or no_weights(self.name)
+                raise no_weights(self.name)
             self._scorer = self._open_scorer()
         return self._scorer
 
@@ -222,8 +229,6 @@ class Models(AbstractContextManager["Models"]):
     Attributes:
         local: default options for models on this machine.
         spending: use and common budget of the models behind APIs.
-        batch_size: number of facts to ask together if the user gives none; None for the probe's own number. A batch
-            API gets as many as possible.
     """
 
     def __init__(
@@ -248,7 +253,6 @@ class Models(AbstractContextManager["Models"]):
         self.local = local or LocalOptions()
         self._load = partial(load or load_scoring_model, remembered=remembered)
         self._api = api
-        self.batch_size = MOST_REQUESTS if api is not None and api.batch_api else None
         self._cache = cache
         self._models: dict[str, Model] = {}
         self._closing = ExitStack()
@@ -283,6 +287,15 @@ class Models(AbstractContextManager["Models"]):
     def generator(self, spec: str) -> "Generator":
         """Return the generator of that model."""
         return self.open(spec).generator()
+
+    def asked_together(self, model: Model) -> int | None:
+        """Return the number of facts to ask together, as many as possible with a batch API; None for the usual number.
+
+        Args:
+            model: the model under test; with a batch API of these models, the batches can also be those of a grader.
+        """
+        in_batches = model.batch_api or (self._api is not None and self._api.batch_api)
+        return MOST_REQUESTS if in_batches else None
 
     def refresh(self) -> None:
         """Refresh all models; call it before a measurement or a run begins."""
@@ -326,12 +339,7 @@ def _behind_api(spec: str, api: "ApiOptions | None", spending: Spending | None, 
 
     close = answers.close if cache is None else lambda: None
     if options.batch_api:
-        no_scores = ArgumentError(
-            "batch_api",
-            "returns texts only; this needs log-probabilities, which an API returns by direct requests. Leave out"
-            " `batch_api`, or use a probe that reads answers (questions, generation, labels).",
-        )
-        return Model(spec, generator=ApiGenerator(asker), close=close, no_scores=no_scores)
+        return Model(spec, generator=ApiGenerator(asker), close=close, batch_api=True)
     return Model(spec, generator=ApiGenerator(asker), open_scorer=open_scorer, close=close)
 
 

@@ -11,12 +11,10 @@ submitted again with the next batch.
 
 import json
 import secrets
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Generic, TypeVar
 
 import httpx2
@@ -25,65 +23,23 @@ import openai
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.api.address import Address
+from kgprobe.models.api.batch_client import BatchClient, BatchFault, BatchState, RequestCounts
 from kgprobe.models.api.connection import Declined, Fault, classify_error, fatal_message, open_client
 from kgprobe.models.api.form import Form
 from kgprobe.models.api.pending import PendingBatch, PendingBatches
 from kgprobe.models.api.spending import BATCH_PRICE, MOST_REQUESTS, ApiOptions, BudgetSpentError, Reservation, Spending
 from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.progress import print_message, waiting
-from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off
 
 # Maximum bytes of a batch.
 _MOST_BYTES = 200_000_000
 # Maximum number of batches that contain the same request: each can take a day.
 _MOST_SUBMISSIONS = 3
-# Seconds of the first back-off; seconds between two requests for the state of a batch.
-_FIRST_WAIT = 0.5
+# Seconds between two requests for the state of a batch.
 _FIRST_POLL, _LONGEST_POLL = 2.0, 60.0
 _POLL_GROWTH = 1.5
-# Pages of 100 batches in which an unfinished submission is searched.
-_MOST_PAGES = 100
-_TOKEN = "kgprobe"  # noqa: S105  (a key of the metadata)
-_ENDED = frozenset(("completed", "failed", "expired", "cancelled"))
 
-T = TypeVar("T")
 RequestT = TypeVar("RequestT")
-
-
-class _Uploaded(msgspec.Struct):
-    id: str
-
-
-class _RequestCounts(msgspec.Struct):
-    total: int = 0
-    completed: int = 0
-    failed: int = 0
-
-
-class _BatchFault(msgspec.Struct):
-    code: str | None = None
-    message: str | None = None
-
-
-class _BatchFaults(msgspec.Struct):
-    data: list[_BatchFault] | None = None
-
-
-class _State(msgspec.Struct):
-    """State of a batch at the server."""
-
-    id: str
-    status: str
-    metadata: dict[str, str] | None = None
-    request_counts: _RequestCounts | None = None
-    output_file_id: str | None = None
-    error_file_id: str | None = None
-    errors: _BatchFaults | None = None
-
-
-class _Page(msgspec.Struct):
-    data: list[_State]
-    has_more: bool | None = None
 
 
 class _Response(msgspec.Struct):
@@ -96,15 +52,7 @@ class _Line(msgspec.Struct):
 
     custom_id: str
     response: _Response | None = None
-    error: _BatchFault | None = None
-
-
-class _RefusedError(KgprobeError):
-    """Raised when the server declines a request of the protocol."""
-
-    def __init__(self, message: str, declined: Declined) -> None:
-        super().__init__(message)
-        self.declined = declined
+    error: BatchFault | None = None
 
 
 @dataclass(slots=True)
@@ -175,7 +123,8 @@ class BatchSession(Generic[RequestT]):
                 was cancelled; a file of the pending batches is unusable.
         """
         self._open = dict(requests)
-        with open_client(self._address, self._options.timeout) as self._client:
+        with open_client(self._address, self._options.timeout) as client:
+            self._client = BatchClient(client, self._address, self._options, self._pending)
             try:
                 while self._open:
                     self._start(len(requests))
@@ -231,14 +180,11 @@ class BatchSession(Generic[RequestT]):
                 print_message(f"{self._address.name}: batch {pending.id} of {len(parts.pop(0)):,} requests submitted.")
 
     def _resume(self, pending: PendingBatch) -> None:
-        """Follow an earlier batch; forget it if it was not created."""
-        if pending.id is None:
-            state = self._find(pending)
-            if state is None:
-                self._pending.forget(pending)
-                return
-            pending = msgspec.structs.replace(pending, id=state.id)
-            self._pending.put(pending)
+        """Follow an earlier batch, if it was created."""
+        known = self._client.completed(pending)
+        if known is None:
+            return
+        pending = known
         reservation = self._reservation([key for key in pending.keys if key in self._open])
         self._spending.hold(reservation)
         self._submitted.append((pending, reservation))
@@ -298,75 +244,22 @@ class BatchSession(Generic[RequestT]):
         """Create a batch; it is on disk before the server knows it."""
         url, model = self._address.url, self._address.model
         pending = PendingBatch(secrets.token_hex(16), url, model, keys, time.time())
-        self._pending.put(pending)
-        try:
-            uploaded = self._repeatedly(partial(self._upload, pending))
-            state = self._repeatedly(partial(self._create, pending, uploaded.id), partial(self._find, pending))
-        except _RefusedError as error:
-            self._pending.forget(pending)
-            raise KgprobeError(self._refusal(error.declined)) from error
-        pending = msgspec.structs.replace(pending, id=state.id)
-        self._pending.put(pending)
+        pending = self._client.submit(pending, b"".join(map(self._line, keys)), self._form.path)
         self._usage.batches += 1
         self._usage.requests += len(keys)
         self._usage.retries += sum(key in self._sent for key in keys)
         self._sent.update(keys)
         return pending
 
-    def _refusal(self, declined: Declined) -> str:
-        if not declined.missing:
-            return fatal_message(self._address, declined)
-        return (
-            f"{self._address.url} seems to have no batch API (/files and /batches):"
-            f" {self._address.without_key(declined.reason)}. Leave out `batch_api`; the servers of vLLM and llama.cpp"
-            " have none."
-        )
-
-    def _upload(self, pending: PendingBatch) -> _Uploaded:
-        content = b"".join(map(self._line, pending.keys))
-        file = (f"kgprobe-{pending.token}.jsonl", content, "application/jsonl")
-        response = self._client.files.with_raw_response.create(file=file, purpose="batch")
-        return msgspec.json.decode(response.content, type=_Uploaded)
-
-    def _create(self, pending: PendingBatch, file: str) -> _State:
-        endpoint: Any = f"/v1{self._form.path}"
-        response = self._client.batches.with_raw_response.create(
-            completion_window="24h", endpoint=endpoint, input_file_id=file, metadata={_TOKEN: pending.token}
-        )
-        return msgspec.json.decode(response.content, type=_State)
-
-    def _find(self, pending: PendingBatch) -> _State | None:
-        """Return the batch that an unfinished submission created; None if it created none."""
-        after: str | None = None
-        for _ in range(_MOST_PAGES):
-            try:
-                page = self._repeatedly(partial(self._list, after))
-            except _RefusedError as error:
-                if not error.declined.missing:
-                    raise
-                print_message(f"{self._address.name} does not list its batches; the last one may run twice.")
-                return None
-            for state in page.data:
-                if (state.metadata or {}).get(_TOKEN) == pending.token:
-                    return state
-            if not page.has_more or not page.data:
-                return None
-            after = page.data[-1].id
-        return None
-
-    def _list(self, after: str | None) -> _Page:
-        response = self._client.batches.with_raw_response.list(limit=100, after=openai.omit if after is None else after)
-        return msgspec.json.decode(response.content, type=_Page)
-
     def _collect(self) -> None:
         """Wait for all batches, and read the answers of each when it ends."""
         polls = 0
         with waiting(f"Batches of {self._address.name}") as wait:
             while self._submitted:
-                states: list[_State] = []
+                states: list[BatchState] = []
                 for started in list(self._submitted):
-                    state = self._state(started[0])
-                    if state.status in _ENDED:
+                    state = self._client.state(started[0])
+                    if state.has_ended:
                         self._read(*started, state)
                     else:
                         states.append(state)
@@ -375,51 +268,28 @@ class BatchSession(Generic[RequestT]):
                     time.sleep(min(_LONGEST_POLL, _FIRST_POLL * _POLL_GROWTH ** min(polls, 20)))
                     polls += 1
 
-    def _progress(self, states: Sequence[_State]) -> str:
-        counts = [state.request_counts or _RequestCounts() for state in states]
+    def _progress(self, states: Sequence[BatchState]) -> str:
+        counts = [state.request_counts or RequestCounts() for state in states]
         completed, failed = sum(count.completed for count in counts), sum(count.failed for count in counts)
         total = sum(count.total for count in counts)
-        statuses = ", ".join(dict.fromkeys(state.status for state in states))
+        statuses = self._address.without_key(", ".join(dict.fromkeys(state.status for state in states)))
         return f"{completed:,} of {total:,} requests done, {failed:,} failed ({statuses})"
 
-    def _state(self, pending: PendingBatch) -> _State:
-        def retrieve() -> _State:
-            response = self._client.batches.with_raw_response.retrieve(str(pending.id))
-            return msgspec.json.decode(response.content, type=_State)
-
-        return self._of_batch(pending, retrieve)
-
-    def _of_batch(self, pending: PendingBatch, action: Callable[[], T]) -> T:
-        try:
-            return self._repeatedly(action)
-        except _RefusedError as error:
-            if not error.declined.missing:
-                raise
-            reason = self._address.without_key(error.declined.reason)
-            day = time.strftime("%Y-%m-%d", time.localtime(pending.created))
-            raise KgprobeError(
-                f"{self._address.name} does not know batch {pending.id} of {day}: {reason}. Was it submitted with"
-                f" another key? Delete {self._pending.path(pending)} to submit its requests again."
-            ) from error
-
-    def _read(self, pending: PendingBatch, reservation: Reservation, state: _State) -> None:
+    def _read(self, pending: PendingBatch, reservation: Reservation, state: BatchState) -> None:
         """Settle the requests of an ended batch."""
         own = {key for key in pending.keys if key in self._open}
         reading = _Reading(set(own))
         try:
             for file in filter(None, (state.output_file_id, state.error_file_id)):
-                for line in self._lines(pending, file):
+                for line in self._client.lines(pending, file):
                     self._read_line(line, reading)
         finally:
             self._submitted.remove((pending, reservation))
             self._spending.settle(reservation, reading.prompt_tokens, reading.completion_tokens)
-        if not reading.read and (reading.fatal or state.status == "failed"):
+        if reading.read == 0 and (reading.fatal or state.status == "failed"):
             self._pending.settle(pending, own, self._is_cached)
-            raise KgprobeError(
-                fatal_message(self._address, reading.fatal, self._form.needs)
-                if reading.fatal
-                else self._why_failed(state)
-            )
+            self._stop(reading, state)
+            return
         for key in reading.missing:
             self._settle(key, Fault(f"its batch ended ({state.status}) without an answer"), reading)
         self._pending.settle(pending, own, self._is_cached)
@@ -429,30 +299,20 @@ class BatchSession(Generic[RequestT]):
                 f" {len(own):,} answers are kept. Repeat the command to submit the rest again."
             )
 
-    def _why_failed(self, state: _State) -> str:
-        faults = (state.errors.data if state.errors else None) or []
-        reasons = "; ".join(f"{fault.message or 'no message'} ({fault.code})" for fault in faults[:3])
+    def _stop(self, reading: _Reading, state: BatchState) -> None:
+        """Raise the reason why a batch has no answers, unless it can be submitted again after the other batches."""
+        if reading.fatal:
+            raise KgprobeError(fatal_message(self._address, reading.fatal, self._form.needs))
+        if state.exceeds_limit and self._submitted:
+            return
+        raise KgprobeError(self._why_failed(state))
+
+    def _why_failed(self, state: BatchState) -> str:
+        reasons = "; ".join(f"{fault.message or 'no message'} ({fault.code})" for fault in state.faults[:3])
         text = f"Batch {state.id} of {self._address.name} failed: {self._address.without_key(reasons) or 'no reason'}."
-        if any(fault.code == "token_limit_exceeded" for fault in faults):
+        if state.exceeds_limit:
             text += " A smaller `batch_size` makes smaller batches, one after the other."
         return text
-
-    def _lines(self, pending: PendingBatch, file: str) -> Iterator[bytes]:
-        """Yield the lines of a file at the server, which is copied first."""
-        with tempfile.TemporaryFile() as copy:
-
-            def download() -> None:
-                copy.seek(0)
-                copy.truncate()
-                with self._client.files.with_streaming_response.content(file) as response:
-                    for chunk in response.iter_bytes():
-                        copy.write(chunk)
-
-            self._of_batch(pending, download)
-            copy.seek(0)
-            for line in copy:
-                if line.strip():
-                    yield line
 
     def _read_line(self, content: bytes, reading: _Reading) -> None:
         try:
@@ -479,7 +339,7 @@ class BatchSession(Generic[RequestT]):
     def _result(self, line: _Line, request: RequestT) -> Answer | Fault | Declined:
         response = line.response
         if response is None:
-            error = line.error or _BatchFault()
+            error = line.error or BatchFault()
             return Fault(f"{error.message or 'no message'} ({error.code})", reached=False)
         content = bytes(response.body)
         if response.status_code == 200:
@@ -488,34 +348,32 @@ class BatchSession(Generic[RequestT]):
 
     def _settle(self, key: str, result: Answer | Fault | Declined, reading: _Reading) -> None:
         """Finish a request, or leave it open for the next batch."""
-        request = self._open[key]
         if isinstance(result, Declined):
-            if self._is_adapted(request, result.parameter, reading.dropped):
-                return
-            if result.fatal and not reading.read:
-                reading.fatal = result
-                self._failures[key] += 1
-                if self._failures[key] < self._most_submissions:
-                    return
-            self._finish(key, Unanswered(self._address.without_key(result.reason)))
-            return
-        if isinstance(result, Answer) and (
-            result.text or result.refused or not result.ended or self._form.may_be_empty
-        ):
+            self._settle_declined(key, result, reading)
+        elif isinstance(result, Answer) and self._is_complete(result):
             self._finish(key, result)
-            return
-        self._failures[key] += 1
-        if self._failures[key] < self._most_submissions:
-            return
-        if isinstance(result, Fault):
-            reason = self._address.without_key(result.reason)
-            self._finish(key, Unanswered(f"{reason} ({self._failures[key]} batches)"))
-        else:
+        elif self._has_failed(key):
+            if isinstance(result, Fault):
+                reason = self._address.without_key(result.reason)
+                result = Unanswered(f"{reason} ({self._failures[key]} batches)")
             self._finish(key, result)
 
-    @property
-    def _most_submissions(self) -> int:
-        return min(self._options.attempts, _MOST_SUBMISSIONS)
+    def _settle_declined(self, key: str, declined: Declined, reading: _Reading) -> None:
+        if self._is_adapted(self._open[key], declined.parameter, reading.dropped):
+            return
+        if declined.fatal and reading.read == 0:
+            reading.fatal = declined
+            if not self._has_failed(key):
+                return
+        self._finish(key, Unanswered(self._address.without_key(declined.reason)))
+
+    def _is_complete(self, answer: Answer) -> bool:
+        return bool(answer.text) or answer.refused or not answer.ended or self._form.may_be_empty
+
+    def _has_failed(self, key: str) -> bool:
+        """Count a failure of a request; return True if it was the last attempt."""
+        self._failures[key] += 1
+        return self._failures[key] >= min(self._options.attempts, _MOST_SUBMISSIONS)
 
     def _is_adapted(self, request: RequestT, parameter: str | None, dropped: set[str]) -> bool:
         """Drop a declined parameter for the next batch; return False if the reason is another."""
@@ -528,42 +386,6 @@ class BatchSession(Generic[RequestT]):
 
     def _finish(self, key: str, result: Answer | Unanswered) -> None:
         self._done(self._open.pop(key), result)
-
-    def _repeatedly(self, action: Callable[[], T], instead: Callable[[], T | None] = lambda: None) -> T:
-        """Return the result of an action, repeated after faults.
-
-        Args:
-            instead: called after a fault; returns the result if the action was successful after all.
-
-        Raises:
-            _RefusedError: The server declines the request.
-            KgprobeError: All attempts failed.
-        """
-        failed = 0
-        while True:
-            try:
-                return action()
-            except openai.APIError as error:
-                fault = classify_error(error, time.time())
-            except httpx2.HTTPError as error:
-                fault = Fault(f"the connection broke off: {error}")
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                fault = Fault(f"the server's answer is invalid: {error}")
-            if isinstance(fault, Declined):
-                raise _RefusedError(fatal_message(self._address, fault), fault)
-            failed += 1
-            reason = self._address.without_key(fault.reason)
-            if fault.wait > LONGEST_ASKED_WAIT:
-                raise KgprobeError(f"{self._address.name} asks to wait for {fault.wait:,.0f} seconds.")
-            if failed >= self._options.attempts:
-                raise KgprobeError(
-                    f"The batch API of {self._address.name} fails: {reason} ({failed} attempts). The address is"
-                    f" {self._address.url}."
-                )
-            time.sleep(max(fault.wait, back_off(failed - 1, _FIRST_WAIT)))
-            result = instead()
-            if result is not None:
-                return result
 
 
 def _status_error(status: int, content: bytes, url: str) -> openai.APIStatusError:

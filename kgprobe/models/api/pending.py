@@ -2,7 +2,7 @@
 
 Each batch is a file in a folder next to the answer cache. It is written before the batch is created, gets the server's
 id afterwards, and is deleted when the answers are cached. A program that is killed in between leaves a file without an
-id; the batch at the server then has the same token in its metadata.
+id; the batch at the server then has the same token in its metadata, and the same file.
 """
 
 import time
@@ -30,7 +30,8 @@ class PendingBatch(msgspec.Struct, frozen=True):
         keys: cache keys of its requests (:func:`~kgprobe.models.api.cache.answer_key`), which are also their ids in
             the batch.
         created: time of the submission, in seconds since the epoch.
-        id: the server's id; None if it is not known.
+        file: the server's id of the file of requests; None before it is uploaded.
+        id: the server's id of the batch; None if it is not known.
     """
 
     token: str
@@ -38,6 +39,7 @@ class PendingBatch(msgspec.Struct, frozen=True):
     model: str
     keys: list[str]
     created: float
+    file: str | None = None
     id: str | None = None
 
 

@@ -5,27 +5,31 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.models.api import batches, requests
+from kgprobe.models.api import batch_client, batches, requests
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.generator import ApiGenerator
 from kgprobe.models.api.pending import PendingBatches
 from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Prices, Spending
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
-from kgprobe.models.model import load_model
+from kgprobe.models.model import Models, load_model
 from tests.models.api.batch_server import BatchServer
 from tests.models.serving import api_generator
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (batches, requests):
+    for module in (batch_client, requests):
         monkeypatch.setattr(module, "_FIRST_WAIT", 0.001)
     monkeypatch.setattr(batches, "_FIRST_POLL", 0.001)
     monkeypatch.setattr(batches, "_LONGEST_POLL", 0.01)
@@ -52,6 +56,19 @@ def questions(count: int) -> list[Request]:
 
 def texts(answers: list[Answer | Unanswered]) -> list[str | None]:
     return [answer.text if isinstance(answer, Answer) else None for answer in answers]
+
+
+@contextmanager
+def interrupted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Press Ctrl-C in the first wait for a batch."""
+
+    def sleep(_: float) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(batches, "time", SimpleNamespace(**{**vars(time), "sleep": sleep}))
+        with pytest.raises(KeyboardInterrupt):
+            yield
 
 
 def files(cache: AnswerCache) -> list[Path]:
@@ -191,6 +208,30 @@ def test_failed_batch_gives_the_reason_of_the_server(cache: AnswerCache) -> None
         assert files(cache) == []
 
 
+def test_batch_beyond_the_limit_of_tokens_waits_for_the_others(
+    cache: AnswerCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "MOST_REQUESTS", 3)
+    fault = {"code": "token_limit_exceeded", "message": "Enqueued token limit reached for m"}
+
+    def end(number: int, lines: Sequence[object]) -> tuple[str, int]:
+        return ("failed", 0) if number == 0 else ("completed", len(lines))
+
+    with BatchServer(end=end, errors=[fault]) as server:
+        assert None not in texts(generator(server, cache).answer(questions(5)))
+        assert [len(lines) for lines in server.prompts()] == [3, 2, 3]
+
+
+@pytest.mark.parametrize("id_", ["", "two words", "batch-top-secret-key"])
+def test_invalid_ids_of_a_server_are_refused(id_: str, cache: AnswerCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGPROBE_API_KEY", "top-secret-key")
+    with BatchServer(fail=lambda *_: (200, {"id": id_, "status": "validating"})) as server:
+        with pytest.raises(KgprobeError, match="returned an invalid id") as caught:
+            generator(server, cache).answer(questions(1))
+        assert "secret" not in str(caught.value)
+        assert all(b"secret" not in file.read_bytes() for file in files(cache))
+
+
 def test_cancelled_batch_keeps_its_answers(cache: AnswerCache) -> None:
     with BatchServer(
         end=lambda number, lines: ("cancelled", 2) if number == 0 else ("completed", len(lines))
@@ -298,28 +339,18 @@ def test_killed_program_finds_its_batch_again(
 def test_interrupted_wait_names_the_batch(
     cache: AnswerCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupt(_: float) -> None:
-        raise KeyboardInterrupt
-
     with BatchServer() as server:
-        with monkeypatch.context() as patched:
-            patched.setattr(batches.time, "sleep", interrupt)
-            with pytest.raises(KeyboardInterrupt):
-                generator(server, cache).answer(questions(3))
+        with interrupted(monkeypatch):
+            generator(server, cache).answer(questions(3))
         assert "Batch batch_0 continues at the server; repeat the command" in capsys.readouterr().err
         assert None not in texts(generator(server, cache).answer(questions(3)))
         assert len(server.batches) == 1
 
 
 def test_batch_with_further_requests_is_kept_for_them(cache: AnswerCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(_: float) -> None:
-        raise KeyboardInterrupt
-
     with BatchServer() as server:
-        with monkeypatch.context() as patched:
-            patched.setattr(batches.time, "sleep", interrupt)
-            with pytest.raises(KeyboardInterrupt):
-                generator(server, cache).answer(questions(6))
+        with interrupted(monkeypatch):
+            generator(server, cache).answer(questions(6))
         # Fewer facts, then other ones, then all: the batch of the first call has six of them.
         generator(server, cache).answer(questions(2))
         assert len(files(cache)) == 1
@@ -332,14 +363,9 @@ def test_batch_with_further_requests_is_kept_for_them(cache: AnswerCache, monkey
 def test_batch_that_the_server_forgot_is_not_submitted_again(
     cache: AnswerCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(_: float) -> None:
-        raise KeyboardInterrupt
-
     with BatchServer() as server:
-        with monkeypatch.context() as patched:
-            patched.setattr(batches.time, "sleep", interrupt)
-            with pytest.raises(KeyboardInterrupt):
-                generator(server, cache).answer(questions(3))
+        with interrupted(monkeypatch):
+            generator(server, cache).answer(questions(3))
         server.batches.clear()
         with pytest.raises(KgprobeError, match=r"does not know batch batch_0 .*another key\? Delete .*json"):
             generator(server, cache).answer(questions(3))
@@ -396,3 +422,14 @@ def test_every_answer_is_paid_once(
         assert asked.spending.usage[asked.name].tokens == 6 * 8
         assert PendingBatches(cache.path.with_name("batches")).with_any({""}) == []
         assert files(cache) == []
+
+
+@pytest.mark.parametrize("batch_api", [False, True])
+def test_facts_are_asked_together_for_a_batch_api(batch_api: bool, cache: AnswerCache) -> None:
+    options, spec = ApiOptions(batch_api=batch_api), "openai:m@http://127.0.0.1:9/v1"
+    most = 50_000 if batch_api else None
+    own = load_model(spec, api=options, cache=cache)
+    assert Models().asked_together(own) == most
+    with Models(api=options, cache=cache) as models:
+        # Also for a model on this machine: its grader can be behind the API.
+        assert [models.asked_together(models.open(name)) for name in (spec, "demo")] == [most, most]
