@@ -14,7 +14,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import httpx2
@@ -63,15 +63,15 @@ class _Reading:
         missing: keys of its open requests without a line so far.
         read: number of answers.
         prompt_tokens, completion_tokens: tokens of its answers.
-        dropped: parameters that were dropped because of its errors.
+        dropped: parameters that were dropped before it was submitted.
         fatal: error after which the server declines all requests.
     """
 
     missing: set[str]
+    dropped: frozenset[str]
     read: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    dropped: set[str] = field(default_factory=set)
     fatal: Declined | None = None
 
 
@@ -110,6 +110,9 @@ class BatchSession(Generic[RequestT]):
         self._submitted: list[tuple[PendingBatch, Reservation]] = []
         self._failures: Counter[str] = Counter()
         self._sent: set[str] = set()
+        # Parameters that the server declined, now, and when a batch was submitted, by its token.
+        self._dropped: frozenset[str] = frozenset()
+        self._dropped_before: dict[str, frozenset[str]] = {}
 
     def ask(self, requests: Mapping[str, RequestT]) -> None:
         """Answer all requests, by their cache keys; collect earlier batches first.
@@ -181,15 +184,16 @@ class BatchSession(Generic[RequestT]):
 
     def _resume(self, pending: PendingBatch) -> None:
         """Follow an earlier batch, if it was created."""
-        known = self._client.completed(pending)
-        if known is None:
+        batch = self._client.completed(pending)
+        if batch is None:
             return
-        pending = known
-        reservation = self._reservation([key for key in pending.keys if key in self._open])
+        own = [key for key in batch.keys if key in self._open]
+        reservation = self._reservation(own)
         self._spending.hold(reservation)
-        self._submitted.append((pending, reservation))
+        self._submitted.append((batch, reservation))
+        self._sent.update(own)
         self._usage.batches += 1
-        print_message(f"{self._address.name}: batch {pending.id} was submitted earlier; its answers are collected.")
+        print_message(f"{self._address.name}: batch {batch.id} was submitted earlier; its answers are collected.")
 
     def _parts(self, keys: Sequence[str]) -> list[list[str]]:
         """Split requests by the limits of a batch."""
@@ -245,6 +249,7 @@ class BatchSession(Generic[RequestT]):
         url, model = self._address.url, self._address.model
         pending = PendingBatch(secrets.token_hex(16), url, model, keys, time.time())
         pending = self._client.submit(pending, b"".join(map(self._line, keys)), self._form.path)
+        self._dropped_before[pending.token] = self._dropped
         self._usage.batches += 1
         self._usage.requests += len(keys)
         self._usage.retries += sum(key in self._sent for key in keys)
@@ -278,7 +283,7 @@ class BatchSession(Generic[RequestT]):
     def _read(self, pending: PendingBatch, reservation: Reservation, state: BatchState) -> None:
         """Settle the requests of an ended batch."""
         own = {key for key in pending.keys if key in self._open}
-        reading = _Reading(set(own))
+        reading = _Reading(set(own), self._dropped_before.get(pending.token, frozenset()))
         try:
             for file in filter(None, (state.output_file_id, state.error_file_id)):
                 for line in self._client.lines(pending, file):
@@ -375,13 +380,18 @@ class BatchSession(Generic[RequestT]):
         self._failures[key] += 1
         return self._failures[key] >= min(self._options.attempts, _MOST_SUBMISSIONS)
 
-    def _is_adapted(self, request: RequestT, parameter: str | None, dropped: set[str]) -> bool:
-        """Drop a declined parameter for the next batch; return False if the reason is another."""
-        if parameter is None or parameter in dropped:
-            return parameter is not None
-        if parameter not in (self._form.body(request) or {}) or not self._form.adapt(parameter):
+    def _is_adapted(self, request: RequestT, parameter: str | None, before: frozenset[str]) -> bool:
+        """Drop a declined parameter for the next batch; return False if the reason is another.
+
+        Args:
+            before: parameters that the declined request did not have.
+        """
+        if parameter is None or parameter in before:
             return False
-        dropped.add(parameter)
+        if parameter not in self._dropped:
+            if parameter not in (self._form.body(request) or {}) or not self._form.adapt(parameter):
+                return False
+            self._dropped |= {parameter}
         return True
 
     def _finish(self, key: str, result: Answer | Unanswered) -> None:
