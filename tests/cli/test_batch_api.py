@@ -88,7 +88,7 @@ def test_labels_and_texts_in_batches_equal_direct_ones(home: dict[str, str], com
         assert done.returncode == 0, done.stderr
         assert [batch.endpoint for batch in server.batches.values()] == [endpoint]
         assert server.direct == []
-        direct = kgprobe(*command, "--refresh", "--name", "direct", **home)
+        direct = kgprobe(*command, "--refresh", "--name", f"direct-{command[1]}", **home)
         assert direct.returncode == 0, direct.stderr
         assert len(server.direct) == len(server.prompts()[0])
         assert len(rows(done.stdout)) == 40
