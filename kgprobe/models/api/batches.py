@@ -358,10 +358,11 @@ class BatchSession(Generic[RequestT]):
         elif isinstance(result, Answer) and self._is_complete(result):
             self._finish(key, result)
         elif self._has_failed(key):
-            if isinstance(result, Fault):
-                reason = self._address.without_key(result.reason)
-                result = Unanswered(f"{reason} ({self._failures[key]} batches)")
-            self._finish(key, result)
+            if isinstance(result, Answer):
+                self._finish(key, result)
+                return
+            reason = self._address.without_key(result.reason)
+            self._finish(key, Unanswered(f"{reason} ({self._failures[key]} batches)"))
 
     def _settle_declined(self, key: str, declined: Declined, reading: _Reading) -> None:
         if self._is_adapted(self._open[key], declined.parameter, reading.dropped):
