@@ -74,25 +74,29 @@ def test_questions_in_batches_equal_direct_ones(home: dict[str, str], monkeypatc
         assert len(server.batches) == 3
 
 
-@pytest.mark.parametrize(
-    ("command", "endpoint"),
-    [
-        (["judge", "label", "--seed", "1"], "/v1/chat/completions"),
-        (["probe", "generation", "--prompt", "sentences"], "/v1/completions"),
-    ],
-)
-def test_labels_and_texts_in_batches_equal_direct_ones(home: dict[str, str], command: list[str], endpoint: str) -> None:
+def test_labels_in_one_batch_equal_direct_ones(home: dict[str, str]) -> None:
     with BatchServer(answer=mixed) as server:
-        command = [*command, "--model", f"openai:m@{server.url}", *FACTS, "--json"]
+        command = ["judge", "label", "--seed", "1", "--model", f"openai:m@{server.url}", *FACTS, "--json"]
         done = kgprobe(*command, "--batch-api", **home)
         assert done.returncode == 0, done.stderr
-        assert [batch.endpoint for batch in server.batches.values()] == [endpoint]
+        assert len(server.batches) == 1
         assert server.direct == []
-        direct = kgprobe(*command, "--refresh", "--name", f"direct-{command[1]}", **home)
+        direct = kgprobe(*command, "--refresh", "--name", "direct-labels", **home)
         assert direct.returncode == 0, direct.stderr
         assert len(server.direct) == len(server.prompts()[0])
         assert len(rows(done.stdout)) == 40
         assert rows(direct.stdout) == rows(done.stdout)
+
+
+def test_continuations_in_one_batch_need_no_tokenizer(home: dict[str, str]) -> None:
+    with BatchServer(answer=mixed) as server:
+        command = ["probe", "generation", "--prompt", "sentences", "--model", f"openai:m@{server.url}", *FACTS]
+        done = kgprobe(*command, "--batch-api", "--json", **home)
+        assert done.returncode == 0, done.stderr
+        assert [batch.endpoint for batch in server.batches.values()] == ["/v1/completions"]
+        assert server.direct == []
+        assert {row["verdict"] for row in rows(done.stdout)} <= {"right", "wrong"}
+        assert len(rows(done.stdout)) == 40
 
 
 def test_budget_below_the_cost_of_a_batch_stops_before_it(home: dict[str, str]) -> None:
