@@ -212,7 +212,8 @@ def probe_dataset(
         per_relation: maximum number of facts of each relation, the first ones; None is all.
         limit: maximum number of these facts, drawn at random; None is all.
         seed: random seed of examples, sentences and the draw.
-        batch_size: facts asked together; None takes the probe's own. Affects the answers of ``packed`` only.
+        batch_size: facts asked together; None takes the probe's own, or up to 50,000 with a batch API. Affects the
+            answers of ``packed`` only.
         name: name of the folder of the answers; None derives one from the settings.
         output: file for the answer to each fact (JSON lines); None writes none.
         models: open models; None opens the model when needed. With Ray workers as in :func:`kgprobe.measure`.
@@ -233,13 +234,14 @@ def probe_dataset(
         raise ArgumentError("choices", "is not an option here: the data set has its own choices.")
     chosen, seed = kind.options_from(options), whole_number("seed", seed, 0)
     name = optional_folder_name(name)
-    batch_size = kind.batch_size if batch_size is None else whole_number("batch_size", batch_size)
+    batch_size = optional_number("batch_size", batch_size)
     per_relation, limit = optional_number("per_relation", per_relation), optional_number("limit", limit)
     files = open_folder(Path(folder))
     # Read all rows before loading the model, so that an invalid one is reported first.
     dataset_demonstrations(files, seed)
     questions = dataset_questions(files, per_relation, limit, seed)
-    asked_model = (models or Models()).open_asked(model)
+    opened = models or Models()
+    asked_model = opened.open_asked(model)
     asked_model.refresh()
     made_probe = dataset_probe(questions, asked_model, chosen)
     called = files.path.absolute().name
@@ -259,7 +261,8 @@ def probe_dataset(
     }
     own = home() / "probes" / (measurement_name(kind.name, config) if name is None else name)
     keys = questions.keys
-    progress = ask_each(made_probe, keys, seed, own, config, batch=batch_size, callbacks=callbacks)
+    batch = batch_size or opened.asked_together(asked_model) or kind.batch_size
+    progress = ask_each(made_probe, keys, seed, own, config, batch=batch, callbacks=callbacks)
     result = Measurement(own, kind, read_measurement(own), progress)
     if output is not None:
         _write_answers(Path(output), result, questions)

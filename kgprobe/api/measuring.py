@@ -73,7 +73,8 @@ def measure(
             ``popularity`` or ``degree``; only facts with a former object.
         seed: random seed.
         as_of: date at which facts must be current; None is today.
-        batch_size: facts asked together; None takes the probe's own. Does not affect the answers.
+        batch_size: facts asked together; None takes the probe's own, or up to 50,000 with a batch API. Does not affect
+            the answers.
         name: name of the folder; None derives one from the settings.
         models: open models, for options that name a model; None opens them when needed. ``Models(ray=4)`` computes all
             models of this machine on four Ray workers, with the same results.
@@ -90,7 +91,7 @@ def measure(
     chosen_options = kind.options_from({**kind.measured, **options})
     relations, seed = relation_ids(graph, several("relations", relations)), whole_number("seed", seed, 0)
     limit, name = optional_number("limit", limit), optional_folder_name(name)
-    batch_size = kind.batch_size if batch_size is None else whole_number("batch_size", batch_size)
+    batch_size = optional_number("batch_size", batch_size)
     day = as_of_day(as_of)
     draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "measure")
     # Validate names before loading the model.
@@ -118,7 +119,8 @@ def measure(
         "versions": versions(),
     }
     folder = home() / "probes" / (measurement_name(kind.name, config) if name is None else name)
-    progress = ask_each(made_probe, chosen.keys, seed, folder, config, batch=batch_size, callbacks=callbacks)
+    batch = batch_size or opened.asked_together(asked_model) or kind.batch_size
+    progress = ask_each(made_probe, chosen.keys, seed, folder, config, batch=batch, callbacks=callbacks)
     return Measurement(folder, kind, read_config(folder, MEASUREMENT), progress, chosen.missing, graph, chosen.notes)
 
 

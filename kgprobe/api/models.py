@@ -49,6 +49,7 @@ def models_within(
             refresh=limits.refresh,
             tokenizer=limits.tokenizer,
             scoring_way=limits.scoring_way,
+            batch_api=limits.batch_api,
         ),
         spending=Spending(max_tokens=limits.max_tokens, max_cost=limits.max_cost),
         load=load,

@@ -36,6 +36,9 @@ class ApiLimits:
     input_price: float | None = option(None, "Price per million input tokens (prompts).", minimum=0, metavar="MONEY")
     output_price: float | None = option(None, "Price per million output tokens (answers).", minimum=0, metavar="MONEY")
     refresh: bool = option(False, "Ignore cached API responses.")
+    batch_api: bool = option(
+        False, "Ask in batches through the server's batch API: half the given prices, answers within 24 hours."
+    )
     tokenizer: str | None = option(
         None,
         "Model with the same tokenizer as the API's, such as hf:OWNER/NAME; for scoring names.",

@@ -25,7 +25,7 @@ from kgprobe.cli.options import (
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import show as show_measurement
 from kgprobe.cli.rendering import render, show_tables
-from kgprobe.cli.running import counting_bar, measuring, open_asked, open_loaded, open_models
+from kgprobe.cli.running import counting_bar, measuring, open_asked, open_loaded, open_models, require_api
 from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
 from kgprobe.options import options_of
 from kgprobe.probes.examples import ExampleOptions, PromptOptions
@@ -156,7 +156,9 @@ def show(folder: Path, as_json: bool) -> None:
 @given_options(("Options of examples", ExampleOptions), left_out=[*_PROMPTS, "choices"])
 @given_options(("Options of generation", GenerationOptions), left_out=_PROMPTS)
 @given_options(("Models behind an API", ApiLimits), argument="api")
-@count_option("--batch-size", metavar="N", help="Batch size: facts asked together.  [default: 64]")
+@count_option(
+    "--batch-size", metavar="N", help="Batch size: facts asked together.  [default: 64; with --batch-api up to 50,000]"
+)
 @cloup.option("--name", metavar="NAME", help="Folder name of the results.  [default: made from the settings]")
 @cloup.option(
     "--output",
@@ -183,7 +185,8 @@ def probe(model: str, probe: str, full: bool, as_json: bool, api: dict[str, Any]
     from kgprobe.api.datasets import probe_dataset
 
     _refuse_options_of_others(probe, options)
-    with open_models(api) as models, measuring(f"Probing {model}") as callbacks:
+    require_api(api, model)
+    with open_models(api) as models, measuring(f"Probing {model}", api) as callbacks:
         opened = open_asked(models, model)
         result = probe_dataset(model=opened, probe=probe, models=models, callbacks=callbacks, **options)
     show_measurement(result, as_json, full)

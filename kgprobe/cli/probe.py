@@ -22,7 +22,7 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.rendering import reason_notes, show_finding
-from kgprobe.cli.running import measuring, open_asked, open_models, report_end
+from kgprobe.cli.running import measuring, open_asked, open_models, report_end, require_api
 from kgprobe.errors import UnknownNameError
 from kgprobe.probes.register import PROBES, ProbeKind
 from kgprobe.progress import waiting
@@ -86,7 +86,11 @@ def probe_command(kind: ProbeKind, *, path: str | None = None, limit: int | None
     @facts_options(limit)
     @direction_options
     @given_options(("Models behind an API", ApiLimits), argument="api")
-    @count_option("--batch-size", default=kind.batch_size, help="Batch size: facts asked together.")
+    @count_option(
+        "--batch-size",
+        metavar="N",
+        help=f"Batch size: facts asked together.  [default: {kind.batch_size}; with --batch-api up to 50,000]",
+    )
     @cloup.option("--name", metavar="NAME", help="Folder name of the results.  [default: made from the settings]")
     @as_paper_option(path or f"probe {kind.name}")
     @full_option
@@ -103,9 +107,10 @@ def probe_command(kind: ProbeKind, *, path: str | None = None, limit: int | None
     ) -> None:
         from kgprobe.api.measuring import measure
 
+        require_api(api, model, *options.values())
         with open_models(api) as models, open_directed(graph, inverse, reversing) as opened:
             opened_model = open_asked(models, model)
-            with measuring(f"Probing {model}") as callbacks:
+            with measuring(f"Probing {model}", api) as callbacks:
                 result = measure(opened, opened_model, kind.name, models=models, callbacks=callbacks, **options)
             show(result, as_json, full)
 

@@ -65,6 +65,8 @@ _view_option = cloup.option(
     help="facts: write the beliefs onto the facts of the graph after each round, in place of another run's; browser:"
     " also open Neo4j Browser, to watch them change; none: leave the facts as they are.",
 )
+# Rounds follow each other: each would wait for its batches for up to a day.
+_SEQUENTIAL = ("batch_api",)
 _LOOK = "MATCH path = (:Entity {label: 'France'})-[r]-() WHERE r.run IS NOT NULL RETURN path"
 
 
@@ -90,7 +92,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
     @direction_options
     @year_relation_option
     @cloup.option("--name", metavar="NAME", help="Name of the run.  [default: model, probe and time]")
-    @given_options(("Models behind an API", ApiLimits), argument="api", left_out=seldom)
+    @given_options(("Models behind an API", ApiLimits), argument="api", left_out=(*_SEQUENTIAL, *seldom))
     @_view_option
     @as_paper_option(f"rounds run {kind.name}")
     @full_option
@@ -170,7 +172,7 @@ def run_probe() -> None:
 @year_relation_option
 @explain_option
 @ray_option
-@given_options(("Models behind an API", ApiLimits), argument="api")
+@given_options(("Models behind an API", ApiLimits), argument="api", left_out=_SEQUENTIAL)
 @_view_option
 @full_option
 @on_graph
@@ -327,7 +329,7 @@ def compare_runs(runs: "Sequence[Run]") -> None:
 @year_relation_option
 @explain_option
 @ray_option
-@given_options(("Models behind an API", ApiLimits), argument="api")
+@given_options(("Models behind an API", ApiLimits), argument="api", left_out=_SEQUENTIAL)
 @on_graph
 def estimate(
     run: str | None, precision: float | None, api: dict[str, Any], graph: str | None, as_json: bool, **options: Any

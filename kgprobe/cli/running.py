@@ -17,6 +17,7 @@ import click
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.cli.options import is_explained, local_given, ray_given
+from kgprobe.models.spec_forms import is_api
 from kgprobe.options import make_options
 from kgprobe.progress import Bar, print_message, progress_bar, waiting
 
@@ -46,7 +47,23 @@ def open_models(api: Mapping[str, Any] = MappingProxyType({})) -> Iterator["Mode
                 cost = "" if usage.cost is None else f", {usage.cost:.4f} in money"
                 sent = f"{usage.requests:,} requests ({usage.retries:,} of them repeated)"
                 answers = f"{usage.cached:,} answers from before, {usage.tokens:,} tokens{cost}"
-                click.echo(f"{name}: {sent}, {answers}.", err=True)
+                noun = "batch" if usage.batches == 1 else "batches"
+                batches = f" in {usage.batches:,} {noun}" if usage.batches else ""
+                click.echo(f"{name}: {sent}{batches}, {answers}.", err=True)
+
+
+def require_api(api: Mapping[str, Any], *values: Any) -> None:
+    """Raise UsageError if ``--batch-api`` is given, and no model is behind an API.
+
+    Args:
+        api: options of :class:`~kgprobe.api.options.ApiLimits`, by name.
+        values: values of options, some of them specs of models.
+    """
+    if api.get("batch_api") and not any(isinstance(value, str) and is_api(value) for value in values):
+        raise click.UsageError(
+            "--batch-api is for models behind an API (openai:NAME or openai:NAME@URL); all models of this command are"
+            " on this machine."
+        )
 
 
 def open_asked(models: "Models", spec: str) -> "Model":
@@ -169,13 +186,17 @@ def view_bars() -> Iterator["OnView"]:
         yield move
 
 
-def measuring(title: str) -> AbstractContextManager["Callbacks"]:
-    """Show the progress of a measurement; see :func:`watched`."""
+def measuring(title: str, api: Mapping[str, Any] = MappingProxyType({})) -> AbstractContextManager["Callbacks"]:
+    """Show the progress of a measurement; see :func:`watched`. With a batch API, Ctrl-C stops at once.
+
+    Args:
+        api: options of :class:`~kgprobe.api.options.ApiLimits`, by name.
+    """
 
     def began(start: "Start") -> str:
         return f"{_titled(title, start)}: {start.total:,} facts, {start.done:,} of them measured before."
 
-    return watched(title, "facts", began, "batch")
+    return watched(title, "facts", began, "" if api.get("batch_api") else "batch")
 
 
 def sweeping(title: str) -> AbstractContextManager["Callbacks"]:

@@ -192,7 +192,8 @@ def _add(kind: StudyCommand) -> None:
     if kind.file:
         file = cloup.argument(kind.file, type=click.Path(exists=True, dir_okay=False, path_type=Path))
         # A grader can be behind an API.
-        own = decorated_by(file, given_options(("Models behind an API", ApiLimits), argument="api"))
+        api = given_options(("Models behind an API", ApiLimits), argument="api", left_out=("batch_api",))
+        own = decorated_by(file, api)
     elif kind.unit:
         own = relations_option("Make sequences of this relation only, by its id or a name; repeatable.")
     given = given_options(*((None, each) for each in kind.options), defaults=kind.defaults, left_out=kind.left_out)

@@ -99,7 +99,7 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
 )
 @cloup.option("--load", is_flag=True, help="Load the file into the graph without review.")
 @common_options
-@given_options(("Models behind an API", ApiLimits), argument="api")
+@given_options(("Models behind an API", ApiLimits), argument="api", left_out=("batch_api",))
 def write(model: str | None, graph: str | None, as_json: bool, api: dict[str, Any], **options: Any) -> None:
     """Write templates for the active relations that lack some, into a file for review.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgprobe.arguments import whole_number
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.models.api.spending import Spending
+from kgprobe.models.api.spending import MOST_REQUESTS, Spending
 from kgprobe.models.on_ray.workers import Workers
 from kgprobe.models.spec import load_scoring_model, load_tokenizer, wrap_scorer
 from kgprobe.models.spec_forms import LocalOptions, absolute_spec, check_local, is_api, is_vllm, no_weights
@@ -43,6 +43,7 @@ class Model(AbstractContextManager["Model"]):
     Attributes:
         name: its spec.
         local: options for loading; None if the model is not loaded from files.
+        batch_api: True if its answers come from a batch API, which gives no probabilities.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Model(AbstractContextManager["Model"]):
         generator: "Generator | None" = None,
         local: LocalOptions | None = None,
         close: Callable[[], None] = lambda: None,
+        batch_api: bool = False,
     ) -> None:
         """Create a model; users call :func:`load_model` or :func:`wrap_model`.
 
@@ -64,6 +66,7 @@ class Model(AbstractContextManager["Model"]):
             generator: the generator; None to generate with the scorer's model.
             local: see the attributes.
             close: releases resources.
+            batch_api: see the attributes.
         """
         self.name = name
         self.local = local
@@ -71,6 +74,7 @@ class Model(AbstractContextManager["Model"]):
         self._scorer = scorer
         self._generator = generator
         self._close = close
+        self.batch_api = batch_api
 
     def scorer(self) -> "TextScorer":
         """Return the scorer; the same object each time.
@@ -78,9 +82,16 @@ class Model(AbstractContextManager["Model"]):
         Cost: on first use, the model is loaded and checked; for an API, its server is checked.
 
         Raises:
+            ArgumentError: the answers come from a batch API.
             KgprobeError: the API gives no reliable probabilities, or the model cannot be loaded.
         """
         if self._scorer is None:
+            if self.batch_api:
+                raise ArgumentError(
+                    "batch_api",
+                    "returns texts only; this needs log-probabilities, which an API returns by direct requests. Leave"
+                    " out `batch_api`, or use a probe that reads answers (questions, generation, labels).",
+                )
             if self._open_scorer is None:
                 raise no_weights(self.name)
             self._scorer = self._open_scorer()
@@ -325,6 +336,15 @@ class Models(AbstractContextManager["Models"]):
         """Return the generator of that model."""
         return self.open(spec).generator()
 
+    def asked_together(self, model: Model) -> int | None:
+        """Return the number of facts to ask together, as many as possible with a batch API; None for the usual number.
+
+        Args:
+            model: the model under test; with a batch API of these models, the batches can also be those of a grader.
+        """
+        in_batches = model.batch_api or (self._api is not None and self._api.batch_api)
+        return MOST_REQUESTS if in_batches else None
+
     def refresh(self) -> None:
         """Refresh all models; call it before a measurement or a run begins."""
         for model in self._models.values():
@@ -372,6 +392,8 @@ def _behind_api(spec: str, api: "ApiOptions | None", spending: Spending | None, 
         return ApiScorer(asker, tokenizer, way=options.scoring_way, tokenizer_name=options.tokenizer)
 
     close = answers.close if cache is None else lambda: None
+    if options.batch_api:
+        return Model(spec, generator=ApiGenerator(asker), close=close, batch_api=True)
     return Model(spec, generator=ApiGenerator(asker), open_scorer=open_scorer, close=close)
 
 

@@ -36,7 +36,11 @@ def answer_cache_path() -> Path:
 
 
 class AnswerCache:
-    """A file of answers, readable only by its owner."""
+    """A file of answers, readable only by its owner.
+
+    Attributes:
+        path: path of the file.
+    """
 
     def __init__(self, path: Path) -> None:
         """Open the file, and create it if necessary.
@@ -44,7 +48,7 @@ class AnswerCache:
         Raises:
             KgprobeError: The file cannot be opened, or has another format.
         """
-        self._path = path
+        self.path = path
         make_folder(path.parent)
         try:
             # SQLite creates its auxiliary files with the same mode.
@@ -96,6 +100,18 @@ class AnswerCache:
         except sqlite3.Error as error:
             raise self._failure("written", error) from error
 
+    def has(self, key: str) -> bool:
+        """Return True if the file has an answer under a key of :func:`answer_key`.
+
+        Raises:
+            KgprobeError: The file cannot be read.
+        """
+        try:
+            found = self._connection.execute("SELECT 1 FROM answer WHERE key = ?", (bytes.fromhex(key),)).fetchone()
+        except sqlite3.Error as error:
+            raise self._failure("read", error) from error
+        return found is not None
+
     def __len__(self) -> int:
         return int(self._connection.execute("SELECT count(*) FROM answer").fetchone()[0])
 
@@ -104,7 +120,16 @@ class AnswerCache:
         self._connection.close()
 
     def _failure(self, done: str, error: sqlite3.Error | OSError) -> KgprobeError:
-        return KgprobeError(f"The answer cache {self._path} cannot be {done}: {error}. No answers can be stored.")
+        return KgprobeError(f"The answer cache {self.path} cannot be {done}: {error}. No answers can be stored.")
+
+
+def answer_key(request: Mapping[str, object]) -> str:
+    """Return the key of a request's answer, 64 hexadecimal digits.
+
+    >>> answer_key({"model": "m", "prompt": "Why?"})[:8]
+    '18f12ad0'
+    """
+    return _key(_text(request)).hex()
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:

@@ -10,7 +10,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from kgprobe.models.api.address import OPENAI, Address
-from kgprobe.models.api.requests import Asker, Fault, Form
+from kgprobe.models.api.connection import Fault
+from kgprobe.models.api.form import Form
+from kgprobe.models.api.requests import Asker
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.scoring.tokens import not_unicode
 
@@ -59,7 +61,7 @@ class ApiGenerator:
         Raises:
             BudgetSpentError: The budget does not cover the next request; pending requests have been completed.
             KgprobeError: The server declines all requests (key, name, address) or cannot be reached, or the cache
-                cannot be used.
+                cannot be used; or a batch has failed or was cancelled.
         """
         copies = Counter(map(Request.normalized, requests))
 
@@ -158,6 +160,8 @@ class _Completion(msgspec.Struct, Generic[ChoiceT]):
 
 class _CompletionForm(Form[Request]):
     """Chat completions of one user message; with ``continuation``, completions of a text, which may be empty."""
+
+    in_batches = True
 
     def __init__(self, address: Address, parameters: Parameters, *, continuation: bool) -> None:
         self._address = address

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.api.address import Address
-from kgprobe.models.api.requests import Fault, Form
+from kgprobe.models.api.connection import Fault
+from kgprobe.models.api.form import Form
 from kgprobe.models.generating.generator import Answer
 
 # Tokens returned by llama.cpp per request, about 100 bytes each.

@@ -1,23 +1,15 @@
 """Requests to a model behind an API: concurrent, repeated, within rate limits and a budget, with cached answers.
 
-Answers are limited in size, uncompressed, and from the requested host only: an honest answer has some kilobytes, a
-compressed one could have any size when unpacked, and a prompt is sent only to the server that the user named, or to its
-encrypted port.
-
-Errors are classified by their remedy: repeat, skip the request, or stop. A failed request is repeated after an
-exponential back-off with full jitter, up to a number of attempts. If the server limits the rate (429), all requests
-wait as long as it says; this does not count as a failure while other requests are answered. An empty answer is repeated
-like a failure.
+A failed request is repeated after an exponential back-off with full jitter, up to a number of attempts. If the server
+limits the rate (429), all requests wait as long as it says; this does not count as a failure while other requests are
+answered. An empty answer is repeated like a failure.
 """
 
 import asyncio
-import os
 import random
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Generic, TypeVar
 
 import httpx2
@@ -25,175 +17,14 @@ import openai
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.api.address import Address
-from kgprobe.models.api.cache import AnswerCache
+from kgprobe.models.api.batches import BatchSession
+from kgprobe.models.api.cache import AnswerCache, answer_key
+from kgprobe.models.api.connection import Declined, Fault, classify_error, fatal_message, open_async_client
+from kgprobe.models.api.form import Form
+from kgprobe.models.api.pending import PendingBatches
 from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Reservation, Spending
 from kgprobe.models.generating.generator import Answer, Unanswered
-from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off, retry_after, wait_for_coroutine
-
-# Maximum bytes of an answer, error messages included.
-LARGEST = 4 * 2**20
-
-
-class UnreadableAnswerError(httpx2.TransportError):
-    """An answer that is not accepted; the message is a clause."""
-
-
-class RedirectedError(httpx2.TransportError):
-    """A redirection to another server; the message is a clause."""
-
-
-async def _check_response(response: httpx2.Response) -> None:
-    """Check the headers of a response before its body is read."""
-    _refuse_redirection(response)
-    encoding = response.headers.get("content-encoding", "").strip().lower()
-    if encoding not in ("", "identity"):
-        raise UnreadableAnswerError(f"the answer is compressed ({encoding[:20]}), which was not asked for")
-    assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101  (of an asynchronous client)
-    response.stream = _Bounded(response.stream)
-
-
-class _Bounded(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
-        self._inner = inner
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for chunk in self._inner:
-            size += len(chunk)
-            if size > LARGEST:
-                raise UnreadableAnswerError(f"the answer is larger than {LARGEST // 2**20} MiB")
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-def _refuse_redirection(response: httpx2.Response) -> None:
-    if not response.has_redirect_location:
-        return
-    source = response.request.url
-    try:
-        target = source.join(response.headers["location"])
-    except httpx2.InvalidURL:
-        raise RedirectedError("it redirects to an invalid address") from None
-    encrypted = (source.scheme, target.scheme) == ("http", "https")
-    if target.host != source.host or not (encrypted or _origin(target) == _origin(source)):
-        raise RedirectedError(
-            f"it redirects to another server, {f'{target.scheme}://{target.netloc.decode()}'[:100]!r}; if you mean"
-            " that server, name it"
-        )
-
-
-def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)
-
-
-# The same request may succeed later.
-_PASSING = frozenset((408, 409, 425, 429))
-# Every request will fail in the same way.
-_FATAL = frozenset((401, 402, 403, 404, 407))
-# The path or the method does not exist.
-_MISSING = frozenset((404, 405, 501))
-# A proxy did not wait for the server's answer.
-_LOST = frozenset((408, 504, 524))
-_SHOWN = 300
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """An attempt that failed and may succeed when it is repeated.
-
-    Attributes:
-        reason: a clause.
-        wait: seconds that the server asks to wait, or 0.
-        limited: True if the server limits the rate of requests.
-        reached: True if the request may have reached the server, and be charged.
-    """
-
-    reason: str
-    wait: float = 0.0
-    limited: bool = False
-    reached: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Declined:
-    """A request that the server declines.
-
-    Attributes:
-        reason: a clause with the server's message.
-        fatal: True if the server declines all requests.
-        parameter: declined parameter, if that is the reason.
-        about_key: True if the key may be wrong.
-        missing: True if the path or the method does not exist.
-    """
-
-    reason: str
-    fatal: bool = False
-    parameter: str | None = None
-    about_key: bool = False
-    missing: bool = False
-
-
-def classify_error(error: openai.APIError, now: float) -> Fault | Declined:
-    """Classify an error of the official client.
-
-    Args:
-        now: seconds since the epoch, for dates in headers.
-    """
-    if isinstance(error, openai.APIStatusError):
-        return _classify_status(error, now)
-    if isinstance(error, openai.APITimeoutError):
-        reached = "Connect" not in type(error.__cause__).__name__
-        return Fault("the server did not answer in time", reached=reached)
-    if isinstance(error, openai.APIConnectionError):
-        cause = error.__cause__
-        if isinstance(cause, UnreadableAnswerError):
-            return Fault(str(cause))
-        if isinstance(cause, RedirectedError):
-            return Declined(str(cause), fatal=True)
-        detail = f": {cause}" if str(cause or "") else ""
-        reached = "Connect" not in type(cause).__name__
-        return Fault(f"the connection {'broke off' if reached else 'could not be made'}{detail}", reached=reached)
-    return Fault(f"the server's answer cannot be read: {_short(error.message)}")
-
-
-def _classify_status(error: openai.APIStatusError, now: float) -> Fault | Declined:
-    status = error.status_code
-    reason = f"HTTP {status}: {_message(error)}"
-    if status == 429 and error.code == "insufficient_quota":
-        return Declined(reason, fatal=True)
-    if status in _PASSING or (status >= 500 and status not in _MISSING):
-        wait = retry_after(error.response.headers, now) or 0.0
-        return Fault(reason, wait=wait, limited=status == 429, reached=status in _LOST)
-    if status in _FATAL or status in _MISSING:
-        return Declined(reason, fatal=True, about_key=status in (401, 403), missing=status in _MISSING)
-    return Declined(reason, parameter=_parameter(error))
-
-
-def _parameter(error: openai.APIStatusError) -> str | None:
-    """Return the declined parameter of an error message of OpenAI or Pydantic."""
-    if error.code in ("unsupported_parameter", "unsupported_value"):
-        return error.param
-    details: Any = error.body.get("detail") if isinstance(error.body, dict) else None
-    for detail in details if isinstance(details, list) else []:
-        if isinstance(detail, dict) and detail.get("type") == "extra_forbidden" and detail.get("loc"):
-            return str(detail["loc"][-1])
-    return None
-
-
-def _message(error: openai.APIStatusError) -> str:
-    body = error.body
-    for key in ("message", "detail", "error"):
-        if isinstance(body, dict) and isinstance(body.get(key), str):
-            return _short(body[key])
-    return _short(error.response.text or error.response.reason_phrase or "no message")
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
-
+from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off, wait_for_coroutine
 
 # Seconds of the first back-off.
 _FIRST_WAIT = 0.5
@@ -201,43 +32,6 @@ _FIRST_WAIT = 0.5
 _SPREAD = 0.1
 
 RequestT = TypeVar("RequestT", bound=Hashable)
-FormRequestT = TypeVar("FormRequestT", contravariant=True)
-
-
-class Form(Generic[FormRequestT]):
-    """Encoder of requests of one kind, and decoder of their answers.
-
-    Attributes:
-        path: path relative to the server's address, or a URL on the same server.
-        dispensable: True if servers can lack the path; then the requests stay unanswered, without an error.
-        may_be_empty: True if an answer without text is valid.
-        needs: a sentence on the requirements for the server, or empty.
-    """
-
-    path: str
-    dispensable = False
-    may_be_empty = False
-    needs = ""
-
-    def body(self, request: FormRequestT) -> dict[str, Any] | None:
-        """Return the JSON body of a POST request; None for GET."""
-        raise NotImplementedError
-
-    def size(self, request: FormRequestT) -> tuple[int, int]:  # noqa: ARG002
-        """Return the maximum tokens of a request and of its answer; by default, it is free."""
-        return 0, 0
-
-    def adapt(self, parameter: str) -> bool:  # noqa: ARG002
-        """Drop a parameter that the server declines; return False if that is not possible."""
-        return False
-
-    def read(self, content: bytes, request: FormRequestT) -> Answer | Fault:
-        """Return the answer, or a fault that may vanish in the next attempt.
-
-        Raises:
-            KgprobeError: The server's answers are unusable.
-        """
-        raise NotImplementedError
 
 
 class Session(Generic[RequestT]):
@@ -278,17 +72,7 @@ class Session(Generic[RequestT]):
         Raises:
             KgprobeError: As in :meth:`Asker.ask`.
         """
-        with _openai_environment(self._address.is_openai):
-            openai_client = openai.AsyncOpenAI(
-                # The client requires a key.
-                api_key=self._address.key or "none",
-                base_url=self._address.url,
-                timeout=self._options.timeout,
-                max_retries=0,
-                default_headers={"Accept-Encoding": "identity"},
-                http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [_check_response]}),
-            )
-        async with openai_client as client:
+        async with open_async_client(self._address, self._options.timeout) as client:
             size = min(self._options.concurrency, len(self._waiting))
             workers = [asyncio.create_task(self._work(client)) for _ in range(size)]
             try:
@@ -356,7 +140,7 @@ class Session(Generic[RequestT]):
         """Return the result of a declined request; stop the session if the server declines all requests."""
         if not declined.fatal or (declined.missing and self._form.dispensable):
             return Unanswered(self._address.without_key(declined.reason))
-        self._stop(KgprobeError(self._fatal_message(declined)))
+        self._stop(KgprobeError(fatal_message(self._address, declined, self._form.needs)))
         return None
 
     def _given_up(self, result: Answer | Fault, fault: Fault, sent: int) -> Answer | Unanswered | None:
@@ -452,26 +236,6 @@ class Session(Generic[RequestT]):
         self._stopped.set()
         self._settled.set()
 
-    def _fatal_message(self, declined: Declined) -> str:
-        text = f"{self._address.name} declines all requests: {self._address.without_key(declined.reason)}."
-        if declined.about_key:
-            state = "was sent" if self._address.key else "is not set"
-            text += f" The key comes from the environment variable {self._address.key_variable}, which {state}."
-        elif self._form.needs:
-            text += f" {self._form.needs}"
-        return f"{text} The address is {self._address.url}."
-
-
-@contextmanager
-def _openai_environment(is_openai: bool) -> Iterator[None]:
-    """Hide OpenAI's environment variables from the official client, which would send them to any server."""
-    names = [] if is_openai else [name for name in os.environ if name.startswith("OPENAI_")]
-    hidden = {name: os.environ.pop(name) for name in names}
-    try:
-        yield
-    finally:
-        os.environ.update(hidden)
-
 
 class Asker:
     """Client of one model for requests of any form.
@@ -498,7 +262,8 @@ class Asker:
             cache: cache of answers; None to store nothing.
 
         Raises:
-            KgprobeError: An option is invalid, or the budget is in money and there are no prices.
+            KgprobeError: An option is invalid; the budget is in money and there are no prices; or a batch API has no
+                cache to find its batches again.
         """
         self.address = address
         self.options = options or ApiOptions()
@@ -506,6 +271,8 @@ class Asker:
             raise KgprobeError(
                 "Invalid options of an API: concurrency and attempts must be at least 1, timeout more than 0 seconds."
             )
+        if self.options.batch_api and cache is None:
+            raise KgprobeError("A batch API needs a cache of answers, next to which its batches are stored.")
         self.spending = spending or Spending()
         self._usage = self.spending.open_account(address.name, self.options.prices)
         # Requests already refreshed; used only if refresh is set.
@@ -520,6 +287,8 @@ class Asker:
         done: Callable[[RequestT], None] = lambda _: None,
     ) -> dict[RequestT, Answer | Unanswered]:
         """Return an answer to each request, or the reason why there is none; equal requests are sent once.
+
+        With the option ``batch_api``, forms that allow it are sent in batches, see :mod:`.batches`.
 
         Args:
             cache_key: returns everything that an answer depends on, except model and address, as JSON values; None to
@@ -559,6 +328,11 @@ class Asker:
             else:
                 missing.append(request)
         if missing:
+            if self.options.batch_api and form.in_batches and cache is not None:
+                pending = PendingBatches(cache.path.with_name("batches"))
+                batches = BatchSession(self.address, self.options, self.spending, form, pending, cache.has, settle)
+                batches.ask({answer_key(full_key(request)): request for request in missing})
+                return answers
             total = len(missing) + len(answers)
             wait_for_coroutine(Session(self, form, missing, settle, total).ask())
         return answers

@@ -19,6 +19,8 @@ import msgspec
 import numpy as np
 
 from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.models.api.connection import Fault
+from kgprobe.models.api.form import Form
 from kgprobe.models.api.next_tokens import (
     OTHER_TEXT,
     TEXT,
@@ -32,7 +34,7 @@ from kgprobe.models.api.next_tokens import (
     root_of,
     shake_hands,
 )
-from kgprobe.models.api.requests import Asker, Fault, Form
+from kgprobe.models.api.requests import Asker
 from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.models.scoring.contract import Floats, ScoredContinuations, TextScorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, leading_tokens

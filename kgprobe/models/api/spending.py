@@ -12,6 +12,10 @@ from operator import attrgetter
 
 from kgprobe.errors import KgprobeError
 
+# Maximum number of requests in a batch of a batch API, and its price as a share of the price of direct requests.
+MOST_REQUESTS = 50_000
+BATCH_PRICE = 0.5
+
 _PRICED = 1_000_000
 
 
@@ -40,6 +44,14 @@ class Prices:
         """Return the cost of tokens."""
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / _PRICED
 
+    def at(self, share: float) -> "Prices":
+        """Return a share of these prices.
+
+        >>> Prices(2.0, 8.0).at(0.5)
+        Prices(prompt=1.0, completion=4.0)
+        """
+        return Prices(self.prompt * share, self.completion * share)
+
 
 @dataclass(slots=True)
 class Usage:
@@ -50,6 +62,7 @@ class Usage:
         retries: repetitions of failed requests.
         answers: received answers.
         cached: answers from the cache.
+        batches: batches of a batch API, submitted or found again.
         prompt_tokens, completion_tokens: counts of the API, or else estimates.
         unsettled_tokens: maximum tokens of requests that broke off; they count towards the budget and ``cost``.
         cost: cost so far; None without prices.
@@ -59,6 +72,7 @@ class Usage:
     retries: int = 0
     answers: int = 0
     cached: int = 0
+    batches: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     unsettled_tokens: int = 0
@@ -151,8 +165,12 @@ class Spending:
             return False
         if self.max_cost is not None and cost > self.max_cost:
             return False
-        self._open.append(reservation)
+        self.hold(reservation)
         return True
+
+    def hold(self, reservation: Reservation) -> None:
+        """Reserve the maximum cost of requests that were sent before, whether or not the budget covers it."""
+        self._open.append(reservation)
 
     def settle(self, reservation: Reservation, prompt_tokens: int, completion_tokens: int) -> None:
         """Replace a reservation by the actual tokens."""
@@ -193,6 +211,7 @@ class ApiOptions:
         refresh: True to ignore cached answers and replace them.
         tokenizer: spec of the model with the server's tokenizer, for scoring; None tokenizes on the server.
         scoring_way: method to obtain log-probabilities, see :mod:`.next_tokens`; None detects it.
+        batch_api: True to send requests for text through the server's batch API, see :mod:`.batches`.
     """
 
     concurrency: int = 32
@@ -202,3 +221,4 @@ class ApiOptions:
     refresh: bool = False
     tokenizer: str | None = None
     scoring_way: str | None = None
+    batch_api: bool = False

@@ -63,10 +63,13 @@ class LabelProbe:
         asked_items = [item for item in items if item.reason is None]
         count = sum(1 + len(item.negatives) for item in asked_items) * len(seeds)
         progress = share_counter(count)
-        own = self._answers(list(map(attrgetter("text"), asked_items)), seeds, progress)
         negatives = chain.from_iterable(map(attrgetter("negatives"), asked_items))
-        others = self._answers(list(map(attrgetter("text"), negatives)), seeds, progress)
-        outcomes = [self._outcome(item, [next(own), *islice(others, len(item.negatives))]) for item in asked_items]
+        # One call, which is one batch of a batch API.
+        answers = self._answers(list(map(attrgetter("text"), chain(asked_items, negatives))), seeds, progress)
+        own = list(islice(answers, len(asked_items)))
+        outcomes = []
+        for item, of_statement in zip(asked_items, own, strict=True):
+            outcomes.append(self._outcome(item, [of_statement, *islice(answers, len(item.negatives))]))
         return in_order(map(attrgetter("fact"), items), map(attrgetter("reason"), items), outcomes)
 
     def _answers(

@@ -13,8 +13,8 @@ from aiohttp import web
 from kgprobe.errors import KgprobeError
 from kgprobe.models.api import requests as session
 from kgprobe.models.api.cache import AnswerCache
+from kgprobe.models.api.connection import LARGEST
 from kgprobe.models.api.generator import ApiGenerator
-from kgprobe.models.api.requests import LARGEST
 from kgprobe.models.api.spending import ApiOptions
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from tests.models.api.fault_proxy import FaultProxy

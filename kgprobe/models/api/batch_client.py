@@ -1,0 +1,296 @@
+"""Client of OpenAI's protocol for batches: files of requests and of answers (``/files``), batches (``/batches``)."""
+
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, TypeVar
+
+import httpx2
+import msgspec
+import openai
+
+from kgprobe.errors import KgprobeError
+from kgprobe.models.api.address import Address
+from kgprobe.models.api.connection import Declined, Fault, classify_error, fatal_message
+from kgprobe.models.api.pending import PendingBatch, PendingBatches
+from kgprobe.models.api.spending import ApiOptions
+from kgprobe.progress import print_message
+from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off
+
+# Seconds of the first back-off.
+_FIRST_WAIT = 0.5
+# Pages of 100 batches in which an unfinished submission is searched.
+_MOST_PAGES = 100
+_TOKEN = "kgprobe"  # noqa: S105  (a key of the metadata)
+_ID = re.compile(r"[A-Za-z0-9._:/-]{1,200}")
+_ENDED = frozenset(("completed", "failed", "expired", "cancelled"))
+_TOO_MANY_TOKENS = "token_limit_exceeded"
+
+T = TypeVar("T")
+
+
+class _Uploaded(msgspec.Struct):
+    id: str
+
+
+class RequestCounts(msgspec.Struct):
+    """Numbers of a batch's requests."""
+
+    total: int = 0
+    completed: int = 0
+    failed: int = 0
+
+
+class BatchFault(msgspec.Struct):
+    """Error of a batch, or of a request in it."""
+
+    code: str | None = None
+    message: str | None = None
+
+
+class _BatchFaults(msgspec.Struct):
+    data: list[BatchFault] | None = None
+
+
+class BatchState(msgspec.Struct):
+    """State of a batch at the server."""
+
+    id: str
+    status: str
+    metadata: dict[str, str] | None = None
+    input_file_id: str | None = None
+    request_counts: RequestCounts | None = None
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    errors: _BatchFaults | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """True if the state is final."""
+        return self.status in _ENDED
+
+    @property
+    def faults(self) -> list[BatchFault]:
+        """Reasons for which the batch failed."""
+        return (self.errors.data if self.errors else None) or []
+
+    @property
+    def exceeds_limit(self) -> bool:
+        """True if the batch failed because the server has accepted too many tokens already."""
+        return any(fault.code == _TOO_MANY_TOKENS for fault in self.faults)
+
+
+class _Page(msgspec.Struct):
+    data: list[BatchState]
+    has_more: bool | None = None
+
+
+class _RefusedError(KgprobeError):
+    """Raised when the server declines a request of the protocol."""
+
+    def __init__(self, message: str, declined: Declined) -> None:
+        super().__init__(message)
+        self.declined = declined
+
+
+class BatchClient:
+    """Client of a server's batch API; every request is repeated after faults."""
+
+    def __init__(
+        self, client: openai.OpenAI, address: Address, options: ApiOptions, pending_batches: PendingBatches
+    ) -> None:
+        """Use an open client.
+
+        Args:
+            pending_batches: submitted batches on disk.
+        """
+        self._client = client
+        self._address = address
+        self._options = options
+        self._pending = pending_batches
+
+    def submit(self, pending: PendingBatch, content: bytes, path: str) -> PendingBatch:
+        """Create a batch; each step is stored on disk before the next.
+
+        Args:
+            content: its requests, one JSON object on each line.
+            path: path of the requests, such as ``/chat/completions``.
+
+        Raises:
+            KgprobeError: The server has no batch API, declines the batch, or cannot be reached.
+        """
+        self._pending.put(pending)
+        try:
+            uploaded = self._repeatedly(partial(self._upload, pending, content))
+            pending = msgspec.structs.replace(pending, file=self._valid_id(uploaded.id))
+            self._pending.put(pending)
+            state = self._repeatedly(partial(self._create, pending, path), partial(self._find, pending))
+        except _RefusedError as error:
+            self._pending.forget(pending)
+            raise KgprobeError(self._refusal(error.declined)) from error
+        return self._identified(pending, state)
+
+    def completed(self, pending: PendingBatch) -> PendingBatch | None:
+        """Return a batch on disk with its id at the server; forget it and return None if it was never created.
+
+        Raises:
+            KgprobeError: The server cannot be reached.
+        """
+        if pending.id is not None:
+            return pending
+        state = self._find(pending)
+        if state is None:
+            self._pending.forget(pending)
+            return None
+        return self._identified(pending, state)
+
+    def state(self, pending: PendingBatch) -> BatchState:
+        """Return the current state of a batch.
+
+        Raises:
+            KgprobeError: The server does not know the batch, or cannot be reached.
+        """
+
+        def retrieve() -> BatchState:
+            response = self._client.batches.with_raw_response.retrieve(str(pending.id))
+            return msgspec.json.decode(response.content, type=BatchState)
+
+        return self._of_batch(pending, retrieve)
+
+    def lines(self, pending: PendingBatch, file: str) -> Iterator[bytes]:
+        """Yield the lines of a file of a batch at the server, which is copied first.
+
+        Raises:
+            KgprobeError: See :meth:`state`.
+        """
+        with tempfile.TemporaryFile() as copy:
+
+            def download() -> None:
+                copy.seek(0)
+                copy.truncate()
+                with self._client.files.with_streaming_response.content(file) as response:
+                    for chunk in response.iter_bytes():
+                        copy.write(chunk)
+
+            self._of_batch(pending, download)
+            copy.seek(0)
+            for line in copy:
+                if line.strip():
+                    yield line
+
+    def _identified(self, pending: PendingBatch, state: BatchState) -> PendingBatch:
+        pending = msgspec.structs.replace(pending, id=self._valid_id(state.id))
+        self._pending.put(pending)
+        return pending
+
+    def _valid_id(self, value: str) -> str:
+        """Return an id of the server, which is stored and shown; raise KgprobeError if it can be something else."""
+        if _ID.fullmatch(value) and self._address.without_key(value) == value:
+            return value
+        raise KgprobeError(f"The batch API of {self._address.name} returned an invalid id.")
+
+    def _upload(self, pending: PendingBatch, content: bytes) -> _Uploaded:
+        file = (f"kgprobe-{pending.token}.jsonl", content, "application/jsonl")
+        response = self._client.files.with_raw_response.create(file=file, purpose="batch")
+        return msgspec.json.decode(response.content, type=_Uploaded)
+
+    def _create(self, pending: PendingBatch, path: str) -> BatchState:
+        endpoint: Any = f"/v1{path}"
+        response = self._client.batches.with_raw_response.create(
+            completion_window="24h",
+            endpoint=endpoint,
+            input_file_id=str(pending.file),
+            metadata={_TOKEN: pending.token},
+        )
+        return msgspec.json.decode(response.content, type=BatchState)
+
+    def _find(self, pending: PendingBatch) -> BatchState | None:
+        """Return the batch that an unfinished submission created; None if it created none."""
+        after: str | None = None
+        for _ in range(_MOST_PAGES):
+            try:
+                page = self._repeatedly(partial(self._list, after))
+            except _RefusedError as error:
+                if not error.declined.missing:
+                    raise
+                print_message(f"{self._address.name} does not list its batches; the last one may run twice.")
+                return None
+            for state in page.data:
+                if _is_of(state, pending):
+                    return state
+            if not page.has_more or not page.data:
+                break
+            after = page.data[-1].id
+        return None
+
+    def _list(self, after: str | None) -> _Page:
+        response = self._client.batches.with_raw_response.list(limit=100, after=openai.omit if after is None else after)
+        return msgspec.json.decode(response.content, type=_Page)
+
+    def _refusal(self, declined: Declined) -> str:
+        if not declined.missing:
+            return fatal_message(self._address, declined)
+        return (
+            f"{self._address.url} seems to have no batch API (/files and /batches):"
+            f" {self._address.without_key(declined.reason)}. Leave out `batch_api`; the servers of vLLM and llama.cpp"
+            " have none."
+        )
+
+    def _of_batch(self, pending: PendingBatch, action: Callable[[], T]) -> T:
+        """Return the result of an action on a batch that the server should know."""
+        try:
+            return self._repeatedly(action)
+        except _RefusedError as error:
+            if not error.declined.missing:
+                raise
+            reason = self._address.without_key(error.declined.reason)
+            day = time.strftime("%Y-%m-%d", time.localtime(pending.created))
+            raise KgprobeError(
+                f"{self._address.name} does not know batch {pending.id} of {day}: {reason}. Was it submitted with"
+                f" another key? Delete {self._pending.path(pending)} to submit its requests again."
+            ) from error
+
+    def _repeatedly(self, action: Callable[[], T], instead: Callable[[], T | None] = lambda: None) -> T:
+        """Return the result of an action, repeated after faults.
+
+        Args:
+            instead: called after a fault; returns the result if the action was successful after all.
+
+        Raises:
+            _RefusedError: The server declines the request.
+            KgprobeError: All attempts failed.
+        """
+        failed = 0
+        while True:
+            try:
+                return action()
+            except openai.APIError as error:
+                fault = classify_error(error, time.time())
+            except httpx2.HTTPError as error:
+                fault = Fault(f"the connection broke off: {error}")
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                fault = Fault(f"the server's answer is invalid: {error}")
+            if isinstance(fault, Declined):
+                raise _RefusedError(fatal_message(self._address, fault), fault)
+            failed += 1
+            if fault.wait > LONGEST_ASKED_WAIT:
+                raise KgprobeError(f"{self._address.name} asks to wait for {fault.wait:,.0f} seconds.")
+            if failed >= self._options.attempts:
+                reason = self._address.without_key(fault.reason)
+                raise KgprobeError(
+                    f"The batch API of {self._address.name} fails: {reason} ({failed} attempts). The address is"
+                    f" {self._address.url}."
+                )
+            time.sleep(max(fault.wait, back_off(failed - 1, _FIRST_WAIT)))
+            result = instead()
+            if result is not None:
+                return result
+
+
+def _is_of(state: BatchState, pending: PendingBatch) -> bool:
+    """Return True if a batch at the server is the one on disk."""
+    if pending.file is not None and state.input_file_id == pending.file:
+        return True
+    return (state.metadata or {}).get(_TOKEN) == pending.token
