@@ -18,6 +18,7 @@ optional. The output of a chat template is tokenized with its special tokens.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.errors import KgprobeError
@@ -31,6 +32,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 # Value of a generator's description.
 CHAT = "chat template"
+
+# Default variables of a chat template: answers are short, and models that have this switch do not think.
+NO_THINKING: Mapping[str, Any] = MappingProxyType({"enable_thinking": False})
 
 
 class TextError(KgprobeError):
@@ -290,7 +294,11 @@ def _short(text: str) -> str:
 
 
 def chat_text(
-    tokenizer: "PreTrainedTokenizerBase", messages: Sequence[tuple[str, str]], *, answering: bool = True
+    tokenizer: "PreTrainedTokenizerBase",
+    messages: Sequence[tuple[str, str]],
+    *,
+    answering: bool = True,
+    arguments: Mapping[str, Any] = NO_THINKING,
 ) -> str:
     """Return messages in the tokenizer's template, with special tokens as text.
 
@@ -298,6 +306,7 @@ def chat_text(
         tokenizer: one with a chat template.
         messages: roles, such as ``user``, with their texts.
         answering: True to begin the model's own turn after them.
+        arguments: variables of the template.
 
     Raises:
         KgprobeError: the template refuses the messages, is damaged, or does what Jinja's sandbox forbids.
@@ -307,8 +316,7 @@ def chat_text(
             [{"role": role, "content": content} for role, content in messages],
             tokenize=False,
             add_generation_prompt=answering,
-            # Thinking is switched off in models that support it, because answers are short.
-            enable_thinking=False,
+            **arguments,
         )
     # A template is a program and may fail in any way.
     except Exception as error:
