@@ -56,6 +56,8 @@ kgprobe rounds run {name} --model demo --rounds 4 --facts-per-round 32
 kgprobe rounds run {name} --model hf:gpt2 --aim estimate"""
 
 
+# Options of probes that rounds leave at their defaults.
+_LEFT_OUT = ("former", "weighting", "wording", "with_alias")
 _view_option = cloup.option(
     "--view",
     type=click.Choice(["facts", "browser", "none"]),
@@ -82,7 +84,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
     unscored = ("scoring_way", "tokenizer") if kind.asks == "answers" else ()
 
     @given_options(("Rounds", RoundsOptions))
-    @given_options((f"Options of {kind.name}", kind.options), left_out=("former", "weighting", "wording"))
+    @given_options((f"Options of {kind.name}", kind.options), left_out=_LEFT_OUT)
     @model_option(f"{BEHIND_API} Repeat it to ask several models.", "models", multiple=True)
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
     @direction_options
