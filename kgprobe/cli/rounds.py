@@ -81,10 +81,12 @@ def rounds() -> None:
 def _run_command(kind: ProbeKind) -> click.Command:
     """Return the command that asks facts by this probe in rounds."""
     # In rounds, only the API has these options: more than 40 would be too many for a screen of help.
-    unscored = ("scoring_way", "tokenizer") if kind.asks == "answers" else ()
+    answers = kind.asks == "answers"
+    unscored = ("scoring_way", "tokenizer") if answers else ()
+    seldom = (*_LEFT_OUT, "instruction") if answers else _LEFT_OUT
 
     @given_options(("Rounds", RoundsOptions))
-    @given_options((f"Options of {kind.name}", kind.options), left_out=_LEFT_OUT)
+    @given_options((f"Options of {kind.name}", kind.options), left_out=seldom)
     @model_option(f"{BEHIND_API} Repeat it to ask several models.", "models", multiple=True)
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
     @direction_options
