@@ -437,17 +437,16 @@ def compare_results(results: Sequence[Stored], seed: int, families: Mapping[str,
     answered, names, unshared = collect_answers(results)
     groups = averaged_models(results, labels_of(answered), families)
     comparison = compare_models(answered, names, seed, groups)
-    notes = [unshared] if unshared else []
+    notes = [unshared] * bool(unshared)
     directions, states = ({settings_of(result)[name] for result in results} for name in ("reversed", "graph"))
     if len(directions) > 1 and len(states) > 1:
         notes.append(
             "The graph changed between the two directions: the inverse graph was made from an older or newer state."
         )
     for other, label in zip(results[1:], comparison.labels[1:], strict=True):
-        differences = differing_settings(results[0], other)
-        if differences:
+        if differences := differing_settings(results[0], other):
             which = "They" if len(results) == 2 else f"{comparison.labels[0]} and {label}"
-            more = "" if model_identity(results[0]) == model_identity(other) else " in more than the model"
+            more = " in more than the model" * (model_identity(results[0]) != model_identity(other))
             notes.append(f"{which} differ{more}: {'; '.join(map(_without_path, differences))}.")
     config = {"compared": [str(result.folder) for result in results], "seed": seed}
     return replace(comparison, unshared=unshared, notes=tuple(notes), config=config)
