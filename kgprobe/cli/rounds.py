@@ -57,6 +57,8 @@ kgprobe rounds run {name} --model demo --rounds 4 --facts-per-round 32
 kgprobe rounds run {name} --model hf:gpt2 --aim estimate"""
 
 
+# Options of probes that rounds leave at their defaults.
+_LEFT_OUT = ("former", "weighting", "wording", "with_alias")
 _view_option = cloup.option(
     "--view",
     type=click.Choice(["facts", "browser", "none"]),
@@ -82,17 +84,19 @@ def rounds() -> None:
 def _run_command(kind: ProbeKind) -> click.Command:
     """Return the command that asks facts by this probe in rounds."""
     # In rounds, only the API has these options: more than 40 would be too many for a screen of help.
-    seldom = ["timeout", *(("refresh", "scoring_way", "tokenizer") if kind.asks == "answers" else ())]
+    answers = kind.asks == "answers"
+    seldom = (*_LEFT_OUT, "instruction") if answers else _LEFT_OUT
+    of_api = (*_SEQUENTIAL, "timeout", *(("refresh", "scoring_way", "tokenizer") if answers else ()))
 
     @given_options(("Rounds", RoundsOptions))
-    @given_options((f"Options of {kind.name}", kind.options), left_out=("former", "weighting", "wording"))
+    @given_options((f"Options of {kind.name}", kind.options), left_out=seldom)
     @model_option(f"{BEHIND_API} Repeat it to ask several models.", "models", multiple=True)
     @ray_option
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
     @direction_options
     @year_relation_option
     @cloup.option("--name", metavar="NAME", help="Name of the run.  [default: model, probe and time]")
-    @given_options(("Models behind an API", ApiLimits), argument="api", left_out=(*_SEQUENTIAL, *seldom))
+    @given_options(("Models behind an API", ApiLimits), argument="api", left_out=of_api)
     @_view_option
     @as_paper_option(f"rounds run {kind.name}")
     @full_option

@@ -22,6 +22,8 @@ _MODEL_SETTINGS = ("model", "scorer", "generator")
 _RUN_SETTINGS = ("sampling", "learner", "max_degree", "facts_per_round", "stop_at_width")
 # Settings that follow from the number of the sentence.
 _OF_SENTENCES = ("template", "clozes", "past_clozes")
+# The mode of thinking, among the options, and where a probe's description repeats them.
+_OF_THINKING = frozenset(("options.thinking", "described.thinking"))
 # Relations, or reasons, in a message; differences, and characters of a value.
 _NAMED = 3
 _SHOWN_DIFFERENCES = 5
@@ -206,6 +208,15 @@ def differing_settings(one: Stored, other: Stored) -> list[str]:
     if len(phrases) > len(shown):
         shown.append(f"and {len(phrases) - len(shown)} more")
     return shown
+
+
+def differ_in_thinking_alone(one: Stored, other: Stored) -> bool:
+    """Return True for two results of one model and probe that differ in the mode of thinking and in nothing else."""
+    if one.kind.name != other.kind.name or model_identity(one) != model_identity(other):
+        return False
+    ours, theirs = identity_of(settings_of(one)), identity_of(settings_of(other))
+    names = {name for name in ours | theirs if ours.get(name) != theirs.get(name)}
+    return bool(names) and names <= _OF_THINKING
 
 
 def shortened(value: object) -> str:

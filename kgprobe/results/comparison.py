@@ -21,7 +21,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.report.packed_facts import ResultFacts, pack_facts
 from kgprobe.report.page import RESULT_SCRIPTS, Section, table_section, write_page
-from kgprobe.results.answers import Stored, collect_answers, differing_settings, settings_of
+from kgprobe.results.answers import Stored, collect_answers, differing_settings, model_identity, settings_of
 from kgprobe.results.directions import Directions, compare_directions
 from kgprobe.results.finding_page import BarPart, matrix_section
 from kgprobe.results.over_relations import (
@@ -437,17 +437,17 @@ def compare_results(results: Sequence[Stored], seed: int, families: Mapping[str,
     answered, names, unshared = collect_answers(results)
     groups = averaged_models(results, labels_of(answered), families)
     comparison = compare_models(answered, names, seed, groups)
-    notes = [unshared] if unshared else []
+    notes = [unshared] * bool(unshared)
     directions, states = ({settings_of(result)[name] for result in results} for name in ("reversed", "graph"))
     if len(directions) > 1 and len(states) > 1:
         notes.append(
             "The graph changed between the two directions: the inverse graph was made from an older or newer state."
         )
     for other, label in zip(results[1:], comparison.labels[1:], strict=True):
-        differences = differing_settings(results[0], other)
-        if differences:
+        if differences := differing_settings(results[0], other):
             which = "They" if len(results) == 2 else f"{comparison.labels[0]} and {label}"
-            notes.append(f"{which} differ in more than the model: {'; '.join(map(_without_path, differences))}.")
+            more = " in more than the model" * (model_identity(results[0]) != model_identity(other))
+            notes.append(f"{which} differ{more}: {'; '.join(map(_without_path, differences))}.")
     config = {"compared": [str(result.folder) for result in results], "seed": seed}
     return replace(comparison, unshared=unshared, notes=tuple(notes), config=config)
 

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.results.answers import Stored, collect_answers, differing_settings, refuse_repeated
+from kgprobe.results.answers import (
+    Stored,
+    collect_answers,
+    differ_in_thinking_alone,
+    differing_settings,
+    refuse_repeated,
+)
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
 from kgprobe.running.paired_facts import ChangedFact, RelationLoss, changed_facts, losses_by_relation
 from kgprobe.running.shared_facts import AnsweredFacts, find_shared_facts
@@ -153,7 +159,9 @@ def forgetting_between(base: Stored, tuned: Stored, margin: float) -> Forgetting
     differences = differing_settings(base, tuned)
     if base.reversed != tuned.reversed:
         differences = [f"the direction is {'backwards and forwards' if base.reversed else 'forwards and backwards'}"]
-    if differences:
+    # Thinking can be the change that is tested.
+    is_thinking = differ_in_thinking_alone(base, tuned)
+    if differences and not is_thinking:
         raise ArgumentError(
             "tuned",
             f"differs from the base in more than the model: {'; '.join(differences)}. Measure both with the same"
@@ -162,7 +170,8 @@ def forgetting_between(base: Stored, tuned: Stored, margin: float) -> Forgetting
     (before, after), names, unshared = collect_answers([base, tuned])
     forgetting = find_forgetting(before, after, names, margin)
     config = {"base": str(base.folder), "tuned": str(tuned.folder), "margin": margin}
-    return replace(forgetting, config=config, notes=tuple(filter(None, [unshared])))
+    about_thinking = f"Both are of one model: {differences[0].rpartition('.')[2]}." if is_thinking else ""
+    return replace(forgetting, config=config, notes=tuple(filter(None, [about_thinking, unshared])))
 
 
 def find_forgetting(base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[str, str], margin: float) -> Forgetting:

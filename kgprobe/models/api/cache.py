@@ -28,6 +28,20 @@ CREATE TABLE IF NOT EXISTS answer (
     completion_tokens INTEGER NOT NULL
 ) WITHOUT ROWID
 """
+# Thoughts before answers; most answers have none.
+_THOUGHTS = """
+CREATE TABLE IF NOT EXISTS thought (
+    key BLOB PRIMARY KEY,
+    text TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    cut INTEGER NOT NULL
+) WITHOUT ROWID
+"""
+_GET = """
+SELECT a.text, a.refused, a.ended, a.prompt_tokens, a.completion_tokens,
+       coalesce(t.text, ''), coalesce(t.tokens, 0), coalesce(t.cut, 0)
+FROM answer a LEFT JOIN thought t ON t.key = a.key WHERE a.key = ?
+"""
 
 
 def answer_cache_path() -> Path:
@@ -60,6 +74,7 @@ class AnswerCache:
             _use_write_ahead_log(self._connection)
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.execute(_SCHEMA)
+            self._connection.execute(_THOUGHTS)
         except (sqlite3.Error, OSError) as error:
             raise self._failure("opened", error) from error
 
@@ -73,16 +88,23 @@ class AnswerCache:
             KgprobeError: The file cannot be read.
         """
         try:
-            row = self._connection.execute(
-                "SELECT text, refused, ended, prompt_tokens, completion_tokens FROM answer WHERE key = ?",
-                (_key(_text(request)),),
-            ).fetchone()
+            row = self._connection.execute(_GET, (_key(_text(request)),)).fetchone()
         except sqlite3.Error as error:
             raise self._failure("read", error) from error
         if row is None:
             return None
-        text, refused, ended, prompt_tokens, completion_tokens = row
-        return Answer(text, bool(refused), bool(ended), prompt_tokens, completion_tokens, cached=True)
+        text, refused, ended, prompt_tokens, completion_tokens, thought, thought_tokens, cut = row
+        return Answer(
+            text,
+            bool(refused),
+            bool(ended),
+            prompt_tokens,
+            completion_tokens,
+            cached=True,
+            thought=thought,
+            thought_tokens=thought_tokens,
+            thought_cut=bool(cut),
+        )
 
     def put(self, request: Mapping[str, object], answer: Answer) -> None:
         """Store an answer, replacing an earlier one.
@@ -93,6 +115,12 @@ class AnswerCache:
         text = _text(request)
         row = (_key(text), text, answer.text, answer.refused, answer.ended)
         try:
+            # First the thought: an answer is complete at any moment.
+            if answer.thought or answer.thought_tokens or answer.thought_cut:
+                thought = (_key(text), answer.thought, answer.thought_tokens, answer.thought_cut)
+                self._connection.execute("INSERT OR REPLACE INTO thought VALUES (?, ?, ?, ?)", thought)
+            else:
+                self._connection.execute("DELETE FROM thought WHERE key = ?", (_key(text),))
             self._connection.execute(
                 "INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (*row, answer.prompt_tokens, answer.completion_tokens),

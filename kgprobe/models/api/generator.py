@@ -1,10 +1,14 @@
 """Generator for models behind OpenAI-compatible APIs: chat completions for questions, completions for continuations.
 
 Not every API offers completions.
+
+A thought before an answer is never read as one: that of a field (``reasoning_content``, ``reasoning``) or of a part of
+the content is left out, and one in the text is removed (:mod:`kgprobe.models.generating.thinking`). With thinking
+switched on, a text without markers that fills all tokens is a thought, too.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -13,7 +17,9 @@ from kgprobe.models.api.address import OPENAI, Address
 from kgprobe.models.api.connection import Fault
 from kgprobe.models.api.form import Form
 from kgprobe.models.api.requests import Asker
+from kgprobe.models.api.thinking import Verified, verify
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
+from kgprobe.models.generating.thinking import STORED_CHARACTERS, Split, Thinking, split_thought
 from kgprobe.models.scoring.tokens import not_unicode
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
@@ -43,6 +49,7 @@ class ApiGenerator:
         self.name = asker.address.name
         self.spending = asker.spending
         self.parameters = Parameters(asker.address)
+        self._verified: dict[Thinking, Verified] = {}
 
     def describe(self) -> dict[str, object]:
         """Return model, address and form of the prompts."""
@@ -75,16 +82,51 @@ class ApiGenerator:
         for place in odd:
             answers[distinct[place]] = Unanswered("its prompt is not Unicode: it contains half of a surrogate pair")
             report(distinct[place])
-        for continuation in (False, True):
-            form = _CompletionForm(self._asker.address, self.parameters, continuation=continuation)
-            of_form = [request for request in distinct if request.continuation == continuation]
-            valid = [request for request in of_form if request not in answers]
-            answers |= self._asker.ask(form, valid, _cache_key, report)
+        forms: dict[tuple[bool, Thinking | None], list[Request]] = {}
+        for request in distinct:
+            if request not in answers:
+                forms.setdefault((request.continuation, request.thinking), []).append(request)
+        for (continuation, thinking), valid in forms.items():
+            verified = self._verify(thinking) if thinking is not None and not continuation else None
+            answers |= self._ask(valid, verified, report)
         return [answers[request.normalized()] for request in requests]
+
+    def check_thinking(self, thinking: Thinking) -> dict[str, object]:
+        """Return the parameters for a mode of thinking, see :meth:`.Generator.check_thinking`.
+
+        Cost: a trial question for each kind of parameters, unless its answer is cached.
+        """
+        return self._verify(thinking).describe()
+
+    def _verify(self, thinking: Thinking) -> Verified:
+        if thinking not in self._verified:
+
+            def ask(request: Request, verified: Verified) -> Answer | Unanswered:
+                return self._ask([request], verified)[request]
+
+            self._verified[thinking] = verify(self.name, self._asker.address.url, thinking, ask)
+        return self._verified[thinking]
+
+    def _ask(
+        self,
+        requests: Sequence[Request],
+        verified: Verified | None,
+        report: Callable[[Request], None] = lambda _: None,
+    ) -> dict[Request, Answer | Unanswered]:
+        """Ask requests of one form, with the parameters of their mode of thinking."""
+        if not requests:
+            return {}
+        form = _CompletionForm(
+            self._asker.address,
+            self.parameters,
+            continuation=requests[0].continuation,
+            thinking={} if verified is None else verified.parameters,
+        )
+        return self._asker.ask(form, requests, form.cache_key, report)
 
 
 def _cache_key(request: Request) -> dict[str, object]:
-    """Return everything that an answer depends on, except the model."""
+    """Return everything that an answer depends on, except the model and the parameters of thinking."""
     whole: dict[str, object] = {"prompt": request.prompt, "max_tokens": request.max_tokens}
     whole["temperature"] = request.temperature
     if request.continuation:
@@ -110,7 +152,7 @@ class Parameters:
         """Return the parameters of a request."""
         # Completions use the first name everywhere.
         limit = _LIMITS[0] if request.continuation else self._limit
-        parameters: dict[str, Any] = {"temperature": request.temperature, limit: request.max_tokens}
+        parameters: dict[str, Any] = {"temperature": request.temperature, limit: _most_tokens(request)}
         if request.temperature > 0:
             parameters["seed"] = request.seed
         for name in self.left_out:
@@ -128,16 +170,52 @@ class Parameters:
         return True
 
 
+def _most_tokens(request: Request) -> int:
+    """Return the maximum tokens of thought and answer."""
+    return request.max_tokens + (request.thinking.limit if request.thinking is not None else 0)
+
+
 class _Counts(msgspec.Struct):
     """Token counts of a request and of its answer."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    # Servers differ in its content.
+    completion_tokens_details: Any = None
+
+    @property
+    def thought(self) -> int:
+        """Tokens of the thought; 0 if they are not counted."""
+        details = self.completion_tokens_details
+        counted = details.get("reasoning_tokens") if isinstance(details, dict) else None
+        return counted if isinstance(counted, int) and 0 <= counted <= _MOST_TOKENS else 0
+
+
+class _Part(msgspec.Struct):
+    """A part of a message: text, or a thought, which has another type."""
+
+    type: str = ""
+    text: str | None = None
+    thinking: Any = None
 
 
 class _Message(msgspec.Struct):
-    content: str | None = None
+    content: str | list[_Part] | None = None
     refusal: str | None = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+
+    def split(self) -> Split:
+        """Return thought and answer."""
+        thoughts = [field for field in (self.reasoning_content, self.reasoning) if field and isinstance(field, str)]
+        text = self.content if isinstance(self.content, str) else ""
+        for part in self.content if isinstance(self.content, list) else ():
+            if part.type == "text":
+                text += part.text or ""
+            elif part.thinking:
+                thoughts.append(msgspec.json.encode(part.thinking).decode())
+        split = split_thought(text)
+        return Split(split.thought or "".join(thoughts[:1]), split.answer, split.ended)
 
 
 class _ChatChoice(msgspec.Struct):
@@ -163,9 +241,12 @@ class _CompletionForm(Form[Request]):
 
     in_batches = True
 
-    def __init__(self, address: Address, parameters: Parameters, *, continuation: bool) -> None:
+    def __init__(
+        self, address: Address, parameters: Parameters, *, continuation: bool, thinking: Mapping[str, Any]
+    ) -> None:
         self._address = address
         self._parameters = parameters
+        self._thinking = thinking
         self.continuation = self.may_be_empty = continuation
         self.path = "/completions" if continuation else "/chat/completions"
         self.needs = _NEEDS if continuation else ""
@@ -174,13 +255,22 @@ class _CompletionForm(Form[Request]):
         prompt: dict[str, Any] = {"messages": [{"role": "user", "content": request.prompt}]}
         if self.continuation:
             prompt = {"prompt": request.prompt}
-        return {"model": self._address.model, **prompt, **self._parameters.of(request)}
+        return {"model": self._address.model, **prompt, **self._parameters.of(request), **self._thinking}
+
+    def cache_key(self, request: Request) -> dict[str, object]:
+        """Return everything that an answer depends on, except the model."""
+        thinking: dict[str, object] = {}
+        if request.thinking is not None and not self.continuation:
+            thinking = {"thinking": {"mode": str(request.thinking), **self._thinking}}
+        return _cache_key(request) | thinking
 
     def size(self, request: Request) -> tuple[int, int]:
-        return len(request.prompt.encode()) + (_TEXT_TOKENS if self.continuation else _CHAT_TOKENS), request.max_tokens
+        prompt = len(request.prompt.encode()) + (_TEXT_TOKENS if self.continuation else _CHAT_TOKENS)
+        return prompt, _most_tokens(request)
 
     def adapt(self, parameter: str) -> bool:
-        return self._parameters.adapt(parameter)
+        # A mode of thinking is a condition: it is not dropped.
+        return parameter not in self._thinking and self._parameters.adapt(parameter)
 
     def read(self, content: bytes, request: Request) -> Answer | Fault:
         """Return the model's answer without its thoughts, and without the key."""
@@ -193,31 +283,40 @@ class _CompletionForm(Form[Request]):
         if not completion.choices:
             return Fault("the server's answer has no choices")
         choice = completion.choices[0]
+        ended = choice.finish_reason != "length"
         if self.continuation:
-            whole, refusal = choice.text, ""
-            text = whole.strip()
+            split, refusal = Split("", choice.text.strip()), ""
+            whole = choice.text
         else:
-            whole, refusal = choice.message.content or "", choice.message.refusal or ""
-            text = _without_thoughts(whole) or refusal.strip()
+            split, refusal = choice.message.split(), choice.message.refusal or ""
+            whole = split.thought + split.answer
         try:
             counts = msgspec.json.decode(completion.usage, type=_Counts | None) or _Counts()
         except (msgspec.DecodeError, UnicodeDecodeError):
             counts = _Counts()
+        completion_tokens = _checked(counts.completion_tokens, whole)
+        thought_tokens = counts.thought or _estimate(completion_tokens, split)
+        if request.thinking is not None and request.thinking.is_on and not (ended or thought_tokens or refusal):
+            # A thought without its markers.
+            split = Split(split.answer, "", ended=False)
         return Answer(
-            text=self._address.without_key(text),
+            text=self._address.without_key(split.answer or refusal.strip()),
             refused=bool(refusal) or choice.finish_reason == "content_filter",
-            ended=choice.finish_reason != "length",
+            ended=ended,
             prompt_tokens=_checked(counts.prompt_tokens, request.prompt),
-            completion_tokens=_checked(counts.completion_tokens, whole),
+            # Some servers count the tokens of thoughts apart.
+            completion_tokens=completion_tokens + (thought_tokens if thought_tokens > completion_tokens else 0),
+            thought=self._address.without_key(split.thought)[:STORED_CHARACTERS],
+            thought_tokens=thought_tokens,
+            thought_cut=not split.ended or (not ended and not split.answer and thought_tokens > 0),
         )
 
 
-def _without_thoughts(text: str) -> str:
-    """Return an answer without the reasoning that some servers put before it; empty if the reasoning was cut off."""
-    _, mark, answer = text.rpartition("</think>")
-    if not mark and answer.lstrip().startswith("<think>"):
-        return ""
-    return answer.strip()
+def _estimate(tokens: int, split: Split) -> int:
+    """Return the tokens of a thought: its share of the characters; 0 without a thought."""
+    if not split.thought:
+        return 0
+    return max(1, round(tokens * len(split.thought) / len(split.thought + split.answer)))
 
 
 def _checked(counted: int | None, text: str) -> int:

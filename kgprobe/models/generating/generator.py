@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from kgprobe.models.generating.thinking import Thinking
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -19,6 +21,7 @@ class Request:
         seed: seed of sampling; requests that differ in it alone are sampled independently.
         continuation: True to continue the prompt as a text, even with a chat model, and over line breaks, up to the end
             of the text or the last token.
+        thinking: mode of a chat model, whose thought has its own limit; None for the default.
     """
 
     prompt: str
@@ -26,6 +29,7 @@ class Request:
     temperature: float = 0.0
     seed: int = 0
     continuation: bool = False
+    thinking: Thinking | None = None
 
     def normalized(self) -> "Request":
         """Return an equal request for equal answers: at temperature 0, the seed is ignored."""
@@ -37,12 +41,15 @@ class Answer:
     """A model's answer.
 
     Attributes:
-        text: without special tokens, stripped; may be empty.
+        text: without special tokens and thoughts, stripped; may be empty.
         refused: True if the API reports a refusal or a filter. A refusal in the model's own words is a text.
         ended: True if the model ended the answer by itself, not by its length.
         prompt_tokens: tokens of the request.
-        completion_tokens: tokens of the answer, including hidden ones.
+        completion_tokens: tokens of the answer, including hidden ones and the thought's.
         cached: True if the answer was cached, and cost nothing this time.
+        thought: beginning of the thought, at most :data:`~.thinking.STORED_CHARACTERS`; empty if it is hidden.
+        thought_tokens: tokens of the thought; 0 without one.
+        thought_cut: True if the model did not end its thought by itself.
     """
 
     text: str
@@ -51,6 +58,9 @@ class Answer:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached: bool = False
+    thought: str = ""
+    thought_tokens: int = 0
+    thought_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +83,13 @@ class Generator(Protocol):
 
     def describe(self) -> dict[str, object]:
         """Return all that its answers depend on, as JSON values, without secrets."""
+
+    def check_thinking(self, thinking: Thinking) -> dict[str, object]:
+        """Return how the model is set to a mode of thinking, as JSON values.
+
+        Raises:
+            ArgumentError: the model cannot be set to it.
+        """
 
     def answer(
         self, requests: Sequence[Request], progress: Callable[[int], None] | None = None

@@ -4,6 +4,8 @@ With a chat template, the prompt is a user's message, and the answer ends with t
 is a text to continue, and the answer is the rest of its line. A request with ``continuation`` is always a text to
 continue, over line breaks. Generation settings in a model's files are ignored.
 
+A thought of a chat model (:mod:`.thinking`) is generated before the answer, with its own limit, and never read as one.
+
 Apart from rounding, an answer does not depend on the other requests: every request has its own random numbers, from its
 seed and its prompt. A token is drawn from the most probable ones that reach ``TOP_P`` together: the first whose
 cumulative probability exceeds the number.
@@ -11,7 +13,8 @@ cumulative probability exceeds the number.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import groupby
 from typing import Any
@@ -19,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.generating.decoding import (
     Ends,
     context_tokens,
@@ -29,6 +32,9 @@ from kgprobe.models.generating.decoding import (
     prompts_at_once,
 )
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
+from kgprobe.models.generating.rows import AnswerRow, Forced, Phase, Steps, ThoughtForm, replace_scores
+from kgprobe.models.generating.switch import ThinkingTemplate, no_switch
+from kgprobe.models.generating.thinking import LAST_WORDS, STORED_CHARACTERS, Thinking, split_thought
 from kgprobe.models.scoring.batching import compute_in_batches
 from kgprobe.models.scoring.contract import TextScorer, report
 from kgprobe.models.scoring.scorer import Scorer
@@ -41,6 +47,10 @@ TOP_P = 0.95
 _LIKELY = (1024, 16_384)
 # Line breaks of str.splitlines; an incomplete character may become one.
 LINE_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\ufffd")
+# Most thoughts are this many times shorter than their limit; for the size of a batch.
+_SHORTER = 4
+# Rows of a batch that are not worth regrouping.
+_FEW = 3
 # Trial answer, to find what a chat template appends to it.
 _TRIAL = "Yes, 7"
 
@@ -57,6 +67,7 @@ class LocalGenerator:
         self.name = scorer.name
         self._scorer = scorer
         self.chats = bool(scorer.tokenizer.chat_template)
+        self._forms: dict[Thinking | None, ThoughtForm] = {}
         self._end_tokens = end_tokens(scorer, scorer.model.generation_config)
         self._line_ends = line_ends(scorer, self._end_tokens)
 
@@ -64,6 +75,18 @@ class LocalGenerator:
         """Return the scorer's description, and the form of prompts and answers."""
         kind = CHAT if self.chats else "text to go on with, to the end of its line"
         return self._scorer.describe() | {"prompt": kind, "top_p": TOP_P, "end_tokens": self._end_tokens}
+
+    def check_thinking(self, thinking: Thinking) -> dict[str, object]:
+        """Return how the chat template is set to a mode of thinking, see :meth:`.Generator.check_thinking`."""
+        if self.chats:
+            return self._template.check(thinking, self.name)
+        if thinking.is_on:
+            raise ArgumentError("thinking", no_switch(self.name, thinking))
+        return {"switch": None}
+
+    @cached_property
+    def _template(self) -> ThinkingTemplate:
+        return ThinkingTemplate(self._scorer.tokenizer)
 
     @torch.inference_mode()
     def answer(
@@ -74,138 +97,166 @@ class LocalGenerator:
         A prompt that the model cannot take, or that does not fit into memory alone, is unanswered. Equal requests are
         answered once.
 
-        Cost: a forward pass of each prompt, and one of a token for each token of the answers. Prompts of similar length
-        are batched, in smaller batches where memory is short.
+        Cost: a forward pass of each prompt, and one of a token for each token of thoughts and answers. Prompts of
+        similar length are batched, in smaller batches where memory is short. When half of a batch has its answers, the
+        rest goes on without them, after a forward pass of its tokens so far.
 
         Raises:
             KgprobeError: ``max_tokens`` of a request is not positive.
         """
         results: dict[Request, Answer | Unanswered] = {}
-        contexts: dict[Request, Sequence[int]] = {}
+        prompts: dict[Request, _Prompt] = {}
         copies = Counter(map(Request.normalized, requests))
         for request in copies:
             if request.max_tokens < 1:
                 raise KgprobeError(f"`max_tokens` is {request.max_tokens}; it must be at least 1.")
         for request in copies:
-            context = request_tokens(self._scorer, request)
-            if isinstance(context, Unanswered):
-                results[request] = context
+            prompt = self._prompt(request)
+            if isinstance(prompt, Unanswered):
+                results[request] = prompt
                 report(progress, copies[request])
             else:
-                contexts[request] = context
+                prompts[request] = prompt
 
         def at_once(rest: Sequence[Request]) -> int:
-            return prompts_at_once(self._scorer, 1, len(contexts[rest[0]]) + rest[0].max_tokens)
+            prompt = prompts[rest[0]]
+            expected = len(prompt.tokens) + rest[0].max_tokens + (prompt.limit or 0) // _SHORTER
+            return prompts_at_once(self._scorer, 1, expected)
 
-        def kind(request: Request) -> tuple[int, bool]:
-            return request.max_tokens, request.continuation
+        def kind(request: Request) -> tuple[int, bool, str]:
+            return request.max_tokens, request.continuation, str(request.thinking)
 
-        order = sorted(contexts, key=lambda request: (*kind(request), -len(contexts[request])))
+        order = sorted(prompts, key=lambda request: (*kind(request), -len(prompts[request].tokens)))
         device = self._scorer.model.device
         with own_settings(self._scorer):
-            for (max_tokens, _), alike in groupby(order, key=kind):
-                for batch, given in compute_in_batches(list(alike), at_once, partial(self._generate, contexts), device):
+            for _, alike in groupby(order, key=kind):
+                for batch, given in compute_in_batches(list(alike), at_once, partial(self._generate, prompts), device):
                     if given is None:
-                        length = len(contexts[batch[0]]) + max_tokens
+                        length = len(prompts[batch[0]].tokens) + batch[0].max_tokens
                         results[batch[0]] = Unanswered(f"its {length:,} tokens do not fit into the memory of {device}")
                     else:
                         results.update(zip(batch, given, strict=True))
                     report(progress, sum(map(copies.__getitem__, batch)))
         return [results[request.normalized()] for request in requests]
 
-    def _generate(self, context_of: dict[Request, Sequence[int]], batch: Sequence[Request]) -> list[Answer]:
-        contexts = [context_of[request] for request in batch]
+    def _generate(self, prompts: "dict[Request, _Prompt]", batch: Sequence[Request]) -> list[Answer]:
         by_line = not self.chats and not batch[0].continuation
         is_over = self._line_ends.is_over if by_line else lambda new: new[-1] in self._end_tokens
-        over = _Over(is_over, max(map(len, contexts)))
-        rows = generate_tokens(
-            self._scorer,
-            contexts,
-            self._end_tokens,
-            stopping_criteria=[over],
-            logits_processor=[_Draws(batch, over)],
-            max_new_tokens=batch[0].max_tokens,
-        )
-        answers = []
-        for row, (request, context, new) in enumerate(zip(batch, contexts, rows.tolist(), strict=True)):
-            length = over.lengths.get(row, request.max_tokens)
-            text = self._line_ends.text(new[:length])
-            answers.append(
-                Answer(
-                    text=first_line(text) if by_line else text.strip(),
-                    ended=row in over.lengths,
-                    prompt_tokens=len(context),
-                    completion_tokens=length,
-                )
+        form = None
+        if self.chats and not batch[0].continuation:
+            form = self._thought_form(batch[0].thinking)
+        rows = []
+        for request in batch:
+            prompt = prompts[request]
+            rows.append(AnswerRow(prompt.tokens, request.max_tokens, is_over, form, prompt.limit))
+        numbers = {id(row): _numbers(request, row.left) for row, request in zip(rows, batch, strict=True)}
+        # A closing text may contain a token that ends an answer.
+        closing = () if form is None else form.closing
+        ends = [token for token in self._end_tokens if token not in closing]
+        left = list(zip(rows, batch, strict=True))
+        while left:
+            some = [row for row, _ in left]
+            thinks = len(some) > _FEW and some[0].limit is not None
+            generate_tokens(
+                self._scorer,
+                [[*row.context, *row.new] for row in some],
+                ends,
+                stopping_criteria=[Steps(some, enough=len(some) // 2 if thinks else len(some))],
+                logits_processor=[_Draws(left, numbers), Forced(some)],
+                max_new_tokens=max(row.left for row in some),
             )
-        return answers
+            left = [(row, request) for row, request in left if not row.over]
+        return [self._read(row, by_line) for row in rows]
+
+    def _read(self, row: AnswerRow, by_line: bool) -> Answer:
+        """Return the answer of a row that is over, without its thought."""
+        text = self._line_ends.text(row.new)
+        if by_line:
+            text = first_line(text)
+        thought, thought_tokens, unended = "", 0, row.phase is Phase.THOUGHT
+        if row.form is not None and (row.start or unended):
+            before = row.new[: row.start] if row.start else row.new
+            # The token that completes the end marker may contain the answer's beginning.
+            begun = row.form.decode(before).rpartition(row.form.markers.end)[2]
+            text = "" if unended else begun.lstrip() + self._line_ends.text(row.new[row.start :])
+            if row.cut:
+                before = before[: -len(row.form.closing)]
+            thought = row.form.thought(before)
+            thought_tokens = len(before) if thought else 0
+        if row.form is not None:
+            text = split_thought(text).answer
+        return Answer(
+            text=text.strip(),
+            ended=row.ended,
+            prompt_tokens=len(row.context),
+            completion_tokens=len(row.new),
+            thought=thought[:STORED_CHARACTERS],
+            thought_tokens=thought_tokens,
+            thought_cut=row.cut or unended,
+        )
+
+    def _prompt(self, request: Request) -> "_Prompt | Unanswered":
+        """Return the prompt's tokens, up to the beginning of the answer; or why the model cannot take it."""
+        if not self.chats or request.continuation:
+            (context,) = context_tokens(self._scorer, [request.prompt], request.max_tokens)
+            return context if isinstance(context, Unanswered) else _Prompt(context)
+        (prompt,) = self._scorer.tokenize([request.prompt], [[]])
+        if prompt.reason is not None:
+            return Unanswered(prompt.reason)
+        tokenizer = self._scorer.tokenizer
+        text = self._template.setting(request.thinking).text(tokenizer, request.prompt)
+        (tokens,) = chat_tokens(tokenizer, [text])
+        thinking, new_tokens, limit = request.thinking, request.max_tokens, None
+        if thinking is not None and thinking.is_on:
+            new_tokens += len(self._thought_form(thinking).closing)
+            room = thinking.limit
+            if self._scorer.max_tokens is not None and thinking.budget is None:
+                room = min(room, self._scorer.max_tokens - len(tokens) - new_tokens)
+            limit = max(1, room)
+        longest = new_tokens + (limit or 0)
+        return no_room(self._scorer, request.prompt, len(tokens), longest) or _Prompt(tokens, limit)
+
+    def _thought_form(self, thinking: Thinking | None) -> ThoughtForm:
+        if thinking not in self._forms:
+            tokenizer, template = self._scorer.tokenizer, self._template
+            (closing,) = chat_tokens(tokenizer, [LAST_WORDS + template.markers.closing])
+
+            def decode(tokens: Sequence[int]) -> str:
+                return str(tokenizer.decode(list(tokens), skip_special_tokens=False))
+
+            begins = template.begins_in_thought(template.setting(thinking))
+            self._forms[thinking] = ThoughtForm(template.markers, closing, decode, begins)
+        return self._forms[thinking]
 
 
-def request_tokens(scorer: TextScorer, request: Request) -> Sequence[int] | Unanswered:
-    """Return a prompt's tokens, up to the beginning of the answer; or why the model cannot take it."""
-    tokenizer = scorer.tokenizer
-    if not tokenizer.chat_template or request.continuation:
-        return context_tokens(scorer, [request.prompt], request.max_tokens)[0]
-    (prompt,) = scorer.tokenize([request.prompt], [[]])
-    if prompt.reason is not None:
-        return Unanswered(prompt.reason)
-    (tokens,) = chat_tokens(tokenizer, [chat_text(tokenizer, [("user", request.prompt)])])
-    return no_room(scorer, request.prompt, len(tokens), request.max_tokens) or tokens
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """A prompt's tokens, and the maximum tokens of a thought; None for none of its own."""
 
-
-def line_ends(scorer: TextScorer, end_tokens: Sequence[int]) -> Ends:
-    """Return the test for the end of an answer's first line, or for an end token."""
-    # Any text after a final line break begins a line.
-    return Ends(
-        scorer,
-        end_tokens,
-        may_end=lambda text: not LINE_BREAKS.isdisjoint(text),
-        has_end=lambda text: len(f"{text}.".lstrip().splitlines()) > 1,
-    )
-
-
-def first_line(text: str) -> str:
-    """Return the first line of an answer that is not empty, stripped."""
-    return (text.lstrip().splitlines() or [""])[0].strip()
-
-
-class _Over:
-    """Stopping criterion that records the lengths of finished rows."""
-
-    def __init__(self, is_over: Callable[[list[int]], bool], before: int) -> None:
-        self._is_over = is_over
-        self.before = before
-        # Length of each finished row, with the token that ended it.
-        self.lengths: dict[int, int] = {}
-
-    def __call__(self, tokens: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-        for row, new in enumerate(tokens[:, self.before :].tolist()):
-            if row not in self.lengths and self._is_over(new):
-                self.lengths[row] = len(new)
-        return torch.tensor([row in self.lengths for row in range(len(tokens))], device=tokens.device)
+    tokens: Sequence[int]
+    limit: int | None = None
 
 
 class _Draws:
     """Logits processor that leaves each sampled row only the drawn token."""
 
-    def __init__(self, batch: Sequence[Request], over: _Over) -> None:
-        self._batch = batch
-        self._over = over
-        self._numbers = {row: _numbers(request) for row, request in enumerate(batch) if request.temperature > 0}
+    def __init__(self, rows: Sequence[tuple[AnswerRow, Request]], numbers: dict[int, list[float]]) -> None:
+        """Use the random numbers of each row, by its identity."""
+        self._numbers = numbers
+        self._sampled = [
+            (place, row, request.temperature) for place, (row, request) in enumerate(rows) if request.temperature > 0
+        ]
 
-    def __call__(self, tokens: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        drawn = [row for row in self._numbers if row not in self._over.lengths]
+    def __call__(self, _: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        drawn = [(place, row, temperature) for place, row, temperature in self._sampled if not row.over]
         if not drawn:
             return scores
-        step, device = tokens.shape[1] - self._over.before, scores.device
-        rows = torch.tensor(drawn, device=device)
-        temperatures = torch.tensor([self._batch[row].temperature for row in drawn], device=device)[:, None]
-        numbers = torch.tensor([self._numbers[row][step] for row in drawn], dtype=torch.float64, device=device)
-        chosen = _choose_tokens((scores[rows].float() / temperatures).softmax(-1), numbers)
-        scores = scores.clone()
-        scores[rows] = -torch.inf
-        scores[rows, chosen] = 0.0
-        return scores
+        device = scores.device
+        rows = torch.tensor([place for place, _, _ in drawn], device=device)
+        temperatures = torch.tensor([temperature for _, _, temperature in drawn], device=device)[:, None]
+        next_numbers = [self._numbers[id(row)][len(row.new)] for _, row, _ in drawn]
+        numbers = torch.tensor(next_numbers, dtype=torch.float64, device=device)
+        return replace_scores(scores, rows, _choose_tokens((scores[rows].float() / temperatures).softmax(-1), numbers))
 
 
 def _choose_tokens(probabilities: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
@@ -229,11 +280,29 @@ def _choose_tokens(probabilities: torch.Tensor, numbers: torch.Tensor) -> torch.
     return chosen
 
 
-def _numbers(request: Request) -> list[float]:
-    """Return a request's random numbers in [0, 1), one per token."""
+def _numbers(request: Request, count: int) -> list[float]:
+    """Return a request's random numbers in [0, 1), one per token; none for a greedy one."""
+    if request.temperature <= 0:
+        return []
     prompt = np.frombuffer(blake2b(request.prompt.encode(), digest_size=16).digest(), dtype=np.uint32)
-    numbers: list[float] = np.random.default_rng([request.seed, *prompt.tolist()]).random(request.max_tokens).tolist()
+    numbers: list[float] = np.random.default_rng([request.seed, *prompt.tolist()]).random(count).tolist()
     return numbers
+
+
+def line_ends(scorer: TextScorer, end_tokens: Sequence[int]) -> Ends:
+    """Return the test for the end of an answer's first line, or for an end token."""
+    # Any text after a final line break begins a line.
+    return Ends(
+        scorer,
+        end_tokens,
+        may_end=lambda text: not LINE_BREAKS.isdisjoint(text),
+        has_end=lambda text: len(f"{text}.".lstrip().splitlines()) > 1,
+    )
+
+
+def first_line(text: str) -> str:
+    """Return the first line of an answer that is not empty, stripped."""
+    return (text.lstrip().splitlines() or [""])[0].strip()
 
 
 def end_tokens(scorer: TextScorer, generation_config: Any) -> list[int]:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
+from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.on_ray.workers import LoadedModel, ModelPlan, Workers
 from kgprobe.models.scoring.contract import EdgeScorer, Floats, ScoredContinuations, TextScorer, report
 from kgprobe.models.scoring.tokens import TokenizedPrompt
@@ -174,6 +175,10 @@ class WorkerGenerator:
         """Return all that its answers depend on; the same as without workers."""
         return dict(self._described)
 
+    def check_thinking(self, thinking: Thinking) -> dict[str, object]:
+        """Return how the model is set to a mode of thinking, see :meth:`.Generator.check_thinking`."""
+        return self._workers.run(self._plan, partial(_check_thinking, thinking))
+
     def answer(
         self, requests: Sequence[Request], progress: Callable[[int], None] | None = None
     ) -> list[Answer | Unanswered]:
@@ -275,6 +280,10 @@ def _grow(search: str, trees: Sequence[Tree], bounds: bool, loaded: LoadedModel)
 
 def _describe_generator(loaded: LoadedModel) -> dict[str, object]:
     return dict(loaded.model.generator().describe())
+
+
+def _check_thinking(thinking: Thinking, loaded: LoadedModel) -> dict[str, object]:
+    return loaded.model.generator().check_thinking(thinking)
 
 
 def _answer(requests: Sequence[Request], loaded: LoadedModel) -> list[Answer | Unanswered]:

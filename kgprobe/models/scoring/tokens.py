@@ -19,7 +19,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.scoring.cuts import last_cut
@@ -34,6 +35,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 # Value of a generator's description.
 CHAT = "chat template"
+
+# Default variables of a chat template: answers are short, and models that have this switch do not think.
+NO_THINKING: Mapping[str, Any] = MappingProxyType({"enable_thinking": False})
 
 
 class TextError(KgprobeError):
@@ -318,7 +322,11 @@ def _short(text: str) -> str:
 
 
 def chat_text(
-    tokenizer: "PreTrainedTokenizerBase", messages: Sequence[tuple[str, str]], *, answering: bool = True
+    tokenizer: "PreTrainedTokenizerBase",
+    messages: Sequence[tuple[str, str]],
+    *,
+    answering: bool = True,
+    arguments: Mapping[str, Any] = NO_THINKING,
 ) -> str:
     """Return messages in the tokenizer's template, with special tokens as text.
 
@@ -326,6 +334,7 @@ def chat_text(
         tokenizer: one with a chat template.
         messages: roles, such as ``user``, with their texts.
         answering: True to begin the model's own turn after them.
+        arguments: variables of the template.
 
     Raises:
         KgprobeError: the template refuses the messages, is damaged, or does what Jinja's sandbox forbids.
@@ -335,8 +344,7 @@ def chat_text(
             [{"role": role, "content": content} for role, content in messages],
             tokenize=False,
             add_generation_prompt=answering,
-            # Thinking is switched off in models that support it, because answers are short.
-            enable_thinking=False,
+            **arguments,
         )
     # A template is a program and may fail in any way.
     except Exception as error:

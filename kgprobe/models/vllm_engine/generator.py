@@ -10,11 +10,14 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.models.generating.decoding import context_tokens, no_room
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
-from kgprobe.models.generating.local import LINE_BREAKS, TOP_P, end_tokens, first_line, line_ends, request_tokens
+from kgprobe.models.generating.local import LINE_BREAKS, TOP_P, end_tokens, first_line, line_ends
+from kgprobe.models.generating.switch import ThinkingTemplate
+from kgprobe.models.generating.thinking import STORED_CHARACTERS, Thinking, split_thought
 from kgprobe.models.scoring.contract import report
-from kgprobe.models.scoring.tokens import CHAT
+from kgprobe.models.scoring.tokens import CHAT, chat_tokens
 from kgprobe.models.vllm_engine.engine import Prompt
 from kgprobe.models.vllm_engine.scorer import VllmScorer, chunks_of
 
@@ -38,12 +41,27 @@ class VllmGenerator:
         self.chats = bool(scorer.tokenizer.chat_template)
         self._end_tokens = end_tokens(scorer, _generation_config(scorer))
         self._line_ends = line_ends(scorer, self._end_tokens)
+        self._template = ThinkingTemplate(scorer.tokenizer)
         self._breaks: list[int] | None = None
 
     def describe(self) -> dict[str, object]:
         """Return the scorer's description, and the form of prompts and answers."""
         kind = CHAT if self.chats else "text to go on with, to the end of its line"
         return self._scorer.describe() | {"prompt": kind, "top_p": TOP_P, "end_tokens": self._end_tokens}
+
+    def check_thinking(self, thinking: Thinking) -> dict[str, object]:
+        """Return how the chat template is set to a mode of thinking; none but ``off`` is possible.
+
+        Raises:
+            ArgumentError: thinking is to be on, or the template cannot switch it off.
+        """
+        if thinking.is_on:
+            raise ArgumentError(
+                "thinking",
+                f"is {thinking}; kgprobe does not limit thoughts in vLLM. Use hf:{self._scorer.name.partition(':')[2]},"
+                " or serve the model with vLLM and ask openai:NAME@URL.",
+            )
+        return self._template.check(thinking, self.name) if self.chats else {"switch": None}
 
     def answer(
         self, requests: Sequence[Request], progress: Callable[[int], None] | None = None
@@ -62,7 +80,7 @@ class VllmGenerator:
         results: dict[Request, Answer | Unanswered] = {}
         contexts: dict[Request, tuple[int, ...]] = {}
         for request in copies:
-            context = request_tokens(self._scorer, request)
+            context = self._context(request)
             if isinstance(context, Unanswered):
                 results[request] = context
                 report(progress, copies[request])
@@ -96,6 +114,18 @@ class VllmGenerator:
             first += len(part)
         return list(pending)
 
+    def _context(self, request: Request) -> Sequence[int] | Unanswered:
+        """Return a prompt's tokens, up to the beginning of the answer; or why the model cannot take it."""
+        scorer = self._scorer
+        if not self.chats or request.continuation:
+            return context_tokens(scorer, [request.prompt], request.max_tokens)[0]
+        (prompt,) = scorer.tokenize([request.prompt], [[]])
+        if prompt.reason is not None:
+            return Unanswered(prompt.reason)
+        text = self._template.setting(request.thinking).text(scorer.tokenizer, request.prompt)
+        (tokens,) = chat_tokens(scorer.tokenizer, [text])
+        return no_room(scorer, request.prompt, len(tokens), request.max_tokens) or tokens
+
     def _prompt(self, request: Request, context: tuple[int, ...], new: Sequence[int]) -> Prompt:
         stops = self._end_tokens
         if self._by_line(request):
@@ -124,11 +154,18 @@ class VllmGenerator:
     def _answer(self, request: Request, prompt_tokens: int, new: Sequence[int]) -> Answer:
         end = self._end(request, new)
         text = self._line_ends.text(new[:end])
+        thought = ""
+        if self._by_line(request):
+            text = first_line(text)
+        elif not request.continuation:
+            split = split_thought(text)
+            text, thought = split.answer, split.thought
         return Answer(
-            text=first_line(text) if self._by_line(request) else text.strip(),
+            text=text.strip(),
             ended=end is not None,
             prompt_tokens=prompt_tokens,
             completion_tokens=len(new) if end is None else end,
+            thought=thought[:STORED_CHARACTERS],
         )
 
     def _line_breaks(self) -> list[int]:

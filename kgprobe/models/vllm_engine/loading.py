@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgprobe.errors import ArgumentError
+from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens
-from kgprobe.models.scoring.trie import build_all_trees
 from kgprobe.models.vllm_engine.check import Expected
 from kgprobe.models.vllm_engine.engine import Engine, EngineSource, SingleEngine, import_vllm
 from kgprobe.models.vllm_engine.options import EngineOptions

@@ -7,6 +7,7 @@ stores the answers and makes the tables.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kgprobe.models.generating.thinking import Thinking, thinking_option
 from kgprobe.options import option
 from kgprobe.probes.register import ProbeContext, ProbeKind, imported
 from kgprobe.probes.statements import NegativeOptions, statement_items
@@ -43,7 +44,10 @@ class LabelOptions(NegativeOptions):
         3, "Number of answers per statement; the label is the answer of more than half of them.", minimum=1
     )
     temperature: float = option(1.0, "Sampling temperature; at 0 (greedy) all answers are equal.", minimum=0.0)
-    answer_tokens: int = option(16, "Maximum tokens of an answer; reasoning models need many.", minimum=1)
+    answer_tokens: int = option(
+        16, "Maximum tokens of an answer; without --thinking, reasoning models need many.", minimum=1
+    )
+    thinking: str | None = thinking_option()
     instruction: str = option(
         INSTRUCTION,
         f"Prompt, with {STATEMENT} as the placeholder of the statement.",
@@ -55,6 +59,8 @@ class LabelOptions(NegativeOptions):
 def _make(setting: ProbeContext, options: LabelOptions) -> "LabelProbe":
     from kgprobe.probes.labels.probe import LabelProbe
 
+    # Before the model is loaded.
+    Thinking.parse(options.thinking)
     return LabelProbe(statement_items(setting, options, options.negatives), setting.model.generator(), options)
 
 

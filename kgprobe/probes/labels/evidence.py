@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -14,6 +14,7 @@ from kgprobe.probes.confidence import share_of
 from kgprobe.probes.outcome import Alternatives, Outcome, ProbeResults, answered
 from kgprobe.probes.statements.evidence import JudgementEvidence, judgement_results
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, TRUE
+from kgprobe.probes.thoughts import thought_tables
 from kgprobe.sanitize import counted
 from kgprobe.tables import Table
 
@@ -58,12 +59,16 @@ class LabelEvidence(JudgementEvidence, frozen=True, eq=True, tag="labels"):
         object: id of the fact's object.
         negatives: at least one.
         wanted: requested number of negatives.
+        thought_tokens: tokens of the thought before each answer, over all statements; empty if there are none.
+        thoughts_cut: number of thoughts that the model did not end by itself.
     """
 
     fact: AnsweredStatement
     object: str
     negatives: tuple[AnsweredNegative, ...]
     wanted: int
+    thought_tokens: tuple[int, ...] = ()
+    thoughts_cut: int = 0
 
     @property
     def alternatives(self) -> Alternatives:
@@ -83,7 +88,7 @@ class LabelEvidence(JudgementEvidence, frozen=True, eq=True, tag="labels"):
         return " / ".join(statement.answers) if label == NONE else JUDGEMENTS[label]
 
     @classmethod
-    def results(cls, outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> ProbeResults:  # noqa: ARG003
+    def results(cls, outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> ProbeResults:
         """Return the results of ``statements`` over facts with a label and a labelled negative, and the agreement.
 
         The headline is *correct* over the same facts. It is empty without answers. Memory: a few numbers per fact.
@@ -96,7 +101,18 @@ class LabelEvidence(JudgementEvidence, frozen=True, eq=True, tag="labels"):
         asked, labelled = ({outcome.fact for outcome, _ in some} for some in (judged, complete))
         of = " asked" if labelled == asked else f" with labels, of {len(asked):,} asked"
         results = judgement_results(complete, f"{counted(len(labelled), 'fact')}{of}", guessed=None)
-        return ProbeResults([*results.tables, _agreement_table(judged)], results.headline)
+        thoughts = _thought_tables(judged, described)
+        return ProbeResults([*results.tables, _agreement_table(judged), *thoughts], results.headline)
+
+
+def _thought_tables(judged: "Sequence[tuple[Outcome, LabelEvidence]]", described: Mapping[str, Any]) -> Iterator[Table]:
+    tokens: list[int] = []
+    cut = 0
+    for _, evidence in judged:
+        statements = (evidence.fact, *evidence.negatives)
+        tokens += evidence.thought_tokens or [0] * sum(len(statement.answers) for statement in statements)
+        cut += evidence.thoughts_cut
+    return thought_tables(tokens, cut, described)
 
 
 def _agreement_table(judged: Sequence[tuple[Outcome, LabelEvidence]]) -> Table:

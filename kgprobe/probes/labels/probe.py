@@ -13,6 +13,7 @@ import numpy as np
 
 from kgprobe.errors import ArgumentError
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
+from kgprobe.models.generating.thinking import Thinking, describe_thinking
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.labels import STATEMENT, LabelOptions
 from kgprobe.probes.labels.evidence import AnsweredNegative, AnsweredStatement, LabelEvidence
@@ -31,7 +32,8 @@ class LabelProbe:
         """Make a probe.
 
         Raises:
-            ArgumentError: the instruction has no placeholder of the statement, or several.
+            ArgumentError: the instruction has no placeholder of the statement, or several; the model cannot be set to
+                the mode of thinking.
         """
         count = options.instruction.count(STATEMENT)
         if count != 1:
@@ -40,12 +42,14 @@ class LabelProbe:
         self._items = items
         self._generator = generator
         self._options = options
+        self._thinking = Thinking.parse(options.thinking)
+        self._described = describe_thinking(generator, self._thinking)
 
     def describe(self) -> dict[str, Any]:
         """Return model, options and templates; see :class:`~kgprobe.probes.outcome.Probe`."""
         return {
             "model": self._generator.name,
-            "generator": dict(self._generator.describe()),
+            "generator": self._described,
             **asdict(self._options),
             "right": RIGHT_MEANS,
             **self._items.describe(),
@@ -80,7 +84,8 @@ class LabelProbe:
         requests = []
         for text, number in product(texts, seeds):
             prompt = self._prompt(text)
-            requests.append(Request(prompt, options.answer_tokens, options.temperature, number))
+            request = Request(prompt, options.answer_tokens, options.temperature, number, thinking=self._thinking)
+            requests.append(request)
         answers = self._generator.answer(requests, progress)
         return (answers[place : place + len(seeds)] for place in range(0, len(answers), len(seeds)))
 
@@ -92,21 +97,29 @@ class LabelProbe:
         key, relation = item.fact.key, item.fact.relation
         prompt = self._prompt(item.text)
         texts: list[tuple[str, ...]] = []
+        thought_tokens: list[int] = []
+        cut = 0
         for of_statement in answers:
+            replies = []
             for answer in of_statement:
                 if isinstance(answer, Unanswered):
                     return Outcome(key, Verdict.UNANSWERED, relation, prompt, answer.reason)
-            texts.append(tuple(answer.text for answer in of_statement if isinstance(answer, Answer)))
+                replies.append(answer.text)
+                thought_tokens.append(answer.thought_tokens)
+                cut += answer.thought_cut
+            texts.append(tuple(replies))
         negatives = []
-        for negative, replies in zip(item.negatives, texts[1:], strict=True):
+        for negative, own in zip(item.negatives, texts[1:], strict=True):
             false = negative.fact
             ids = (false.subject, false.relation, false.object)
-            negatives.append(AnsweredNegative(negative.text, replies, _read(replies), false.replaced, *ids))
+            negatives.append(AnsweredNegative(negative.text, own, _read(own), false.replaced, *ids))
         evidence = LabelEvidence(
             fact=AnsweredStatement(item.text, texts[0], _read(texts[0])),
             object=item.fact.object,
             negatives=tuple(negatives),
             wanted=self._options.negatives,
+            thought_tokens=tuple(thought_tokens) if any(thought_tokens) else (),
+            thoughts_cut=cut,
         )
         verdict = verdict_of(evidence.fact.judgement, list(map(attrgetter("judgement"), evidence.negatives)))
         return Outcome(key, verdict, relation, prompt, evidence=evidence)

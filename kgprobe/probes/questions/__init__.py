@@ -8,6 +8,7 @@ reads the answers and classifies mistakes, :mod:`.evidence` stores them and make
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kgprobe.models.generating.thinking import Thinking, thinking_option
 from kgprobe.options import option
 from kgprobe.probes.register import ProbeContext, ProbeKind, imported
 
@@ -46,9 +47,11 @@ class QuestionOptions:
     follow_ups: int = option(2, "Maximum follow-up questions after a mistake, to see if it is consistent.", minimum=0)
     answer_tokens: int = option(
         64,
-        "Maximum tokens of an answer, plus 16 for each further right name; reasoning models need many.",
+        "Maximum tokens of an answer, plus 16 for each further right name; without --thinking, reasoning models need"
+        " many.",
         minimum=1,
     )
+    thinking: str | None = thinking_option()
     with_alias: bool = option(False, "Add the subject's first alias to the question.")
     writer: str | None = option(
         None,
@@ -67,6 +70,7 @@ def _make(setting: ProbeContext, options: QuestionOptions) -> "QuestionProbe":
     from kgprobe.probes.questions.items import QuestionItems
     from kgprobe.probes.questions.probe import QuestionProbe
 
+    thinking = Thinking.parse(options.thinking)
     items = QuestionItems(
         setting.graph,
         setting.as_of,
@@ -83,6 +87,7 @@ def _make(setting: ProbeContext, options: QuestionOptions) -> "QuestionProbe":
         credit=options.credit,
         follow_ups=options.follow_ups,
         answer_tokens=options.answer_tokens,
+        thinking=thinking,
     )
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 from kgprobe.probes.confidence import mean_of, share_of
 from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, Verdict, answered, shortened
 from kgprobe.probes.questions import ANY, OWN
+from kgprobe.probes.thoughts import thought_tables
 from kgprobe.stats.proportions import Share, mean_of_shares, share
 from kgprobe.tables import Table
 from kgprobe.verbalize.answers import sentences
@@ -69,6 +70,9 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
         fell_back: objections to the writer's text, if a template replaced it.
         error: the error class; None if the answer is not wrong.
         follow_ups: the follow-up questions after a mistake.
+        thought: beginning of the thought before the answer; None without one, empty if it is hidden.
+        thought_tokens: tokens of the thought.
+        thought_cut: True if the model did not end its thought by itself.
     """
 
     kind: str
@@ -90,6 +94,9 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
     fell_back: tuple[str, ...] = ()
     error: str | None = None
     follow_ups: tuple[FollowUp, ...] = ()
+    thought: str | None = None
+    thought_tokens: int = 0
+    thought_cut: bool = False
 
     @property
     def alternatives(self) -> Alternatives:
@@ -148,6 +155,8 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
                 "unread": evidence.grade_unread,
                 "written": evidence.written,
                 "error": evidence.error,
+                "thought_tokens": evidence.thought_tokens,
+                "thought_cut": evidence.thought_cut,
             }
             rows.append(row)
             # An objection's details in this question follow the colon.
@@ -158,6 +167,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
             return ProbeResults()
         answers = pd.DataFrame(rows)
         tables = [*_answer_tables(answers, list(_notes(answers, objections))), *_credits_tables(answers, credit)]
+        tables += thought_tables(answers["thought_tokens"].tolist(), int(answers["thought_cut"].sum()), described)
         return ProbeResults([*tables, _errors_table(answers, examples)] if examples else tables)
 
 

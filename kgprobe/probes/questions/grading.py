@@ -236,7 +236,8 @@ def _read(question: FactQuestion, answer: Answer | Unanswered, known: KnownNames
         return Verified(Verdict.REFUSED, credited_own=credited, credited_any=credited)
     if not answer.text and not answer.ended:
         # A reasoning model has spent its tokens before its answer.
-        return Verified(Verdict.UNANSWERED, "its tokens were used up before a word was said (`answer_tokens`)")
+        remedy = "`thinking`, `answer_tokens`" if answer.thought_cut else "`answer_tokens`"
+        return Verified(Verdict.UNANSWERED, f"its tokens were used up before a word was said ({remedy})")
     if question.kind is Kind.WH:
         return _read_names(question, answer, known, credit)
     says = read_yes_no(answer.text).yes

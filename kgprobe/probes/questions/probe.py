@@ -10,6 +10,7 @@ from typing import Any
 
 from kgprobe.errors import ArgumentError
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
+from kgprobe.models.generating.thinking import Thinking, describe_thinking
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.known_names import KnownNames
 from kgprobe.probes.outcome import Outcome
@@ -80,6 +81,7 @@ class QuestionProbe:
         credit: str = OWN,
         follow_ups: int = 2,
         answer_tokens: int = 64,
+        thinking: Thinking | None = None,
     ) -> None:
         """Make a probe.
 
@@ -91,10 +93,11 @@ class QuestionProbe:
                 fact's own object; ``any``, any right object.
             follow_ups: maximum number of follow-up questions after a mistake.
             answer_tokens: maximum tokens of an answer and of a grader's reply, plus 16 for each further right name. An
-                answer with a reason has about 30 tokens; a reasoning model needs many more.
+                answer with a reason has about 30 tokens; a reasoning model needs many more without ``thinking``.
+            thinking: mode of the model under test; None for the default. Graders have their default.
 
         Raises:
-            ArgumentError: the credit is unknown.
+            ArgumentError: the credit is unknown, or the model cannot be set to this mode.
         """
         if credit not in CREDITS:
             raise ArgumentError("credit", f"is {credit!r}; {' or '.join(CREDITS)} is expected.")
@@ -105,13 +108,15 @@ class QuestionProbe:
         self._grader = grader
         self._follow_ups = follow_ups
         self._answer_tokens = answer_tokens
+        self._thinking = thinking
+        self._described = describe_thinking(generator, thinking)
         self.relations: Sequence[str] = items.relations
 
     def describe(self) -> dict[str, Any]:
         """Return model, grader and questions; see :class:`~kgprobe.probes.outcome.Probe`."""
         return {
             "model": self._generator.name,
-            "generator": dict(self._generator.describe()),
+            "generator": self._described,
             "grader": dict(self._grader.describe()) if self._grader else None,
             "credit": self._credit,
             "follow_ups": self._follow_ups,
@@ -154,7 +159,7 @@ class QuestionProbe:
         requests = []
         for question in questions:
             further = _TOKENS_OF_A_NAME * len(question.others) if question.asks_for_all else 0
-            requests.append(Request(prompt(question), self._answer_tokens + further))
+            requests.append(Request(prompt(question), self._answer_tokens + further, thinking=self._thinking))
         return self._generator.answer(requests, share_counter(len(requests), until))
 
     def _verify(self, questions: Sequence[FactQuestion], answers: Sequence[Answer | Unanswered]) -> list[Verified]:
@@ -209,6 +214,7 @@ def _outcome(
         kind=question.kind.value,
         text=question.text,
         answer=_text(answer),
+        **_thought(answer),
         chance=question.chance,
         expected=question.expected if yes_no else None,
         negative=question.negative.id if yes_no and question.negative else None,
@@ -228,6 +234,17 @@ def _outcome(
     )
     fact = question.fact
     return Outcome(fact.key, verified.verdict, fact.relation, prompt(question), verified.reason, evidence)
+
+
+def _thought(answer: Answer | Unanswered) -> dict[str, Any]:
+    """Return the fields of the evidence about an answer's thought; empty without one."""
+    if not isinstance(answer, Answer) or not (answer.thought_tokens or answer.thought_cut):
+        return {}
+    return {
+        "thought": answer.thought,
+        "thought_tokens": answer.thought_tokens,
+        "thought_cut": answer.thought_cut,
+    }
 
 
 def _text(answer: Answer | Unanswered) -> str | None:

@@ -112,7 +112,7 @@ def test_answers_follow_from_prompt_and_seed_alone() -> None:
     assert texts(generator, requests) == first
     assert len(set(first)) == 5
     # What one seed draws for one prompt says nothing of what it draws for another.
-    numbers = [local_generator._numbers(Request(prompt, 4, 1.0, 0)) for prompt in PROMPTS]
+    numbers = [local_generator._numbers(Request(prompt, 4, 1.0, 0), 4) for prompt in PROMPTS]
     assert len({number for its in numbers for number in its}) == 4 * len(PROMPTS)
     # Of equal requests each gets the same answer, and at temperature 0 the seed has no say.
     assert len(set(texts(generator, [requests[0]] * 3))) == 1

@@ -18,7 +18,7 @@ from kgprobe.models.generating.generator import Request
 from kgprobe.models.model import Model, Models
 from kgprobe.models.on_ray.scorer import WorkerScorer, divide
 from kgprobe.models.on_ray.workers import LoadedModel, ModelPlan, Workers
-from kgprobe.models.scoring.trie import build_all_trees
+from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.spec import load_scoring_model
 from tests.models.tiny import byte_level, random_model
 

@@ -19,8 +19,8 @@ import pytest
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.model import Model, load_model
+from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.tokens import TokenizedPrompt
-from kgprobe.models.scoring.trie import build_all_trees
 from kgprobe.models.spec import load_scoring_model, load_tokenizer
 from kgprobe.models.spec_forms import absolute_spec, check_local, model_name, short_name
 from kgprobe.models.vllm_engine import engine as engine_module

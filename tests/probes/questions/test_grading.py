@@ -149,6 +149,15 @@ def test_an_answer_that_was_cut_off_before_its_first_word_is_none(question: Fact
     assert cut.verdict.counts
 
 
+def test_answer_whose_thought_has_no_end_names_the_remedy() -> None:
+    (found,) = verify([POSITIVE], [Answer("", ended=False, thought="Or", thought_tokens=3, thought_cut=True)], None)
+    assert found.verdict is Verdict.UNANSWERED
+    assert found.reason == "its tokens were used up before a word was said (`thinking`, `answer_tokens`)"
+    # A model that ended its turn in the thought has said nothing.
+    (found,) = verify([POSITIVE], [Answer("", thought="Or", thought_tokens=3, thought_cut=True)], None)
+    assert found.verdict is Verdict.OFF_FORMAT
+
+
 def test_no_grader_makes_a_refusal_right() -> None:
     grader = Answering(lambda _: "yes")
     found = verify([WH, WH], [Answer("I don't know."), Answer("I'm not sure, but I think Berlin.")], grader)
