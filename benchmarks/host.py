@@ -110,7 +110,7 @@ def idle_scorer(device: str, batch_tokens: int, remembered: int) -> IdleScorer:
     config.layer_types = list(_LAYERS)
     for name in ("hidden_size", "intermediate_size", "head_dim", "num_attention_heads", "num_key_value_heads"):
         setattr(config, name, 2)
-    model = AutoModelForCausalLM.from_config(config)
+    model = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
     scorer = IdleScorer(model, AutoTokenizer.from_pretrained(folder), name="idle", remembered=remembered)
     if scorer.choice.way != "packed":
         raise RuntimeError(f"the demo model is scored in the way {scorer.choice.way}, not packed")

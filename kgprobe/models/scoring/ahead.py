@@ -5,7 +5,7 @@ computed. If the limit has changed in the meantime, because memory was short or 
 formed again. So batches do not depend on the speed of either side.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -41,7 +41,7 @@ class _Formed:
 
 def batches_ahead(
     stages: Sequence[Stage[Item]], prepare: Callable[[Sequence[Item]], Prepared], limit: Callable[[], int]
-) -> Iterator[tuple[int, Sequence[Item], Prepared]]:
+) -> Generator[tuple[int, Sequence[Item], Prepared]]:
     """Yield the items of stages in batches, with what is prepared for each; the next batch is prepared meanwhile.
 
     The batches are those of :func:`.plan.batches` for each stage, one stage after the other. The thread has ended when

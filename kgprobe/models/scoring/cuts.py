@@ -135,12 +135,12 @@ def _keeps_cuts(rule: Any) -> bool:
     if kind == "Sequence":
         return all(map(_keeps_cuts, rule.get("normalizers") or rule.get("pretokenizers") or ()))
     if kind == "Replace":
-        return rule["pattern"] == {"String": " "} and rule["content"] == "▁"
+        return bool(rule["pattern"] == {"String": " "} and rule["content"] == "▁")
     if kind == "ByteLevel":
         return not rule.get("add_prefix_space", False)
     if kind == "Split":
         return _splits_between_words(rule)
-    return kind == "Digits" or kind in _NORMAL_FORMS
+    return kind in {"Digits", *_NORMAL_FORMS}
 
 
 def _splits_between_words(rule: Any) -> bool:

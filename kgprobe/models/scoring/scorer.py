@@ -6,7 +6,7 @@ the vocabulary.
 """
 
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
@@ -269,7 +269,7 @@ class Scorer(TextScorer):
                     ends = np.cumsum([len(tree.sources) for tree in forest.trees])
                     yield from zip(forest.trees, np.split(values, ends[:-1]), strict=True)
 
-    def _batches(self, outermost: PrefixGroup) -> Iterator[tuple[Sequence[Forest], Prefix | None, PreparedBatch]]:
+    def _batches(self, outermost: PrefixGroup) -> Generator[tuple[Sequence[Forest], Prefix | None, PreparedBatch]]:
         """Yield batches of forests, each with the prefix before them and with its arrays."""
         groups = outermost.in_order()
         way = self.choice.way

@@ -275,7 +275,8 @@ def _split_joint(
         ids = encoded.get(piece)
         if reason is not None or ids is None:
             problem: str | None = reason or no_unicode(text)
-            start, tail = 0, ()
+            start = 0
+            tail: tuple[int, ...] = ()
         else:
             shared = 0 if whole else common_prefix(alone[-1], ids)
             start = len(context) if whole else earlier + shared
