@@ -102,8 +102,8 @@ def _first_of_trees(tails: _Tails, fresh: Integers, max_branch_nodes: int) -> Bo
     until, total = sums - np.repeat(before, sizes), np.repeat(totals, sizes)
     parts = np.maximum(1, -(-total // max_branch_nodes))
     part = np.maximum(until - 1, 0) * parts // np.maximum(total, 1)
-    begins_part: NDArray[np.bool_] = np.diff(part, prepend=-1) != 0
-    return first | begins_part
+    first[np.diff(part, prepend=-1) != 0] = True
+    return first
 
 
 def _numbered(new: Bools, depth: Integers, within: Bools) -> Integers:

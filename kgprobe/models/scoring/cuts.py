@@ -140,7 +140,7 @@ def _keeps_cuts(rule: Any) -> bool:
         return not rule.get("add_prefix_space", False)
     if kind == "Split":
         return _splits_between_words(rule)
-    return kind == "Digits" or kind in _NORMAL_FORMS
+    return kind in {"Digits", *_NORMAL_FORMS}
 
 
 def _splits_between_words(rule: Any) -> bool:
