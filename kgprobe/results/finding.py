@@ -19,7 +19,7 @@ from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.graph_rates import GroupRate
 from kgprobe.beliefs.group_rates import Group, Grouping, by_popularity, by_year, group_of, grouped
 from kgprobe.beliefs.register import LEARNERS, caveat_of
-from kgprobe.beliefs.summary import BeliefWord, summarize
+from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.reversal import asked_by
@@ -27,6 +27,7 @@ from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Headline, Verdict
 from kgprobe.results.about_facts import names_of_asked, read_about_facts
 from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_of_run
+from kgprobe.results.counted_beliefs import counted_beliefs
 from kgprobe.results.dataset_facts import DatasetFacts
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.result import Result
@@ -408,7 +409,7 @@ def _whole_graph(graph: Graph, over_graph: GraphRates | None, listed: pd.DataFra
 def _believed(graph: Graph | DatasetFacts, about: About, answers: CollectedAnswers) -> list[Row]:
     """Return the facts with their answers and beliefs: of the run, or from each fact's own answers."""
     if about.rounds is None or isinstance(graph, DatasetFacts):
-        return _counted_beliefs(answers)
+        return counted_beliefs(answers)
     return list(graph.read("beliefs/own_answers", run=about.name))
 
 
@@ -416,20 +417,6 @@ def _with_caveat(tables: Sequence[Table], caveat: str | None) -> list[Table]:
     if caveat is None:
         return list(tables)
     return [replace(table, notes=(*table.notes, caveat)) for table in tables]
-
-
-def _counted_beliefs(answers: CollectedAnswers) -> list[Row]:
-    """Return the answers to each fact with the beliefs that follow from their counts."""
-    rows = []
-    for fact in answers.facts.values():
-        counts = {name: getattr(fact, name) for name in ("right", "wrong", "refused", "off_format")}
-        beta = {"alpha": 1 + fact.wrong, "beta": 1 + fact.right}
-        rows.append({**fact.key._asdict(), **counts, **beta, "chances": fact.chances, "unaskable": fact.unaskable})
-    beliefs = summarize(rows)
-    ends = zip(beliefs.theta.tolist(), beliefs.low.tolist(), beliefs.high.tolist(), strict=True)
-    for row, (theta, low, high), word in zip(rows, ends, beliefs.words, strict=True):
-        row |= {"theta": theta, "low": low, "high": high, "believed": word.value}
-    return rows
 
 
 def _described(

@@ -403,7 +403,7 @@ def test_beginnings_make_room_where_memory_is_short(tokenizer, monkeypatch):
     model = random_model("llama", len(tokenizer))
     scorer = Scorer(model, tokenizer, name="llama", ways=("packed",))
     one = Prefixes(model.device)
-    one.get(np.arange(3), partial(extend, model, None, np.array(tokenizer(examples[0]).input_ids), 1000))
+    one.get(np.arange(3), partial(extend, model, "packed", None, np.array(tokenizer(examples[0]).input_ids), 1000))
     monkeypatch.setattr(scorer, "prefixes", Prefixes(model.device, most=int(one.taken * 2.5)))
     asked = limited(model, 10_000)
     for round_ in range(2):
