@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from kgprobe.models.scoring.body import body_of
 from kgprobe.models.scoring.trie import Integers
@@ -194,9 +195,10 @@ def find_projection(model: "PreTrainedModel") -> VocabularyProjection | None:
     None also for quantized weights, which cannot be taken apart.
     """
     layer = model.get_output_embeddings()  # type: ignore[no-untyped-call]
-    if not isinstance(layer, torch.nn.Linear) or type(layer.weight) is not torch.nn.Parameter:
+    if not isinstance(layer, torch.nn.Linear) or layer.weight.dtype not in _PRECISIONS:
         return None
-    if layer.weight.dtype not in _PRECISIONS:
+    # Libraries also store packed numbers in tensors that report a precision of floating point.
+    if is_traceable_wrapper_subclass(layer.weight):
         return None
     config = model.config.get_text_config()
     scale = float(getattr(config, "logit_scale", None) or 1.0) / float(getattr(config, "logits_scaling", None) or 1.0)
