@@ -102,7 +102,8 @@ class ApiGenerator:
         if thinking not in self._verified:
 
             def ask(request: Request, verified: Verified) -> Answer | Unanswered:
-                return self._ask([request], verified)[request]
+                # Each mode that is tried needs its answer at once.
+                return self._ask([request], verified, in_batches=False)[request]
 
             self._verified[thinking] = verify(self.name, self._asker.address.url, thinking, ask)
         return self._verified[thinking]
@@ -112,8 +113,14 @@ class ApiGenerator:
         requests: Sequence[Request],
         verified: Verified | None,
         report: Callable[[Request], None] = lambda _: None,
+        *,
+        in_batches: bool = True,
     ) -> dict[Request, Answer | Unanswered]:
-        """Ask requests of one form, with the parameters of their mode of thinking."""
+        """Ask requests of one form, with the parameters of their mode of thinking.
+
+        Args:
+            in_batches: True to allow the batch API, if it is chosen.
+        """
         if not requests:
             return {}
         form = _CompletionForm(
@@ -121,6 +128,7 @@ class ApiGenerator:
             self.parameters,
             continuation=requests[0].continuation,
             thinking={} if verified is None else verified.parameters,
+            in_batches=in_batches,
         )
         return self._asker.ask(form, requests, form.cache_key, report)
 
@@ -239,11 +247,16 @@ class _Completion(msgspec.Struct, Generic[ChoiceT]):
 class _CompletionForm(Form[Request]):
     """Chat completions of one user message; with ``continuation``, completions of a text, which may be empty."""
 
-    in_batches = True
-
     def __init__(
-        self, address: Address, parameters: Parameters, *, continuation: bool, thinking: Mapping[str, Any]
+        self,
+        address: Address,
+        parameters: Parameters,
+        *,
+        continuation: bool,
+        thinking: Mapping[str, Any],
+        in_batches: bool,
     ) -> None:
+        self.in_batches = in_batches
         self._address = address
         self._parameters = parameters
         self._thinking = thinking

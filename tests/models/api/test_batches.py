@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,8 +23,10 @@ from kgprobe.models.api.generator import ApiGenerator
 from kgprobe.models.api.pending import PendingBatches
 from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Prices, Spending
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
+from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.model import Models, load_model
 from tests.models.api.batch_server import BatchServer
+from tests.models.api.fault_proxy import echo
 from tests.models.serving import api_generator
 
 
@@ -93,6 +96,16 @@ def test_batch_answers_equal_direct_answers(cache: AnswerCache, tmp_path: Path) 
             assert all(isinstance(answer, Answer) and answer.cached for answer in again)
         assert (len(server.batches), len(server.direct)) == (2, 9)
         assert files(cache) == []
+
+
+def test_mode_of_thinking_is_verified_by_a_direct_request(cache: AnswerCache) -> None:
+    asked = [replace(request, thinking=Thinking.parse("off")) for request in questions(3)]
+    with BatchServer() as server:
+        answers = generator(server, cache).answer(asked)
+        assert texts(answers) == [echo(request.prompt) for request in asked]
+        assert [len(lines) for lines in server.prompts()] == [3]
+        (trial,) = server.direct
+        assert trial["chat_template_kwargs"]["enable_thinking"] is False
 
 
 def test_requests_beyond_the_limits_make_several_batches(cache: AnswerCache, monkeypatch: pytest.MonkeyPatch) -> None:
