@@ -58,7 +58,7 @@ kgprobe rounds run {name} --model hf:gpt2 --aim estimate"""
 
 
 # Options of probes that rounds leave at their defaults.
-_LEFT_OUT = ("former", "weighting", "wording", "with_alias")
+_LEFT_OUT = ("former", "weighting", "wording")
 _view_option = cloup.option(
     "--view",
     type=click.Choice(["facts", "browser", "none"]),
@@ -85,11 +85,10 @@ def _run_command(kind: ProbeKind) -> click.Command:
     """Return the command that asks facts by this probe in rounds."""
     # In rounds, only the API has these options: more than 40 would be too many for a screen of help.
     answers = kind.asks == "answers"
-    seldom = (*_LEFT_OUT, "instruction") if answers else _LEFT_OUT
     of_api = (*_SEQUENTIAL, "timeout", *(("refresh", "scoring_way", "tokenizer") if answers else ()))
 
     @given_options(("Rounds", RoundsOptions))
-    @given_options((f"Options of {kind.name}", kind.options), left_out=seldom)
+    @given_options((f"Options of {kind.name}", kind.options), left_out=_LEFT_OUT)
     @model_option(f"{BEHIND_API} Repeat it to ask several models.", "models", multiple=True)
     @ray_option
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
