@@ -133,6 +133,10 @@ class ApiGenerator:
         return self._asker.ask(form, requests, form.cache_key, report)
 
 
+# Reasons for the end of an answer that the model chose.
+_ENDS = ("stop", "content_filter")
+
+
 def _cache_key(request: Request) -> dict[str, object]:
     """Return everything that an answer depends on, except the model and the parameters of thinking."""
     whole: dict[str, object] = {"prompt": request.prompt, "max_tokens": request.max_tokens}
@@ -309,7 +313,9 @@ class _CompletionForm(Form[Request]):
             counts = _Counts()
         completion_tokens = _checked(counts.completion_tokens, whole)
         thought_tokens = counts.thought or _estimate(completion_tokens, split)
-        if request.thinking is not None and request.thinking.is_on and not (ended or thought_tokens or refusal):
+        # Some servers have other reasons for the end than those of OpenAI, or give none.
+        complete = ended and (choice.finish_reason in _ENDS or completion_tokens < _most_tokens(request))
+        if request.thinking is not None and request.thinking.is_on and not (complete or thought_tokens or refusal):
             # A thought without its markers.
             split = Split(split.answer, "", ended=False)
         return Answer(

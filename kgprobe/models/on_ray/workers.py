@@ -163,10 +163,12 @@ class Workers:
                 if done in self._starting:
                     self._welcome(done)
                     continue
-                worker, number = running.pop(done)
+                worker, number = running[done]
                 try:
                     result = ray.get(done)
                 except _deaths(ray) as error:
+                    del running[done]
+                    self._replace(worker)
                     deaths[number] += 1
                     if deaths[number] == _MOST_DEATHS:
                         raise KgprobeError(
@@ -174,15 +176,14 @@ class Workers:
                             f" was short: {_first_line(error)} Use fewer workers, or a smaller `batch_tokens`."
                         ) from error
                     waiting.appendleft(number)
-                    self._replace(worker)
                 except ray.exceptions.RayError as error:
-                    self._idle.append(worker)
                     raise _explained(error) from error
                 else:
+                    del running[done]
                     self._idle.append(worker)
                     yield number, result
         finally:
-            # A call that was interrupted leaves busy workers; their next task waits for this one.
+            # A call that fails or is interrupted leaves busy workers; their next task waits for this one.
             self._idle += [worker for worker, _ in running.values()]
 
     def close(self) -> None:
@@ -223,12 +224,12 @@ class Workers:
             self._ray.get(ready)
         except self._ray.exceptions.RayError as error:
             self._failed_starts += 1
-            if self._failed_starts == _MOST_DEATHS:
+            self._replace(worker)
+            if self._failed_starts % _MOST_DEATHS == 0:
                 raise KgprobeError(
                     f"{_MOST_DEATHS} Ray workers in succession did not start: {_first_line(original_error(error))}"
                     " kgprobe must be installed on every machine of the cluster, in the same version."
                 ) from error
-            self._replace(worker)
         else:
             self._failed_starts = 0
             self._idle.append(worker)

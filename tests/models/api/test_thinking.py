@@ -101,8 +101,11 @@ def test_model_that_always_thinks_is_refused_for_off() -> None:
         assert set(proxy.seen[-1].body) == {"model", "messages", "temperature", "max_tokens"}
 
 
-@pytest.mark.parametrize("form", [in_field, in_text, hidden])
-def test_thought_without_an_answer_is_no_answer(form: Any) -> None:
+@pytest.mark.parametrize(
+    ("form", "cut"),
+    [(in_field, "length"), (in_text, "length"), (hidden, "length"), (in_text, "max_tokens"), (in_text, None)],
+)
+def test_thought_without_an_answer_is_no_answer(form: Any, cut: str | None) -> None:
     # The limit does not apply to the trial question, which has enough tokens.
     def modes(body: dict[str, Any]) -> tuple[bool, int]:
         return of_template(body)
@@ -110,11 +113,11 @@ def test_thought_without_an_answer_is_no_answer(form: Any) -> None:
     with thinking_server(modes, form) as proxy:
         generator = api_generator(f"openai:m@{proxy.url}")
         generator.check_thinking(ON)
-        short = thinking_server(modes, form, limit=4)
+        short = thinking_server(modes, form, limit=4, cut=cut)
         proxy.misbehave = short.misbehave
         (answer,) = generator.answer([Request("Is it so?", 8, thinking=ON)])
         assert isinstance(answer, Answer)
-        assert (answer.text, answer.ended, answer.thought_cut) == ("", False, True)
+        assert (answer.text, answer.ended, answer.thought_cut) == ("", cut != "length", True)
 
 
 def test_known_hosts_get_their_own_parameters() -> None:

@@ -63,6 +63,7 @@ def thinking_server(
     form: Callable[[str, str], tuple[dict[str, Any], dict[str, Any]]] = in_field,
     refuses: tuple[str, ...] = (),
     limit: int | None = None,
+    cut: str | None = "length",
 ) -> FaultProxy:
     """A server that answers "Yes" to everything.
 
@@ -70,6 +71,7 @@ def thinking_server(
         modes: returns for a request if the model thinks, and the most words of its thought.
         refuses: parameters that it does not take.
         limit: most words of thought and answer; the rest is missing.
+        cut: reason for the end of such an answer.
     """
 
     async def answer(request: web.Request, whole: dict[str, Any]) -> web.StreamResponse:
@@ -81,14 +83,16 @@ def thinking_server(
         thinks, most = modes(body)
         thought = " ".join(THOUGHT.split()[:most]) if thinks else ""
         said = "Yes"
-        finish = "stop"
+        finish: str | None = "stop"
         if limit is not None and thinks:
-            thought, said, finish = " ".join(thought.split()[:limit]), "", "length"
+            thought, said, finish = " ".join(thought.split()[:limit]), "", cut
         message, details = form(thought, said)
-        if finish == "length" and form is in_text:
+        if finish == cut and form is in_text:
             message = {"content": thought}
         whole["choices"] = [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}]
         counted = len(thought.split()) + len(said.split())
+        if finish == cut:
+            counted = body.get("max_tokens", counted)
         whole["usage"] = {"prompt_tokens": 5, "completion_tokens": counted, **details}
         return web.json_response(whole)
 
