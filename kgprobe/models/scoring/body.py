@@ -19,7 +19,7 @@ def body_of(model: PreTrainedModel) -> torch.nn.Module:
     """
     body = model.base_model
     if body is model:
-        body = model.get_decoder()
+        body = model.get_decoder()  # type: ignore[no-untyped-call]
     if body is model:
         inner = [child for child in model.children() if isinstance(child, PreTrainedModel)]
         body = inner[0] if len(inner) == 1 else model

@@ -83,7 +83,7 @@ class SharedStates:
             vectors = vectors * torch.rsqrt(vectors.square().sum(-1, keepdim=True) + 1e-6)
         vectors = vectors.repeat_interleave(own_value.shape[1] // vectors.shape[1], dim=1)
         vectors[:, :, 0] *= vectors.shape[-1] ** -0.5
-        rows, heads, _, size = vectors.shape
+        rows, heads, size = vectors.shape[0], vectors.shape[1], vectors.shape[-1]
         added = self._additions.get(initial_state.data_ptr())
         decay = g[one_token].float() + (0 if added is None else added.decays[..., -1])
         # For all rows together: (heads, 2 rows, key size) x (heads, key size, value size).

@@ -103,7 +103,7 @@ def extend(model: "PreTrainedModel", way: Way, prefix: AnyPrefix | None, tokens:
     if way in OWN_CACHE:
         return extend_own(model, None if prefix is None else _own(prefix), tokens, at_once)
     growing: Any = DynamicCache()
-    kept: list[Any] = [] if prefix is None else list(_keys_and_values(prefix).layers)
+    kept: list[Any] = [] if prefix is None else list(keys_and_values(prefix).layers)
     for index, layer in enumerate(kept):
         growing.update(layer.keys, layer.values, index)
     for first in range(0, len(tokens), at_once):
@@ -134,7 +134,8 @@ def _own(prefix: AnyPrefix) -> OwnPrefix:
     return prefix
 
 
-def _keys_and_values(prefix: AnyPrefix) -> Prefix:
+def keys_and_values(prefix: AnyPrefix) -> Prefix:
+    """Return a prefix of keys and values alone; raise TypeError for one of the model's own cache."""
     if not isinstance(prefix, Prefix):
         raise TypeError("The prefix is not of this way.")
     return prefix
@@ -171,7 +172,7 @@ def run_way(
     if way in OWN_CACHE:
         run = run_steps if way == "steps" else run_copies
         return run(model, forests, None if prefix is None else _own(prefix))
-    own = None if prefix is None else _keys_and_values(prefix)
+    own = None if prefix is None else keys_and_values(prefix)
     return _run_packed(model, forests, own) if way == "packed" else _run_branched(model, forests, own)
 
 

@@ -120,15 +120,16 @@ def _follow(cache: DynamicCache, rows: torch.Tensor, shared: SharedStates | None
     """Continue copies of these rows of a cache; indices of shape (new rows,)."""
     if shared is not None:
         shared.follow(rows)
-    for layer in cache.layers:
+    layers: list[Any] = cache.layers
+    for layer in layers:
         states = getattr(layer, "is_recurrent_states_initialized", None)
         if shared is None or states is None:
-            layer.reorder_cache(rows)  # type: ignore[arg-type]
+            layer.reorder_cache(rows)
             continue
         # The layer copies only states that it has.
-        layer.is_recurrent_states_initialized = dict.fromkeys(states, False)  # type: ignore[attr-defined]
-        layer.reorder_cache(rows)  # type: ignore[arg-type]
-        layer.is_recurrent_states_initialized = states  # type: ignore[attr-defined]
+        layer.is_recurrent_states_initialized = dict.fromkeys(states, False)
+        layer.reorder_cache(rows)
+        layer.is_recurrent_states_initialized = states
 
 
 def _copy_layer(layer: Any) -> Any:

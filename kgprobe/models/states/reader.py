@@ -35,6 +35,7 @@ from kgprobe.models.scoring.forward import (
     Way,
     extend,
     in_eval_mode,
+    keys_and_values,
     length_of,
     packed_states,
     run_way,
@@ -215,7 +216,8 @@ class StateReader:
     def _read_packed(self, tokens: Sequence[Sequence[int]], prefix: AnyPrefix | None) -> Floats:
         offsets = np.append(0, np.cumsum(list(map(len, tokens))))
         ids = np.fromiter(chain.from_iterable(tokens), dtype=np.int64, count=int(offsets[-1]))
-        before = length_of(prefix)
+        keys = None if prefix is None else keys_and_values(prefix)
+        before = length_of(keys)
         packed = pack(ids, offsets, before, min(_ROW, self._limits.tokens))
         sizes = np.diff(packed.offsets)
         values = self._nans(len(tokens))
@@ -227,7 +229,7 @@ class StateReader:
             block, depths, visible = block_of(packed, np.array(rows))
             longest = block.shape[1]
             places = np.concatenate([place * longest + packed.columns[texts_of(row)] for place, row in enumerate(rows)])
-            run = partial(packed_states, self._model, block, depths, visible, prefix)
+            run = partial(packed_states, self._model, block, depths, visible, keys)
             return self._states_at(places, run)
 
         def texts_of(row: int) -> Integers:
