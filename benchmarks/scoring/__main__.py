@@ -83,7 +83,7 @@ def measure(scorer: "Scorer", case: Case, peers: Sequence[str], questions: int |
     "cases",
     type=click.Choice((*PARTS, "hybrid")),
     multiple=True,
-    default=(*PARTS, "hybrid"),
+    default=tuple(PARTS),
     show_default=True,
     help="Case to measure; repeatable.",
 )

@@ -12,6 +12,7 @@ Shorter rows are padded at the end. This only changes the states of rows that no
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass
 from itertools import chain
@@ -22,6 +23,7 @@ import torch
 from transformers import DynamicCache
 
 from kgprobe.models.scoring.body import body_of, cache_arguments, last_states, on_device
+from kgprobe.models.scoring.delta_rule import SharedStates, has_rule
 from kgprobe.models.scoring.trie import Forest, Integers
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 SHORTEST_COPY = 2
 # From this many tokens on, code for several tokens is faster than one pass for each: it pads them to 64 or more.
 _SEVERAL = 4
+# Up to so many tokens after a prefix, the gated delta rule is faster without a copy of the prefix's state for each row.
+_FEW = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +104,32 @@ def _tensors(layer: Any) -> Iterator[torch.Tensor]:
                 yield tensor
 
 
-def _start(model: "PreTrainedModel", prefix: OwnPrefix | None, rows: int) -> DynamicCache:
-    """Return a cache for so many rows, each with a copy of the prefix."""
+def _start(
+    model: "PreTrainedModel", prefix: OwnPrefix | None, rows: int, shared: SharedStates | None = None
+) -> DynamicCache:
+    """Return a cache for so many rows, each with a copy of the prefix, but for shared states."""
     if prefix is None:
         return DynamicCache(config=model.config)
     copied = copy(prefix.cache)
     copied.layers = [_copy_layer(layer) for layer in prefix.cache.layers]
-    copied.reorder_cache(torch.zeros(rows, dtype=torch.int64, device=model.device))  # type: ignore[arg-type]
+    _follow(copied, torch.zeros(rows, dtype=torch.int64, device=model.device), shared)
     return copied
+
+
+def _follow(cache: DynamicCache, rows: torch.Tensor, shared: SharedStates | None) -> None:
+    """Continue copies of these rows of a cache; indices of shape (new rows,)."""
+    if shared is not None:
+        shared.follow(rows)
+    layers: list[Any] = cache.layers
+    for layer in layers:
+        states = getattr(layer, "is_recurrent_states_initialized", None)
+        if shared is None or states is None:
+            layer.reorder_cache(rows)
+            continue
+        # The layer copies only states that it has.
+        layer.is_recurrent_states_initialized = dict.fromkeys(states, False)
+        layer.reorder_cache(rows)
+        layer.is_recurrent_states_initialized = states
 
 
 def _copy_layer(layer: Any) -> Any:
@@ -153,16 +175,19 @@ def run_steps(
     for forest, offset in zip(forests, offsets.tolist(), strict=False):
         for node, parent in enumerate(forest.parents.tolist(), start=offset):
             (followers[offset + parent] if parent >= 0 else rows).append(node)
+    few = prefix is not None and max(int(forest.depths.max()) for forest in forests) < prefix.length + _FEW
+    shared = SharedStates() if few and has_rule(model) else None
     states: torch.Tensor | None = None
-    cache = _start(model, prefix, len(rows))
+    cache = _start(model, prefix, len(rows), shared)
     while rows:
         chains = [_chain(followers, node) for node in rows]
-        width = _width(followers, chains)
+        width = _width(followers, chains) if shared is None else 1
         block = np.full((len(rows), width), tokens[0])
         own = [nodes[:width] for nodes in chains]
         for row, nodes in enumerate(own):
             block[row, : len(nodes)] = tokens[nodes]
-        computed = last_states(model, block, cache).flatten(0, 1)
+        with nullcontext() if shared is None else shared.used_by(model):
+            computed = last_states(model, block, cache).flatten(0, 1)
         if states is None:
             states = computed.new_empty((len(tokens), computed.shape[-1]))
         places = [row * width + np.arange(len(nodes)) for row, nodes in enumerate(own)]
@@ -170,7 +195,7 @@ def run_steps(
         before = np.repeat(np.arange(len(rows)), [len(followers[nodes[-1]]) for nodes in own])
         rows = list(chain.from_iterable(followers[nodes[-1]] for nodes in own))
         if rows and not np.array_equal(before, np.arange(len(own))):
-            cache.reorder_cache(on_device(model, before))  # type: ignore[arg-type]
+            _follow(cache, on_device(model, before), shared)
     if states is None:
         raise ValueError("The forests have no nodes.")
     return states, np.concatenate(

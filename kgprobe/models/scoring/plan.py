@@ -122,9 +122,8 @@ def _plan_after(outermost: PrefixGroup, trees: Sequence[Tree], way: Way, hidden_
 
 def _copies_of_context(tree: Tree, way: Way) -> int:
     """Return how often a way computes a tree's context without a prefix; for ``packed`` the tree's nodes."""
-    if way == "packed":
-        return len(tree.tokens)
-    return 1 if way == "steps" else len(tree.leaves())
+    # In ``steps``, a prefix costs nothing: its turn becomes a pass of its own. The rows after it share its states.
+    return len(tree.tokens) if way == "packed" else len(tree.leaves())
 
 
 def batches(items: Sequence[T], sizes: Sequence[tuple[int, int]], limit: Callable[[], int]) -> Iterator[list[T]]:

@@ -217,7 +217,8 @@ class StateReader:
     def _read_packed(self, tokens: Sequence[Sequence[int]], prefix: AnyPrefix | None) -> Floats:
         offsets = np.append(0, np.cumsum(list(map(len, tokens))))
         ids = np.fromiter(chain.from_iterable(tokens), dtype=np.int64, count=int(offsets[-1]))
-        before = length_of(prefix)
+        keys = None if prefix is None else keys_and_values(prefix)
+        before = length_of(keys)
         packed = pack(ids, offsets, before, min(_ROW, self._limits.tokens))
         sizes = np.diff(packed.offsets)
         values = self._nans(len(tokens))
@@ -225,13 +226,11 @@ class StateReader:
         texts_by_row = np.argsort(packed.rows, kind="stable")
         bounds = np.searchsorted(packed.rows[texts_by_row], np.arange(len(sizes) + 1))
 
-        cache = None if prefix is None else keys_and_values(prefix)
-
         def read(rows: Sequence[int]) -> torch.Tensor:
             block, depths, spans = block_of(packed, np.array(rows))
             longest = block.shape[1]
             places = np.concatenate([place * longest + packed.columns[texts_of(row)] for place, row in enumerate(rows)])
-            run = partial(packed_states, self._model, block, depths, spans, cache)
+            run = partial(packed_states, self._model, block, depths, spans, keys)
             return self._states_at(places, run)
 
         def texts_of(row: int) -> Integers:
