@@ -79,18 +79,17 @@ def probe_command(kind: ProbeKind, *, path: str | None = None, limit: int | None
         path: command such as ``judge label``; None for ``probe`` and the probe's name.
         limit: default number of facts; None for all.
     """
+    # A batch API returns texts only.
+    answers = kind.asks == "answers"
+    usual = f"{kind.batch_size}; with --batch-api up to 50,000" if answers else f"{kind.batch_size}"
 
     @given_options((f"Options of {kind.name}", kind.options), defaults=kind.measured)
     @model_option(BEHIND_API)
     @ray_option
     @facts_options(limit)
     @direction_options
-    @given_options(("Models behind an API", ApiLimits), argument="api")
-    @count_option(
-        "--batch-size",
-        metavar="N",
-        help=f"Batch size: facts asked together.  [default: {kind.batch_size}; with --batch-api up to 50,000]",
-    )
+    @given_options(("Models behind an API", ApiLimits), argument="api", left_out=() if answers else ("batch_api",))
+    @count_option("--batch-size", metavar="N", help=f"Batch size: facts asked together.  [default: {usual}]")
     @cloup.option("--name", metavar="NAME", help="Folder name of the results.  [default: made from the settings]")
     @as_paper_option(path or f"probe {kind.name}")
     @full_option

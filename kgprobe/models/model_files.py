@@ -6,6 +6,7 @@ that model's weights is a model with its adapter.
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -140,7 +141,7 @@ class _Source:
 def _find(spec: str, name: str, revision: str | None) -> _Source:
     if not is_local(name):
         return _find_on_hub(spec, name, revision)
-    path = whole_path(name).absolute()
+    path = Path(os.path.abspath(whole_path(name)))
     return _Source(path, frozenset(file.name for file in path.iterdir()) if path.is_dir() else frozenset())
 
 
@@ -169,10 +170,10 @@ def _base_files(spec: str, name: str, source: _Source) -> ModelFiles:
         return ModelFiles(path.parent, _digest([path]), {"gguf_file": path.name}, path.name)
     if source.is_model:
         return ModelFiles(path, _folder_digest(path))
-    if path.suffix == GGUF:
-        raise KgprobeError(f"{spec}: {path} does not exist.")
     if source.is_adapter:
         raise KgprobeError(f"{spec}: {path} is an adapter, not a base; name its base: hf:BASE+{name}.")
+    if not path.exists():
+        raise KgprobeError(f"{spec}: {path} does not exist.")
     raise KgprobeError(f"{spec}: {path} is not a model's folder: it has neither {CONFIG} nor {ADAPTER_CONFIG}.")
 
 

@@ -79,6 +79,7 @@ def _load_vllm_scorer(
     bos: bool | None,
 ) -> "VllmScorer":
     """Return the scorer of a model that vLLM computes; arguments and errors as of :func:`load_scorer`."""
+    from kgprobe.models.vllm_engine.engine import import_vllm
     from kgprobe.models.vllm_engine.loading import load_vllm_scorer
 
     check_local(spec, revision)
@@ -87,6 +88,7 @@ def _load_vllm_scorer(
     if dtype is not None and dtype not in DTYPES:
         raise ArgumentError("dtype", f"is {dtype!r}; expected one of {', '.join(DTYPES)}.")
     parsed = parse_spec(spec)
+    import_vllm(spec)
     files = find_model_files(f"hf:{parsed.name}", revision)
     if files.adapter is not None or files.gguf is not None:
         raise KgprobeError(

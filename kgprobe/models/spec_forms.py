@@ -41,7 +41,8 @@ def absolute_spec(spec: str) -> str:
 
 
 def _absolute(name: str) -> str:
-    return str(whole_path(name).absolute()) if is_local(name) else name
+    # Unlike Path.absolute, this removes "..", so that a folder has one name from everywhere.
+    return os.path.abspath(whole_path(name)) if is_local(name) else name
 
 
 def whole_path(name: str) -> Path:
@@ -188,6 +189,8 @@ def check_local(spec: str, revision: str | None = None) -> None:
         raise no_weights(spec)
     if is_vllm(spec):
         name = parse_spec(spec).name
+        if name == "demo":
+            raise UnknownNameError(f"{spec}: vLLM does not compute the demo model; use --model demo without vLLM.")
     if spec != "demo" and (kind not in ("hf", "lm-eval", "vllm") or not name):
         raise UnknownNameError(
             f"There is no model {spec!r}; use one of: {SPECS}. For generated answers, also openai:NAME and"

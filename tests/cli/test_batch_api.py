@@ -113,7 +113,7 @@ def test_budget_below_the_cost_of_a_batch_stops_before_it(home: dict[str, str]) 
     ("command", "code", "expected"),
     [
         (["probe", "questions", "--model", "demo"], 2, "--batch-api is for models behind an API"),
-        (["probe", "distractors", "--model", "openai:m@http://127.0.0.1:9/v1"], 2, "--batch-api returns texts only"),
+        (["probe", "distractors", "--model", "openai:m@http://127.0.0.1:9/v1"], 2, "No such option"),
         (["rounds", "run", "questions", "--model", "demo"], 2, "No such option"),
     ],
 )

@@ -221,7 +221,7 @@ def test_folders_that_are_no_base_or_adapter_are_named(saved):
         f"hf:{base}+{base}": r"base is not an adapter's folder.*whole model: name it alone",
         f"hf:{tuned}+{tuned}": r"tuned is an adapter, not a base; name its base: hf:BASE\+",
         f"hf:{base}+{folder}/missing": r"missing is not an adapter's folder: it has no adapter_config\.json",
-        f"hf:{folder}/missing+{tuned}": r"missing is not a model's folder",
+        f"hf:{folder}/missing+{tuned}": r"missing does not exist",
         f"hf:{folder}": r"neither config\.json nor adapter_config\.json",
     }.items():
         with pytest.raises(KgprobeError, match=message):

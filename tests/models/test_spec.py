@@ -16,6 +16,7 @@ from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.model import load_model
 from kgprobe.models.spec import load_scorer
+from kgprobe.models.spec_forms import absolute_spec
 from tests.models.exactness import assert_exact, double_copy, reference_scores
 from tests.models.serving import api_generator
 from tests.models.tiny import byte_level, random_model
@@ -198,3 +199,17 @@ def test_beyond_the_demo_models_window(demo_scorer, double_demo):
 
 def demo_reference(scorer, double, prompts, texts, eos=False):
     return reference_scores(scorer.model, scorer.tokenizer, [2], prompts, texts, eos, double=double)
+
+
+def test_a_folder_has_one_spec_from_everywhere(tmp_path, monkeypatch):
+    for name in ("base", "adapter", "elsewhere"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    here = absolute_spec("hf:./base+./adapter")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert absolute_spec("hf:../base+../adapter") == here == f"hf:{tmp_path}/base+{tmp_path}/adapter"
+
+
+def test_demo_in_vllm_is_refused_at_once():
+    with pytest.raises(UnknownNameError, match="use --model demo without vLLM"):
+        load_model("vllm:demo")

@@ -56,7 +56,7 @@ class Thinking:
             return cls(text == ON)
         if re.fullmatch(r"[1-9]\d{0,5}", text):
             return cls(is_on=True, budget=int(text))
-        raise ArgumentError("thinking", f"is {text!r}; expected is off, on, or a number of tokens, such as 512.")
+        raise ArgumentError("thinking", f"is {text!r}; expected off, on, or a number of tokens, such as 512.")
 
     @property
     def limit(self) -> int:
