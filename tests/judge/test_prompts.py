@@ -42,7 +42,10 @@ def given(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     def generate(**arguments: Any) -> torch.Tensor:
         ids, mask = arguments["input_ids"], arguments["attention_mask"]
         seen.append(ids[0][mask[0].bool()].tolist())
-        return torch.cat([ids, torch.full((len(ids), 1), 1)], dim=1)
+        whole = torch.cat([ids, torch.full((len(ids), 1), 1)], dim=1)
+        for criterion in arguments["stopping_criteria"]:
+            criterion(whole, None)
+        return whole
 
     monkeypatch.setattr(scorer.model, "generate", generate)
     generator = LocalGenerator(scorer)

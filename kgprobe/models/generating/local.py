@@ -157,6 +157,7 @@ class LocalGenerator:
         while left:
             some = [row for row, _ in left]
             thinks = len(some) > _FEW and some[0].limit is not None
+            before = sum(len(row.new) for row in some)
             generate_tokens(
                 self._scorer,
                 [[*row.context, *row.new] for row in some],
@@ -165,6 +166,8 @@ class LocalGenerator:
                 logits_processor=[_Draws(left, numbers), Forced(some)],
                 max_new_tokens=max(row.left for row in some),
             )
+            if sum(len(row.new) for row in some) == before:
+                raise RuntimeError("transformers generated no token.")
             left = [(row, request) for row, request in left if not row.over]
         return [self._read(row, by_line) for row in rows]
 
