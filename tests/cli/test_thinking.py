@@ -90,7 +90,7 @@ def test_server_thinks_as_requested(home: dict[str, str]) -> None:
     ("command", "message"),
     [
         (("questions", "--thinking", "on"), "has no thinking switch"),
-        (("questions", "--thinking", "a lot"), "--thinking is 'a lot'; expected is off, on"),
+        (("questions", "--thinking", "a lot"), "--thinking is 'a lot'; expected off, on"),
         (("labels", "--thinking", "64"), "has no thinking switch"),
         (("distractors", "--thinking", "on"), "--thinking"),
         (("generation", "--thinking", "on"), "--thinking"),

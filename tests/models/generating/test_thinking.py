@@ -24,7 +24,7 @@ def sampled(thinking: Thinking | None, count: int = 8) -> list[Request]:
 
 @pytest.mark.parametrize("text", ["yes", "0", "-3", "1.5", "1000000", "On", ""])
 def test_parse_other_text_is_refused(text: str) -> None:
-    with pytest.raises(ArgumentError, match="expected is off, on, or a number"):
+    with pytest.raises(ArgumentError, match="expected off, on, or a number"):
         Thinking.parse(text)
 
 
