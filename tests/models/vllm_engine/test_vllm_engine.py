@@ -30,6 +30,7 @@ from kgprobe.models.vllm_engine.options import EngineOptions, parse_spec
 from kgprobe.models.vllm_engine.replicas import device_sets
 from tests.cli.inprocess import run as kgprobe
 from tests.models.exactness import score_tolerance
+from tests.models.thinker import ALWAYS, HARMONY, NEXT, NO_SWITCH, thinker
 from tests.models.tiny import byte_level, random_model
 
 LONGEST = 512
@@ -143,6 +144,38 @@ def test_sampled_answers_depend_on_the_seed(model: Model) -> None:
     answers = model.generator().answer(requests)
     assert len(set(answers)) > 1
     assert model.generator().answer(requests[::-1]) == answers[::-1]
+
+
+@pytest.mark.usefixtures("stand_in")
+@pytest.mark.parametrize(
+    ("template", "following"),
+    [
+        # The template begins the thought.
+        (ALWAYS, {"\n": {"No,": 1}, "Hmm": {"</think>": 1}}),
+        (NO_SWITCH, {"Hmm": {"</think>": 1}}),
+        # The markers are special tokens; after a channel's name, the model thinks, then answers.
+        (HARMONY, {"<|channel|>": {"final": 1}, "<|message|>": {"Yes": 1}, "Yes": {"<|return|>": 1}}),
+    ],
+)
+def test_thought_is_never_an_answer(
+    template: str, following: dict[str, dict[str, float]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The engine's tests refuse this model, because most of its tokens are equally probable.
+    monkeypatch.setattr(scorer_module, "check_engine", lambda *_, **__: None)
+    first = {"assistant": {"No,": 1}, "No,": {"<|end|>": 1}, "<|end|>": {"<|channel|>": 1}, "final": {"<|message|>": 1}}
+    words = first | following if template == HARMONY else NEXT | following
+    plain = thinker(template, words, positions=LONGEST)
+    plain.model.save_pretrained(tmp_path)
+    plain.tokenizer.save_pretrained(tmp_path)
+    requests = [Request("Is it so?", size, continuation=goes) for size in (2, 3, 16) for goes in (False, True)]
+    answers = load(tmp_path).generator().answer(requests)
+    assert answers == own(tmp_path).generator().answer(requests)
+    short, longer, whole = answers[::2]
+    assert (short.text, short.thought_cut, whole.text, whole.ended) == ("", True, "Yes", True)
+    assert longer.text == ""
+    assert whole.thought.startswith("No,")
+    assert whole.thought_tokens > 1
+    assert not whole.thought_cut
 
 
 def test_description_has_engine_version_and_weights(model: Model, folder: Path) -> None:
