@@ -87,7 +87,7 @@ class VllmGenerator:
                 report(progress, copies[request])
             else:
                 rows[request] = self._row(request, tuple(context))
-        pending = sorted(rows, key=lambda request: rows[request].context)
+        pending = sorted(rows, key=lambda request: tuple(rows[request].context))
         while pending:
             self._continue([(request, rows[request]) for request in pending])
             for request in pending:

@@ -6,11 +6,16 @@ The tests run on a stand-in for vLLM's interface; ``-m slow`` runs them on vLLM 
 import importlib
 import importlib.util
 import json
+import multiprocessing
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
+from multiprocessing.connection import Connection
 from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,15 +24,16 @@ import pytest
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.model import Model, load_model
+from kgprobe.models.model_files import whole_digest
 from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.spec import load_scoring_model, load_tokenizer
 from kgprobe.models.spec_forms import absolute_spec, check_local, model_name, short_name
 from kgprobe.models.vllm_engine import engine as engine_module
 from kgprobe.models.vllm_engine import scorer as scorer_module
-from kgprobe.models.vllm_engine.engine import EngineSource
+from kgprobe.models.vllm_engine.engine import EngineSource, Prompt
 from kgprobe.models.vllm_engine.options import EngineOptions, parse_spec
-from kgprobe.models.vllm_engine.replicas import device_sets
+from kgprobe.models.vllm_engine.replicas import ReplicatedEngine, device_sets
 from tests.cli.inprocess import run as kgprobe
 from tests.models.exactness import score_tolerance
 from tests.models.thinker import ALWAYS, HARMONY, NEXT, NO_SWITCH, thinker
@@ -182,7 +188,7 @@ def test_description_has_engine_version_and_weights(model: Model, folder: Path) 
     described = model.scorer().describe()
     assert described["engine"]["name"] == "vllm"
     assert described["dtype"] == "float32"
-    assert described["revision"] == own(folder).scorer().describe()["revision"]
+    assert described["revision"] == whole_digest(folder)
     assert described["versions"]["vllm"] == sys.modules["vllm"].__version__
     assert described["max_tokens"] == LONGEST - 1
     assert dict(model.scorer().explain())["check: sum of all probabilities"].startswith(("1.000", "0.999"))
@@ -254,7 +260,7 @@ def test_data_parallel_scores_equal_single_engine(kind: str, request: pytest.Fix
         engine.close()
     for scored, plain in zip(scores, own(folder).scorer().score(PROMPTS[:3], [NAMES] * 3), strict=True):
         np.testing.assert_allclose(scored.values, plain.values, atol=allowed(folder), rtol=0)
-    with pytest.raises(KgprobeError, match="a process of vLLM has ended"):
+    with pytest.raises(KgprobeError, match="its engines were ended"):
         engine.forget_prefixes()
 
 
@@ -266,6 +272,37 @@ def test_engine_error_in_a_process_is_reported(folder: Path, tmp_path: Path) -> 
             (tmp_path / file.name).write_bytes(file.read_bytes())
     with pytest.raises(KgprobeError, match="could not be loaded by vLLM"):
         load(tmp_path, "data_parallel_size=2").scorer()
+
+
+@pytest.mark.usefixtures("stand_in")
+@pytest.mark.parametrize("failure", ["refused", "interrupted"])
+def test_engines_are_ended_after_a_failed_call(failure: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def thread(target: Any, args: tuple[Any, ...], daemon: bool) -> Thread:
+        # A process has its own copy of the connection.
+        copy = Connection(os.dup(args[-1].fileno()))
+        return Thread(target=target, args=(*args[:-1], copy), daemon=not daemon)
+
+    threads = SimpleNamespace(Pipe=multiprocessing.Pipe, Process=thread)
+    monkeypatch.setattr("multiprocessing.get_context", lambda _: threads)
+    engine = ReplicatedEngine(EngineSource("vllm:x", str(folder), None, "float32", EngineOptions(data_parallel_size=2)))
+    assert [output.tokens for output in engine.run([])] == []
+    processes = list(engine._processes)
+    # No token has this id.
+    first = Prompt((5,), (10**6,) if failure == "refused" else (7,))
+    with monkeypatch.context() as patch:
+        if failure == "interrupted":
+            patch.setattr(engine, "_receive", interrupt)
+        with pytest.raises(KgprobeError if failure == "refused" else KeyboardInterrupt):
+            engine.run([first, Prompt((6,), (7,))])
+    assert not any(process.is_alive() for process in processes)
+    # The second engine's result of the failed call is not read as one of this call.
+    for call in (lambda: engine.run([Prompt((8,), (7,)), Prompt((9,), (7,))]), engine.forget_prefixes):
+        with pytest.raises(KgprobeError, match="engines were ended, because a call failed"):
+            call()
+
+
+def interrupt(_: int) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.usefixtures("stand_in")
