@@ -1,8 +1,8 @@
 """Answers of a model that vLLM computes in this process.
 
 Prompts and ends of answers are those of :mod:`kgprobe.models.generating.local`: a chat template makes the prompt a
-user's message; without one, the answer is the rest of the prompt's line. Sampling above temperature 0 uses vLLM's own
-random numbers, with a seed for each request.
+user's message; without one, the answer is the rest of the prompt's line. Thoughts are read as there. Sampling above
+temperature 0 uses vLLM's own random numbers, with a seed for each request.
 """
 
 from collections import Counter

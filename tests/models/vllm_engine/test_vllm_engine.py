@@ -22,9 +22,10 @@ import numpy as np
 import pytest
 
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.models import model_files
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.model import Model, load_model
-from kgprobe.models.model_files import whole_digest
+from kgprobe.models.model_files import find_model_files, whole_digest
 from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.spec import load_scoring_model, load_tokenizer
@@ -195,6 +196,13 @@ def test_description_has_engine_version_and_weights(model: Model, folder: Path) 
     assert model.generator().describe()["end_tokens"] == [1]
     assert not model.refresh()
     json.dumps(described)
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_revision_of_a_folder_is_a_digest_of_whole_weights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The first and last bytes of the weights that the revision of other models is made of.
+    monkeypatch.setattr(model_files, "_SAMPLE", 64)
+    assert load(folder).scorer().revision == whole_digest(folder) != find_model_files(f"hf:{folder}").revision
 
 
 def test_requests_per_call_are_bounded(stand_in: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
