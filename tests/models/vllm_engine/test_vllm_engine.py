@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -282,9 +282,19 @@ def test_engine_error_in_a_process_is_reported(folder: Path, tmp_path: Path) -> 
         load(tmp_path, "data_parallel_size=2").scorer()
 
 
-@pytest.mark.usefixtures("stand_in")
 @pytest.mark.parametrize("failure", ["refused", "interrupted"])
-def test_engines_are_ended_after_a_failed_call(failure: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_are_ended_after_a_failed_call(
+    stand_in: Any, failure: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, one_at_a_time = stand_in.LLM.__init__, Lock()
+
+    # transformers replaces functions of its modules while it loads, so threads must not load at the same time.
+    def load_alone(llm: Any, **arguments: Any) -> None:
+        with one_at_a_time:
+            original(llm, **arguments)
+
+    monkeypatch.setattr(stand_in.LLM, "__init__", load_alone)
+
     def thread(target: Any, args: tuple[Any, ...], daemon: bool) -> Thread:
         # A process has its own copy of the connection.
         copy = Connection(os.dup(args[-1].fileno()))
