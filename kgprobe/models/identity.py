@@ -27,10 +27,10 @@ try:
 except ImportError:
     from zlib import crc32
 
-# Sampled bytes of larger models; at least a block per tensor.
+# Sampled bytes of larger models, in blocks; at least a block per tensor.
 WHOLE_BYTES = 2 << 30
 SAMPLED_BYTES = 1 << 30
-_BLOCK = 1 << 16
+BLOCK = 1 << 16
 _PIECE = 1 << 20
 
 
@@ -100,14 +100,14 @@ def _plain_tensors(name: str, tensor: "Tensor") -> Iterator[tuple[str, "Tensor"]
 def _sums(tensor: "Tensor", share: float | None) -> Iterator[int]:
     """Yield the check sums of a tensor's bytes, or of about this share of them."""
     flat = tensor.detach().contiguous().reshape(-1).view(torch.uint8)
-    blocks = flat.numel() // _BLOCK
+    blocks = flat.numel() // BLOCK
     if share is not None and blocks > 1:
-        flat = flat[: blocks * _BLOCK].view(blocks, _BLOCK)[_places(blocks, share).to(flat.device)].reshape(-1)
+        flat = flat[: blocks * BLOCK].view(blocks, BLOCK)[block_places(blocks, share).to(flat.device)].reshape(-1)
     for first in range(0, flat.numel(), _PIECE):
         yield crc32(flat[first : first + _PIECE].cpu().numpy())
 
 
-def _places(blocks: int, share: float) -> "Tensor":
+def block_places(blocks: int, share: float) -> "Tensor":
     """Return evenly spread blocks, at a random place within each stretch; always the same for a size."""
     count = min(max(round(blocks * share), 1), blocks)
     bounds = torch.arange(count + 1) * blocks // count

@@ -31,6 +31,10 @@ ADAPTER_WEIGHTS = "adapter_model.safetensors"
 _PICKLED_WEIGHTS = "adapter_model.bin"
 # Files of an adapter's repository that are read: its configuration and weights, a tokenizer, a chat template.
 _ADAPTER_FILES = ("*.json", "*.jinja", "*.model", "*.safetensors", "*.txt")
+_WEIGHTS = (".safetensors", GGUF)
+# Files of a model: weights, configuration, and of tokenizer and chat templates. Other texts say nothing of it.
+_SUFFIXES = (".safetensors", ".json", ".jinja", ".model", ".tiktoken")
+_TOKENIZER_NAMES = ("merges.txt", "vocab.txt")
 _SAMPLE = 1 << 20
 
 
@@ -297,17 +301,81 @@ def first_line(error: BaseException) -> str:
 
 
 def _folder_digest(folder: Path) -> str:
-    return _digest(sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".json")))
+    return _digest(_files_of_model(folder))
+
+
+def _files_of_model(folder: Path) -> list[Path]:
+    """Return a model's weights, configuration, tokenizer and chat templates."""
+    return sorted(path for path in folder.iterdir() if path.suffix in _SUFFIXES or path.name in _TOKENIZER_NAMES)
 
 
 def _digest(files: list[Path]) -> str:
-    """Return a digest of files: their names and sizes, and their first and last megabyte."""
+    """Return a digest of files: their names and sizes, and the first and last megabyte of weights.
+
+    kgprobe reads the weights of these models, and stores a digest of all of them (:mod:`.identity`).
+    """
     digest = hashlib.sha256()
     for file in files:
         size = file.stat().st_size
         digest.update(f"{file.name} {size}\n".encode())
         with file.open("rb") as stream:
+            if file.suffix not in _WEIGHTS:
+                digest.update(stream.read())
+                continue
             digest.update(stream.read(_SAMPLE))
             stream.seek(max(_SAMPLE, size - _SAMPLE))
             digest.update(stream.read(_SAMPLE))
+    return _sha256(digest)
+
+
+def whole_digest(folder: Path) -> str:
+    """Return a digest of all bytes of a model's files, for a model whose weights kgprobe does not see itself.
+
+    Of larger weights than ``WHOLE_BYTES`` of :mod:`.identity`, a sample is read, as there: the same share of every
+    tensor, at least a block. It detects changes of whole tensors.
+
+    Raises:
+        KgprobeError: a file of weights has no valid header.
+    """
+    from kgprobe.models.identity import SAMPLED_BYTES, WHOLE_BYTES
+
+    files = _files_of_model(folder)
+    total = sum(file.stat().st_size for file in files if file.suffix in _WEIGHTS)
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.name} {file.stat().st_size}\n".encode())
+        sampled = file.suffix in _WEIGHTS and total > WHOLE_BYTES
+        with file.open("rb") as stream:
+            for first, size in _sampled_stretches(file, SAMPLED_BYTES / total) if sampled else _pieces(file):
+                stream.seek(first)
+                digest.update(stream.read(size))
+    return _sha256(digest)
+
+
+def _pieces(file: Path) -> Iterator[tuple[int, int]]:
+    """Yield beginning and size of each megabyte of a file."""
+    for first in range(0, file.stat().st_size, _SAMPLE):
+        yield first, _SAMPLE
+
+
+def _sampled_stretches(file: Path, share: float) -> Iterator[tuple[int, int]]:
+    """Yield beginning and size of the header of a safetensors file, and of sampled blocks of each tensor."""
+    from kgprobe.models.identity import BLOCK, block_places
+
+    with file.open("rb") as stream:
+        header = int.from_bytes(stream.read(8), "little")
+        try:
+            tensors = json.loads(stream.read(header))
+            bounds = sorted(tensor["data_offsets"] for name, tensor in tensors.items() if name != "__metadata__")
+        except (ValueError, AttributeError, KeyError, TypeError) as error:
+            raise KgprobeError(f"{file} is not a valid safetensors file: {first_line(error)}.") from error
+    yield 0, 8 + header
+    for first, end in bounds:
+        blocks = -(-(end - first) // BLOCK)
+        for place in block_places(blocks, share).tolist() if blocks else ():
+            begin = first + place * BLOCK
+            yield 8 + header + begin, min(BLOCK, end - begin)
+
+
+def _sha256(digest: "hashlib._Hash") -> str:
     return f"sha256:{digest.hexdigest()[:32]}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.devices import devices_of, find_device, spread_arguments, too_large
-from kgprobe.models.model_files import ModelFiles, find_model_files, first_line
+from kgprobe.models.model_files import ModelFiles, find_model_files, first_line, whole_digest
 from kgprobe.models.spec_forms import DTYPES, check_local, is_harness, is_vllm
 from kgprobe.models.vllm_engine.options import parse_spec
 
@@ -99,7 +99,8 @@ def _load_vllm_scorer(
         spec,
         parsed.options,
         str(files.place),
-        identity=files.revision,
+        # Nothing else identifies the weights of a folder: they are in the engine.
+        identity=files.revision if isinstance(files.place, str) else whole_digest(files.place),
         revision=files.options.get("revision"),
         tokenizer=load_tokenizer(f"hf:{parsed.name}", revision),
         open_plain=partial(load_scorer, f"hf:{parsed.name}", dtype=dtype, revision=revision, bos=bos),

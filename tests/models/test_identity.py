@@ -27,7 +27,7 @@ def _read(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     if request.param == "sample":
         monkeypatch.setattr(identity, "WHOLE_BYTES", 1000)
         monkeypatch.setattr(identity, "SAMPLED_BYTES", 8000)
-        monkeypatch.setattr(identity, "_BLOCK", 64)
+        monkeypatch.setattr(identity, "BLOCK", 64)
 
 
 def a_step(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
@@ -72,7 +72,7 @@ def test_every_step_of_an_optimizer_changes_it(
         if sampled:
             patch.setattr(identity, "WHOLE_BYTES", 1000)
             patch.setattr(identity, "SAMPLED_BYTES", 20_000)
-            patch.setattr(identity, "_BLOCK", 64)
+            patch.setattr(identity, "BLOCK", 64)
         torch.manual_seed(seed)
         model = random_model("llama", 50).to(dtype)
         stepping = optimizer(model.parameters(), lr=rate)
@@ -149,7 +149,7 @@ def test_what_two_modules_share_counts_once() -> None:
 def test_a_sample_is_of_every_tensor_and_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(identity, "WHOLE_BYTES", 1000)
     monkeypatch.setattr(identity, "SAMPLED_BYTES", 2000)
-    monkeypatch.setattr(identity, "_BLOCK", 64)
+    monkeypatch.setattr(identity, "BLOCK", 64)
     model = random_model("llama", 50)
     seen = {weights_digest(model)}
     for weight in model.parameters():

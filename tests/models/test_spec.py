@@ -10,11 +10,13 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.models import identity
 from kgprobe.models.api.generator import ApiGenerator
 from kgprobe.models.api.spending import ApiOptions, Prices, Spending
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.model import load_model
+from kgprobe.models.model_files import find_model_files, whole_digest
 from kgprobe.models.spec import load_scorer
 from kgprobe.models.spec_forms import absolute_spec
 from tests.models.exactness import assert_exact, double_copy, reference_scores
@@ -49,6 +51,40 @@ def test_the_revision_of_a_folder_is_its_weights(folder):
     weights["model.norm.weight"][3] += 0.5
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     assert load_scorer(f"hf:{folder}", device="cpu").revision != before.revision
+
+
+@pytest.mark.parametrize("name", ["chat_template.jinja", "merges.txt", "tokenizer.model", "tokenizer.json"])
+def test_the_revision_of_a_folder_is_its_tokenizer_and_template(folder, name):
+    # In the middle of a file that is larger than two megabytes.
+    if not (folder / name).exists():
+        (folder / name).write_bytes(bytes(3 << 20))
+    before = find_model_files(f"hf:{folder}").revision
+    with (folder / name).open("r+b") as file:
+        file.seek((folder / name).stat().st_size // 2)
+        file.write(b"other")
+    assert find_model_files(f"hf:{folder}").revision != before
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_whole_digest_changes_with_any_tensor(tmp_path, sampled, monkeypatch):
+    if sampled:
+        monkeypatch.setattr(identity, "WHOLE_BYTES", 1 << 20)
+        monkeypatch.setattr(identity, "SAMPLED_BYTES", 1 << 18)
+    weights = {f"layers.{n}": torch.zeros(size) for n, size in enumerate((7, 1 << 20, 300_000, 5, 0, 1 << 20))}
+    (tmp_path / "config.json").write_text("{}")
+    digests = []
+    for changed in (None, *range(6)):
+        part = f"layers.{changed}"
+        written = {name: values + (name == part) for name, values in weights.items()}
+        save_file(written, tmp_path / "model.safetensors")
+        digests.append(whole_digest(tmp_path))
+    # The tensor without numbers cannot change.
+    assert digests.pop(5) == digests[0]
+    assert len(set(digests)) == 6
+    save_file(weights, tmp_path / "model.safetensors")
+    assert whole_digest(tmp_path) == digests[0]
+    (tmp_path / "chat_template.jinja").write_text("{{ messages }}")
+    assert whole_digest(tmp_path) != digests[0]
 
 
 def test_bos_and_precision_can_be_chosen(folder):

@@ -32,9 +32,9 @@ from kgprobe.models.generating.decoding import (
     prompts_at_once,
 )
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
-from kgprobe.models.generating.rows import AnswerRow, Forced, Phase, Steps, ThoughtForm, replace_scores
+from kgprobe.models.generating.rows import AnswerRow, Forced, Phase, Steps, replace_scores
 from kgprobe.models.generating.switch import ThinkingTemplate, no_switch
-from kgprobe.models.generating.thinking import LAST_WORDS, STORED_CHARACTERS, Thinking, split_thought
+from kgprobe.models.generating.thinking import STORED_CHARACTERS, Thinking, split_thought
 from kgprobe.models.scoring.batching import compute_in_batches
 from kgprobe.models.scoring.contract import TextScorer, report
 from kgprobe.models.scoring.scorer import Scorer
@@ -67,7 +67,6 @@ class LocalGenerator:
         self.name = scorer.name
         self._scorer = scorer
         self.chats = bool(scorer.tokenizer.chat_template)
-        self._forms: dict[Thinking | None, ThoughtForm] = {}
         self._end_tokens = end_tokens(scorer, scorer.model.generation_config)
         self._line_ends = line_ends(scorer, self._end_tokens)
 
@@ -144,7 +143,7 @@ class LocalGenerator:
         is_over = self._line_ends.is_over if by_line else lambda new: new[-1] in self._end_tokens
         form = None
         if self.chats and not batch[0].continuation:
-            form = self._thought_form(batch[0].thinking)
+            form = self._template.form(batch[0].thinking)
         rows = []
         for request in batch:
             prompt = prompts[request]
@@ -169,34 +168,7 @@ class LocalGenerator:
             if sum(len(row.new) for row in some) == before:
                 raise RuntimeError("transformers generated no token.")
             left = [(row, request) for row, request in left if not row.over]
-        return [self._read(row, by_line) for row in rows]
-
-    def _read(self, row: AnswerRow, by_line: bool) -> Answer:
-        """Return the answer of a row that is over, without its thought."""
-        text = self._line_ends.text(row.new)
-        if by_line:
-            text = first_line(text)
-        thought, thought_tokens, unended = "", 0, row.phase is Phase.THOUGHT
-        if row.form is not None and (row.start or unended):
-            before = row.new[: row.start] if row.start else row.new
-            # The token that completes the end marker may contain the answer's beginning.
-            begun = row.form.decode(before).rpartition(row.form.markers.end)[2]
-            text = "" if unended else begun.lstrip() + self._line_ends.text(row.new[row.start :])
-            if row.cut:
-                before = before[: -len(row.form.closing)]
-            thought = row.form.thought(before)
-            thought_tokens = len(before) if thought else 0
-        if row.form is not None:
-            text = split_thought(text).answer
-        return Answer(
-            text=text.strip(),
-            ended=row.ended,
-            prompt_tokens=len(row.context),
-            completion_tokens=len(row.new),
-            thought=thought[:STORED_CHARACTERS],
-            thought_tokens=thought_tokens,
-            thought_cut=row.cut or unended,
-        )
+        return [read_answer(row, self._line_ends, by_line=by_line) for row in rows]
 
     def _prompt(self, request: Request) -> "_Prompt | Unanswered":
         """Return the prompt's tokens, up to the beginning of the answer; or why the model cannot take it."""
@@ -211,25 +183,13 @@ class LocalGenerator:
         (tokens,) = chat_tokens(tokenizer, [text])
         thinking, new_tokens, limit = request.thinking, request.max_tokens, None
         if thinking is not None and thinking.is_on:
-            new_tokens += len(self._thought_form(thinking).closing)
+            new_tokens += len(self._template.form(thinking).closing)
             room = thinking.limit
             if self._scorer.max_tokens is not None and thinking.budget is None:
                 room = min(room, self._scorer.max_tokens - len(tokens) - new_tokens)
             limit = max(1, room)
         longest = new_tokens + (limit or 0)
         return no_room(self._scorer, request.prompt, len(tokens), longest) or _Prompt(tokens, limit)
-
-    def _thought_form(self, thinking: Thinking | None) -> ThoughtForm:
-        if thinking not in self._forms:
-            tokenizer, template = self._scorer.tokenizer, self._template
-            (closing,) = chat_tokens(tokenizer, [LAST_WORDS + template.markers.closing])
-
-            def decode(tokens: Sequence[int]) -> str:
-                return str(tokenizer.decode(list(tokens), skip_special_tokens=False))
-
-            begins = template.begins_in_thought(template.setting(thinking))
-            self._forms[thinking] = ThoughtForm(template.markers, closing, decode, begins)
-        return self._forms[thinking]
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +250,40 @@ def _numbers(request: Request, count: int) -> list[float]:
     prompt = np.frombuffer(blake2b(request.prompt.encode(), digest_size=16).digest(), dtype=np.uint32)
     numbers: list[float] = np.random.default_rng([request.seed, *prompt.tolist()]).random(count).tolist()
     return numbers
+
+
+def read_answer(row: AnswerRow, ends: Ends, *, by_line: bool) -> Answer:
+    """Return the answer of a row that is over, without its thought.
+
+    Args:
+        row: the row.
+        ends: decodes tokens without special ones.
+        by_line: True if the answer is its first line.
+    """
+    text = ends.text(row.new)
+    if by_line:
+        text = first_line(text)
+    thought, thought_tokens, unended = "", 0, row.phase is Phase.THOUGHT
+    if row.form is not None and (row.start or unended):
+        before = row.new[: row.start] if row.start else row.new
+        # The token that completes the end marker may contain the answer's beginning.
+        begun = row.form.decode(before).rpartition(row.form.markers.end)[2]
+        text = "" if unended else begun.lstrip() + ends.text(row.new[row.start :])
+        if row.cut:
+            before = before[: -len(row.form.closing)]
+        thought = row.form.thought(before)
+        thought_tokens = len(before) if thought else 0
+    if row.form is not None:
+        text = split_thought(text).answer
+    return Answer(
+        text=text.strip(),
+        ended=row.ended,
+        prompt_tokens=len(row.context),
+        completion_tokens=len(row.new),
+        thought=thought[:STORED_CHARACTERS],
+        thought_tokens=thought_tokens,
+        thought_cut=row.cut or unended,
+    )
 
 
 def line_ends(scorer: TextScorer, end_tokens: Sequence[int]) -> Ends:

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from kgprobe.models.generating.thinking import Markers
+from kgprobe.models.generating.switch import ThoughtForm
 
 
 class Phase(Enum):
@@ -21,34 +21,6 @@ class Phase(Enum):
     BEGINNING = auto()
     THOUGHT = auto()
     ANSWER = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class ThoughtForm:
-    """The form of a model's thoughts.
-
-    Attributes:
-        markers: the markers.
-        closing: token ids that end a thought at its limit.
-        decode: returns the text of token ids with special tokens.
-        begins: True if the model's turn begins in a thought.
-    """
-
-    markers: Markers
-    closing: Sequence[int]
-    decode: Callable[[Sequence[int]], str]
-    begins: bool
-
-    def is_end(self, tokens: Sequence[int]) -> bool:
-        """Return True if the last token completes the end marker."""
-        end = self.markers.end
-        # The marker has at most one token for each character, and the last one may contain more text.
-        return end[-1] in self.decode(tokens[-1:]) and end in self.decode(tokens[-len(end) - 1 :])
-
-    def thought(self, tokens: Sequence[int]) -> str:
-        """Return the text of a thought's tokens without the markers."""
-        text = self.decode(tokens).partition(self.markers.end)[0].strip()
-        return text.removeprefix(self.markers.begin).strip()
 
 
 @dataclass(slots=True)

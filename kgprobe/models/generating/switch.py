@@ -4,14 +4,14 @@ A switch is found by rendering a short message in both modes: a variable that ch
 markers of a thought (:mod:`.thinking`) are those in the template or among the tokenizer's added tokens.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.models.generating.thinking import MARKERS, OFF, THINK, Markers, Thinking
-from kgprobe.models.scoring.tokens import NO_THINKING, chat_text
+from kgprobe.models.generating.thinking import LAST_WORDS, MARKERS, OFF, THINK, Markers, Thinking
+from kgprobe.models.scoring.tokens import NO_THINKING, chat_text, chat_tokens
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -55,6 +55,34 @@ DEFAULT = Setting(NO_THINKING)
 
 
 @dataclass(frozen=True, slots=True)
+class ThoughtForm:
+    """The form of a model's thoughts.
+
+    Attributes:
+        markers: the markers.
+        closing: token ids that end a thought at its limit.
+        decode: returns the text of token ids with special tokens.
+        begins: True if the model's turn begins in a thought.
+    """
+
+    markers: Markers
+    closing: Sequence[int]
+    decode: Callable[[Sequence[int]], str]
+    begins: bool
+
+    def is_end(self, tokens: Sequence[int]) -> bool:
+        """Return True if the last token completes the end marker."""
+        end = self.markers.end
+        # The marker has at most one token for each character, and the last one may contain more text.
+        return end[-1] in self.decode(tokens[-1:]) and end in self.decode(tokens[-len(end) - 1 :])
+
+    def thought(self, tokens: Sequence[int]) -> str:
+        """Return the text of a thought's tokens without the markers."""
+        text = self.decode(tokens).partition(self.markers.end)[0].strip()
+        return text.removeprefix(self.markers.begin).strip()
+
+
+@dataclass(frozen=True, slots=True)
 class Switch:
     """A way to switch thinking, with its name for descriptions."""
 
@@ -69,6 +97,7 @@ class ThinkingTemplate:
     def __init__(self, tokenizer: "PreTrainedTokenizerBase") -> None:
         """Use the tokenizer of a chat model; its template is rendered when needed."""
         self._tokenizer = tokenizer
+        self._forms: dict[Thinking | None, ThoughtForm] = {}
 
     @cached_property
     def markers(self) -> Markers:
@@ -116,6 +145,18 @@ class ThinkingTemplate:
             return True
         turn = setting.text(self._tokenizer, _TRIAL).rpartition(_TRIAL)[2]
         return turn.rfind(self.markers.begin) > turn.rfind(self.markers.end)
+
+    def form(self, thinking: Thinking | None) -> ThoughtForm:
+        """Return the form of the model's thoughts in a mode."""
+        if thinking not in self._forms:
+            (closing,) = chat_tokens(self._tokenizer, [LAST_WORDS + self.markers.closing])
+
+            def decode(tokens: Sequence[int]) -> str:
+                return str(self._tokenizer.decode(list(tokens), skip_special_tokens=False))
+
+            begins = self.begins_in_thought(self.setting(thinking))
+            self._forms[thinking] = ThoughtForm(self.markers, closing, decode, begins)
+        return self._forms[thinking]
 
     def check(self, thinking: Thinking, model: str) -> dict[str, object]:
         """Return how the template is set to a mode, as JSON values.

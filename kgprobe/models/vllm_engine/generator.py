@@ -1,8 +1,8 @@
 """Answers of a model that vLLM computes in this process.
 
 Prompts and ends of answers are those of :mod:`kgprobe.models.generating.local`: a chat template makes the prompt a
-user's message; without one, the answer is the rest of the prompt's line. Sampling above temperature 0 uses vLLM's own
-random numbers, with a seed for each request.
+user's message; without one, the answer is the rest of the prompt's line. Thoughts are read as there. Sampling above
+temperature 0 uses vLLM's own random numbers, with a seed for each request.
 """
 
 from collections import Counter
@@ -13,9 +13,10 @@ from typing import Any
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.generating.decoding import context_tokens, no_room
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
-from kgprobe.models.generating.local import LINE_BREAKS, TOP_P, end_tokens, first_line, line_ends
+from kgprobe.models.generating.local import LINE_BREAKS, TOP_P, end_tokens, line_ends, read_answer
+from kgprobe.models.generating.rows import AnswerRow
 from kgprobe.models.generating.switch import ThinkingTemplate
-from kgprobe.models.generating.thinking import STORED_CHARACTERS, Thinking, split_thought
+from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.scoring.contract import report
 from kgprobe.models.scoring.tokens import CHAT, chat_tokens
 from kgprobe.models.vllm_engine.engine import Prompt
@@ -78,41 +79,38 @@ class VllmGenerator:
             if request.max_tokens < 1:
                 raise KgprobeError(f"`max_tokens` is {request.max_tokens}; it must be at least 1.")
         results: dict[Request, Answer | Unanswered] = {}
-        contexts: dict[Request, tuple[int, ...]] = {}
+        rows: dict[Request, AnswerRow] = {}
         for request in copies:
             context = self._context(request)
             if isinstance(context, Unanswered):
                 results[request] = context
                 report(progress, copies[request])
             else:
-                contexts[request] = tuple(context)
-        new: dict[Request, list[int]] = {request: [] for request in contexts}
-        pending = sorted(contexts, key=contexts.__getitem__)
+                rows[request] = self._row(request, tuple(context))
+        pending = sorted(rows, key=lambda request: tuple(rows[request].context))
         while pending:
-            going: list[Request] = []
-            for request in self._continue(pending, contexts, new):
-                if self._is_over(request, new[request]):
-                    results[request] = self._answer(request, len(contexts[request]), new[request])
+            self._continue([(request, rows[request]) for request in pending])
+            for request in pending:
+                if rows[request].over:
+                    by_line = self._by_line(request)
+                    results[request] = read_answer(rows[request], self._line_ends, by_line=by_line)
                     report(progress, copies[request])
-                else:
-                    going.append(request)
-            pending = going
+            pending = [request for request in pending if not rows[request].over]
         return [results[request.normalized()] for request in requests]
 
-    def _continue(
-        self, pending: Sequence[Request], contexts: dict[Request, tuple[int, ...]], new: dict[Request, list[int]]
-    ) -> list[Request]:
-        """Extend the new tokens of some requests, which may stop at a line break; return the requests."""
-        prompts = [self._prompt(request, contexts[request], new[request]) for request in pending]
+    def _continue(self, pending: Sequence[tuple[Request, AnswerRow]]) -> None:
+        """Extend some rows, up to their ends or to a line break."""
+        prompts = [self._prompt(request, row) for request, row in pending]
         first = 0
         for part in chunks_of(prompts):
             outputs = self._scorer.engine.run(part)
-            for request, output in zip(pending[first : first + len(part)], outputs, strict=True):
+            for (_, row), output in zip(pending[first : first + len(part)], outputs, strict=True):
                 if not output.tokens:
                     raise KgprobeError(f"{self.name}: vLLM returned no token.")
-                new[request] += output.tokens
+                for token in output.tokens:
+                    if not row.over:
+                        row.add(token)
             first += len(part)
-        return list(pending)
 
     def _context(self, request: Request) -> Sequence[int] | Unanswered:
         """Return a prompt's tokens, up to the beginning of the answer; or why the model cannot take it."""
@@ -126,47 +124,28 @@ class VllmGenerator:
         (tokens,) = chat_tokens(scorer.tokenizer, [text])
         return no_room(scorer, request.prompt, len(tokens), request.max_tokens) or tokens
 
-    def _prompt(self, request: Request, context: tuple[int, ...], new: Sequence[int]) -> Prompt:
+    def _row(self, request: Request, context: tuple[int, ...]) -> AnswerRow:
+        """Return the row of a request, without tokens yet."""
+        if self._by_line(request):
+            return AnswerRow(context, request.max_tokens, self._line_ends.is_over)
+        form = None if request.continuation else self._template.form(request.thinking)
+        return AnswerRow(context, request.max_tokens, lambda new: new[-1] in self._end_tokens, form)
+
+    def _prompt(self, request: Request, row: AnswerRow) -> Prompt:
         stops = self._end_tokens
         if self._by_line(request):
             stops = [*stops, *self._line_breaks()]
         return Prompt(
-            (*context, *new),
-            max_tokens=request.max_tokens - len(new),
+            (*row.context, *row.new),
+            max_tokens=row.left,
             temperature=request.temperature,
             top_p=TOP_P if request.temperature > 0 else 1.0,
-            seed=_seed(request, len(new)) if request.temperature > 0 else None,
+            seed=_seed(request, len(row.new)) if request.temperature > 0 else None,
             stop_tokens=tuple(stops),
         )
 
     def _by_line(self, request: Request) -> bool:
         return not self.chats and not request.continuation
-
-    def _is_over(self, request: Request, new: Sequence[int]) -> bool:
-        return len(new) >= request.max_tokens or self._end(request, new) is not None
-
-    def _end(self, request: Request, new: Sequence[int]) -> int | None:
-        """Return the number of new tokens up to the one that ends the answer; None if none does."""
-        if not self._by_line(request):
-            return next((place for place, token in enumerate(new, 1) if token in self._end_tokens), None)
-        return next((place for place in range(1, len(new) + 1) if self._line_ends.is_over(new[:place])), None)
-
-    def _answer(self, request: Request, prompt_tokens: int, new: Sequence[int]) -> Answer:
-        end = self._end(request, new)
-        text = self._line_ends.text(new[:end])
-        thought = ""
-        if self._by_line(request):
-            text = first_line(text)
-        elif not request.continuation:
-            split = split_thought(text)
-            text, thought = split.answer, split.thought
-        return Answer(
-            text=text.strip(),
-            ended=end is not None,
-            prompt_tokens=prompt_tokens,
-            completion_tokens=len(new) if end is None else end,
-            thought=thought[:STORED_CHARACTERS],
-        )
 
     def _line_breaks(self) -> list[int]:
         """Return the most frequent tokens with a line break."""

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.errors import KgprobeError
@@ -57,33 +58,49 @@ class ReplicatedEngine:
         """Return the answer to each prompt, in their order.
 
         Raises:
-            KgprobeError: an engine stops, or refuses a prompt.
+            KgprobeError: an engine stops, or refuses a prompt. The engines are ended then.
         """
         count = len(self._connections)
-        bounds = [len(prompts) * number // count for number in range(count + 1)]
-        for connection, first, end in zip(self._connections, bounds, bounds[1:], strict=False):
-            self._send(connection, ("run", list(prompts[first:end])))
+        bounds = [len(prompts) * number // count for number in range(count + 1)] if count else []
+        parts = [list(prompts[first:end]) for first, end in pairwise(bounds)]
         outputs: list[Output] = []
-        for part in [self._receive(number) for number in range(count)]:
+        for part in self._call([("run", part) for part in parts]):
             outputs += part
         return outputs
 
     def forget_prefixes(self) -> None:
-        """Empty the caches of prefixes."""
-        for connection in self._connections:
-            self._send(connection, ("forget_prefixes",))
-        for number in range(len(self._connections)):
-            self._receive(number)
+        """Empty the caches of prefixes; errors as of :meth:`run`."""
+        self._call([("forget_prefixes",)] * len(self._connections))
 
     def close(self) -> None:
         """End the processes."""
-        for connection in self._connections:
+        connections, self._connections = self._connections, []
+        for connection in connections:
             connection.close()
         for process in self._processes:
             process.join(_PATIENCE)
             if process.is_alive():
                 process.terminate()
                 process.join()
+
+    def _call(self, messages: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Send a message to each engine and return their results.
+
+        After a failure, results of other engines may still come, which would be read as those of the next call.
+        Therefore it ends the engines.
+        """
+        if not self._connections:
+            raise KgprobeError(
+                f"{self._name}: its engines were ended, because a call failed or was interrupted, or by close(). Load"
+                " the model again."
+            )
+        try:
+            for connection, message in zip(self._connections, messages, strict=True):
+                self._send(connection, message)
+            return [self._receive(number) for number in range(len(messages))]
+        except BaseException:
+            self.close()
+            raise
 
     def _send(self, connection: "Connection", message: tuple[Any, ...]) -> None:
         try:
@@ -120,9 +137,14 @@ def _serve(source: EngineSource, devices: str | None, connection: "Connection") 
         except (EOFError, OSError):
             break
         try:
-            connection.send(getattr(engine, method)(*arguments))
+            result = getattr(engine, method)(*arguments)
         except KgprobeError as error:
-            connection.send(str(error))
+            result = str(error)
+        try:
+            connection.send(result)
+        # The call was given up.
+        except OSError:
+            break
     engine.close()
 
 

@@ -97,7 +97,7 @@ def test_on_ends_a_thought_at_what_the_context_leaves() -> None:
     prompts = ["Is it so?", "Is it so, or is it otherwise?"]
     found = answers(generator, [Request(prompt, 4, thinking=ON) for prompt in prompts])
     assert [answer.text for answer in found] == ["No", "No"]
-    closing = len(generator._thought_form(ON).closing)
+    closing = len(generator._template.form(ON).closing)
     for answer in found:
         assert answer.thought_cut
         assert answer.prompt_tokens + answer.thought_tokens + closing + 4 == 128

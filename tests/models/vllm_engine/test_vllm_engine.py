@@ -6,30 +6,38 @@ The tests run on a stand-in for vLLM's interface; ``-m slow`` runs them on vLLM 
 import importlib
 import importlib.util
 import json
+import multiprocessing
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
+from multiprocessing.connection import Connection
 from pathlib import Path
+from threading import Lock, Thread
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.models import model_files
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.model import Model, load_model
+from kgprobe.models.model_files import find_model_files, whole_digest
 from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.spec import load_scoring_model, load_tokenizer
 from kgprobe.models.spec_forms import absolute_spec, check_local, model_name, short_name
 from kgprobe.models.vllm_engine import engine as engine_module
 from kgprobe.models.vllm_engine import scorer as scorer_module
-from kgprobe.models.vllm_engine.engine import EngineSource
+from kgprobe.models.vllm_engine.engine import EngineSource, Prompt
 from kgprobe.models.vllm_engine.options import EngineOptions, parse_spec
-from kgprobe.models.vllm_engine.replicas import device_sets
+from kgprobe.models.vllm_engine.replicas import ReplicatedEngine, device_sets
 from tests.cli.inprocess import run as kgprobe
 from tests.models.exactness import score_tolerance
+from tests.models.thinker import ALWAYS, HARMONY, NEXT, NO_SWITCH, thinker
 from tests.models.tiny import byte_level, random_model
 
 LONGEST = 512
@@ -145,17 +153,56 @@ def test_sampled_answers_depend_on_the_seed(model: Model) -> None:
     assert model.generator().answer(requests[::-1]) == answers[::-1]
 
 
+@pytest.mark.usefixtures("stand_in")
+@pytest.mark.parametrize(
+    ("template", "following"),
+    [
+        # The template begins the thought.
+        (ALWAYS, {"\n": {"No,": 1}, "Hmm": {"</think>": 1}}),
+        (NO_SWITCH, {"Hmm": {"</think>": 1}}),
+        # The markers are special tokens; after a channel's name, the model thinks, then answers.
+        (HARMONY, {"<|channel|>": {"final": 1}, "<|message|>": {"Yes": 1}, "Yes": {"<|return|>": 1}}),
+    ],
+)
+def test_thought_is_never_an_answer(
+    template: str, following: dict[str, dict[str, float]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The engine's tests refuse this model, because most of its tokens are equally probable.
+    monkeypatch.setattr(scorer_module, "check_engine", lambda *_, **__: None)
+    first = {"assistant": {"No,": 1}, "No,": {"<|end|>": 1}, "<|end|>": {"<|channel|>": 1}, "final": {"<|message|>": 1}}
+    words = first | following if template == HARMONY else NEXT | following
+    plain = thinker(template, words, positions=LONGEST)
+    plain.model.save_pretrained(tmp_path)
+    plain.tokenizer.save_pretrained(tmp_path)
+    requests = [Request("Is it so?", size, continuation=goes) for size in (2, 3, 16) for goes in (False, True)]
+    answers = load(tmp_path).generator().answer(requests)
+    assert answers == own(tmp_path).generator().answer(requests)
+    short, longer, whole = answers[::2]
+    assert (short.text, short.thought_cut, whole.text, whole.ended) == ("", True, "Yes", True)
+    assert longer.text == ""
+    assert whole.thought.startswith("No,")
+    assert whole.thought_tokens > 1
+    assert not whole.thought_cut
+
+
 def test_description_has_engine_version_and_weights(model: Model, folder: Path) -> None:
     described = model.scorer().describe()
     assert described["engine"]["name"] == "vllm"
     assert described["dtype"] == "float32"
-    assert described["revision"] == own(folder).scorer().describe()["revision"]
+    assert described["revision"] == whole_digest(folder)
     assert described["versions"]["vllm"] == sys.modules["vllm"].__version__
     assert described["max_tokens"] == LONGEST - 1
     assert dict(model.scorer().explain())["check: sum of all probabilities"].startswith(("1.000", "0.999"))
     assert model.generator().describe()["end_tokens"] == [1]
     assert not model.refresh()
     json.dumps(described)
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_revision_of_a_folder_is_a_digest_of_whole_weights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The first and last bytes of the weights that the revision of other models is made of.
+    monkeypatch.setattr(model_files, "_SAMPLE", 64)
+    assert load(folder).scorer().revision == whole_digest(folder) != find_model_files(f"hf:{folder}").revision
 
 
 def test_requests_per_call_are_bounded(stand_in: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +268,7 @@ def test_data_parallel_scores_equal_single_engine(kind: str, request: pytest.Fix
         engine.close()
     for scored, plain in zip(scores, own(folder).scorer().score(PROMPTS[:3], [NAMES] * 3), strict=True):
         np.testing.assert_allclose(scored.values, plain.values, atol=allowed(folder), rtol=0)
-    with pytest.raises(KgprobeError, match="a process of vLLM has ended"):
+    with pytest.raises(KgprobeError, match="its engines were ended"):
         engine.forget_prefixes()
 
 
@@ -233,6 +280,47 @@ def test_engine_error_in_a_process_is_reported(folder: Path, tmp_path: Path) -> 
             (tmp_path / file.name).write_bytes(file.read_bytes())
     with pytest.raises(KgprobeError, match="could not be loaded by vLLM"):
         load(tmp_path, "data_parallel_size=2").scorer()
+
+
+@pytest.mark.parametrize("failure", ["refused", "interrupted"])
+def test_engines_are_ended_after_a_failed_call(
+    stand_in: Any, failure: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, one_at_a_time = stand_in.LLM.__init__, Lock()
+
+    # transformers replaces functions of its modules while it loads, so threads must not load at the same time.
+    def load_alone(llm: Any, **arguments: Any) -> None:
+        with one_at_a_time:
+            original(llm, **arguments)
+
+    monkeypatch.setattr(stand_in.LLM, "__init__", load_alone)
+
+    def thread(target: Any, args: tuple[Any, ...], daemon: bool) -> Thread:
+        # A process has its own copy of the connection.
+        copy = Connection(os.dup(args[-1].fileno()))
+        return Thread(target=target, args=(*args[:-1], copy), daemon=not daemon)
+
+    threads = SimpleNamespace(Pipe=multiprocessing.Pipe, Process=thread)
+    monkeypatch.setattr("multiprocessing.get_context", lambda _: threads)
+    engine = ReplicatedEngine(EngineSource("vllm:x", str(folder), None, "float32", EngineOptions(data_parallel_size=2)))
+    assert [output.tokens for output in engine.run([])] == []
+    processes = list(engine._processes)
+    # No token has this id.
+    first = Prompt((5,), (10**6,) if failure == "refused" else (7,))
+    with monkeypatch.context() as patch:
+        if failure == "interrupted":
+            patch.setattr(engine, "_receive", interrupt)
+        with pytest.raises(KgprobeError if failure == "refused" else KeyboardInterrupt):
+            engine.run([first, Prompt((6,), (7,))])
+    assert not any(process.is_alive() for process in processes)
+    # The second engine's result of the failed call is not read as one of this call.
+    for call in (lambda: engine.run([Prompt((8,), (7,)), Prompt((9,), (7,))]), engine.forget_prefixes):
+        with pytest.raises(KgprobeError, match="engines were ended, because a call failed"):
+            call()
+
+
+def interrupt(_: int) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.usefixtures("stand_in")
