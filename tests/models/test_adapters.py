@@ -146,6 +146,28 @@ def test_adapter_with_new_tokens_resizes_the_vocabulary(tmp_path):
     assert LocalGenerator(scorer).chats
 
 
+@pytest.mark.parametrize(
+    ("tied", "whole", "lacking"),
+    [
+        (False, "embed_tokens", "output layer"),
+        (False, "lm_head", "input embeddings"),
+        # peft trains a copy of tied embeddings; the output layer keeps the base's.
+        (True, "embed_tokens", "output layer"),
+    ],
+)
+def test_adapter_without_rows_for_new_tokens_is_refused(tmp_path, tied, whole, lacking):
+    model = save_base(tmp_path / "base", tie_word_embeddings=tied)
+    model.resize_token_embeddings(382)
+    net = save_adapter(tmp_path / "unsaved", tmp_path / "base", model, modules_to_save=[whole])
+    net.save_pretrained(tmp_path / "tuned", save_embedding_layers=False)
+    with pytest.raises(KgprobeError, match=rf"382 tokens, more than the 380 .*{lacking} .*save_embedding_layers"):
+        load_scorer(spec_of(tmp_path), device="cpu")
+    net.save_pretrained(tmp_path / "tuned", save_embedding_layers=True)
+    scorer = load_scorer(spec_of(tmp_path), device="cpu")
+    wanted = reference_scores(net.get_base_model(), scorer.tokenizer, [0], *ASKED, eos=True)
+    assert_exact([scored.values for scored in scorer.score(*ASKED, eos=True)], wanted)
+
+
 def test_adapter_tokenizer_without_embeddings_is_refused(copied):
     tokenizer = byte_level(bos=True)
     tokenizer.add_tokens(["<fact>"])
