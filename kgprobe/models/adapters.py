@@ -177,7 +177,7 @@ def _check_new_rows(model: "PreTrainedModel", adapter: AdapterFiles, known: int)
     for layer, weight in _vocabulary_weights(model).items():
         if len(weight) > known and not weight[known:].any():
             raise KgprobeError(
-                f"The adapter {adapter.name} has {len(weight):,} tokens, more than the {known:,} of its base, and has no"
+                f"The adapter {adapter.name} has {len(weight):,} tokens, more than the {known:,} of its base, and no"
                 f" weights of the {layer} for the new ones. {_SAVE_AGAIN}"
             )
 
