@@ -65,7 +65,7 @@ def can_be_on_hub(name: str) -> bool:
     (True, False, False)
     """
     from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
     if _is_path(name):
         return False
