@@ -25,6 +25,7 @@ _TEXT = 24
 _SHARE = 0.1
 # Parts of the names of weights.
 _PREFIX, _WHOLE_MODULE = "base_model.model.", ".modules_to_save"
+_SAVE_AGAIN = "Save it again with peft's save_pretrained(…, save_embedding_layers=True)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def _attach(base: "PreTrainedModel", adapter: AdapterFiles, tokens: int | None) 
     from safetensors.torch import load_file
 
     weights = load_file(adapter.folder / ADAPTER_WEIGHTS)
-    _resize_vocabulary(base, adapter, weights, tokens)
+    known = _resize_vocabulary(base, adapter, weights, tokens)
     config = PeftConfig.from_pretrained(str(adapter.folder))
     if config.is_prompt_learning or getattr(config, "alora_invocation_tokens", None):
         raise KgprobeError(
@@ -118,6 +119,7 @@ def _attach(base: "PreTrainedModel", adapter: AdapterFiles, tokens: int | None) 
     wrong = sorted((*report.missing_keys, *strange))
     if wrong:
         raise _unfitting(adapter, f"{len(wrong)} of its weights have no place in the base, or are missing: {wrong[0]}")
+    _check_new_rows(net.get_base_model(), adapter, known)
     net.eval()
     text = _text(base)
     if not torch.equal(_log_probabilities(net, text), _log_probabilities(net.get_base_model(), text)):
@@ -138,25 +140,55 @@ def _unfitting(adapter: AdapterFiles, problem: str) -> KgprobeError:
 
 def _resize_vocabulary(
     base: "PreTrainedModel", adapter: AdapterFiles, weights: Mapping[str, torch.Tensor], tokens: int | None
-) -> None:
-    """Give the base as many rows of embeddings as the adapter has; raise if the tokenizer has more tokens."""
+) -> int:
+    """Give the base as many rows of embeddings as the adapter has; raise if the tokenizer has more tokens.
+
+    Returns:
+        Number of rows before; new rows are zero until the adapter is loaded.
+    """
     embeddings: Any = base.get_input_embeddings()
     output = base.get_output_embeddings()  # type: ignore[no-untyped-call]
-    rows = int(embeddings.weight.shape[0])
+    known = rows = int(embeddings.weight.shape[0])
     names = {name for name, module in base.named_modules() if module is embeddings or module is output}
     for key, weight in weights.items():
         # Weights of whole modules have the module's name.
         module = key.removeprefix(_PREFIX).removesuffix(".weight").removesuffix(_WHOLE_MODULE)
         if module in names:
             rows = int(weight.shape[0])
-    if rows != embeddings.weight.shape[0]:
+    if rows != known:
         base.resize_token_embeddings(rows, mean_resizing=False)
+        with torch.no_grad():
+            for weight in _vocabulary_weights(base).values():
+                weight[known:] = 0
     if tokens is not None and tokens > rows:
         raise KgprobeError(
             f"The tokenizer of the adapter {adapter.name} has {tokens:,} tokens, more than the {rows:,} of the model,"
-            " and the adapter has no embeddings of its own. Save it again with peft's"
-            " save_pretrained(…, save_embedding_layers=True)."
+            f" and the adapter has no embeddings of its own. {_SAVE_AGAIN}"
         )
+    return known
+
+
+def _check_new_rows(model: "PreTrainedModel", adapter: AdapterFiles, known: int) -> None:
+    """Raise if a layer of a resized vocabulary got no rows for new tokens from the adapter.
+
+    Args:
+        known: number of rows of the base itself.
+    """
+    for layer, weight in _vocabulary_weights(model).items():
+        if len(weight) > known and not weight[known:].any():
+            raise KgprobeError(
+                f"The adapter {adapter.name} has {len(weight):,} tokens, more than the {known:,} of its base, and no"
+                f" weights of the {layer} for the new ones. {_SAVE_AGAIN}"
+            )
+
+
+def _vocabulary_weights(model: "PreTrainedModel") -> dict[str, torch.Tensor]:
+    """Return the weights with a row for each token, by the name of their layer; tied ones are one tensor."""
+    layers: dict[str, Any] = {
+        "input embeddings": model.get_input_embeddings(),
+        "output layer": model.get_output_embeddings(),  # type: ignore[no-untyped-call]
+    }
+    return {name: layer.weight for name, layer in layers.items() if layer is not None}
 
 
 def _text(model: "PreTrainedModel") -> torch.Tensor:

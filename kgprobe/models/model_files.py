@@ -19,6 +19,7 @@ from kgprobe.models.spec_forms import (
     ADAPTER_CONFIG,
     CONFIG,
     GGUF,
+    can_be_on_hub,
     check_local,
     is_harness,
     is_local,
@@ -102,7 +103,7 @@ def find_model_files(spec: str, revision: str | None = None) -> ModelFiles:
             return _files_of_one(spec, base, revision)
         files = _adapter_files(spec, adapter, _find(spec, adapter, None))
         _refuse_another_base(spec, base, files)
-        return _with_adapter(_base_files(spec, base, _find(spec, base, revision)), files)
+        return _with_adapter(_plain_base(spec, base, _find(spec, base, revision), files), files)
 
 
 @contextmanager
@@ -164,6 +165,17 @@ def _with_adapter(base: ModelFiles, adapter: AdapterFiles) -> ModelFiles:
     return ModelFiles(base.place, base.revision, options, base.gguf, adapter)
 
 
+def _plain_base(spec: str, name: str, source: _Source, adapter: AdapterFiles) -> ModelFiles:
+    """Return the files of an adapter's base; raise if the base has an adapter of its own."""
+    if source.is_adapter and (source.is_model or isinstance(source.place, str)):
+        raise KgprobeError(
+            f"{spec}: the base {name} has an adapter of its own ({ADAPTER_CONFIG}), and only one can be applied:"
+            f" {adapter.name}. Merge the base's adapter with peft's merge_and_unload and save the result, or name the"
+            " base without it."
+        )
+    return _base_files(spec, name, source)
+
+
 def _base_files(spec: str, name: str, source: _Source) -> ModelFiles:
     """Return the files of a model without an adapter."""
     path = source.place
@@ -182,22 +194,37 @@ def _base_files(spec: str, name: str, source: _Source) -> ModelFiles:
 
 
 def _base_of(spec: str, adapter: AdapterFiles) -> ModelFiles:
-    """Return the files of the model that an adapter names; a relative path is looked up from the adapter's folder."""
+    """Return the files of the model that an adapter names.
+
+    A name that a repository can have is a repository's, whatever folders exist: results must not depend on the working
+    directory. Any other name is a path, looked up from the adapter's folder first.
+    """
     name = adapter.trained_on
     remedy = f"Name the base before it: hf:BASE+{adapter.name}."
     if not name:
         raise KgprobeError(
             f"{spec}: the adapter's {ADAPTER_CONFIG} does not name the model it was trained on. {remedy}"
         )
-    for start in (adapter.folder, adapter.folder.parent, Path()):
-        path = start / whole_path(name)
-        if (path / CONFIG).is_file():
-            return _base_files(spec, str(path), _find(spec, str(path), None))
-    if is_local(name):
+    paths = [start / whole_path(name) for start in (adapter.folder, adapter.folder.parent, Path.cwd())]
+    path = next((path for path in paths if (path / CONFIG).is_file()), None)
+    if not can_be_on_hub(name):
+        if path is None:
+            raise KgprobeError(
+                f"{spec}: the adapter was trained on {name}, which is not a model's folder on this machine. {remedy}"
+            )
+        return _plain_base(spec, str(path), _Source(path, frozenset(file.name for file in path.iterdir())), adapter)
+    place = f"./{name}" if path == paths[-1] else path
+    hint = "" if path is None else f" If the folder {path} is the base, name it: hf:{place}+{adapter.name}."
+    try:
+        source = _find_on_hub(spec, name, adapter.config.get("revision"))
+    except KgprobeError as error:
+        raise KgprobeError(f"{error}{hint}") from error
+    if hint and source.commit is None and CONFIG not in source.names:
         raise KgprobeError(
-            f"{spec}: the adapter was trained on {name}, which is not a model's folder on this machine. {remedy}"
+            f"{spec}: the adapter was trained on {name}, which is looked up on the hub; the hub is out of reach, and"
+            f" there is no download.{hint}"
         )
-    return _base_files(spec, name, _find_on_hub(spec, name, adapter.config.get("revision")))
+    return _plain_base(spec, name, source, adapter)
 
 
 def _adapter_files(spec: str, name: str, source: _Source) -> AdapterFiles:
@@ -235,7 +262,7 @@ def _refuse_another_base(spec: str, base: str, adapter: AdapterFiles) -> None:
     """Raise if base and adapter name different repositories of the hub; a folder can be a copy of any."""
     trained_on = adapter.trained_on
     names = [name.rpartition("/")[2].lower() for name in (base, trained_on)]
-    if trained_on and not is_local(base) and not is_local(trained_on) and names[0] != names[1]:
+    if can_be_on_hub(trained_on) and not is_local(base) and names[0] != names[1]:
         raise KgprobeError(
             f"{spec}: the adapter was trained on {trained_on}, not on {base}. Use hf:{trained_on}+{adapter.name}; if"
             f" {base} has the same weights, name a folder with a copy of it."

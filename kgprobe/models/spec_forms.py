@@ -59,6 +59,24 @@ def is_local(name: str) -> bool:
     return _is_path(name) or _is_model(name)
 
 
+def can_be_on_hub(name: str) -> bool:
+    """Return True for a possible name of a hub repository, also if there is a folder of that name.
+
+    >>> can_be_on_hub("models/base"), can_be_on_hub("./base"), can_be_on_hub("models/2024/base")
+    (True, False, False)
+    """
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+
+    if _is_path(name):
+        return False
+    try:
+        validate_repo_id(name)
+    except HFValidationError:
+        return False
+    return True
+
+
 def _is_path(name: str) -> bool:
     return name[:1] in (".", "/", "~")
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.model import load_model
+from kgprobe.models.model_files import find_model_files
 from kgprobe.models.spec import load_scorer, load_tokenizer
 from tests.models.adapters import save_adapter, save_base
 from tests.models.exactness import assert_exact, reference_scores
@@ -91,11 +93,40 @@ def test_adapter_alone_finds_its_base(copied, monkeypatch):
         load_scorer(f"hf:{copied / 'tuned'}", device="cpu")
 
 
-def test_adapter_saved_with_its_base_is_applied(copied):
+def test_adapter_saved_with_its_base_is_applied(saved, copied):
     shutil.copytree(copied / "tuned", copied / "base", dirs_exist_ok=True)
     scorer = load_scorer(f"hf:{copied / 'base'}", device="cpu")
     assert scorer.describe()["adapter"]["merged"]
-    np.testing.assert_array_equal(scores(scorer), scores(load_scorer(spec_of(copied), device="cpu")))
+    np.testing.assert_array_equal(scores(scorer), scores(load_scorer(spec_of(saved[0]), device="cpu")))
+
+
+def test_base_with_an_adapter_of_its_own_is_refused(copied):
+    shutil.copytree(copied / "tuned", copied / "base", dirs_exist_ok=True)
+    for spec in (spec_of(copied), f"hf:{copied / 'tuned'}"):
+        change_json(copied / "tuned" / "adapter_config.json", base_model_name_or_path=str(copied / "base"))
+        with pytest.raises(KgprobeError, match=r"base .*base has an adapter of its own .* one .*tuned\. Merge"):
+            find_model_files(spec)
+
+
+def test_hub_name_of_a_base_is_no_folder(copied, monkeypatch):
+    monkeypatch.setattr("kgprobe.models.model_files._hub_info", lambda *_: None)
+    monkeypatch.chdir(copied)
+    for name in ("owner/base", "base"):
+        change_json(copied / "tuned" / "adapter_config.json", base_model_name_or_path=name)
+        shutil.copytree(copied / "base", copied / "owner" / "base", dirs_exist_ok=True)
+        with pytest.raises(
+            KgprobeError, match=rf"on {name}, .* hub is out of reach.*base is the base.*/{name}\+\./tuned"
+        ):
+            find_model_files("hf:./tuned")
+    # The hub's description is used, whatever folders exist.
+    reached = SimpleNamespace(sha="c0ffee", siblings=[SimpleNamespace(rfilename="config.json")])
+    monkeypatch.setattr("kgprobe.models.model_files._hub_info", lambda *_: reached)
+    files = find_model_files("hf:./tuned")
+    assert (files.place, files.revision) == ("base", "c0ffee")
+    # No repository has two slashes: a path, from the working directory at last.
+    change_json(copied / "tuned" / "adapter_config.json", base_model_name_or_path="models/2024/base")
+    shutil.copytree(copied / "base", copied / "models" / "2024" / "base")
+    assert find_model_files("hf:./tuned").place == copied / "models" / "2024" / "base"
 
 
 def test_adapter_of_weights_that_round_it_away_stays_unmerged(tmp_path):
@@ -144,6 +175,28 @@ def test_adapter_with_new_tokens_resizes_the_vocabulary(tmp_path):
     assert scorer.choice.projection.weight.shape[0] == len(tokenizer)
     assert len(load_tokenizer(spec_of(tmp_path))) == len(tokenizer)
     assert LocalGenerator(scorer).chats
+
+
+@pytest.mark.parametrize(
+    ("tied", "whole", "lacking"),
+    [
+        (False, "embed_tokens", "output layer"),
+        (False, "lm_head", "input embeddings"),
+        # peft trains a copy of tied embeddings; the output layer keeps the base's.
+        (True, "embed_tokens", "output layer"),
+    ],
+)
+def test_adapter_without_rows_for_new_tokens_is_refused(tmp_path, tied, whole, lacking):
+    model = save_base(tmp_path / "base", tie_word_embeddings=tied)
+    model.resize_token_embeddings(382)
+    net = save_adapter(tmp_path / "unsaved", tmp_path / "base", model, modules_to_save=[whole])
+    net.save_pretrained(tmp_path / "tuned", save_embedding_layers=False)
+    with pytest.raises(KgprobeError, match=rf"382 tokens, more than the 380 .*{lacking} .*save_embedding_layers"):
+        load_scorer(spec_of(tmp_path), device="cpu")
+    net.save_pretrained(tmp_path / "tuned", save_embedding_layers=True)
+    scorer = load_scorer(spec_of(tmp_path), device="cpu")
+    wanted = reference_scores(net.get_base_model(), scorer.tokenizer, [0], *ASKED, eos=True)
+    assert_exact([scored.values for scored in scorer.score(*ASKED, eos=True)], wanted)
 
 
 def test_adapter_tokenizer_without_embeddings_is_refused(copied):

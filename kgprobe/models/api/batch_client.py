@@ -21,8 +21,8 @@ from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off
 
 # Seconds of the first back-off.
 _FIRST_WAIT = 0.5
-# Pages of 100 batches in which an unfinished submission is searched.
-_MOST_PAGES = 100
+# Pages, and batches in each, in which an unfinished submission is searched.
+_MOST_PAGES, _PAGE = 100, 100
 _TOKEN = "kgprobe"  # noqa: S105  (a key of the metadata)
 _ID = re.compile(r"[A-Za-z0-9._:/-]{1,200}")
 _ENDED = frozenset(("completed", "failed", "expired", "cancelled"))
@@ -220,13 +220,17 @@ class BatchClient:
             for state in page.data:
                 if _is_of(state, pending):
                     return state
-            if not page.has_more or not page.data:
+            last = page.data[-1].id if page.data else None
+            # Not all servers tell if there are more; one that ignores `after` repeats its first page.
+            if last in (None, after) or not (len(page.data) >= _PAGE if page.has_more is None else page.has_more):
                 break
-            after = page.data[-1].id
+            after = last
         return None
 
     def _list(self, after: str | None) -> _Page:
-        response = self._client.batches.with_raw_response.list(limit=100, after=openai.omit if after is None else after)
+        response = self._client.batches.with_raw_response.list(
+            limit=_PAGE, after=openai.omit if after is None else after
+        )
         return msgspec.json.decode(response.content, type=_Page)
 
     def _refusal(self, declined: Declined) -> str:

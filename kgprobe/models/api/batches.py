@@ -86,6 +86,7 @@ class BatchSession(Generic[RequestT]):
         form: Form[RequestT],
         pending: PendingBatches,
         is_cached: Callable[[str], bool],
+        cached: Callable[[RequestT], Answer | None],
         done: Callable[[RequestT, Answer | Unanswered], None],
     ) -> None:
         """Create a session; nothing is sent yet.
@@ -93,6 +94,7 @@ class BatchSession(Generic[RequestT]):
         Args:
             pending: submitted batches of all programs.
             is_cached: returns True if the answer under a key is in the cache.
+            cached: returns the cached answer to a request, or None; not called if answers are refreshed.
             done: called with each request and its answer.
         """
         self._address = address
@@ -103,6 +105,7 @@ class BatchSession(Generic[RequestT]):
         self._form = form
         self._pending = pending
         self._is_cached = is_cached
+        self._cached = cached
         self._done = done
         # Requests without an answer, by key.
         self._open: dict[str, RequestT] = {}
@@ -159,8 +162,12 @@ class BatchSession(Generic[RequestT]):
             total: number of all requests, for messages.
         """
         with self._pending.submitting():
-            for pending in self._pending.with_any(self._open.keys()):
-                self._resume(pending)
+            earlier = self._pending.with_any(self._open.keys())
+            # In this order: other programs store answers before they forget the batch.
+            self._finish_cached()
+            for pending in earlier:
+                if any(key in self._open for key in pending.keys):
+                    self._resume(pending)
             found: set[str] = set()
             for pending, _ in self._submitted:
                 found.update(pending.keys)
@@ -181,6 +188,15 @@ class BatchSession(Generic[RequestT]):
                     raise
                 self._submitted.append((pending, reservations.pop(0)))
                 print_message(f"{self._address.name}: batch {pending.id} of {len(parts.pop(0)):,} requests submitted.")
+
+    def _finish_cached(self) -> None:
+        """Finish the open requests that another program has answered in the meantime."""
+        if self._options.refresh:
+            return
+        for key, request in list(self._open.items()):
+            answer = self._cached(request)
+            if answer is not None:
+                self._finish(key, answer)
 
     def _resume(self, pending: PendingBatch) -> None:
         """Follow an earlier batch, if it was created."""
@@ -247,7 +263,7 @@ class BatchSession(Generic[RequestT]):
     def _submit(self, keys: list[str]) -> PendingBatch:
         """Create a batch; it is on disk before the server knows it."""
         url, model = self._address.url, self._address.model
-        pending = PendingBatch(secrets.token_hex(16), url, model, keys, time.time())
+        pending = PendingBatch(secrets.token_hex(16), url, model, keys, time.time(), refresh=self._options.refresh)
         pending = self._client.submit(pending, b"".join(map(self._line, keys)), self._form.path)
         self._dropped_before[pending.token] = self._dropped
         self._usage.batches += 1

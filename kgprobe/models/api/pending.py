@@ -32,6 +32,7 @@ class PendingBatch(msgspec.Struct, frozen=True):
         created: time of the submission, in seconds since the epoch.
         file: the server's id of the file of requests; None before it is uploaded.
         id: the server's id of the batch; None if it is not known.
+        refresh: True if its answers replace cached ones.
     """
 
     token: str
@@ -41,6 +42,7 @@ class PendingBatch(msgspec.Struct, frozen=True):
     created: float
     file: str | None = None
     id: str | None = None
+    refresh: bool = False
 
 
 class PendingBatches:
@@ -87,13 +89,13 @@ class PendingBatches:
             file.flush()
 
     def settle(self, pending: PendingBatch, settled: Collection[str], is_cached: Callable[[str], bool]) -> None:
-        """Remove requests from a batch; forget the batch if all others are cached.
+        """Remove requests from a batch, and cached ones unless it refreshes them; forget a batch without requests.
 
         Args:
             settled: keys of the requests to remove.
             is_cached: returns True if the answer to a request is in the cache.
         """
-        rest = [key for key in pending.keys if key not in settled and not is_cached(key)]
+        rest = [key for key in pending.keys if key not in settled and (pending.refresh or not is_cached(key))]
         if rest:
             self.put(msgspec.structs.replace(pending, keys=rest))
         else:

@@ -319,10 +319,13 @@ class Asker:
                         self._refreshed.add(request)
             done(request)
 
+        def find(request: RequestT) -> Answer | None:
+            return cache.get(full_key(request)) if cache is not None else None
+
         missing: deque[RequestT] = deque()
         for request in dict.fromkeys(requests):
             fresh = self.options.refresh and request not in self._refreshed
-            cached = cache.get(full_key(request)) if cache is not None and not fresh else None
+            cached = None if fresh else find(request)
             if cached is not None:
                 settle(request, cached)
             else:
@@ -330,7 +333,9 @@ class Asker:
         if missing:
             if self.options.batch_api and form.in_batches and cache is not None:
                 pending = PendingBatches(cache.path.with_name("batches"))
-                batches = BatchSession(self.address, self.options, self.spending, form, pending, cache.has, settle)
+                batches = BatchSession(
+                    self.address, self.options, self.spending, form, pending, cache.has, find, settle
+                )
                 batches.ask({answer_key(full_key(request)): request for request in missing})
                 return answers
             total = len(missing) + len(answers)

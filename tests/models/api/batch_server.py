@@ -58,6 +58,7 @@ class BatchServer:
         fail: (status, body) of a response by method and path, with the number of earlier ones; None for the usual one.
         hold: ``upload`` or ``create``: set ``held``, and wait for ``released`` before that response.
         listed: number of batches in a page.
+        tells_more: False if a page does not tell whether there are more.
         uploads, batches: all of them, by id.
         direct: bodies of direct requests.
         answered: number of answers by prompt, in batches and direct.
@@ -71,6 +72,7 @@ class BatchServer:
     fail: Callable[[str, str, int], tuple[int, dict[str, Any]] | None] = lambda *_: None
     hold: str | None = None
     listed: int = 2
+    tells_more: bool = True
     errors: list[dict[str, Any]] = field(default_factory=list)
     uploads: dict[str, bytes] = field(default_factory=dict)
     batches: dict[str, ServerBatch] = field(default_factory=dict)
@@ -176,7 +178,8 @@ class BatchServer:
         start = ids.index(request.query["after"]) + 1 if "after" in request.query else 0
         page = batches[start : start + self.listed]
         data = [self._state(batch) for batch in page]
-        return web.json_response({"object": "list", "data": data, "has_more": start + self.listed < len(batches)})
+        more = {"has_more": start + self.listed < len(batches)} if self.tells_more else {}
+        return web.json_response({"object": "list", "data": data, **more})
 
     async def _retrieve(self, request: web.Request) -> web.Response:
         batch = self.batches.get(request.match_info["id"])

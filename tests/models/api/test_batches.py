@@ -7,10 +7,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,7 +21,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.api import batch_client, batches, requests
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.generator import ApiGenerator
-from kgprobe.models.api.pending import PendingBatches
+from kgprobe.models.api.pending import PendingBatch, PendingBatches
 from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Prices, Spending
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.thinking import Thinking
@@ -284,7 +285,6 @@ def test_faults_of_the_protocol_are_repeated(cache: AnswerCache) -> None:
 
 
 def test_batch_of_a_lost_response_is_found(cache: AnswerCache) -> None:
-    # Other batches fill more than a page of the list.
     with BatchServer() as server:
         for number in range(5):
             generator(server, cache).answer([Request(f"Other {number}", 8)])
@@ -292,6 +292,23 @@ def test_batch_of_a_lost_response_is_found(cache: AnswerCache) -> None:
         asked = generator(server, cache, timeout=0.3)
         assert None not in texts(asked.answer(questions(3)))
         assert (len(server.batches), asked.spending.usage[asked.name].requests) == (6, 3)
+
+
+@pytest.mark.parametrize("tells_more", [True, False])
+def test_batch_without_an_id_is_found_among_newer_ones(
+    tells_more: bool, cache: AnswerCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_client, "_PAGE", 2)
+    with BatchServer(tells_more=tells_more) as server:
+        with interrupted(monkeypatch):
+            generator(server, cache).answer(questions(3))
+        (file,) = files(cache)
+        file.write_text(json.dumps(json.loads(file.read_bytes()) | {"id": None}), encoding="utf-8")
+        # The newest come first: it is on the third page.
+        for number in range(5):
+            generator(server, cache).answer([Request(f"Other {number}", 8)])
+        assert None not in texts(generator(server, cache).answer(questions(3)))
+        assert len(server.batches) == 6
 
 
 _CHILD = """
@@ -374,6 +391,43 @@ def test_batch_with_further_requests_is_kept_for_them(cache: AnswerCache, monkey
         assert [len(lines) for lines in server.prompts()] == [6, 2]
         assert set(server.answered.values()) == {1}
         assert files(cache) == []
+
+
+def test_batch_that_refreshes_answers_is_kept_for_further_requests(
+    cache: AnswerCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with BatchServer(answer=lambda _: f"Answer {len(server.batches)}") as server:
+        generator(server, cache).answer(questions(4))
+        with interrupted(monkeypatch):
+            generator(server, cache, refresh=True).answer(questions(6))
+        # Two of its requests have no answer, four an old one.
+        assert texts(generator(server, cache).answer(questions(6)[4:])) == ["Answer 2"] * 2
+        assert len(files(cache)) == 1
+        assert texts(generator(server, cache, refresh=True).answer(questions(6)[:4])) == ["Answer 2"] * 4
+        assert len(server.batches) == 2
+        assert files(cache) == []
+
+
+@pytest.mark.parametrize(("refresh", "submitted"), [(False, 1), (True, 2)])
+def test_answers_of_another_program_are_found_before_a_submission(
+    refresh: bool, submitted: int, cache: AnswerCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The other program ends between this one's look into the cache and its search for batches.
+    search = PendingBatches.with_any
+
+    def first(*_: Any) -> list[PendingBatch]:
+        monkeypatch.setattr(PendingBatches, "with_any", search)
+        other.answer(questions(3))
+        return []
+
+    with BatchServer() as server:
+        other = generator(server, cache)
+        monkeypatch.setattr(PendingBatches, "submitting", nullcontext)
+        monkeypatch.setattr(PendingBatches, "with_any", first)
+        asked = generator(server, cache, refresh=refresh)
+        assert None not in texts(asked.answer(questions(3)))
+        assert len(server.batches) == submitted
+        assert asked.spending.usage[asked.name].cached == (0 if refresh else 3)
 
 
 def test_batch_that_the_server_forgot_is_not_submitted_again(
