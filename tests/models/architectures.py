@@ -36,7 +36,13 @@ _DELTA: dict[str, Any] = {
     "linear_key_head_dim": 8,
     "linear_value_head_dim": 8,
 }
-_MAMBA: dict[str, Any] = {"mamba_n_heads": 8, "mamba_d_head": 8, "mamba_d_state": 8, "mamba_n_groups": 1}
+_MAMBA: dict[str, Any] = {
+    "mamba_n_heads": 8,
+    "mamba_d_head": 8,
+    "mamba_d_state": 8,
+    "mamba_n_groups": 1,
+    "mamba_chunk_size": 16,
+}
 _LATENT: dict[str, Any] = {
     "num_key_value_heads": 4,
     "q_lora_rank": 16,
@@ -53,7 +59,8 @@ class Architecture:
     """A model class, and the way that it must get.
 
     Attributes:
-        slow: True where another one of the normal run has nearly the same code, or where it takes seconds.
+        slow: True for less common ones, which only the slow tests build.
+        omitted: common options that the configuration does not have.
     """
 
     model: str
@@ -73,7 +80,7 @@ class Architecture:
 MODERN = [
     Architecture("Qwen3_5ForCausalLM", "Qwen3_5TextConfig", "steps", _DELTA),
     Architecture("Qwen3_5MoeForCausalLM", "Qwen3_5MoeTextConfig", "steps", _DELTA | _SHARED, slow=True),
-    Architecture("Qwen3NextForCausalLM", "Qwen3NextConfig", "steps", _DELTA | _SHARED, slow=True),
+    Architecture("Qwen3NextForCausalLM", "Qwen3NextConfig", "steps", _DELTA | _SHARED),
     Architecture(
         "GraniteMoeHybridForCausalLM",
         "GraniteMoeHybridConfig",
@@ -81,7 +88,6 @@ MODERN = [
         _MAMBA
         | _LOCAL_EXPERTS
         | {"layer_types": ["mamba", "mamba", "attention", "mamba"], "shared_intermediate_size": 24},
-        slow=True,
     ),
     Architecture(
         "NemotronHForCausalLM",
@@ -96,6 +102,7 @@ MODERN = [
             "mamba_head_dim": 8,
             "ssm_state_size": 8,
             "n_groups": 1,
+            "chunk_size": 16,
             "n_routed_experts": 4,
             "moe_shared_expert_intermediate_size": 24,
         },
@@ -109,7 +116,14 @@ MODERN = [
         "KimiLinearForCausalLM",
         "KimiLinearConfig",
         "steps",
-        _LATENT | _DELTA | {"num_experts": 4, "num_experts_per_token": 2, "moe_intermediate_size": 24},
+        _LATENT
+        | _LOCAL_EXPERTS
+        | {
+            "layer_types": _DELTA["layer_types"],
+            "linear_head_dim": 8,
+            "linear_num_heads": 4,
+            "moe_intermediate_size": 24,
+        },
         slow=True,
     ),
     Architecture("BambaForCausalLM", "BambaConfig", "rows", _MAMBA | {"attn_layer_indices": [1]}, slow=True),
@@ -131,7 +145,7 @@ MODERN = [
         "Mamba2ForCausalLM",
         "Mamba2Config",
         "steps",
-        {"num_heads": 8, "state_size": 8, "n_groups": 1},
+        {"num_heads": 8, "head_dim": 8, "state_size": 8, "n_groups": 1, "chunk_size": 16},
         slow=True,
         omitted=("intermediate_size", "num_attention_heads", "num_key_value_heads", "max_position_embeddings"),
     ),
@@ -142,17 +156,16 @@ MODERN = [
         _LOCAL_EXPERTS
         | {"num_experts_per_tok": 1, "intermediate_size_mlp": 48, "attention_chunk_size": 128, "moe_layers": [1, 3]},
     ),
-    Architecture("GptOssForCausalLM", "GptOssConfig", "packed", _LOCAL_EXPERTS | _WINDOW, slow=True),
-    Architecture("Gemma3ForCausalLM", "Gemma3TextConfig", "packed", _WINDOW, slow=True),
+    Architecture("GptOssForCausalLM", "GptOssConfig", "packed", _LOCAL_EXPERTS | _WINDOW),
+    Architecture("Gemma3ForCausalLM", "Gemma3TextConfig", "packed", _WINDOW),
     Architecture(
         "Gemma4ForCausalLM",
         "Gemma4TextConfig",
         "packed",
         _WINDOW | {"vocab_size_per_layer_input": 380, "hidden_size_per_layer_input": 8},
-        slow=True,
     ),
     Architecture("Olmo2ForCausalLM", "Olmo2Config", "packed", slow=True),
-    Architecture("Olmo3ForCausalLM", "Olmo3Config", "packed", _WINDOW, slow=True),
+    Architecture("Olmo3ForCausalLM", "Olmo3Config", "packed", _WINDOW),
     Architecture("SmolLM3ForCausalLM", "SmolLM3Config", "packed", slow=True),
     Architecture("Phi3ForCausalLM", "Phi3Config", "packed", slow=True),
     Architecture("GraniteForCausalLM", "GraniteConfig", "packed", {"logits_scaling": 2.0}, slow=True),
@@ -162,7 +175,6 @@ MODERN = [
         "Glm4MoeConfig",
         "packed",
         _EXPERTS | {"n_routed_experts": 4, "first_k_dense_replace": 1},
-        slow=True,
     ),
     Architecture(
         "DeepseekV3ForCausalLM",
@@ -172,6 +184,6 @@ MODERN = [
         | _EXPERTS
         | {"n_routed_experts": 4, "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1, "n_shared_experts": 1},
     ),
-    Architecture("MiniMaxM2ForCausalLM", "MiniMaxM2Config", "packed", _LOCAL_EXPERTS, slow=True),
-    Architecture("Qwen3MoeForCausalLM", "Qwen3MoeConfig", "packed", _QWEN_EXPERTS, slow=True),
+    Architecture("MiniMaxM2ForCausalLM", "MiniMaxM2Config", "packed", _LOCAL_EXPERTS),
+    Architecture("Qwen3MoeForCausalLM", "Qwen3MoeConfig", "packed", _QWEN_EXPERTS),
 ]

@@ -17,7 +17,6 @@ PROMPTS = [EXAMPLES + "The capital of Switzerland is", EXAMPLES + "York is", "Ky
 CONTINUATIONS = [["Paris", "New York", "New Zealand", "São Paulo"], ["a city", "York"], ["was the capital of Japan"]]
 DOCUMENT = Path(kgprobe.__file__).parents[1] / "docs" / "methods" / "scoring.md"
 TOLERANCE = 1e-4
-OWN_CACHE = ("steps", "copies")
 
 
 def parameters(architectures: list[Architecture]) -> list:
