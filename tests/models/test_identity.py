@@ -161,7 +161,7 @@ def test_a_sample_is_of_every_tensor_and_always_the_same(monkeypatch: pytest.Mon
 
 @given(st.integers(1, 3000), st.floats(1e-6, 1))
 def test_a_sample_is_spread_evenly(blocks: int, share: float) -> None:
-    places = identity._places(blocks, share).tolist()
+    places = identity.block_places(blocks, share).tolist()
     assert len(places) == len(set(places)) == max(1, round(blocks * share))
     assert places == sorted(places)
     width = blocks / len(places)
