@@ -215,7 +215,7 @@ def test_harness_model_on_workers_equals_one_process(workers: Workers, spec: str
 @pytest.mark.slow
 def test_load_on_workers_errors_are_those_of_one_process(workers: Workers, tmp_path: Path, spec: str) -> None:
     load = partial(load_scoring_model, workers=workers)
-    with pytest.raises(KgprobeError, match=r"it has no config\.json"):
+    with pytest.raises(KgprobeError, match=r"absent does not exist"):
         load(f"hf:{tmp_path}/absent")
     with pytest.raises(ArgumentError, match="`device` 'cuda:77' cannot be used") as error:
         load(spec, device="cuda:77")
