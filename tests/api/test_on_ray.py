@@ -20,7 +20,8 @@ from kgprobe.running.callbacks import Callbacks
 from tests.api.swept_world import write_model
 
 pytest.importorskip("ray")
-pytestmark = pytest.mark.slow
+# Two processes load a model each, on a machine that may be busy.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 AS_OF = "2024"
 
