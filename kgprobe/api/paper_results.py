@@ -94,16 +94,16 @@ def _content(kept: Kept) -> dict[str, Any]:
 
 def _fits(stored: Stored, words: Sequence[str]) -> bool:
     """Return True for a stored result that a command, in words, makes."""
-    kind, made = stored.kept.kind, (stored.kept.kind, stored.content.get("probe"))
+    kind, origin = stored.kept.kind, (stored.kept.kind, stored.content.get("probe"))
     match words[1:4]:
         case ["study", name, *_]:
             return kind == "study" and stored.kept.name.startswith(f"{name}-")
         case ["rounds", "run", name]:
-            return made == ("run", name)
+            return origin == ("run", name)
         case ["probe", name, *_]:
-            return made == ("measurement", name)
+            return origin == ("measurement", name)
         case ["dataset", "probe", *_]:
-            return made == ("measurement", "generation" if "generation" in words else "examples")
+            return origin == ("measurement", "generation" if "generation" in words else "examples")
         case ["compare", *_]:
             # Folders of forgetting and gaps are of the same kind, without this file.
             return kind == "comparison" and bool(stored.content)

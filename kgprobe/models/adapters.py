@@ -6,7 +6,7 @@ model is used if log-probabilities agree as closely as the check of :mod:`kgprob
 their mean difference is a small part of the adapter's own effect. Otherwise the adapter stays next to the weights.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -110,13 +110,7 @@ def _attach(base: "PreTrainedModel", adapter: AdapterFiles, tokens: int | None) 
     except (ValueError, RuntimeError, KeyError) as error:
         lines = [line.strip() for line in str(error).splitlines()]
         raise _unfitting(adapter, next((line for line in lines if "mismatch" in line), first_line(error))) from error
-    # peft saves resized embeddings under two names.
-    strange = [
-        key
-        for key in report.unexpected_keys
-        if _WHOLE_MODULE not in key or key.replace(_WHOLE_MODULE, "") not in weights
-    ]
-    wrong = sorted((*report.missing_keys, *strange))
+    wrong = sorted((*report.missing_keys, *_without_place(report.unexpected_keys, weights)))
     if wrong:
         raise _unfitting(adapter, f"{len(wrong)} of its weights have no place in the base, or are missing: {wrong[0]}")
     _check_new_rows(net.get_base_model(), adapter, known)
@@ -128,6 +122,11 @@ def _attach(base: "PreTrainedModel", adapter: AdapterFiles, tokens: int | None) 
             " its base, so it cannot be scored; adapters of layers can, such as LoRA."
         )
     return net, str(config.peft_type.value)
+
+
+def _without_place(keys: Iterable[str], weights: Collection[str]) -> list[str]:
+    """Return the unexpected weights, except resized embeddings, which peft saves under two names."""
+    return [key for key in keys if _WHOLE_MODULE not in key or key.replace(_WHOLE_MODULE, "") not in weights]
 
 
 def _unfitting(adapter: AdapterFiles, problem: str) -> KgprobeError:

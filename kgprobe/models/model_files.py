@@ -205,15 +205,14 @@ def _base_of(spec: str, adapter: AdapterFiles) -> ModelFiles:
         raise KgprobeError(
             f"{spec}: the adapter's {ADAPTER_CONFIG} does not name the model it was trained on. {remedy}"
         )
-    paths = [start / whole_path(name) for start in (adapter.folder, adapter.folder.parent, Path.cwd())]
-    path = next((path for path in paths if (path / CONFIG).is_file()), None)
+    path = _recorded_folder(adapter)
     if not can_be_on_hub(name):
         if path is None:
             raise KgprobeError(
                 f"{spec}: the adapter was trained on {name}, which is not a model's folder on this machine. {remedy}"
             )
         return _plain_base(spec, str(path), _Source(path, frozenset(file.name for file in path.iterdir())), adapter)
-    place = f"./{name}" if path == paths[-1] else path
+    place = f"./{name}" if path == Path.cwd() / name else path
     hint = "" if path is None else f" If the folder {path} is the base, name it: hf:{place}+{adapter.name}."
     try:
         source = _find_on_hub(spec, name, adapter.config.get("revision"))
@@ -225,6 +224,15 @@ def _base_of(spec: str, adapter: AdapterFiles) -> ModelFiles:
             f" there is no download.{hint}"
         )
     return _plain_base(spec, name, source, adapter)
+
+
+def _recorded_folder(adapter: AdapterFiles) -> Path | None:
+    """Return the folder of the base that an adapter records, looked up from its own folder first; None without one."""
+    for start in (adapter.folder, adapter.folder.parent, Path.cwd()):
+        path = start / whole_path(adapter.trained_on)
+        if (path / CONFIG).is_file():
+            return path
+    return None
 
 
 def _adapter_files(spec: str, name: str, source: _Source) -> AdapterFiles:

@@ -309,9 +309,8 @@ class _Reader:
         options = {name: value for name, value in self.files.options.items() if name != "adapter_kwargs"}
         return transformers.AutoConfig.from_pretrained(self.files.place, trust_remote_code=False, **options)
 
-    def read(self) -> "PreTrainedModel":
-        """Return the model on its device, in eval mode; raise a KgprobeError if weights are missing."""
-        import torch
+    def _options(self) -> dict[str, Any]:
+        """Return arguments of ``from_pretrained``."""
         import transformers
 
         options: dict[str, Any] = dict(self.files.options)
@@ -322,7 +321,13 @@ class _Reader:
         if self.method is not None:
             # Packed weights are often bound to the device where they were read.
             options["device_map"] = {"": self.device}
-        options |= self.spread
+        return options | self.spread
+
+    def read(self) -> "PreTrainedModel":
+        """Return the model on its device, in eval mode; raise a KgprobeError if weights are missing."""
+        import torch
+        import transformers
+
         with _loading(self.spec):
             try:
                 loaded: Any = getattr(transformers, self.kind).from_pretrained(
@@ -330,19 +335,12 @@ class _Reader:
                     dtype=getattr(torch, self.dtype),
                     output_loading_info=True,
                     trust_remote_code=False,
-                    **options,
+                    **self._options(),
                 )
             except torch.OutOfMemoryError as error:
                 raise too_large(self.spec, self.dtype, self.device, self.spread) from error
         model, report = loaded
-        missing = [key for key in report["missing_keys"] if not str(key).startswith(self.dispensable)]
-        if missing or report["mismatched_keys"]:
-            # transformers would fill them with random numbers.
-            wrong = sorted(map(str, (*missing, *report["mismatched_keys"])))
-            raise KgprobeError(
-                f"{self.spec} could not be loaded: {len(wrong)} of its weights are missing or of another shape:"
-                f" {wrong[0]}, …"
-            )
+        self._check_weights(report)
         if self.spread and any(device.type != "cuda" for device in devices_of(model)):
             raise too_large(self.spec, self.dtype, self.device, self.spread)
         try:
@@ -356,6 +354,16 @@ class _Reader:
             raise too_large(self.spec, self.dtype, self.device, self.spread) from error
         read: PreTrainedModel = model
         return read
+
+    def _check_weights(self, report: Mapping[str, Any]) -> None:
+        """Raise a KgprobeError for missing weights, which transformers would fill with random numbers."""
+        missing = [key for key in report["missing_keys"] if not str(key).startswith(self.dispensable)]
+        if missing or report["mismatched_keys"]:
+            wrong = sorted(map(str, (*missing, *report["mismatched_keys"])))
+            raise KgprobeError(
+                f"{self.spec} could not be loaded: {len(wrong)} of its weights are missing or of another shape:"
+                f" {wrong[0]}, …"
+            )
 
 
 def _loaded(

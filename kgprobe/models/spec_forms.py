@@ -190,6 +190,23 @@ def _last_parts(spec: str) -> str:
     return "+".join(Path(part).name if part.startswith("/") else part for part in parts if part)
 
 
+def _name_in_vllm(spec: str) -> str:
+    """Return the repository or folder in a spec of vLLM; raise if it is the demo model."""
+    name = parse_spec(spec).name
+    if name == "demo":
+        raise UnknownNameError(f"{spec}: vLLM does not compute the demo model; use --model demo without vLLM.")
+    return name
+
+
+def _check_parts(spec: str, name: str) -> tuple[str, str | None]:
+    """Return base and adapter, see :func:`split_adapter`; raise if one of them is missing."""
+    base, adapter = split_adapter(name)
+    if not base or adapter == "":
+        missing = "adapter after" if base else "model before"
+        raise UnknownNameError(f"{spec} names no {missing} the plus sign; expected hf:BASE+ADAPTER.")
+    return base, adapter
+
+
 def check_local(spec: str, revision: str | None = None) -> None:
     """Raise if a spec does not have the form of a model on this machine.
 
@@ -206,19 +223,15 @@ def check_local(spec: str, revision: str | None = None) -> None:
     if kind == "openai" and name:
         raise no_weights(spec)
     if is_vllm(spec):
-        name = parse_spec(spec).name
-        if name == "demo":
-            raise UnknownNameError(f"{spec}: vLLM does not compute the demo model; use --model demo without vLLM.")
+        name = _name_in_vllm(spec)
     if spec != "demo" and (kind not in ("hf", "lm-eval", "vllm") or not name):
         raise UnknownNameError(
             f"There is no model {spec!r}; use one of: {SPECS}. For generated answers, also openai:NAME and"
             " openai:NAME@URL."
         )
-    base, adapter = split_adapter(name) if kind == "hf" else (name, None)
-    if kind == "hf" and (not base or adapter == ""):
-        missing = "adapter after" if base else "model before"
-        raise UnknownNameError(f"{spec} names no {missing} the plus sign; expected hf:BASE+ADAPTER.")
-    if revision is not None and (kind not in ("hf", "vllm") or is_local(base)):
+    base, adapter = _check_parts(spec, name) if kind == "hf" else (name, None)
+    is_on_hub = kind in ("hf", "vllm") and not is_local(base)
+    if revision is not None and not is_on_hub:
         place = spec if adapter is None else f"the base {base} of {spec}"
         raise ArgumentError(
             "revision", f"is {revision!r}; {place} is not a repository of the hub and has no revisions."

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,10 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def on_workers() -> Iterator[Models]:
+def on_workers(spec: str) -> Iterator[Models]:
     os.environ.pop("RAY_ADDRESS", None)
     with Models(ray=2) as models:
+        models.open_asked(spec).scorer()
         yield models
 
 
@@ -46,9 +48,12 @@ def processes_of_workers() -> list[int]:
 
 
 class Killer:
-    """Callbacks that kill a worker once, when another one has answered a part of a batch."""
+    """Callbacks that kill one of two workers once, when a part of a batch is answered."""
 
     def __init__(self) -> None:
+        # On a busy machine, one worker could answer everything before the other one has started.
+        while len(processes_of_workers()) < 2:
+            time.sleep(0.1)
         self.killed: list[int] = []
         self.callbacks = Callbacks(on_part=lambda _: self._kill())
 

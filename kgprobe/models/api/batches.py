@@ -168,10 +168,10 @@ class BatchSession(Generic[RequestT]):
             for pending in earlier:
                 if any(key in self._open for key in pending.keys):
                     self._resume(pending)
-            found: set[str] = set()
+            submitted: set[str] = set()
             for pending, _ in self._submitted:
-                found.update(pending.keys)
-            parts = self._parts([key for key in self._open if key not in found])
+                submitted.update(pending.keys)
+            parts = self._parts([key for key in self._open if key not in submitted])
             try:
                 reservations = self._reserve(parts, total)
             except BudgetSpentError:

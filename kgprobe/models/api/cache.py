@@ -135,10 +135,10 @@ class AnswerCache:
             KgprobeError: The file cannot be read.
         """
         try:
-            found = self._connection.execute("SELECT 1 FROM answer WHERE key = ?", (bytes.fromhex(key),)).fetchone()
+            row = self._connection.execute("SELECT 1 FROM answer WHERE key = ?", (bytes.fromhex(key),)).fetchone()
         except sqlite3.Error as error:
             raise self._failure("read", error) from error
-        return found is not None
+        return row is not None
 
     def __len__(self) -> int:
         return int(self._connection.execute("SELECT count(*) FROM answer").fetchone()[0])

@@ -289,46 +289,67 @@ class _CompletionForm(Form[Request]):
         # A mode of thinking is a condition: it is not dropped.
         return parameter not in self._thinking and self._parameters.adapt(parameter)
 
-    def read(self, content: bytes, request: Request) -> Answer | Fault:
-        """Return the model's answer without its thoughts, and without the key."""
+    def _decode(self, content: bytes) -> Any:
+        """Return the completion with at least one choice, or a fault."""
         kind: Any = _Completion[_TextChoice] if self.continuation else _Completion[_ChatChoice]
         try:
             completion = msgspec.json.decode(content, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             name = "completion" if self.continuation else "chat completion"
             return Fault(f"the server's answer is not a {name}: {error}")
-        if not completion.choices:
-            return Fault("the server's answer has no choices")
-        choice = completion.choices[0]
-        ended = choice.finish_reason != "length"
+        return completion if completion.choices else Fault("the server's answer has no choices")
+
+    def _texts(self, choice: Any) -> tuple[Split, str, str]:
+        """Return thought and answer, the refusal, and the whole text whose tokens the server counts."""
         if self.continuation:
-            split, refusal = Split("", choice.text.strip()), ""
-            whole = choice.text
-        else:
-            split, refusal = choice.message.split(), choice.message.refusal or ""
-            whole = split.thought + split.answer
-        try:
-            counts = msgspec.json.decode(completion.usage, type=_Counts | None) or _Counts()
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            counts = _Counts()
+            return Split("", choice.text.strip()), "", choice.text
+        split = choice.message.split()
+        return split, choice.message.refusal or "", split.thought + split.answer
+
+    def read(self, content: bytes, request: Request) -> Answer | Fault:
+        """Return the model's answer without its thoughts, and without the key."""
+        completion = self._decode(content)
+        if isinstance(completion, Fault):
+            return completion
+        choice, counts = completion.choices[0], _counts_of(completion.usage)
+        ended = choice.finish_reason != "length"
+        split, refusal, whole = self._texts(choice)
         completion_tokens = _checked(counts.completion_tokens, whole)
         thought_tokens = counts.thought or _estimate(completion_tokens, split)
-        # Some servers have other reasons for the end than those of OpenAI, or give none.
-        complete = ended and (choice.finish_reason in _ENDS or completion_tokens < _most_tokens(request))
-        if request.thinking is not None and request.thinking.is_on and not (complete or thought_tokens or refusal):
-            # A thought without its markers.
+        is_marked = thought_tokens > 0 or bool(refusal)
+        if not is_marked and _is_cut_thought(request, choice.finish_reason, completion_tokens):
             split = Split(split.answer, "", ended=False)
         return Answer(
             text=self._address.without_key(split.answer or refusal.strip()),
             refused=bool(refusal) or choice.finish_reason == "content_filter",
             ended=ended,
             prompt_tokens=_checked(counts.prompt_tokens, request.prompt),
-            # Some servers count the tokens of thoughts apart.
-            completion_tokens=completion_tokens + (thought_tokens if thought_tokens > completion_tokens else 0),
+            completion_tokens=_with_thought(completion_tokens, thought_tokens),
             thought=self._address.without_key(split.thought)[:STORED_CHARACTERS],
             thought_tokens=thought_tokens,
             thought_cut=not split.ended or (not ended and not split.answer and thought_tokens > 0),
         )
+
+
+def _counts_of(usage: msgspec.Raw) -> _Counts:
+    """Return the token counts of a response; empty if they are missing or unreadable."""
+    try:
+        return msgspec.json.decode(usage, type=_Counts | None) or _Counts()
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _Counts()
+
+
+def _is_cut_thought(request: Request, finish_reason: str | None, tokens: int) -> bool:
+    """Return True if a text without markers can be the beginning of a thought: it was cut by its length."""
+    if request.thinking is None or not request.thinking.is_on:
+        return False
+    # Some servers have other reasons for the end than those of OpenAI, or give none.
+    return finish_reason == "length" or (finish_reason not in _ENDS and tokens >= _most_tokens(request))
+
+
+def _with_thought(completion_tokens: int, thought_tokens: int) -> int:
+    """Return the tokens of thought and answer: some servers count those of thoughts apart."""
+    return completion_tokens + (thought_tokens if thought_tokens > completion_tokens else 0)
 
 
 def _estimate(tokens: int, split: Split) -> int:

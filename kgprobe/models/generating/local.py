@@ -72,8 +72,7 @@ class LocalGenerator:
 
     def describe(self) -> dict[str, object]:
         """Return the scorer's description, and the form of prompts and answers."""
-        kind = CHAT if self.chats else "text to go on with, to the end of its line"
-        return self._scorer.describe() | {"prompt": kind, "top_p": TOP_P, "end_tokens": self._end_tokens}
+        return describe_generator(self._scorer, self._end_tokens)
 
     def check_thinking(self, thinking: Thinking) -> dict[str, object]:
         """Return how the chat template is set to a mode of thinking, see :meth:`.Generator.check_thinking`."""
@@ -140,35 +139,44 @@ class LocalGenerator:
 
     def _generate(self, prompts: "dict[Request, _Prompt]", batch: Sequence[Request]) -> list[Answer]:
         by_line = not self.chats and not batch[0].continuation
-        is_over = self._line_ends.is_over if by_line else lambda new: new[-1] in self._end_tokens
         form = None
         if self.chats and not batch[0].continuation:
             form = self._template.form(batch[0].thinking)
+        is_over = self._line_ends.is_over if by_line else self._ends_answer
         rows = []
         for request in batch:
             prompt = prompts[request]
             rows.append(AnswerRow(prompt.tokens, request.max_tokens, is_over, form, prompt.limit))
+        self._fill(rows, batch, () if form is None else form.closing)
+        return [read_answer(row, self._line_ends, by_line=by_line) for row in rows]
+
+    def _ends_answer(self, new: Sequence[int]) -> bool:
+        return new[-1] in self._end_tokens
+
+    def _fill(self, rows: Sequence[AnswerRow], batch: Sequence[Request], closing: Sequence[int]) -> None:
+        """Generate the rows of requests, until all are over.
+
+        Args:
+            closing: tokens that end a thought at its limit.
+        """
         numbers = {id(row): _numbers(request, row.left) for row, request in zip(rows, batch, strict=True)}
         # A closing text may contain a token that ends an answer.
-        closing = () if form is None else form.closing
         ends = [token for token in self._end_tokens if token not in closing]
         left = list(zip(rows, batch, strict=True))
         while left:
             some = [row for row, _ in left]
-            thinks = len(some) > _FEW and some[0].limit is not None
-            before = sum(len(row.new) for row in some)
+            before = _count_new(some)
             generate_tokens(
                 self._scorer,
                 [[*row.context, *row.new] for row in some],
                 ends,
-                stopping_criteria=[Steps(some, enough=len(some) // 2 if thinks else len(some))],
+                stopping_criteria=[Steps(some, _enough(some))],
                 logits_processor=[_Draws(left, numbers), Forced(some)],
                 max_new_tokens=max(row.left for row in some),
             )
-            if sum(len(row.new) for row in some) == before:
+            if _count_new(some) == before:
                 raise RuntimeError("transformers generated no token.")
             left = [(row, request) for row, request in left if not row.over]
-        return [read_answer(row, self._line_ends, by_line=by_line) for row in rows]
 
     def _prompt(self, request: Request) -> "_Prompt | Unanswered":
         """Return the prompt's tokens, up to the beginning of the answer; or why the model cannot take it."""
@@ -284,6 +292,21 @@ def read_answer(row: AnswerRow, ends: Ends, *, by_line: bool) -> Answer:
         thought_tokens=thought_tokens,
         thought_cut=row.cut or unended,
     )
+
+
+def _enough(rows: Sequence[AnswerRow]) -> int:
+    """Return how many rows end before the others go on in a batch of their own: half of them if they think."""
+    return len(rows) // 2 if len(rows) > _FEW and rows[0].limit is not None else len(rows)
+
+
+def _count_new(rows: Sequence[AnswerRow]) -> int:
+    return sum(len(row.new) for row in rows)
+
+
+def describe_generator(scorer: TextScorer, end_tokens: Sequence[int]) -> dict[str, object]:
+    """Return a scorer's description, and the form of prompts and answers of a generator with its weights."""
+    kind = CHAT if scorer.tokenizer.chat_template else "text to go on with, to the end of its line"
+    return scorer.describe() | {"prompt": kind, "top_p": TOP_P, "end_tokens": list(end_tokens)}
 
 
 def line_ends(scorer: TextScorer, end_tokens: Sequence[int]) -> Ends:

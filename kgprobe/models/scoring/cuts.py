@@ -61,8 +61,7 @@ def characters_before_cuts(backend: Any) -> frozenset[str]:
     Args:
         backend: a tokenizer of the library ``tokenizers`` that takes special tokens as text.
     """
-    model = backend.model
-    if type(model).__name__ != "BPE" or model.dropout or model.continuing_subword_prefix or model.end_of_word_suffix:
+    if not _is_plain_bpe(backend.model):
         return frozenset()
     if not (_keeps_cuts(_state(backend.normalizer)) and _keeps_cuts(_state(backend.pre_tokenizer))):
         return frozenset()
@@ -73,6 +72,13 @@ def characters_before_cuts(backend: Any) -> frozenset[str]:
     vocabulary = backend.get_vocab(with_added_tokens=True)
     crossed = {before for token in vocabulary for before in _before_spaces(token)}
     return frozenset(character for character in _PRINTABLE if character in vocabulary) - crossed
+
+
+def _is_plain_bpe(model: Any) -> bool:
+    """Return True if a model joins characters by merges alone, always in the same way."""
+    if type(model).__name__ != "BPE":
+        return False
+    return not (model.dropout or model.continuing_subword_prefix or model.end_of_word_suffix)
 
 
 def rules_of(backend: Any) -> tuple[object, ...]:

@@ -88,12 +88,12 @@ class SharedStates:
         decay = g[one_token].float() + (0 if added is None else added.decays[..., -1])
         # For all rows together: (heads, 2 rows, key size) x (heads, key size, value size).
         first = vectors.permute(1, 0, 2, 3).reshape(heads, 2 * rows, size) @ initial_state[0].float()
-        found = first.view(heads, rows, 2, -1).transpose(0, 1) * decay.exp()[..., None, None]
+        products = first.view(heads, rows, 2, -1).transpose(0, 1) * decay.exp()[..., None, None]
         if added is not None:
             weights = vectors @ added.keys.transpose(2, 3) * (decay[..., None] - added.decays).exp()[:, :, None]
-            found = found + weights @ added.values
-        update = strength[..., None] * (own_value - found[:, :, 1])
-        output = found[:, :, 0] + (vectors[:, :, 0] * vectors[:, :, 1]).sum(-1, keepdim=True) * update
+            products = products + weights @ added.values
+        update = strength[..., None] * (own_value - products[:, :, 1])
+        output = products[:, :, 0] + (vectors[:, :, 0] * vectors[:, :, 1]).sum(-1, keepdim=True) * update
         now = _Additions(vectors[:, :, 1:], update[:, :, None], decay[..., None])
         if added is not None:
             now = _Additions(

@@ -73,26 +73,26 @@ class Encoder:
             texts: any number, repetitions allowed.
         """
         with self._lock:
-            found: dict[str, Ids] = {}
+            ids_by_text: dict[str, Ids] = {}
             missing: dict[str, None] = {}
             for text in texts:
-                if text in found:
+                if text in ids_by_text:
                     continue
                 ids = self._kept.get(text)
                 if ids is None:
                     missing[text] = None
                 else:
                     self._kept.move_to_end(text)
-                    found[text] = ids
+                    ids_by_text[text] = ids
             new = list(missing)
             for text, own in zip(new, encode_as_is(tokenizer, new), strict=True):
-                found[text] = ids = tuple(own)
+                ids_by_text[text] = ids = tuple(own)
                 if len(text) <= _LONGEST:
                     self._kept[text] = ids
                     self.taken += _size(text, ids)
             while self.taken > self._most:
                 self.taken -= _size(*self._kept.popitem(last=False))
-        return found
+        return ids_by_text
 
     def parts(self, text: str) -> list[str]:
         """Return a text in parts whose tokens, one after the other, are its tokens."""

@@ -168,39 +168,66 @@ def run_steps(
 
     The states have the shape (nodes, hidden size), the nodes of the first forest, then those of the second, …
     """
-    offsets = np.cumsum([0, *(len(forest.tokens) for forest in forests)])
     tokens = np.concatenate([forest.tokens for forest in forests])
-    followers: list[list[int]] = [[] for _ in tokens]
-    rows: list[int] = []
-    for forest, offset in zip(forests, offsets.tolist(), strict=False):
-        for node, parent in enumerate(forest.parents.tolist(), start=offset):
-            (followers[offset + parent] if parent >= 0 else rows).append(node)
-    few = prefix is not None and max(int(forest.depths.max()) for forest in forests) < prefix.length + _FEW
-    shared = SharedStates() if few and has_rule(model) else None
+    rows, followers, sources = _joined(forests)
+    shared = _shared_states(model, forests, prefix)
     states: torch.Tensor | None = None
     cache = _start(model, prefix, len(rows), shared)
     while rows:
         chains = [_chain(followers, node) for node in rows]
         width = _width(followers, chains) if shared is None else 1
-        block = np.full((len(rows), width), tokens[0])
         own = [nodes[:width] for nodes in chains]
-        for row, nodes in enumerate(own):
-            block[row, : len(nodes)] = tokens[nodes]
+        block, places = _padded(own, tokens, width)
         with nullcontext() if shared is None else shared.used_by(model):
             computed = last_states(model, block, cache).flatten(0, 1)
         if states is None:
             states = computed.new_empty((len(tokens), computed.shape[-1]))
-        places = [row * width + np.arange(len(nodes)) for row, nodes in enumerate(own)]
-        states[on_device(model, np.concatenate(own))] = computed[on_device(model, np.concatenate(places))]
-        before = np.repeat(np.arange(len(rows)), [len(followers[nodes[-1]]) for nodes in own])
-        rows = list(chain.from_iterable(followers[nodes[-1]] for nodes in own))
+        states[on_device(model, np.concatenate(own))] = computed[on_device(model, places)]
+        following = [followers[nodes[-1]] for nodes in own]
+        before = np.repeat(np.arange(len(rows)), list(map(len, following)))
+        rows = list(chain.from_iterable(following))
         if rows and not np.array_equal(before, np.arange(len(own))):
             _follow(cache, on_device(model, before), shared)
     if states is None:
         raise ValueError("The forests have no nodes.")
-    return states, np.concatenate(
-        [forest.sources + offset for forest, offset in zip(forests, offsets.tolist(), strict=False)]
-    )
+    return states, sources
+
+
+def _padded(rows: Sequence[Sequence[int]], tokens: Integers, width: int) -> tuple[Integers, Integers]:
+    """Return the tokens of rows of nodes, shape (rows, width), and the places of the nodes in the flat block."""
+    block = np.full((len(rows), width), tokens[0])
+    places = []
+    for row, nodes in enumerate(rows):
+        block[row, : len(nodes)] = tokens[nodes]
+        places.append(row * width + np.arange(len(nodes)))
+    return block, np.concatenate(places)
+
+
+def _joined(forests: Sequence[Forest]) -> tuple[list[int], list[list[int]], Integers]:
+    """Return the first nodes of forests, the followers of each node, and the sources of the edges.
+
+    The nodes of the first forest come first, then those of the second, …
+    """
+    first: list[int] = []
+    followers: list[list[int]] = []
+    sources = []
+    for forest in forests:
+        offset = len(followers)
+        followers += ([] for _ in forest.tokens)
+        sources.append(forest.sources + offset)
+        for node, parent in enumerate(forest.parents.tolist(), start=offset):
+            (followers[offset + parent] if parent >= 0 else first).append(node)
+    return first, followers, np.concatenate(sources)
+
+
+def _shared_states(
+    model: "PreTrainedModel", forests: Sequence[Forest], prefix: OwnPrefix | None
+) -> SharedStates | None:
+    """Return states that all rows share: for few tokens after a prefix, where the model's layers allow it."""
+    if prefix is None or not has_rule(model):
+        return None
+    deepest = max(int(forest.depths.max()) for forest in forests)
+    return SharedStates() if deepest < prefix.length + _FEW else None
 
 
 def _chain(followers: Sequence[Sequence[int]], node: int) -> list[int]:

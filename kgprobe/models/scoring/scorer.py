@@ -364,9 +364,9 @@ class Scorer(TextScorer):
             middle = len(batch) // 2
             return self._values(projection, batch[:middle], prefix) + self._values(projection, batch[middle:], prefix)
         halves = batch[0].halves()
-        if not halves and not self.limits.exhausted:
-            return self._values(projection, batch, prefix)
         if not halves:
+            if not self.limits.exhausted:
+                return self._values(projection, batch, prefix)
             raise KgprobeError(
                 f"Prompt {batch[0].trees[0].prompt} with one continuation ({batch[0].depths.max() + 1} tokens) does not"
                 f" fit into the memory of {self.model.device}; shorten it, or use `dtype` bfloat16."

@@ -271,14 +271,17 @@ def _split_joint(
     parts = [encoded.get(text) for text in (*joint.before, joint.after)]
     alone = [ids for ids in parts if ids is not None]
     reason = no_unicode(prompt) if len(alone) < len(parts) else None
-    context = () if reason else (*leading, *chain.from_iterable(alone))
-    earlier = len(context) - len(alone[-1]) if reason is None else 0
+    if reason is not None:
+        empty = len(continuations)
+        return TokenizedPrompt((), (0,) * empty, ((),) * empty, reason, dict.fromkeys(range(empty), reason))
+    context = (*leading, *chain.from_iterable(alone))
+    earlier = len(context) - len(alone[-1])
     starts, tails = [], []
     reasons: dict[int, str] = {}
     for place, (text, piece, whole) in enumerate(zip(continuations, joint.pieces, joint.whole, strict=True)):
         ids = encoded.get(piece)
-        if reason is not None or ids is None:
-            problem: str | None = reason or no_unicode(text)
+        if ids is None:
+            problem: str | None = no_unicode(text)
             start = 0
             tail: tuple[int, ...] = ()
         else:
@@ -290,7 +293,7 @@ def _split_joint(
             reasons[place], start, tail = problem, 0, ()
         starts.append(start)
         tails.append(tail)
-    return TokenizedPrompt(context, tuple(starts), tuple(tails), reason, reasons)
+    return TokenizedPrompt(context, tuple(starts), tuple(tails), reasons=reasons)
 
 
 def _problem(text: str, before: int, own: int, scored: int, limit: int | None) -> str | None:

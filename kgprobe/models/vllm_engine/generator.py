@@ -13,12 +13,12 @@ from typing import Any
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.generating.decoding import context_tokens, no_room
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
-from kgprobe.models.generating.local import LINE_BREAKS, TOP_P, end_tokens, line_ends, read_answer
+from kgprobe.models.generating.local import LINE_BREAKS, TOP_P, describe_generator, end_tokens, line_ends, read_answer
 from kgprobe.models.generating.rows import AnswerRow
 from kgprobe.models.generating.switch import ThinkingTemplate
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.scoring.contract import report
-from kgprobe.models.scoring.tokens import CHAT, chat_tokens
+from kgprobe.models.scoring.tokens import chat_tokens
 from kgprobe.models.vllm_engine.engine import Prompt
 from kgprobe.models.vllm_engine.scorer import VllmScorer, chunks_of
 
@@ -47,8 +47,7 @@ class VllmGenerator:
 
     def describe(self) -> dict[str, object]:
         """Return the scorer's description, and the form of prompts and answers."""
-        kind = CHAT if self.chats else "text to go on with, to the end of its line"
-        return self._scorer.describe() | {"prompt": kind, "top_p": TOP_P, "end_tokens": self._end_tokens}
+        return describe_generator(self._scorer, self._end_tokens)
 
     def check_thinking(self, thinking: Thinking) -> dict[str, object]:
         """Return how the chat template is set to a mode of thinking; none but ``off`` is possible.

@@ -184,17 +184,17 @@ class _UnusableParts:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._first: dict[tuple[str, str], int] = {}
 
-    def add(self, line: int, one: str, several: str) -> None:
+    def add(self, line: int, singular: str, plural: str) -> None:
         """Count a problem, worded for one case and for several."""
-        self._counts[one, several] += 1
-        self._first.setdefault((one, several), line)
+        self._counts[singular, plural] += 1
+        self._first.setdefault((singular, plural), line)
 
     def rejected(self) -> Iterator[tuple[int, Rejected]]:
         """Yield each problem with its number, at its first line."""
         for problem, count in self._counts.items():
-            one, several = problem
-            text = f"1 {one}; it is left out" if count == 1 else f"{count:,} {several}, first here; they are left out"
-            yield self._first[problem], Rejected(text)
+            singular, plural = problem
+            several = f"{count:,} {plural}, first here; they are left out"
+            yield self._first[problem], Rejected(f"1 {singular}; it is left out" if count == 1 else several)
 
 
 def _sentences(line: bytes) -> tuple[_Property, str, Sequence[str] | None]:
