@@ -66,7 +66,7 @@ def compare(results: "Sequence[Stored]", *, seed: int = 0, families: "Mapping[st
     >>> compared.to_frame()[["asked", "shared"]].values.tolist()
     [[4, 4], [4, 4]]
     >>> compared.notes
-    ('They differ in more than the model: options.distractors is 3 and 2.',)
+    ('They differ: distractors is 3 and 2.',)
 
     A measurement of an inverse graph (:func:`kgprobe.reverse_graph`) and one of its original are compared as
     directions: facts pair by their ids, and the facts known in one direction only are listed.
