@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,13 @@ def on_workers(spec: str) -> Iterator[Models]:
 
 def processes_of_workers() -> list[int]:
     """Processes of idle and busy workers that this process started."""
-    return [
-        child.pid for child in psutil.Process().children(recursive=True) if "ModelWorker" in " ".join(child.cmdline())
-    ]
+    workers = []
+    for child in psutil.Process().children(recursive=True):
+        # A process can end between being listed and being read.
+        with suppress(psutil.NoSuchProcess):
+            if "ModelWorker" in " ".join(child.cmdline()):
+                workers.append(child.pid)
+    return workers
 
 
 class Killer:

@@ -274,6 +274,7 @@ def test_outside_of_the_main_thread_no_handler_is_set() -> None:
 
 @pytest.mark.slow
 def test_the_command_line_ends_in_order(folder: Path) -> None:
+    Folder(folder).create("arcadedb")
     process = subprocess.Popen(
         [sys.executable, "-m", "kgprobe", "graph", "shell", "--graph", str(folder)],
         stdin=subprocess.PIPE,

@@ -456,6 +456,7 @@ def test_a_database_that_was_damaged_is_not_opened(folder: Folder, how: str) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["at work", "starting"])
 def test_several_interruptions_leave_no_server(folder: Folder, moment: str) -> None:
+    folder.create("arcadedb")
     command = [sys.executable, "-m", "kgprobe", "graph", "shell", "--graph", str(folder.path)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment())
     wait_for(lambda: servers_on(folder.path) if moment == "starting" else status_of(folder).users)
