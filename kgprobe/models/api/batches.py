@@ -371,7 +371,7 @@ class BatchSession(Generic[RequestT]):
         """Finish a request, or leave it open for the next batch."""
         if isinstance(result, Declined):
             self._settle_declined(key, result, reading)
-        elif isinstance(result, Answer) and self._is_complete(result):
+        elif isinstance(result, Answer) and self._form.is_complete(result):
             self._finish(key, result)
         elif self._has_failed(key):
             if isinstance(result, Answer):
@@ -388,9 +388,6 @@ class BatchSession(Generic[RequestT]):
             if not self._has_failed(key):
                 return
         self._finish(key, Unanswered(self._address.without_key(declined.reason)))
-
-    def _is_complete(self, answer: Answer) -> bool:
-        return bool(answer.text) or answer.refused or not answer.ended or self._form.may_be_empty
 
     def _has_failed(self, key: str) -> bool:
         """Count a failure of a request; return True if it was the last attempt."""

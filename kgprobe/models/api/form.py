@@ -44,3 +44,11 @@ class Form(Generic[FormRequestT]):
             KgprobeError: The server's answers are unusable.
         """
         raise NotImplementedError
+
+    def is_complete(self, answer: Answer) -> bool:
+        """Return False if an answer without text may become one with text in another attempt.
+
+        An answer that was cut, or whose thought was, is paid for, and would be cut again.
+        """
+        is_cut = answer.thought_cut or not answer.ended
+        return bool(answer.text) or answer.refused or is_cut or self.may_be_empty

@@ -2,7 +2,7 @@
 
 A failed request is repeated after an exponential back-off with full jitter, up to a number of attempts. If the server
 limits the rate (429), all requests wait as long as it says; this does not count as a failure while other requests are
-answered. An empty answer is repeated like a failure.
+answered. An empty answer is repeated like a failure, unless its thought was cut.
 """
 
 import asyncio
@@ -133,8 +133,7 @@ class Session(Generic[RequestT]):
         if isinstance(result, Fault):
             return result
         self._limited_in_a_row = 0
-        is_complete = result.text or result.refused or not result.ended or self._form.may_be_empty
-        return result if is_complete else Fault("the answer was empty")
+        return result if self._form.is_complete(result) else Fault("the answer was empty")
 
     def _decline(self, declined: Declined) -> Unanswered | None:
         """Return the result of a declined request; stop the session if the server declines all requests."""

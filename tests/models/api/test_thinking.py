@@ -115,9 +115,11 @@ def test_thought_without_an_answer_is_no_answer(form: Any, cut: str | None) -> N
         generator.check_thinking(ON)
         short = thinking_server(modes, form, limit=4, cut=cut)
         proxy.misbehave = short.misbehave
+        sent = len(proxy.seen)
         (answer,) = generator.answer([Request("Is it so?", 8, thinking=ON)])
         assert isinstance(answer, Answer)
         assert (answer.text, answer.ended, answer.thought_cut) == ("", cut != "length", True)
+        assert len(proxy.seen) == sent + 1, "a cut thought is paid for once"
 
 
 def test_known_hosts_get_their_own_parameters() -> None:
