@@ -30,10 +30,12 @@ ORDER = [
     "beliefs",
     "running",
     "judge",
+    "labelling",
     "report",
     "baselines",
     "studies",
     "results",
+    "exports",
     "api",
     "cli",
 ]

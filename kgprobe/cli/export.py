@@ -1,0 +1,10 @@
+"""``kgprobe export``: write files for other tools from a label table."""
+
+import click
+
+from kgprobe.cli.commands import CommandGroup
+
+
+@click.group(cls=CommandGroup)
+def export() -> None:
+    """Write files for other tools from a label table: training sets, facts to retrieve, published results."""

@@ -1,0 +1,70 @@
+"""Roles of facts in a fine-tune or an edit: taught, held out, or a control in a ring around the taught facts.
+
+docs/methods/controls.md. A file of roles has one JSON object per line, ``{"subject": …, "fact": …, "role": …}``:
+`kgprobe probe --facts FILE` asks the facts, and `kgprobe compare --roles FILE` reports each role.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from kgprobe.errors import ArgumentError
+from kgprobe.files import replacing
+
+TAUGHT, HELD_OUT = "taught", "held out"
+# Rings of controls, from near to far.
+NEAR = ("same subject", "inverse", "same relation", "neighbour", "two hops")
+FAR = "far"
+ROLES = (TAUGHT, HELD_OUT, *NEAR, FAR)
+
+
+class FactRole(msgspec.Struct, frozen=True):
+    """A fact and its role.
+
+    Attributes:
+        subject, fact: ids.
+        role: one of ``ROLES``.
+        of: id of the taught fact that it belongs to; None for none.
+    """
+
+    subject: str
+    fact: str
+    role: str
+    of: str | None = None
+
+
+def write_roles(path: Path, roles: Iterable[FactRole]) -> None:
+    """Write a file of roles, one JSON object per line.
+
+    Raises:
+        KgprobeError: the file cannot be written.
+    """
+    encoder = msgspec.json.Encoder()
+    with replacing(path) as unfinished, open(unfinished, "wb") as file:
+        for role in roles:
+            file.write(encoder.encode(role) + b"\n")
+
+
+def read_roles(path: Path) -> Iterator[FactRole]:
+    """Yield the roles of a file.
+
+    Raises:
+        ArgumentError: the file cannot be read, or a line is not a fact with a role.
+    """
+    decoder = msgspec.json.Decoder(FactRole)
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield _checked(decoder.decode(line), path, number)
+    except OSError as error:
+        raise ArgumentError("roles", f"cannot be read: {error}.") from error
+    except msgspec.DecodeError as error:
+        raise ArgumentError("roles", f"{path}, line {number}: {error}.") from error
+
+
+def _checked(role: FactRole, path: Path, number: int) -> FactRole:
+    if role.role not in ROLES:
+        raise ArgumentError("roles", f"{path}, line {number}: no role {role.role!r}. Roles are {', '.join(ROLES)}.")
+    return role

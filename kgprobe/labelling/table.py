@@ -1,0 +1,203 @@
+"""The label table: one row for each fact, with how a model answered it, the probability that it knows it, and classes.
+
+docs/methods/labels.md. A table is a folder with ``config.json`` (model, graph, seed, settings of each way of asking)
+and ``facts.parquet``. Reading and writing is by groups of rows, so that tables of ten million facts fit.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kgprobe.beliefs.summary import BeliefWord
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.files import home, make_folder, replacing
+from kgprobe.running.settings import CONFIG, claim, read_config
+from kgprobe.tables import Heading, ResultRow
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Kind of the folder, in messages.
+LABEL_TABLE = "label table"
+FACTS = "facts.parquet"
+
+# Origins of a label: answers to this fact, or a prediction by beliefs or a judge.
+ASKED, PREDICTED = BASES = ("asked", "predicted")
+# SliCK (Gekhman et al. 2024, section 3).
+SLICK = ("highly known", "maybe known", "weakly known", "unknown")
+# Profile of a fact (WikiProfile, 2602.14080).
+PROFILE = ("recalled", "recalled by thinking only", "encoded, not recalled", "not encoded")
+BELIEFS = tuple(word.value for word in BeliefWord)
+# Classes by the column that has them.
+SCHEMES: Mapping[str, tuple[str, ...]] = {"slick": SLICK, "profile": PROFILE, "belief": BELIEFS}
+
+_ROWS_PER_GROUP = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledFact(ResultRow):
+    """The labels of one fact.
+
+    Attributes:
+        basis: ``asked``, or ``predicted`` without an answer to this fact.
+        known: probability that the model knows the fact, with its 90% interval; in [0, 1].
+        belief: the belief in words, as in runs.
+        slick, profile: its classes; None if the answers do not decide.
+        answers: number of right answers and of all answers, by way of asking.
+    """
+
+    fact: str
+    subject: str
+    subject_name: Annotated[str, Heading("subject")]
+    relation: str
+    relation_name: Annotated[str, Heading("relation")]
+    object: str
+    object_name: Annotated[str, Heading("object")]
+    basis: str
+    known: Annotated[float, Heading("known")]
+    known_low: float
+    known_high: float
+    belief: Annotated[str, Heading("belief")]
+    slick: Annotated[str | None, Heading("SliCK")]
+    profile: Annotated[str | None, Heading("profile")]
+    answers: Mapping[str, tuple[int, int]]
+
+    def is_in(self, classes: Collection[str]) -> bool:
+        """Return True if one of its classes is among these, or none are given."""
+        return not classes or self.slick in classes or self.profile in classes or self.belief in classes
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTable:
+    """A stored label table; rows are read from disk.
+
+    Attributes:
+        folder: its folder.
+        config: model, graph, seed, ways of asking and their settings.
+    """
+
+    folder: Path
+    config: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Name of the table."""
+        return self.folder.name
+
+    @property
+    def model(self) -> str:
+        """Spec of the labelled model."""
+        return str(self.config["model"])
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """Ways of asking, in order."""
+        return tuple(self.config["ways"])
+
+    def __len__(self) -> int:
+        return int(pq.read_metadata(self.folder / FACTS).num_rows)
+
+    def rows(self, classes: Collection[str] = ()) -> Iterator[LabelledFact]:
+        """Yield the rows in order; with classes, those of one of them.
+
+        Cost: a pass over the file. Memory: one group of rows.
+        """
+        with pq.ParquetFile(self.folder / FACTS) as file:
+            for batch in file.iter_batches():
+                for record in batch.to_pylist():
+                    labelled = _row(record, self.ways)
+                    if labelled.is_in(classes):
+                        yield labelled
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return all rows in pandas; columns of a way of asking are ``WAY_right`` and ``WAY_answers``."""
+        frame: pd.DataFrame = pq.read_table(self.folder / FACTS).to_pandas()
+        return frame
+
+
+def write_label_table(folder: Path, config: Mapping[str, Any], rows: Iterable[LabelledFact]) -> LabelTable:
+    """Write a label table; a folder of other settings is refused, one of the same settings is replaced.
+
+    Args:
+        config: with ``model`` (spec) and ``ways`` (the keys of each row's ``answers``).
+
+    Raises:
+        KgprobeError: the folder has other settings or cannot be written.
+    """
+    make_folder(folder)
+    claim(folder, config, LABEL_TABLE)
+    ways = tuple(config["ways"])
+    rest, schema = iter(rows), _schema(ways)
+    with replacing(folder / FACTS) as unfinished, pq.ParquetWriter(unfinished, schema) as writer:
+        while group := list(islice(rest, _ROWS_PER_GROUP)):
+            records = [_record(labelled, ways) for labelled in group]
+            writer.write_table(pa.Table.from_pylist(records, schema=schema))
+    return LabelTable(folder, config)
+
+
+def read_label_table(name: str | Path) -> LabelTable:
+    """Return a label table, by its folder or its name in kgprobe's own folder.
+
+    Raises:
+        KgprobeError: no such table, or it is unfinished.
+    """
+    own = home() / "labels" / name
+    folder = own if (own / CONFIG).exists() else Path(name)
+    if not (folder / CONFIG).exists():
+        raise KgprobeError(
+            f"No label table {name}: its {CONFIG} is neither in that folder nor in {own}. Make it: kgprobe label"
+        )
+    config = read_config(folder, LABEL_TABLE)
+    if not (folder / FACTS).exists():
+        raise KgprobeError(f"The label table {folder} is unfinished. Repeat the kgprobe label command that began it.")
+    return LabelTable(folder, config)
+
+
+def check_classes(classes: Iterable[str]) -> tuple[str, ...]:
+    """Return names of classes of any scheme, without repetition.
+
+    >>> check_classes(["unknown", "weakly known", "unknown"])
+    ('unknown', 'weakly known')
+
+    Raises:
+        ArgumentError: no scheme has such a class.
+    """
+    given = tuple(dict.fromkeys(classes))
+    for name in given:
+        if not any(name in scheme for scheme in SCHEMES.values()):
+            known = "; ".join(f"{scheme}: {', '.join(names)}" for scheme, names in SCHEMES.items())
+            raise ArgumentError("classes", f"has no class {name!r}. Classes are {known}.")
+    return given
+
+
+# Columns of Parquet that are not texts.
+_TYPES = {"known": pa.float64(), "known_low": pa.float64(), "known_high": pa.float64()}
+
+
+def _schema(ways: Iterable[str]) -> pa.Schema:
+    columns = [(own.name, _TYPES.get(own.name, pa.string())) for own in fields(LabelledFact) if own.name != "answers"]
+    for way in ways:
+        columns += [(f"{way}_right", pa.int16()), (f"{way}_answers", pa.int16())]
+    return pa.schema(columns)
+
+
+def _record(labelled: LabelledFact, ways: Iterable[str]) -> dict[str, Any]:
+    record = asdict(labelled)
+    answers = record.pop("answers")
+    for way in ways:
+        record[f"{way}_right"], record[f"{way}_answers"] = answers.get(way, (None, None))
+    return record
+
+
+def _row(record: dict[str, Any], ways: Iterable[str]) -> LabelledFact:
+    answers = {}
+    for way in ways:
+        right, count = record.pop(f"{way}_right"), record.pop(f"{way}_answers")
+        if count is not None:
+            answers[way] = (right, count)
+    return LabelledFact(**record, answers=answers)
