@@ -54,6 +54,9 @@ if TYPE_CHECKING:
     from kgprobe.api.measuring import open_measurement as open_measurement
     from kgprobe.api.papers import paper as paper
     from kgprobe.api.papers import paper_options as paper_options
+    from kgprobe.api.publishing import export_eval_results as export_eval_results
+    from kgprobe.api.publishing import export_every_eval_ever as export_every_eval_ever
+    from kgprobe.api.publishing import export_hub_dataset as export_hub_dataset
     from kgprobe.api.reports import assess_questions as assess_questions
     from kgprobe.api.reports import group_table as group_table
     from kgprobe.api.reports import make_report as make_report

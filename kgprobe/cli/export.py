@@ -1,10 +1,16 @@
-"""``kgprobe export``: write files for other tools from a label table."""
+"""``kgprobe export``: write files for other tools from label tables and measurements."""
 
 import click
 
 from kgprobe.cli.commands import CommandGroup
+from kgprobe.cli.export_results import eval_results, every_eval_ever, hub
 
 
 @click.group(cls=CommandGroup)
 def export() -> None:
-    """Write files for other tools from a label table: training sets, facts to retrieve, published results."""
+    """Write files for other tools: training sets and facts to retrieve from label tables, published results."""
+
+
+export.add_command(eval_results)
+export.add_command(every_eval_ever)
+export.add_command(hub)
