@@ -52,12 +52,12 @@ class JudgedFacts:
             KgprobeError: the folder has no judged graph.
         """
         config = read_judged_graph(folder)
+        if config.graph != state:
+            raise ArgumentError("judge", f"{folder} is of another graph, or of another state of this one; judge it.")
         if missing := missing_shards(folder, range(config.shards)):
             raise ArgumentError(
                 "judge", f"{folder} lacks {len(missing):,} of {config.shards:,} shards; repeat `kgprobe judge predict`."
             )
-        if config.graph != state:
-            raise ArgumentError("judge", f"{folder} is of another graph, or of another state of this one; judge it.")
         settings, judge = config.settings, config.judge
         return cls(folder, tuple(settings.relations), settings.as_of, judge.answers_of, judge.digest)
 

@@ -169,7 +169,9 @@ def _asked(table: LabelTable, scheme: str) -> pd.DataFrame:
     """Return the asked facts with a class, with their names, class and probability."""
     ids = ["fact", "subject", "subject_name", "relation", "relation_name", "object", "object_name"]
     filters = [("basis", "=", ASKED)]
-    facts: pd.DataFrame = pq.read_table(table.folder / FACTS, [*ids, scheme, "known"], filters=filters).to_pandas()
+    facts: pd.DataFrame = pq.read_table(
+        table.folder / FACTS, columns=[*ids, scheme, "known"], filters=filters
+    ).to_pandas()
     labelled: pd.DataFrame = facts.dropna(subset=[scheme])
     return labelled
 
