@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from kgprobe.api.judging import open_judge as open_judge
     from kgprobe.api.judging import train_judge as train_judge
     from kgprobe.api.kept_results import kept_results as kept_results
+    from kgprobe.api.labelling import compare_labels as compare_labels
+    from kgprobe.api.labelling import label_facts as label_facts
+    from kgprobe.api.labelling import open_labels as open_labels
     from kgprobe.api.loading import finish_bulk as finish_bulk
     from kgprobe.api.loading import import_command as import_command
     from kgprobe.api.loading import load as load

@@ -27,6 +27,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "export": ("kgprobe.cli.export:export", "Write training sets, facts to retrieve and results for other tools."),
     "graph": ("kgprobe.cli.graph:graph", "Start, stop and query the graph server."),
     "judge": ("kgprobe.cli.judge:judge", "Judge a whole graph from a few thousand answers."),
+    "label": ("kgprobe.cli.label:label", "Label facts by how a model answers them: classes and probabilities."),
+    "labels": ("kgprobe.cli.label:labels", "Show and compare label tables."),
     "load": ("kgprobe.cli.load:load", "Load entities, relations and facts into the graph."),
     "paper": ("kgprobe.cli.paper:paper", "List the papers' tables and figures, with commands that repeat them."),
     "probe": ("kgprobe.cli.probe:probe", "Ask a model a sample of facts once each, by one probe."),

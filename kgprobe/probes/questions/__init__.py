@@ -15,8 +15,8 @@ from kgprobe.probes.register import ProbeContext, ProbeKind, imported
 if TYPE_CHECKING:
     from kgprobe.probes.questions.probe import QuestionProbe
 
-# Kinds of questions: only yes/no, or half yes/no and half wh-questions.
-DIFFICULTIES = ("easy", "hard")
+# Kinds of questions: only yes/no, half yes/no and half wh-questions, or only wh-questions.
+EASY, HARD, OPEN = DIFFICULTIES = ("easy", "hard", "open")
 # Origins of their templates.
 WORDINGS = ("hand", "generic")
 # Right answers to a wh-question: the fact's own object, or any right object of the subject and relation.
@@ -28,8 +28,9 @@ class QuestionOptions:
     """Options of the probe, stored with a run."""
 
     difficulty: str = option(
-        "hard",
-        "easy: yes/no questions only. hard: also who, which and what, where fewer than ten answers are right.",
+        HARD,
+        "easy: yes/no questions only. hard: also who, which and what, where fewer than ten answers are right."
+        " open: only these.",
         choices=DIFFICULTIES,
     )
     grader: str | None = option(

@@ -20,7 +20,7 @@ from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.probes.asking import nameless, read_answers
-from kgprobe.probes.questions import DIFFICULTIES
+from kgprobe.probes.questions import DIFFICULTIES, EASY, OPEN
 from kgprobe.probes.questions.evidence import RightAnswer, names_of
 from kgprobe.records import Relation
 from kgprobe.sampling.facts import AskedFact, describe_facts
@@ -45,6 +45,9 @@ QUESTIONS = 5
 
 # Section 2.2: wh-questions are asked about fewer objects than this.
 WH_OBJECTS = 10
+
+# Reason why a fact has no wh-question.
+_NOT_OPEN = f"it has no question with who, which or what that hides the answer, or {WH_OBJECTS} right answers or more"
 
 # Number of negatives to draw for one that has no name in common with right answers.
 _DRAWN = 4
@@ -148,7 +151,7 @@ class QuestionItems:
             KgprobeError: no relation has a question.
         """
         if difficulty not in DIFFICULTIES:
-            raise ArgumentError("difficulty", f"is {difficulty!r}; {' or '.join(DIFFICULTIES)} is expected.")
+            raise ArgumentError("difficulty", f"is {difficulty!r}; one of {', '.join(DIFFICULTIES)} is expected.")
         rows = askable_relations(graph, ["yes_no_questions"], relations, only_generic=only_generic)
         self.relations: Sequence[str] = list(rows)
         self._templates = rows
@@ -256,9 +259,11 @@ class QuestionItems:
             return FactQuestion(fact, reason=reason)
         question = FactQuestion(fact, Kind.YES_NO, "", right, former)
         # Drawn for every fact, so that the rest of the random stream does not depend on the difficulty.
-        wh = generator.random() < 0.5
-        if wh and self._difficulty == "hard" and len(right) < WH_OBJECTS and self._wh_texts(question):
+        wh = generator.random() < 0.5 or self._difficulty == OPEN
+        if wh and self._difficulty != EASY and len(right) < WH_OBJECTS and self._wh_texts(question):
             return replace(question, kind=Kind.WH)
+        if self._difficulty == OPEN:
+            return replace(question, reason=_NOT_OPEN)
         return question
 
     def _wh_texts(self, question: FactQuestion) -> list[str]:

@@ -325,10 +325,19 @@ class AskableFacts:
     The position of a fact in this order identifies it during a run. Memory: 8 bytes per fact; columns are on disk.
     """
 
-    def __init__(self, columns: GraphColumns, relations: Sequence[str], as_of: int) -> None:
-        """Select the facts. Cost: some passes over all facts of the graph."""
+    def __init__(
+        self, columns: GraphColumns, relations: Sequence[str], as_of: int, further: Sequence[str] = ()
+    ) -> None:
+        """Select the facts. Cost: some passes over all facts of the graph.
+
+        Args:
+            further: ids of facts to add, askable or not; unknown ones are ignored.
+        """
         self.columns = columns
         self.places = columns.askable(relations, as_of)
+        if further:
+            places = _places_of(columns.fact_ids, further)
+            self.places = np.union1d(self.places, places[places >= 0])
 
     def __len__(self) -> int:
         return len(self.places)

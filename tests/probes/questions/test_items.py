@@ -102,6 +102,21 @@ def test_what_was_right_before_is_no_negative_of_a_question_in_the_past(graph: G
         assert {question.negative.id for question in asked if question.negative} == expected
 
 
+def test_open_asks_wh_alone_and_names_the_rest(loaded: Graph) -> None:
+    facts = [*HERE, LEAK, MANY[0], MANY[-1]]
+    hard, open_ = (QuestionItems(loaded, AS_OF, difficulty=difficulty) for difficulty in ("hard", "open"))
+    for seed in range(4):
+        questions = open_.of(list(map(key, facts)), [seed])
+        asked = {question.fact.key.fact: question for question in questions if question.reason is None}
+        assert {question.kind for question in asked.values()} == {Kind.WH}
+        # The name of the city has its country's in it, and the town is a member of eleven places.
+        assert set(asked) == {fact.id for fact in (*HERE, MANY[-1])}
+        assert all("who, which or what" in str(question.reason) for question in questions if not question.text)
+        for question in hard.of(list(map(key, facts)), [seed]):
+            if question.kind is Kind.WH:
+                assert question.text == asked[question.fact.key.fact].text
+
+
 def test_easy_asks_yes_or_no_alone(loaded: Graph) -> None:
     questions = QuestionItems(loaded, AS_OF, difficulty="easy")
     asked = [one for seed in range(10) for one in questions.of([key(fact) for fact in HERE], [seed])]
@@ -195,7 +210,7 @@ def test_relations_without_questions_and_other_mistakes(loaded: Graph) -> None:
     for relation in ("P0", "dead", "nothing"):
         with pytest.raises(UnknownNameError, match=f"no yes/no question: {relation}"):
             QuestionItems(loaded, AS_OF, relations=["in", relation])
-    with pytest.raises(ArgumentError, match="`difficulty` is 'mean'; easy or hard is expected"):
+    with pytest.raises(ArgumentError, match="`difficulty` is 'mean'; one of easy, hard, open is expected"):
         QuestionItems(loaded, AS_OF, difficulty="mean")
     load(
         loaded,

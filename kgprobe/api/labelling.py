@@ -1,0 +1,392 @@
+"""``kgprobe.label_facts`` and other calls about knowledge labels: make a label table, open it, compare two."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgprobe.api.graphs import reverse_graph
+from kgprobe.api.study_measurements import measure_to_the_end
+from kgprobe.arguments import optional_folder_name, optional_number, several, whole_number
+from kgprobe.dates import as_of_day
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.files import home
+from kgprobe.graph.client import Graph
+from kgprobe.graph.names import relation_ids, relation_names
+from kgprobe.graph.state import graph_state
+from kgprobe.judge.judged_facts import is_judged_graph
+from kgprobe.labelling.answers import WayAnswers, count_answers
+from kgprobe.labelling.building import FactAnswers, labelled_rows
+from kgprobe.labelling.judged import JudgedFacts
+from kgprobe.labelling.prediction import AnsweredRounds, Predictions, cross_validate
+from kgprobe.labelling.statistics import statistics_of, write_statistics
+from kgprobe.labelling.table import LABEL_TABLE, SCHEMES, LabelTable, read_label_table, write_label_table
+from kgprobe.labelling.ways import DISTRACTORS, QUESTIONS, WAYS, LabelOptions, Way, parse_ways
+from kgprobe.models.generating.thinking import Thinking
+from kgprobe.models.model import Model, Models
+from kgprobe.models.spec_forms import absolute_spec, short_name
+from kgprobe.options import make_options
+from kgprobe.probes.register import PROBES
+from kgprobe.progress import OnProgress, no_progress
+from kgprobe.results.label_comparison import LabelComparison, compare_tables
+from kgprobe.results.labels import Labels, read_labels_of
+from kgprobe.results.measurement import Measurement
+from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.running.settings import CONFIG, differences, digest_of, identity_of, read_config
+from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
+from kgprobe.sampling.drawing import DrawOptions
+from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.selection import Listed, Selection, list_facts
+from kgprobe.sanitize import counted
+from kgprobe.verbalize.inverse_graph import OnNote
+
+
+@dataclass(frozen=True, slots=True)
+class LabelProgress:
+    """Functions that are called with the progress of the steps after asking.
+
+    Attributes:
+        on_note: called with notes on the reversed graph, one sentence at a time.
+        on_fits: called with the finished and total numbers of fits of the learner to held-out parts.
+        on_rows: called with the finished and total numbers of rows.
+    """
+
+    on_note: OnNote = lambda note: None
+    on_fits: OnProgress = no_progress
+    on_rows: OnProgress = no_progress
+
+
+NO_LABEL_PROGRESS = LabelProgress()
+
+
+def label_facts(
+    graph: Graph,
+    model: Model | str,
+    *,
+    limit: int | None = None,
+    facts: "Listed | None" = None,
+    relations: Sequence[str] = (),
+    balance: str | None = None,
+    with_former: bool = False,
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+    batch_size: int | None = None,
+    name: str | None = None,
+    models: Models | None = None,
+    callbacks: Callbacks = NO_CALLBACKS,
+    progress: LabelProgress = NO_LABEL_PROGRESS,
+    **options: Any,
+) -> Labels:
+    """Ask a model the same facts in several ways, and label each: classes, and the probability that it is known.
+
+    >>> labels = kgprobe.label_facts(graph, "demo", ways="distractors", limit=8)
+    >>> labels.asked, next(labels.table.rows()).basis
+    (8, 'asked')
+
+    Each way is asked by stored measurements. The same call resumes an interrupted one, and makes the table again from
+    the stored answers.
+
+    Cost: the measurements; six fits of the learner; some tens of microseconds for each row. Memory: the answers, and
+    some hundred bytes for each fact of the graph.
+
+    Args:
+        model, limit, facts, relations, balance, with_former, seed, as_of, batch_size, models: as in
+            :func:`kgprobe.measure`; the first way draws the facts, with this seed, and the others ask the same.
+        name: name of the table in kgprobe's own folder; None derives one from the settings.
+        callbacks: progress and interruption of the measurements.
+        progress: progress of the steps after asking.
+        options: see :class:`~kgprobe.labelling.ways.LabelOptions`.
+
+    Raises:
+        UnknownNameError: no such model or relation.
+        ArgumentError: an argument is out of range, a way is unknown, or the model cannot be asked in it; the judge is
+            of another model or graph.
+        KgprobeError: the graph has none of the facts; no question of the way ``by`` was answered; the name belongs to
+            another table; or the call was interrupted.
+    """
+    chosen = make_options(LabelOptions, options, "label_facts")
+    draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "label_facts")
+    asking: dict[str, Any] = {
+        "limit": optional_number("limit", limit),
+        "relations": relation_ids(graph, several("relations", relations)),
+        "seed": whole_number("seed", seed, 0),
+        "as_of": as_of_day(as_of),
+    }
+    name, given = optional_folder_name(name), parse_ways(chosen.ways) if chosen.ways else None
+    by = parse_ways(chosen.by)[0] if chosen.by else None
+    listed = None if facts is None else _listed(graph, facts, asking["as_of"])
+    opened = models or Models()
+    asked_model = opened.open_asked(model)
+    judged = _judged(graph, chosen.judge, asked_model.name)
+    ways = choose_ways(asked_model, given)
+    by = by or ways[0]
+    if by not in ways:
+        raise ArgumentError("by", f"is {by.name!r}, which is not asked; expected one of {_names(ways)}.")
+    config = {
+        "model": asked_model.name,
+        "ways": [column for way in ways for column in way.columns],
+        "by": by.name,
+        "repeats": chosen.repeats,
+        "filled": "judge" if judged else "beliefs" if chosen.fill else None,
+        "judge": None if judged is None else {"folder": judged.folder.name, "digest": judged.digest},
+        **asking,
+        "balance": draw.balance,
+        "with_former": draw.with_former,
+        "facts": None if listed is None else _digest(listed),
+        "graph": graph_state(graph),
+    }
+    _check_name(name, config)
+    common = {key: asking[key] for key in ("relations", "seed", "as_of")} | {"models": opened, "batch_size": batch_size}
+    first = {"limit": asking["limit"], "balance": draw.balance, "with_former": draw.with_former}
+    asker = _Asking(graph, asked_model, chosen.repeats, common, first, callbacks, progress.on_note)
+    asked, measurements = asker.measure_all(ways, listed)
+    config["measurements"] = {way: [made.folder.name for made in own] for way, own in measurements.items()}
+    answers = {way.name: count_answers(way, [made.outcomes for made in measurements[way.name]]) for way in ways}
+    fill: tuple[Sequence[str], int] = ((), asking["as_of"])
+    if judged is not None:
+        fill = (judged.relations, judged.as_of)
+    elif chosen.fill:
+        fill = (measurements[by.name][0].config["relations"], asking["as_of"])
+    table = _write(graph, config, name, asked, answers, fill, judged, progress)
+    return read_labels_of(table, list(_notes(measurements, listed, config["filled"] is not None)))
+
+
+def open_labels(name: str | Path) -> Labels:
+    """Open a label table by its folder or its name in kgprobe's own folder.
+
+    >>> made = kgprobe.label_facts(graph, "demo", ways="distractors", limit=8, name="opened")
+    >>> kgprobe.open_labels("opened").asked
+    8
+
+    Raises:
+        KgprobeError: no such table, or it is unfinished.
+    """
+    return read_labels_of(read_label_table(name))
+
+
+def compare_labels(
+    one: Labels | LabelTable | str | Path, other: Labels | LabelTable | str | Path, scheme: str = "profile"
+) -> LabelComparison:
+    """Compare two label tables on the asked facts that have a class in both.
+
+    >>> one = kgprobe.label_facts(graph, "demo", ways="distractors", limit=8)
+    >>> kgprobe.compare_labels(one, one, scheme="belief").moved
+    []
+
+    Args:
+        one, other: tables, or their names or folders.
+        scheme: ``profile``, ``slick`` or ``belief``.
+
+    Raises:
+        ArgumentError: no such scheme, or the graphs differ.
+        KgprobeError: no such table, or no asked fact has a class in both.
+    """
+    if scheme not in SCHEMES:
+        raise ArgumentError("scheme", f"is {scheme!r}; one of {', '.join(SCHEMES)} is expected.")
+    return compare_tables(_table(one), _table(other), scheme)
+
+
+def choose_ways(model: Model, given: Sequence[Way] | None) -> Sequence[Way]:
+    """Return the ways to ask a model: the given ones, or distractors and questions, as far as they are possible.
+
+    Cost: the model is loaded.
+
+    Raises:
+        ArgumentError: the model cannot be asked in a given way; the message has the reason and the possible ways.
+        KgprobeError: no way is possible.
+    """
+    reasons = {way.name: reason for way in WAYS.values() if (reason := why_not(model, way))}
+    possible = [way for way in WAYS.values() if way.name not in reasons]
+    if not possible:
+        raise KgprobeError(f"{model.name} cannot be asked in any way. {next(iter(reasons.values()))}")
+    if given is None:
+        return [way for way in possible if way.name in (DISTRACTORS, QUESTIONS)] or possible[:1]
+    refused = [way for way in given if way.name in reasons]
+    if refused:
+        why = " ".join(f"{way.name}: {reasons[way.name]}" for way in refused)
+        raise ArgumentError(
+            "ways",
+            f"has {_names(refused)}, which {model.name} does not support. {why} Ways for it: {_names(possible)}.",
+        )
+    return given
+
+
+def why_not(model: Model, way: Way) -> str | None:
+    """Return the reason for which a model cannot be asked in a way; None if it can. Cost: the model is loaded."""
+    if way.probe not in PROBES:
+        return f"The probe {way.probe} is not installed."
+    try:
+        if way.kind.asks == "scores":
+            model.scorer()
+            return None
+        generator = model.generator()
+        thinking = Thinking.parse(way.options.get("thinking"))
+        if thinking is not None:
+            generator.check_thinking(thinking)
+    except ArgumentError as error:
+        return f"The option {error}"
+    except KgprobeError as error:
+        return str(error)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """The measurements of a table.
+
+    Attributes:
+        repeats: number of measurements of each way.
+        common: arguments of all measurements.
+        first: arguments of the first measurement, which draws the facts.
+    """
+
+    graph: Graph
+    model: Model
+    repeats: int
+    common: Mapping[str, Any]
+    first: Mapping[str, Any]
+    callbacks: Callbacks
+    on_note: OnNote
+
+    def measure_all(
+        self, ways: Sequence[Way], listed: Selection | None
+    ) -> tuple[list[str], dict[str, list[Measurement]]]:
+        """Measure each way as often as it is repeated; return the ids of the asked facts, and the measurements.
+
+        Raises:
+            KgprobeError: a measurement was interrupted, or the inverse graph has none of the facts.
+        """
+        facts = None if listed is None else [key.fact for key in listed.keys]
+        measurements: dict[str, list[Measurement]] = {}
+        for way in ways:
+            with ExitStack() as stack:
+                graph = self.graph
+                if way.inverse:
+                    graph = stack.enter_context(reverse_graph(graph, on_note=self.on_note))
+                for number in range(way.rounds(self.repeats)):
+                    drawn = {} if measurements else dict(self.first)
+                    if facts is not None:
+                        drawn["facts"] = self._keys(graph, facts, way)
+                    made = self._measure(graph, way, number, drawn)
+                    measurements.setdefault(way.name, []).append(made)
+                    if facts is None or drawn.get("limit"):
+                        facts = [outcome.fact.fact for outcome in made.outcomes]
+        return facts or [], measurements
+
+    def _keys(self, graph: Graph, facts: Sequence[str], way: Way) -> list[FactKey]:
+        found = AskableFacts(open_columns(graph), (), self.common["as_of"], facts)
+        if not len(found):
+            raise KgprobeError(
+                f"The inverse graph has none of the {len(facts):,} facts: their relations have several subjects for an"
+                f" object, or literals. Leave out the way {way.name}, or name other `relations`."
+            )
+        return found.keys(np.arange(len(found)))
+
+    def _measure(self, graph: Graph, way: Way, number: int, drawn: Mapping[str, Any]) -> Measurement:
+        rounds = way.rounds(self.repeats)
+        title = way.name if rounds == 1 else f"{way.name} {number + 1} of {rounds}"
+        arguments = {**self.common, **drawn, **way.options_of(number), "seed": self.common["seed"] + number}
+        return measure_to_the_end(graph, self.model, way.probe, self.callbacks, title, **arguments)
+
+
+def _write(
+    graph: Graph,
+    config: Mapping[str, Any],
+    name: str | None,
+    asked: Sequence[str],
+    answers: Mapping[str, WayAnswers],
+    fill: tuple[Sequence[str], int],
+    judged: JudgedFacts | None,
+    progress: LabelProgress,
+) -> LabelTable:
+    """Fit the learner, and write the table with its statistics.
+
+    Args:
+        fill: relations whose other facts are added, and their date.
+    """
+    columns = open_columns(graph)
+    facts = AskableFacts(columns, *fill, asked)
+    answered = AnsweredRounds.of(facts, answers[config["by"]])
+    if not len(answered.positions):
+        raise KgprobeError(
+            f"No question of the way {config['by']} was answered, so that there is nothing to learn from."
+        )
+    predictors = [] if judged is None else [judged.predictor(facts)]
+    predictions = Predictions(facts, answered, predictors)
+    calibration = cross_validate(predictions.effects, answered, config["seed"], progress.on_fits)
+    of_facts = FactAnswers(list(answers.values()))
+    names = relation_names(graph, columns.relation_ids)
+    folder = home() / "labels" / (name or f"{short_name(config['model'])}-{digest_of(config)}")
+    rows = labelled_rows(facts, predictions, of_facts, names, progress.on_rows)
+    table = write_label_table(folder, config, rows)
+    write_statistics(folder, statistics_of(of_facts, calibration))
+    return table
+
+
+def _listed(graph: Graph, facts: Listed, as_of: int) -> Selection:
+    listed = list_facts(graph, facts, as_of)
+    if not listed.keys:
+        raise KgprobeError("`facts` names no fact of this graph." + "".join(f" {text}" for text in listed.missing[:1]))
+    return listed
+
+
+def _digest(listed: Selection) -> str:
+    """Return a hash of the ids of listed facts, whatever their order."""
+    return hashlib.sha256("\n".join(sorted(key.fact for key in listed.keys)).encode()).hexdigest()
+
+
+def _judged(graph: Graph, name: str | None, model: str) -> JudgedFacts | None:
+    """Return the judged graph of that name or folder, which must be of this model and graph."""
+    if name is None:
+        return None
+    own, path = home() / "sweeps" / name, Path(name)
+    folder = path if is_judged_graph(path) and not is_judged_graph(own) else own
+    judged = JudgedFacts.open(folder, graph_state(graph))
+    if absolute_spec(judged.answers_of) != absolute_spec(model):
+        raise ArgumentError("judge", f"predicts the answers of {judged.answers_of}, not those of {model}.")
+    return judged
+
+
+def _check_name(name: str | None, config: Mapping[str, Any]) -> None:
+    """Raise a KgprobeError if the name belongs to a table of other settings."""
+    folder = home() / "labels" / (name or "")
+    if name is None or not (folder / CONFIG).exists():
+        return
+    stored = read_config(folder, LABEL_TABLE)
+    stored.pop("measurements", None)
+    if identity_of(stored) != identity_of(config):
+        changes = "; ".join(differences(stored, config))
+        raise KgprobeError(
+            f"{folder} has a label table of other settings ({changes}). Choose another `name`, or delete the folder."
+        )
+
+
+def _notes(
+    measurements: Mapping[str, Sequence[Measurement]], listed: Selection | None, is_filled: bool
+) -> Iterator[str]:
+    """Yield notes on facts that are not in the graph, unanswered questions, and a list that is not a sample."""
+    if listed is not None:
+        yield from listed.missing
+        if listed.missing:
+            yield f"{counted(len(listed.missing), 'line')} of the list could not be used."
+    for way, made in measurements.items():
+        unanswered = sum(measurement.progress.unanswered for measurement in made)
+        if unanswered:
+            yield f"{way}: {unanswered:,} questions got no answer; repeat the call to ask them again."
+    if listed is not None and is_filled:
+        yield "The asked facts are a list: unless it is a random sample, predictions of other facts can be far off."
+
+
+def _names(ways: Sequence[Way]) -> str:
+    return ", ".join(way.name for way in ways)
+
+
+def _table(labels: Labels | LabelTable | str | Path) -> LabelTable:
+    if isinstance(labels, Labels):
+        return labels.table
+    return labels if isinstance(labels, LabelTable) else read_label_table(labels)

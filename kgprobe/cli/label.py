@@ -1,0 +1,136 @@
+"""``kgprobe label``: label facts by how a model answers them; ``kgprobe labels``: show and compare label tables."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import cloup
+
+from kgprobe.api.options import ApiLimits
+from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.options import (
+    BEHIND_API,
+    common_options,
+    count_option,
+    debug_option,
+    facts_options,
+    json_option,
+    model_option,
+    open_graph,
+    ray_option,
+)
+from kgprobe.cli.rendering import render
+from kgprobe.cli.running import counting_bar, measuring, open_asked, open_models, require_api
+from kgprobe.labelling.ways import LabelOptions
+from kgprobe.progress import waiting
+
+if TYPE_CHECKING:
+    from kgprobe.results.labels import Labels
+
+# Tables of a comparison that are printed.
+_COMPARED = ("matrix", "moved")
+
+csv_option = cloup.option(
+    "--csv", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the rows of all facts as CSV."
+)
+
+
+@cloup.command(cls=OptionsFirst)
+@given_options(("Labels", LabelOptions))
+@model_option(BEHIND_API)
+@ray_option
+@facts_options()
+@given_options(("Models behind an API", ApiLimits), argument="api")
+@count_option("--batch-size", metavar="N", help="Batch size: facts asked together.  [default: of each probe]")
+@cloup.option("--name", metavar="NAME", help="Folder name of the table.  [default: made from the settings]")
+@csv_option
+@common_options
+def label(model: str, csv: Path | None, api: dict[str, Any], graph: str | None, as_json: bool, **options: Any) -> None:
+    """Label facts by how a model answers them: classes, and the probability that it knows each.
+
+    Asks the same facts in several ways, each a few times, and stores one row per fact: right answers in each way, the
+    profile (recalled; encoded, not recalled; not encoded), SliCK's class with the way recall, and a probability with
+    its interval. --fill adds all other facts of the graph, with predictions. Repeat the command to continue it.
+
+    \b
+    kgprobe label --model demo --limit 200
+    kgprobe label --model hf:./model --facts facts.tsv --ways distractors,recall
+    kgprobe label --model demo --ways distractors --limit 500 --fill --csv labels.csv
+    """  # noqa: D301
+    from kgprobe.api.labelling import LabelProgress, label_facts
+
+    require_api(api, model, *options.values())
+    with (
+        open_models(api) as models,
+        open_graph(graph) as opened,
+        counting_bar("Checking held-out answers", "fits") as on_fits,
+        counting_bar("Writing labels", "facts") as on_rows,
+    ):
+        opened_model = open_asked(models, model)
+        progress = LabelProgress(lambda note: click.echo(note, err=True), on_fits, on_rows)
+        with measuring(f"Labelling {model}", api) as callbacks:
+            labels = label_facts(opened, opened_model, models=models, callbacks=callbacks, progress=progress, **options)
+    _show(labels, csv, as_json)
+
+
+@click.group(cls=CommandGroup)
+def labels() -> None:
+    """Show and compare label tables."""
+
+
+@labels.command("show", cls=cloup.Command)
+@cloup.argument("name", help="Label table, by name or folder.")
+@csv_option
+@json_option
+@debug_option
+def show_labels(name: str, csv: Path | None, as_json: bool) -> None:
+    """Show a label table: shares of the classes, relations, calibration.
+
+    \b
+    kgprobe labels show my-labels --csv labels.csv
+    """  # noqa: D301
+    from kgprobe.api.labelling import open_labels
+
+    _show(open_labels(name), csv, as_json)
+
+
+@labels.command("compare", cls=cloup.Command)
+@cloup.argument("one", help="Label table of the first model, by name or folder.")
+@cloup.argument("other", help="Label table of the second model.")
+@cloup.option(
+    "--scheme",
+    type=click.Choice(["profile", "slick", "belief"]),
+    default="profile",
+    show_default=True,
+    help="Compared classes.",
+)
+@cloup.option(
+    "--csv", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the moved facts as CSV."
+)
+@json_option
+@debug_option
+def compare(one: str, other: str, scheme: str, csv: Path | None, as_json: bool) -> None:
+    """Compare two label tables: which facts moved from which class to which.
+
+    Only facts that were asked in both, and have a class in both, count.
+
+    \b
+    kgprobe labels compare base tuned --csv moved.csv
+    """  # noqa: D301
+    from kgprobe.api.labelling import compare_labels
+    from kgprobe.files import replacing
+    from kgprobe.sanitize import spreadsheet_cell
+
+    with waiting("Reading the labels"):
+        compared = compare_labels(one, other, scheme)
+        if csv is not None:
+            with replacing(csv) as unfinished:
+                compared.moved_frame().map(spreadsheet_cell).to_csv(unfinished, index=False)
+    render(compared, as_json, keys=_COMPARED, files=[] if csv is None else [csv], lined=False)
+
+
+def _show(labels: "Labels", csv: Path | None, as_json: bool) -> None:
+    if csv is not None:
+        with waiting("Writing CSV"):
+            labels.write_csv(csv)
+    render(labels, as_json, files=[] if csv is None else [csv], lined=False)

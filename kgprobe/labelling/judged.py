@@ -1,0 +1,88 @@
+"""A judge's predictions for all facts of a graph, as a predictor of their difficulty.
+
+docs/methods/labels.md. The learner of :mod:`.prediction` estimates its coefficient from the answers.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgprobe.errors import ArgumentError
+from kgprobe.judge.judged_facts import read_judged_graph, stream_judged_facts
+from kgprobe.probes.statements.metrics import TRUE
+from kgprobe.running.predictions import missing_shards
+from kgprobe.sampling.columns.graph_columns import AskableFacts
+from kgprobe.sampling.lists import places_among
+
+Floats = NDArray[np.float64]
+
+# Smallest probability of a judgement, before its log odds.
+_SMALLEST = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedFacts:
+    """The facts of a judged graph, in the order of the columns.
+
+    Attributes:
+        folder: of the judged graph.
+        relations: ids of its relations.
+        as_of: date of its facts.
+        answers_of: spec of the model whose answers the judge predicts.
+        digest: of the judge.
+    """
+
+    folder: Path
+    relations: tuple[str, ...]
+    as_of: int
+    answers_of: str
+    digest: str
+
+    @classmethod
+    def open(cls, folder: Path, state: str) -> "JudgedFacts":
+        """Open a judged graph.
+
+        Args:
+            state: of the graph, see :func:`kgprobe.graph.state.graph_state`.
+
+        Raises:
+            ArgumentError: facts are not yet judged, or the graph has changed since.
+            KgprobeError: the folder has no judged graph.
+        """
+        config = read_judged_graph(folder)
+        if config.graph != state:
+            raise ArgumentError("judge", f"{folder} is of another graph, or of another state of this one; judge it.")
+        if missing := missing_shards(folder, range(config.shards)):
+            raise ArgumentError(
+                "judge", f"{folder} lacks {len(missing):,} of {config.shards:,} shards; repeat `kgprobe judge predict`."
+            )
+        settings, judge = config.settings, config.judge
+        return cls(folder, tuple(settings.relations), settings.as_of, judge.answers_of, judge.digest)
+
+    def predictor(self, facts: AskableFacts) -> Floats:
+        """Return the standardised log odds that the judge calls a fact's statement not true, shape (facts,).
+
+        0, the mean, for facts that it could not judge. Cost: one pass over the judged facts.
+        """
+        judged = AskableFacts(facts.columns, self.relations, self.as_of)
+        log_odds = np.full(len(facts), np.nan)
+        start = 0
+        shards = range(read_judged_graph(self.folder).shards)
+        for batch in stream_judged_facts(self.folder, shards, ["probabilities"]):
+            stop = start + len(batch)
+            column = batch.column("probabilities")
+            true = np.full(len(batch), np.nan)
+            is_judged = np.asarray(column.is_valid())
+            true[is_judged] = column.drop_null().flatten().to_numpy().reshape(-1, 3)[:, TRUE]
+            true = np.clip(true, _SMALLEST, 1 - _SMALLEST)
+            places = places_among(facts.places, judged.places[start:stop])
+            log_odds[places[places >= 0]] = np.log((1 - true) / true)[places >= 0]
+            start = stop
+        known = ~np.isnan(log_odds)
+        spread = float(log_odds[known].std()) if known.any() else 0.0
+        predictor = np.zeros(len(facts))
+        if spread > 0:
+            predictor[known] = (log_odds[known] - log_odds[known].mean()) / spread
+        return predictor

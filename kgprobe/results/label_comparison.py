@@ -1,0 +1,186 @@
+"""Comparison of two label tables: how the classes of equal facts changed.
+
+docs/methods/labels.md.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Annotated, Any
+
+import msgspec
+import pandas as pd
+import pyarrow.parquet as pq
+
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.labelling.table import ASKED, FACTS, SCHEMES, LabelTable
+from kgprobe.results.labels import SCHEME_NAMES
+from kgprobe.results.result import SHOWN_FACTS, Result
+from kgprobe.stats.proportions import Share, share
+from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_frame, row_table
+
+
+@dataclass(frozen=True, slots=True)
+class Transition(ResultRow):
+    """Facts of one class in the first table and one in the second.
+
+    Attributes:
+        facts: their number.
+        share: of the facts in the first class.
+    """
+
+    before: Annotated[str, Heading("{one}")]
+    after: Annotated[str, Heading("{other}")]
+    facts: Annotated[int, Heading("facts")]
+    share: Annotated[Share, Heading("of the first class")]
+
+
+@dataclass(frozen=True, slots=True)
+class MovedFact(ResultRow):
+    """A fact whose class differs."""
+
+    fact: str
+    subject: str
+    subject_name: Annotated[str, Heading("subject")]
+    relation: str
+    relation_name: Annotated[str, Heading("relation")]
+    object: str
+    object_name: Annotated[str, Heading("object")]
+    before: Annotated[str, Heading("{one}")]
+    after: Annotated[str, Heading("{other}")]
+    known_before: float
+    known_after: float
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class LabelComparison(Result):
+    """Two label tables over the asked facts that have a class in both; one row for each pair of classes.
+
+    Attributes:
+        one, other: names of the tables.
+        scheme: the compared scheme.
+        facts: number of compared facts.
+        transitions: pairs of classes with a fact, in the order of the classes.
+        moved: facts whose class differs, in the order of the first table.
+    """
+
+    one: str
+    other: str
+    scheme: str
+    facts: int
+    transitions: Sequence[Transition]
+    moved: Sequence[MovedFact]
+
+    row = Transition
+
+    def records(self) -> Sequence[Transition]:
+        """Return the pairs of classes."""
+        return self.transitions
+
+    def tables(self) -> list[Table]:
+        """Return the numbers of facts by both classes, the transitions with intervals, and the first moved facts."""
+        one, other = self.one, self.other
+        tables = [
+            self._matrix(),
+            row_table("transitions", "Transitions", self.transitions, one=one, other=other),
+            row_table("moved", "Facts that moved", self.moved, limit=SHOWN_FACTS, one=one, other=other),
+        ]
+        return [table for table in tables if table.rows]
+
+    def summary(self) -> str:
+        """Return the share of moved facts in a sentence."""
+        moved = share(len(self.moved), self.facts)
+        return f"{SCHEME_NAMES[self.scheme]}: {len(self.moved):,} of {self.facts:,} facts moved, {moved}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, with stable keys."""
+        return {
+            "one": self.one,
+            "other": self.other,
+            "scheme": self.scheme,
+            "facts": self.facts,
+            "transitions": row_dicts(self.transitions),
+            "moved": row_dicts(self.moved),
+            "notes": list(self.notes),
+        }
+
+    def moved_frame(self) -> pd.DataFrame:
+        """Return the moved facts in pandas."""
+        return row_frame(self.moved, MovedFact)
+
+    def _matrix(self) -> Table:
+        counts = {(row.before, row.after): row.facts for row in self.transitions}
+        rows = []
+        for before in SCHEMES[self.scheme]:
+            cells = {after: counts.get((before, after), 0) for after in SCHEMES[self.scheme]}
+            rows.append({self.one: before, **cells})
+        return Table("matrix", f"From {self.one} (rows) to {self.other} (columns)", rows)
+
+
+def compare_tables(one: LabelTable, other: LabelTable, scheme: str) -> LabelComparison:
+    """Compare two label tables.
+
+    Cost: one pass over each. Memory: the asked facts of both.
+
+    Raises:
+        ArgumentError: the graphs differ.
+        KgprobeError: no asked fact has a class in both.
+    """
+    graphs = {_graph_of(table) for table in (one, other)} - {None}
+    if len(graphs) > 1:
+        raise ArgumentError("other", f"is of another graph than {one.name}; label both models on one graph.")
+    before, after = (_asked(table, scheme) for table in (one, other))
+    paired = before.merge(after[["fact", scheme, "known"]], on="fact", suffixes=("", "_after"))
+    if paired.empty:
+        raise KgprobeError(
+            f"No asked fact has a class of {SCHEME_NAMES[scheme]} in both: {len(before):,} facts in {one.name},"
+            f" {len(after):,} in {other.name}. Label the same facts in the same ways, or choose another `scheme`."
+        )
+    counts = Counter(zip(paired[scheme], paired[f"{scheme}_after"], strict=True))
+    totals = Counter(paired[scheme])
+    transitions = []
+    for first, second in product(SCHEMES[scheme], repeat=2):
+        if count := counts[first, second]:
+            transitions.append(Transition(first, second, count, share(count, totals[first])))
+    changed = paired[paired[scheme] != paired[f"{scheme}_after"]]
+    renamed = {scheme: "before", f"{scheme}_after": "after", "known": "known_before", "known_after": "known_after"}
+    moved = [MovedFact(**row) for row in changed.rename(columns=renamed)[MovedFact.columns()].to_dict("records")]
+    names = (one.name, other.name) if one.name != other.name else (str(one.folder), str(other.folder))
+    return LabelComparison(
+        one=names[0],
+        other=names[1],
+        scheme=scheme,
+        facts=len(paired),
+        transitions=transitions,
+        moved=moved,
+        notes=_differences(one, other),
+    )
+
+
+def _graph_of(table: LabelTable) -> str | None:
+    """Return the id of a table's graph; None if it is unknown."""
+    state = table.config.get("graph")
+    uid: str | None = msgspec.json.decode(state).get("uid") if state else None
+    return uid
+
+
+def _asked(table: LabelTable, scheme: str) -> pd.DataFrame:
+    """Return the asked facts with a class, with their names, class and probability."""
+    ids = ["fact", "subject", "subject_name", "relation", "relation_name", "object", "object_name"]
+    filters = [("basis", "=", ASKED)]
+    facts: pd.DataFrame = pq.read_table(
+        table.folder / FACTS, columns=[*ids, scheme, "known"], filters=filters
+    ).to_pandas()
+    labelled: pd.DataFrame = facts.dropna(subset=[scheme])
+    return labelled
+
+
+def _differences(one: LabelTable, other: LabelTable) -> list[str]:
+    """Return a note on different settings other than the model."""
+    notes = []
+    for name in ("ways", "by", "repeats", "seed", "as_of"):
+        first, second = one.config.get(name), other.config.get(name)
+        if first != second:
+            notes.append(f"They differ: {name} is {first} and {second}.")
+    return notes

@@ -1,0 +1,73 @@
+"""``kgprobe label`` and ``kgprobe labels``, as a user types them."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.cli.inprocess import run
+
+
+@pytest.fixture(scope="module")
+def own(home: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A user's own folder for this module's labels."""
+    return {**home, "KGPROBE_HOME": str(tmp_path_factory.mktemp("labelled"))}
+
+
+def test_label_show_and_compare(own: dict[str, str], talker: str, tmp_path: Path) -> None:
+    table = str(tmp_path / "labels.csv")
+    common = ("--ways", "distractors", "--limit", "10", "--as-of", "2024", "--name", "mine")
+    made = run("label", "--model", talker, *common, "--csv", table, **own)
+    assert made.returncode == 0, made.stderr
+    assert "distractors 3 of 3" in made.stderr
+    assert "Right answers by way of asking" in made.stdout
+    assert "10 asked facts" in made.stdout
+    assert f"Data: {table}" in made.stdout
+    rows = pd.read_csv(table)
+    assert rows["distractors_answers"].tolist() == [3] * 10
+    shown = run("labels", "show", "mine", "--json", **own)
+    content = json.loads(shown.stdout)
+    assert (content["name"], content["asked"], content["predicted"]) == ("mine", 10, 0)
+    words = rows["belief"].value_counts().to_dict()
+    assert {row["label"]: row["asked"] for row in content["classes"] if row["asked"]} == words
+    moved = str(tmp_path / "moved.csv")
+    compared = run("labels", "compare", "mine", "mine", "--scheme", "belief", "--csv", moved, **own)
+    assert compared.returncode == 0, compared.stderr
+    assert "0 of 10 facts moved" in compared.stdout
+    assert Path(moved).read_text(encoding="utf-8").startswith("fact,subject")
+    other = run("label", "--model", talker, *common, "--seed", "1", **own)
+    assert other.returncode == 1
+    assert "--name" in other.stderr
+    assert "seed was 0, is 1" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("--ways", "guesses"), 2, "--ways has 'guesses'; one or more of distractors"),
+        (("--ways", "thinking"), 2, "--ways has thinking, which"),
+        (("--by", "statements", "--ways", "distractors"), 2, "--by is 'statements', which is not asked"),
+        (("--judge", "nowhere"), 1, "There are no predictions in"),
+    ],
+)
+def test_wrong_usage_is_explained(
+    own: dict[str, str], talker: str, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    refused = run("label", "--model", talker, "--limit", "4", *arguments, **own)
+    assert (refused.returncode, message in " ".join(refused.stderr.split())) == (code, True), refused.stderr
+
+
+def test_unknown_facts_are_named(own: dict[str, str], talker: str) -> None:
+    facts = "France | capital | Paris\nAtlantis | capital | Paris\n"
+    made = run("label", "--model", talker, "--ways", "distractors", "--facts", "-", typed=facts, **own)
+    assert made.returncode == 0, made.stderr
+    assert "line 2" in made.stderr
+    assert "Atlantis" in made.stderr
+    assert "1 asked fact." in made.stdout
+
+
+def test_missing_table_is_named(own: dict[str, str]) -> None:
+    missing = run("labels", "show", "nowhere", **own)
+    assert missing.returncode == 1
+    assert "No label table nowhere" in missing.stderr

@@ -1,0 +1,52 @@
+"""Classes of a guesser equal a simulation that guesses each answer."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from kgprobe.labelling.answers import FactCounts, WayAnswers
+from kgprobe.labelling.building import FactAnswers
+from kgprobe.labelling.classes import Counts, profile_class, slick_class
+from kgprobe.labelling.statistics import statistics_of
+from kgprobe.labelling.ways import WAYS
+
+DRAWS = 20_000
+
+
+def answers_of(way: str, column: str, answers: int, chance: float) -> WayAnswers:
+    return WayAnswers(
+        WAYS[way],
+        {name: {} for name in WAYS[way].columns} | {column: {"f": FactCounts(1, answers, [chance] * answers)}},
+        [],
+        1,
+    )
+
+
+def test_guessed_profile_equals_a_simulation() -> None:
+    answers = FactAnswers(
+        [
+            answers_of("distractors", "distractors", 5, 0.4),
+            answers_of("questions", "questions", 3, 0.2),
+            answers_of("thinking", "thinking", 3, 0.5),
+        ]
+    )
+    generator = np.random.default_rng(0)
+    draws = zip(*(generator.binomial(n, c, DRAWS).tolist() for n, c in ((5, 0.4), (3, 0.2), (3, 0.5))), strict=True)
+    drawn = Counter(profile_class(Counts(a, 5, 0.4), Counts(b, 3, 0.2), Counts(c, 3, 0.5)) for a, b, c in draws)
+    guessed = statistics_of(answers, None).guessed["profile"]
+    assert {name: drawn[name] / DRAWS for name in guessed} == pytest.approx(guessed, abs=0.012)
+
+
+def test_guessed_slick_equals_a_simulation() -> None:
+    counts = {"recall": {"f": FactCounts(1, 4, [0.3] * 4)}, "recall_sampled": {"f": FactCounts(1, 6, [0.1] * 6)}}
+    answers = FactAnswers([WayAnswers(WAYS["recall"], counts, [], 1)])
+    generator = np.random.default_rng(0)
+    pairs = zip(generator.binomial(4, 0.3, DRAWS).tolist(), generator.binomial(6, 0.1, DRAWS).tolist(), strict=True)
+    drawn = Counter(slick_class(Counts(a, 4, 0.3), Counts(b, 6, 0.1)) for a, b in pairs)
+    guessed = statistics_of(answers, None).guessed["slick"]
+    assert {name: drawn[name] / DRAWS for name in guessed} == pytest.approx(guessed, abs=0.012)
+
+
+def test_statistics_of_undecided_answers_have_no_guesser() -> None:
+    assert statistics_of(FactAnswers([answers_of("questions", "questions", 3, 0.2)]), None).guessed == {}
