@@ -193,7 +193,8 @@ def _compare(
     from kgprobe.api.controls import check_roles
 
     if roles is not None:
-        return check_roles(*stored, roles, margin=_MARGIN if margin is None else margin)
+        base, tuned = stored
+        return check_roles(base, tuned, roles, margin=_MARGIN if margin is None else margin)
     if margin is not None:
         return check_forgetting(*stored, margin=margin)
     return find_gap(*stored) if gap else compare(stored, seed=seed, families=families)

@@ -30,8 +30,9 @@ class MatchedRings:
 
     Attributes:
         drawn: facts of each ring, in the order of the candidates.
-        ranges: number of ranges of popularity.
-        unmatched: rings with too few candidates to be matched, or in no stratum that the others have; non-empty ones.
+        ranges: number of ranges of popularity; 0 if no rings are matched: fewer than two have enough candidates, or
+            these have no stratum in common.
+        unmatched: rings with candidates that are not matched.
     """
 
     drawn: Mapping[str, Sequence[Candidate]]
@@ -62,7 +63,7 @@ def match_rings(candidates: Mapping[str, Sequence[Candidate]], known: Mapping[st
     drawn = {ring: list(own[:limit]) for ring, own in candidates.items()}
     small = [ring for ring, own in candidates.items() if own and ring not in matched]
     if len(matched) < 2:
-        return MatchedRings(drawn, 1, small)
+        return MatchedRings(drawn, 0, [*small, *matched])
     target = min(limit, *map(len, matched.values())) / 2
     for ranges in _RANGES:
         by_stratum = _by_stratum(matched, known, ranges)
@@ -70,7 +71,7 @@ def match_rings(candidates: Mapping[str, Sequence[Candidate]], known: Mapping[st
         if sum(common.values()) >= target:
             break
     if not common:
-        return MatchedRings(drawn, 1, [*small, *matched])
+        return MatchedRings(drawn, 0, [*small, *matched])
     for ring, own in by_stratum.items():
         chosen = set()
         for stratum, count in _numbers(own, common, limit).items():

@@ -73,7 +73,7 @@ class ControlSample(Result):
     Attributes:
         rings: the rings with their balance.
         taught, held_out: numbers of facts.
-        ranges: number of ranges of popularity in which rings are matched.
+        ranges: number of ranges of popularity in which rings are matched; 0 if no rings are.
         roles: all facts with their roles: taught, held out, and drawn.
     """
 
@@ -154,7 +154,7 @@ def _balances(graph: Graph, rings: Rings, matched: MatchedRings, known: Mapping[
             continue
         popularity = float(np.mean([candidate.popularity for candidate in drawn]))
         right, unasked = (None, None) if known is None else _answer_shares(drawn, known)
-        is_matched = ring not in matched.unmatched
+        is_matched = ring not in matched.unmatched and (matched.ranges > 1 or bool(known))
         example = examples[drawn[0].key]
         balances.append(RingBalance(ring, candidates, len(drawn), is_matched, popularity, right, unasked, example))
     return balances
@@ -189,11 +189,14 @@ def _notes(
         notes.append("The far facts are of taught relations: no fact of another relation is far.")
     if rings.unknown:
         notes.append(f"{rings.unknown:,} candidates are left out: the {options.match} of an end is unknown.")
+    if not matched.ranges:
+        return [*notes, "No rings are matched: fewer than two are large enough, or they have no facts alike."]
     if matched.unmatched:
-        notes.append(f"Not matched, as they have too few facts or others: {', '.join(matched.unmatched)}.")
-    answers = " and the base model's answers" if has_answers else ""
-    if matched.ranges > 1 or answers:
-        notes.append(f"Matched in {counted(matched.ranges, 'range')} of {options.match}{answers}.")
-    else:
+        notes.append(f"Not matched, as they have too few facts: {', '.join(matched.unmatched)}.")
+    if matched.ranges == 1:
         notes.append(f"Not matched in {options.match}: the rings have too few facts of equal {options.match}.")
+    else:
+        notes.append(f"Matched in {counted(matched.ranges, 'range')} of {options.match}.")
+    if has_answers:
+        notes.append("Matched in the base model's answers.")
     return notes

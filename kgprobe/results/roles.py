@@ -154,17 +154,20 @@ class RoleComparison(StoredComparison):
 
     def tables(self) -> list[Table]:
         """Return the gains, the rings, and the first forgotten control facts."""
-        names = {"base": self.base, "tuned": self.tuned}
         tables = []
         if self.gains:
             note = "The gain is in percentage points, with its 95% interval."
-            tables.append(row_table("gains", "Taught and held-out facts", self.gains, [note], **names))
+            tables.append(
+                row_table("gains", "Taught and held-out facts", self.gains, [note], base=self.base, tuned=self.tuned)
+            )
         if self.rings:
             note = (
                 "The loss is in percentage points, with one-sided bounds. Their confidence is Holm's: with 95%"
                 f" confidence, no ring has a false verdict. The margin is {100 * self.margin:g} points."
             )
-            tables.append(row_table("rings", "Control facts, by ring", self.rings, [note], **names))
+            tables.append(
+                row_table("rings", "Control facts, by ring", self.rings, [note], base=self.base, tuned=self.tuned)
+            )
         forgotten = [fact for fact in self.changed_facts if fact.change == "forgotten" and fact.role in RINGS]
         if forgotten:
             title = "Controls that were right before and are wrong now"

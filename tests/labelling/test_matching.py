@@ -66,6 +66,8 @@ def test_every_ring_keeps_facts_within_the_limit(rings: list[list[float]], limit
         if len(candidates[name]) < FEWEST:
             assert drawn == candidates[name][:limit]
             assert (name in matched.unmatched) == bool(drawn)
+        elif matched.ranges:
+            assert name not in matched.unmatched
 
 
 def test_small_ring_does_not_empty_the_others() -> None:
@@ -79,5 +81,5 @@ def test_rings_without_common_answers_are_not_matched() -> None:
     rings = {"a": ring("a", [1.0] * 30), "b": ring("b", [1.0] * 30)}
     known = {f"a{number}": True for number in range(30)} | {f"b{number}": False for number in range(30)}
     matched = match_rings(rings, known, 20)
-    assert matched.unmatched == ["a", "b"]
+    assert (matched.ranges, matched.unmatched) == (0, ["a", "b"])
     assert [len(drawn) for drawn in matched.drawn.values()] == [20, 20]
