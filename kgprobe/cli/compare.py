@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from kgprobe.results.comparison import Comparison
     from kgprobe.results.forgetting import Forgetting
     from kgprobe.results.knowledge_gap import KnowledgeGap
+    from kgprobe.results.roles import RoleComparison
 
+# Allowed loss of rings of controls without --fail-if-lost.
+_MARGIN = 0.02
 # Exit codes by verdict.
 _CODES = {"kept": 0, "lost": 1, "undecided": 3}
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
@@ -30,6 +34,7 @@ _SUMMARY = (
     *("models", "spread", "pairs", "directions", "forwards_alone"),
     *("loss", "worst_relations", "forgotten"),
     *("gap", "unsaid"),
+    *("gains", "rings", "forgotten_controls"),
 )
 
 
@@ -92,6 +97,13 @@ def _failing_with_2() -> Iterator[None]:
     help="Compare two probes of one model: facts known by the first probe and missed by the second.",
 )
 @cloup.option(
+    "--roles",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Report taught facts, and a verdict for each ring of controls; FILE from `kgprobe sample controls`. The exit"
+    " code of --fail-if-lost is then that of the worst ring.",
+)
+@cloup.option(
     "--family",
     "families",
     type=_Family(),
@@ -106,6 +118,7 @@ def compare(
     results: tuple[str, ...],
     margin: float | None,
     gap: bool,
+    roles: Path | None,
     families: tuple[tuple[str, str], ...],
     full: bool,
     seed: int,
@@ -122,18 +135,22 @@ def compare(
     With --fail-if-lost, the first is a model and the second its changed version: forgotten and gained facts, and a test
     for lost accuracy. Exit codes: 0 kept, 1 lost, 2 failed or wrong usage, 3 undecided.
 
+    With --roles as well, each ring of control facts has a verdict, corrected for the number of rings.
+
     If one of two results was asked with --inverse, their directions are compared, by relation and by fact.
 
     \b
     kgprobe compare gpt2-capitals llama-capitals
     kgprobe compare base tuned --fail-if-lost 2%
     kgprobe compare hf:./base hf:./base+./adapter --fail-if-lost 2%
+    kgprobe compare base tuned --roles roles.jsonl --fail-if-lost 2%
     kgprobe compare --gap by-distractors by-questions
     """  # noqa: D301
     from kgprobe.api.comparing import open_result
     from kgprobe.results.forgetting import Forgetting
+    from kgprobe.results.roles import RoleComparison
 
-    _check_usage(results, margin, gap)
+    _check_usage(results, margin, gap, roles)
     failing = nullcontext() if margin is None else _failing_with_2()
     with failing, graph_of_results(results, graph) as connection:
         with waiting("Reading the answers"):
@@ -142,30 +159,42 @@ def compare(
             if is_spec(name):
                 click.echo(f"{name}: its newest measurement, {opened.about.name}.", err=True)
         with _second_named(results[-1]):
-            result = _compare(stored, margin, gap, seed, dict(families))
+            result = _compare(stored, margin, gap, roles, seed, dict(families))
+        if margin is not None and isinstance(result, RoleComparison) and result.verdict is None:
+            raise KgprobeError(f"No control fact of {roles} was answered by both, so that no ring has a verdict.")
         with suppress(click.exceptions.Exit), until_reader_leaves():
             page = result.page()
             keys = None if full else _SUMMARY
             render(result, as_json, page, keys=keys, files=sorted(result.folder.iterdir()), lined=False)
             sys.stdout.flush()
-    if isinstance(result, Forgetting):
+    if margin is not None and isinstance(result, (Forgetting, RoleComparison)) and result.verdict is not None:
         click.get_current_context().exit(_CODES[result.verdict.value])
 
 
-def _check_usage(results: tuple[str, ...], margin: float | None, gap: bool) -> None:
+def _check_usage(results: tuple[str, ...], margin: float | None, gap: bool, roles: Path | None) -> None:
     """Raise UsageError if options and results do not fit together."""
-    if gap and margin is not None:
-        raise click.UsageError("--gap and --fail-if-lost exclude each other; give one of them.")
-    if (gap or margin is not None) and len(results) != 2:
-        flag = "--gap" if gap else "--fail-if-lost"
-        raise click.UsageError(f"{flag} needs two results, not {len(results)}.")
+    given = {"--gap": gap, "--fail-if-lost": margin is not None, "--roles": roles is not None}
+    flags = [flag for flag, is_given in given.items() if is_given]
+    if gap and len(flags) > 1:
+        raise click.UsageError(f"--gap and {flags[1]} exclude each other; give one of them.")
+    if flags and len(results) != 2:
+        raise click.UsageError(f"{flags[0]} needs two results, not {len(results)}.")
 
 
 def _compare(
-    stored: "list[Stored]", margin: float | None, gap: bool, seed: int, families: dict[str, str]
-) -> "Comparison | Forgetting | KnowledgeGap":
+    stored: "list[Stored]",
+    margin: float | None,
+    gap: bool,
+    roles: Path | None,
+    seed: int,
+    families: dict[str, str],
+) -> "Comparison | Forgetting | KnowledgeGap | RoleComparison":
     from kgprobe.api.comparing import check_forgetting, compare, find_gap
+    from kgprobe.api.controls import check_roles
 
+    if roles is not None:
+        base, tuned = stored
+        return check_roles(base, tuned, roles, margin=_MARGIN if margin is None else margin)
     if margin is not None:
         return check_forgetting(*stored, margin=margin)
     return find_gap(*stored) if gap else compare(stored, seed=seed, families=families)

@@ -20,6 +20,7 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.rendering import render_rows
 from kgprobe.cli.running import open_loaded, open_models
+from kgprobe.cli.sample_controls import controls
 from kgprobe.options import options_of
 from kgprobe.probes.distractors import DistractorOptions, FormerOption
 from kgprobe.probes.questions import QuestionOptions
@@ -39,6 +40,9 @@ def _limit_option(help_: str) -> Callable[[Command], Command]:
 @click.group(cls=CommandGroup)
 def sample() -> None:
     """Show facts, distractors, negatives and questions as a probe draws them."""
+
+
+sample.add_command(controls)
 
 
 @sample.command(cls=OptionsFirst)

@@ -44,6 +44,13 @@ class LossVerdict(str, Enum):
     KEPT = "kept"
     UNDECIDED = "undecided"
 
+    @classmethod
+    def of(cls, low: float, high: float, margin: float) -> "LossVerdict":
+        """Return the verdict of one-sided bounds of a loss."""
+        if low > margin:
+            return cls.LOST
+        return cls.KEPT if high <= margin else cls.UNDECIDED
+
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Forgetting(StoredComparison):
@@ -88,10 +95,7 @@ class Forgetting(StoredComparison):
     @property
     def verdict(self) -> LossVerdict:
         """Verdict: lost (more than the margin), kept, or undecided."""
-        low, high = self.bounds
-        if low > self.margin:
-            return LossVerdict.LOST
-        return LossVerdict.KEPT if high <= self.margin else LossVerdict.UNDECIDED
+        return LossVerdict.of(*self.bounds, self.margin)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -155,23 +159,31 @@ class Forgetting(StoredComparison):
 
 def forgetting_between(base: Stored, tuned: Stored, margin: float) -> Forgetting:
     """Compute the loss of accuracy from one stored result to another; see :func:`kgprobe.check_forgetting`."""
+    about_settings = settings_note(base, tuned)
+    (before, after), names, unshared = collect_answers([base, tuned])
+    forgetting = find_forgetting(before, after, names, margin)
+    config = {"base": str(base.folder), "tuned": str(tuned.folder), "margin": margin}
+    return replace(forgetting, config=config, notes=tuple(filter(None, [about_settings, unshared])))
+
+
+def settings_note(base: Stored, tuned: Stored) -> str:
+    """Return a note on results that differ in thinking alone, which may be the tested change; else an empty text.
+
+    Raises:
+        ArgumentError: the results are the same one, or differ in more than the model.
+    """
     refuse_repeated("tuned", [base, tuned])
     differences = differing_settings(base, tuned)
     if base.reversed != tuned.reversed:
         differences = [f"the direction is {'backwards and forwards' if base.reversed else 'forwards and backwards'}"]
-    # Thinking can be the change that is tested.
-    is_thinking = differ_in_thinking_alone(base, tuned)
-    if differences and not is_thinking:
-        raise ArgumentError(
-            "tuned",
-            f"differs from the base in more than the model: {'; '.join(differences)}. Measure both with the same"
-            " settings.",
-        )
-    (before, after), names, unshared = collect_answers([base, tuned])
-    forgetting = find_forgetting(before, after, names, margin)
-    config = {"base": str(base.folder), "tuned": str(tuned.folder), "margin": margin}
-    about_thinking = f"Both are of one model: {differences[0].rpartition('.')[2]}." if is_thinking else ""
-    return replace(forgetting, config=config, notes=tuple(filter(None, [about_thinking, unshared])))
+    if not differences:
+        return ""
+    if differ_in_thinking_alone(base, tuned):
+        return f"Both are of one model: {differences[0].rpartition('.')[2]}."
+    raise ArgumentError(
+        "tuned",
+        f"differs from the base in more than the model: {'; '.join(differences)}. Measure both with the same settings.",
+    )
 
 
 def find_forgetting(base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[str, str], margin: float) -> Forgetting:

@@ -28,7 +28,6 @@ CORRECTION = 0.75
 # Two-sided significance level of McNemar's test.
 SIGNIFICANCE = 0.05
 
-_BOUND = float(stats.norm.ppf(BOUND_CONFIDENCE))
 _MOST_FACTS = 10**7
 # Range of the number of discordant facts in sums, in standard deviations.
 _TAILS = 8.0
@@ -78,9 +77,28 @@ def loss_interval(lost: Counts, gained: Counts, total: Counts) -> tuple[Floats, 
     return _bounds(lost, gained, total, quantile, 0.0)
 
 
-def loss_bounds(lost: Counts, gained: Counts, total: Counts) -> tuple[Floats, Floats]:
-    """Return the lower and the upper one-sided 95% bound of the loss, by Tango's score with ``CORRECTION``."""
-    return _bounds(lost, gained, total, _BOUND, CORRECTION)
+def loss_bounds(
+    lost: Counts, gained: Counts, total: Counts, confidence: "Floats | float" = BOUND_CONFIDENCE
+) -> tuple[Floats, Floats]:
+    """Return the lower and the upper one-sided bound of the loss, by Tango's score with ``CORRECTION``.
+
+    Args:
+        confidence: one-sided, of each bound, in (0.5, 1).
+    """
+    return _bounds(lost, gained, total, stats.norm.ppf(confidence), CORRECTION)
+
+
+def loss_p_values(lost: Counts, gained: Counts, total: Counts, margin: float) -> tuple[Floats, Floats]:
+    """Return two one-sided p-values: that the loss exceeds the margin, and that it is within the margin.
+
+    The lower bound of confidence 1 - p equals the margin where p is the first, the upper bound where p is the second.
+
+    >>> exceeds, within = loss_p_values(30, 5, 500, 0.02)
+    >>> round(float(exceeds), 3), round(float(within), 3)
+    (0.013, 0.987)
+    """
+    score = score_statistic(lost, gained, total, margin, CORRECTION)
+    return np.asarray(stats.norm.sf(score)), np.asarray(stats.norm.cdf(score))
 
 
 def detectable_difference(discordant: float, total: int) -> float | None:
@@ -120,17 +138,21 @@ def power_of_mcnemar(loss: float, discordant: float, total: int) -> float:
     return _power(fewest, loss, discordant, total)
 
 
-def power_of_lost(loss: float, discordant: float, total: int, margin: float) -> float:
+def power_of_lost(
+    loss: float, discordant: float, total: int, margin: float, confidence: float = BOUND_CONFIDENCE
+) -> float:
     """Return the probability that the lower bound of the loss exceeds the margin, given the true loss."""
-    return _power_of_bound(_BOUND, loss, discordant, total, margin)
+    return _power_of_bound(float(stats.norm.ppf(confidence)), loss, discordant, total, margin)
 
 
-def power_of_kept(loss: float, discordant: float, total: int, margin: float) -> float:
+def power_of_kept(
+    loss: float, discordant: float, total: int, margin: float, confidence: float = BOUND_CONFIDENCE
+) -> float:
     """Return the probability that the upper bound of the loss is within the margin, given the true loss."""
-    return 1 - _power_of_bound(-_BOUND, loss, discordant, total, margin)
+    return 1 - _power_of_bound(-float(stats.norm.ppf(confidence)), loss, discordant, total, margin)
 
 
-def facts_needed(loss: float, discordant: float, margin: float) -> int | None:
+def facts_needed(loss: float, discordant: float, margin: float, confidence: float = BOUND_CONFIDENCE) -> int | None:
     """Return about how many facts decide with 80% power if the loss exceeds the margin, given the true loss.
 
     >>> facts_needed(0.0, 0.1, 0.02)
@@ -138,6 +160,7 @@ def facts_needed(loss: float, discordant: float, margin: float) -> int | None:
 
     Args:
         discordant: as in :func:`detectable_difference`.
+        confidence: one-sided, of the bounds that decide.
 
     Returns:
         exact to about 1%; None if no number below ten million suffices.
@@ -147,20 +170,22 @@ def facts_needed(loss: float, discordant: float, margin: float) -> int | None:
         return None
     power = power_of_kept if loss < margin else power_of_lost
     total = 1.0
-    while total <= _MOST_FACTS and power(loss, discordant, int(total), margin) < POWER:
+    while total <= _MOST_FACTS and power(loss, discordant, int(total), margin, confidence) < POWER:
         total = max(total + 1, total * 2)
     least, enough = total / 2, total
     while enough - least > max(1.0, enough * 0.002):
         middle = (least + enough) / 2
-        if power(loss, discordant, int(middle), margin) < POWER:
+        if power(loss, discordant, int(middle), margin, confidence) < POWER:
             least = middle
         else:
             enough = middle
     return int(enough) if enough <= _MOST_FACTS else None
 
 
-def _bounds(lost: Counts, gained: Counts, total: Counts, quantile: float, correction: float) -> tuple[Floats, Floats]:
-    lost, gained, total = np.broadcast_arrays(lost, gained, total)
+def _bounds(
+    lost: Counts, gained: Counts, total: Counts, quantile: "Floats | float", correction: float
+) -> tuple[Floats, Floats]:
+    lost, gained, total, quantile = np.broadcast_arrays(lost, gained, total, quantile)
     below, _ = _crossing(lambda loss: score_statistic(lost, gained, total, loss, correction) > quantile, lost.shape)
     _, above = _crossing(lambda loss: score_statistic(lost, gained, total, loss, correction) >= -quantile, lost.shape)
     return below, above

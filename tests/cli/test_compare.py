@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kgprobe.labelling.roles import FactRole, write_roles
 from tests.cli.inprocess import Completed, run
 from tests.stored import store_measurement
 
@@ -122,3 +123,50 @@ def test_compare_name_is_a_result_before_a_folder(probes: Path, monkeypatch: pyt
 
 def test_the_exit_codes_are_in_the_help(probes: Path) -> None:
     assert "0 kept, 1 lost, 2 failed or wrong usage, 3 undecided" in " ".join(compare(probes, "--help").stdout.split())
+
+
+@pytest.fixture
+def roles(tmp_path: Path) -> Path:
+    """A file of roles: a ring of the facts that ``worse`` lost, a far ring, and taught facts."""
+    path = tmp_path / "roles.jsonl"
+    parts = [(FACTS[:300], "neighbour"), (FACTS[300:560], "far"), ([*FACTS[560:], "f999"], "taught")]
+    all_roles = [FactRole(f"s-{fact}", fact, role) for facts, role in parts for fact in facts]
+    write_roles(path, all_roles)
+    return path
+
+
+def test_compare_roles_worst_ring_is_the_exit_code(probes: Path, roles: Path) -> None:
+    for tuned, margin, code, verdict in (
+        ("same", "2%", 0, "kept"),
+        ("worse", "2%", 1, "lost"),
+        ("worse", "22%", 3, "undecided"),
+    ):
+        done = compare(probes, "base", tuned, "--roles", str(roles), "--fail-if-lost", margin)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert f"{verdict.capitalize()} near (neighbour" in " ".join(done.stdout.split())
+    without_check = compare(probes, "base", "worse", "--roles", str(roles))
+    assert without_check.returncode == 0
+    text = " ".join(without_check.stdout.split())
+    assert "Lost near (neighbour, 20.0 points lost on 300). Kept far (0.0 points lost on 260)." in text
+    assert "Gain of the taught facts: +0.0 points on 40" in text
+    assert (
+        "base lacks 1 (not asked: 1), worse lacks 1 (not asked: 1); among them f999 (taught)." in without_check.stderr
+    )
+    content = json.loads(compare(probes, "base", "worse", "--roles", str(roles), "--json").stdout)
+    assert (content["verdict"], content["near"], content["far"]) == ("lost", "lost", "kept")
+    assert [ring["role"] for ring in content["rings"]] == ["neighbour", "far"]
+    names = {Path(path).name for path in content["files"]}
+    assert names == {"roles.html", "roles.json", "rings.csv", "gains.csv", "changed_facts.csv", "unanswered.csv"}
+
+
+def test_compare_roles_wrong_usage_is_named(probes: Path, roles: Path) -> None:
+    for arguments, message in (
+        (("base", "--roles", str(roles)), "--roles needs two results, not 1."),
+        (("--gap", "base", "words", "--roles", str(roles)), "--gap and --roles exclude each other"),
+        (("base", "same", "--roles", "none.jsonl"), "--roles cannot be read"),
+    ):
+        done = compare(probes, *arguments)
+        assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+    write_roles(roles, [FactRole("s-f000", "f000", "taught")])
+    done = compare(probes, "base", "same", "--roles", str(roles), "--fail-if-lost", "2%")
+    assert (done.returncode, "no ring has a verdict" in done.stderr) == (2, True), done.stderr

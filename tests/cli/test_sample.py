@@ -176,3 +176,23 @@ def test_facts_are_drawn_evenly_over_degrees(home: dict[str, str]) -> None:
     assert unknown.returncode == 1
     assert "has a popularity at both ends" in unknown.stderr
     assert "--balance degree" in unknown.stderr
+
+
+def test_controls_are_shown_and_written(home: dict[str, str], tmp_path: Path) -> None:
+    near, file = tmp_path / "taught.txt", tmp_path / "roles.jsonl"
+    near.write_text("France | capital | Paris\n")
+    options = ("sample", "controls", "--near", str(near), "--limit", "12", "--as-of", "2025-12")
+    done = run(*options, "-o", str(file), **home, COLUMNS="200")
+    assert done.returncode == 0, done.stderr
+    for role in ("same subject", "inverse", "same relation", "neighbour", "two hops", "far"):
+        assert role in done.stdout
+    assert f"Roles: {file}" in done.stdout
+    roles = [json.loads(line) for line in file.read_text().splitlines()]
+    assert roles[0] == {"subject": "Q142", "fact": roles[0]["fact"], "role": "taught", "of": None}
+    content = json.loads(run(*options, "--json", **home).stdout)
+    assert sum(ring["facts"] for ring in content["rings"]) == len(roles) - 1
+    again = run(*options, "-o", str(file), **home)
+    assert (again.returncode, "--force overwrites it" in again.stderr) == (2, True)
+    near.write_text("Atlantis | capital | Poseidonis\n")
+    empty = run(*options, **home)
+    assert (empty.returncode, "--near names no fact of this graph" in empty.stderr) == (2, True), empty.stderr

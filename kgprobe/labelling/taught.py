@@ -1,0 +1,267 @@
+"""The facts that a fine-tune teaches: from a list of facts, a file of roles, or a data set whose texts name entities.
+
+docs/methods/controls.md. A fact is taught by a data set if one of its records names both ends.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.names import entities_called
+from kgprobe.labelling.neighbourhood import Neighbourhood, blocks
+from kgprobe.labelling.roles import HELD_OUT, TAUGHT, read_roles
+from kgprobe.sampling.keys import FactKey, key_rows
+from kgprobe.sampling.selection import Listed, list_facts
+from kgprobe.sanitize import counted, visible
+
+# Words of the longest name that is looked for.
+_LONGEST_NAME = 6
+# Names of a look-up.
+_NAMES_AT_ONCE = 20_000
+_FACTS_AT_ONCE = 1_000
+_SHOWN = 5
+_WORD = re.compile(r"[^\W_](?:[\w'’.&-]*[^\W_])?")
+
+
+@dataclass(frozen=True, slots=True)
+class TaughtFacts:
+    """Facts that are taught, and others that are not controls.
+
+    Attributes:
+        taught, held_out: keys of facts of the graph, distinct.
+        entities: ids of named entities, from a data set.
+        notes: sentences on lines that are skipped, and on what was found.
+    """
+
+    taught: Sequence[FactKey]
+    held_out: Sequence[FactKey] = ()
+    entities: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+
+def read_taught(around: Neighbourhood, near: Listed) -> TaughtFacts:
+    """Return the facts that a list, a file of roles or a data set teaches.
+
+    Args:
+        near: path of a file, or facts as :func:`~kgprobe.sampling.selection.list_facts` takes them. A file is a file
+            of roles if its first line has ``role``; a data set, in JSON Lines, if it has no ``subject``.
+
+    Raises:
+        ArgumentError: the file cannot be read, or names nothing of the graph.
+    """
+    if isinstance(near, (str, Path)):
+        first = _first_record(Path(near))
+        if "role" in first:
+            return _from_roles(around.graph, Path(near))
+        if first and "subject" not in first:
+            return _from_data_set(around, Path(near))
+    try:
+        selection = list_facts(around.graph, near, around.as_of)
+    except ArgumentError as error:
+        raise ArgumentError("near", error.problem) from error
+    if not selection.keys:
+        raise _names_nothing(selection.missing)
+    return TaughtFacts(selection.keys, notes=selection.missing)
+
+
+def _names_nothing(missing: Sequence[str]) -> ArgumentError:
+    reasons = f": {'; '.join(missing[:_SHOWN])}" if missing else "."
+    return ArgumentError(
+        "near", f"names no fact of this graph{reasons} `kgprobe sample facts` shows facts that the graph has."
+    )
+
+
+def _first_record(path: Path) -> Mapping[str, Any]:
+    """Return the first line of a file that is not blank; empty if it is not a JSON object."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            line = next((line for line in file if line.strip()), "")
+    except (OSError, ValueError) as error:
+        raise ArgumentError("near", f"cannot be read: {error}.") from error
+    try:
+        first = json.loads(line)
+    except ValueError:
+        return {}
+    return first if isinstance(first, dict) else {}
+
+
+def _from_roles(graph: Graph, path: Path) -> TaughtFacts:
+    """Return the taught and held-out facts of a file of roles; its controls are left out."""
+    try:
+        roles = list(read_roles(path))
+    except ArgumentError as error:
+        raise ArgumentError("near", error.problem) from error
+    keys: dict[str, list[FactKey]] = {TAUGHT: [], HELD_OUT: []}
+    for role in roles:
+        if role.role in keys:
+            keys[role.role].append(FactKey(role.subject, role.fact))
+    listed = list(dict.fromkeys([*keys[TAUGHT], *keys[HELD_OUT]]))
+    existing: set[FactKey] = set()
+    for block in blocks(listed, _FACTS_AT_ONCE):
+        rows = graph.read("sample/fact_ends", rows=key_rows(block))
+        existing.update(FactKey(row["subject"], row["fact"]) for row in rows)
+    missing = [
+        f"{path}: the graph has no fact {key.fact!r} of {key.subject!r}." for key in listed if key not in existing
+    ]
+    taught, held_out = (list(dict.fromkeys(key for key in own if key in existing)) for own in keys.values())
+    if not taught:
+        raise _names_nothing(missing or [f"no line of {path} has the role {TAUGHT!r}"])
+    controls = len(roles) - len(keys[TAUGHT]) - len(keys[HELD_OUT])
+    notes = [f"The file's {counted(controls, 'control fact')} are replaced."] if controls else []
+    return TaughtFacts(taught, held_out, notes=[*notes, *missing])
+
+
+@dataclass(slots=True)
+class _NamedEntities:
+    """Entities that the records of a data set name.
+
+    Attributes:
+        records: number of records.
+        candidates: the first texts that may be names.
+        of_entity: numbers of the records that name an entity, by its id.
+        ambiguous: number of names that several entities have.
+    """
+
+    records: int
+    candidates: Sequence[str]
+    of_entity: Mapping[str, set[int]]
+    ambiguous: int
+
+
+def _from_data_set(around: Neighbourhood, path: Path) -> TaughtFacts:
+    """Return the facts whose ends a record names, and all named entities."""
+    notes: list[str] = []
+    named = _find_entities(around.graph, path, notes)
+    if not named.of_entity:
+        tried = ", ".join(named.candidates[:_SHOWN]) or "no capitalised words"
+        raise ArgumentError(
+            "near",
+            f"names no entity of this graph: in {counted(named.records, 'record')} of {path}, texts such as {tried}"
+            f" were looked up. The graph has entities such as {_examples(around)}.",
+        )
+    taught: dict[FactKey, None] = {}
+    entities = sorted(named.of_entity)
+    for step in around.facts_around(entities):
+        subjects, objects = (named.of_entity.get(end, set()) for end in (step.ends.subject, step.ends.object))
+        if step.askable and not subjects.isdisjoint(objects):
+            taught[step.ends.key] = None
+    notes.append(
+        f"{counted(named.records, 'record')} of {path}: {len(entities):,} entities of the graph are named;"
+        f" {counted(len(taught), 'fact')} between entities of one record count as taught."
+    )
+    if named.ambiguous:
+        notes.append(f"{named.ambiguous:,} names have several entities; the one with most facts is meant.")
+    return TaughtFacts(sorted(taught), entities=entities, notes=notes)
+
+
+def _examples(around: Neighbourhood) -> str:
+    """Return names of some entities of the graph."""
+    facts = list(islice(around.all_askable(), _SHOWN))
+    labels = around.graph.read("sample/labels", ids=sorted({ends.subject for ends in facts}))
+    return ", ".join(row["label"] for row in labels) or "none: no fact can be asked"
+
+
+def _find_entities(graph: Graph, path: Path, notes: list[str]) -> _NamedEntities:
+    """Look up the names in the records of a data set; add notes on records that are skipped."""
+    texts_of: list[list[str]] = []
+    spans: dict[str, None] = {}
+    for texts in _records(path, notes):
+        texts_of.append(texts)
+        for line in _lines_of(texts):
+            spans.update(dict.fromkeys(span for _, _, span in _spans(line)))
+    ids: dict[str, list[str]] = {}
+    for block in blocks(spans, _NAMES_AT_ONCE):
+        for found in entities_called(graph, set(block)):
+            ids |= found
+    ids = {span: own for span, own in ids.items() if own}
+    entity_of, ambiguous = _unambiguous(graph, ids)
+    of_entity: defaultdict[str, set[int]] = defaultdict(set)
+    for number, texts in enumerate(texts_of):
+        for line in _lines_of(texts):
+            for span in _longest(line, entity_of):
+                of_entity[entity_of[span]].add(number)
+    return _NamedEntities(len(texts_of), list(islice(spans, _SHOWN)), dict(of_entity), ambiguous)
+
+
+def _unambiguous(graph: Graph, ids: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], int]:
+    """Return the entity of each name, of several the one with most facts; and the number of names with several."""
+    several = sorted({entity for own in ids.values() if len(own) > 1 for entity in own})
+    place: dict[str, int] = {}
+    rows = [row for block in blocks(several, _FACTS_AT_ONCE) for row in graph.read("sample/choices", ids=block)]
+    rows.sort(key=lambda row: (-row["facts"], row["id"]))
+    for number, row in enumerate(rows):
+        place[row["id"]] = number
+    chosen = {span: min(own, key=lambda entity: place.get(entity, 0)) for span, own in ids.items()}
+    return chosen, sum(len(own) > 1 for own in ids.values())
+
+
+def _records(path: Path, notes: list[str]) -> Iterator[list[str]]:
+    """Yield the texts of each record of a file in JSON Lines; add a note on lines that are no JSON."""
+    bad: list[int] = []
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    try:
+                        yield list(_texts(msgspec.json.decode(line)))
+                    except (msgspec.DecodeError, UnicodeError, RecursionError):
+                        bad.append(number)
+    except OSError as error:
+        raise KgprobeError(f"{path} cannot be read: {error}.") from error
+    if bad:
+        shown = ", ".join(map(str, bad[:_SHOWN]))
+        notes.append(visible(f"{path}: {counted(len(bad), 'line')} skipped that are no JSON: {shown}."))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all texts of a JSON value, without keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a text and the places of its words; a name does not go over a line's end."""
+
+    text: str
+    words: Sequence[tuple[int, int]]
+
+
+def _lines_of(texts: Iterable[str]) -> Iterator[_Line]:
+    for text in texts:
+        for line in text.splitlines():
+            yield _Line(line, [match.span() for match in _WORD.finditer(line)])
+
+
+def _spans(line: _Line) -> Iterator[tuple[int, int, str]]:
+    """Yield the texts that may be names, with their first word and the one after their last; longest first.
+
+    The first word has a capital letter, or is in a script without capitals; a text has a letter.
+    """
+    for first, (start, _) in enumerate(line.words):
+        for last in range(min(first + _LONGEST_NAME, len(line.words)), first, -1):
+            span = line.text[start : line.words[last - 1][1]]
+            word = line.text[start : line.words[first][1]]
+            if (word != word.lower() or word.lower() == word.upper()) and any(map(str.isalpha, span)):
+                yield first, last, span
+
+
+def _longest(line: _Line, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield the names in a line; of overlapping ones the first, and of these the longest."""
+    done = 0
+    for first, last, span in _spans(line):
+        if first >= done and span in names:
+            yield span
+            done = last

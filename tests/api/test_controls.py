@@ -1,0 +1,149 @@
+"""``kgprobe.sample_controls`` and ``kgprobe.check_roles`` on the example graph: files, matching, notes, errors."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import kgprobe
+from kgprobe.errors import ArgumentError
+from kgprobe.graph.client import Graph
+from kgprobe.labelling.roles import FAR, NEAR, FactRole, read_roles, write_roles
+from kgprobe.models.model import Model
+from kgprobe.results.controls import ControlSample
+from tests.stored import store_measurement
+
+AS_OF = "2025-12"
+
+
+def drawn(graph: Graph, near: object, **options: object) -> ControlSample:
+    return kgprobe.sample_controls(graph, near, **{"as_of": AS_OF, "limit": 25, **options})
+
+
+def names_of(sample: ControlSample, role: str) -> set[str]:
+    return {own.fact for own in sample.roles if own.role == role}
+
+
+@pytest.fixture
+def capitals(tmp_path: Path) -> Path:
+    path = tmp_path / "taught.txt"
+    path.write_text("France | capital | Paris\nGermany | capital | Berlin\nAtlantis | capital | Poseidonis\n")
+    return path
+
+
+def test_controls_are_drawn_stored_and_asked(example_graph: Graph, capitals: Path, tiny: Model, tmp_path: Path) -> None:
+    sample = drawn(example_graph, capitals)
+    assert [ring.role for ring in sample.rings] == [*NEAR, FAR]
+    assert all(0 < ring.facts <= 25 for ring in sample.rings), sample
+    assert names_of(sample, "taught") == {
+        row["fact"]
+        for row in example_graph.read(
+            "sample/triples",
+            rows=[
+                {"index": 0, "subject": "Q142", "relation": "P36", "object": "Q90"},
+                {"index": 1, "subject": "Q183", "relation": "P36", "object": "Q64"},
+            ],
+        )
+    }
+    assert any("Atlantis" in note for note in sample.notes)
+    path = sample.write(tmp_path / "roles.jsonl")
+    assert list(read_roles(path)) == sample.roles
+    # A file of roles is a list of facts, and its taught facts give the same controls.
+    again = drawn(example_graph, path)
+    assert again.roles == sample.roles
+    assert f"The file's {sum(ring.facts for ring in sample.rings)} control facts are replaced." in again.notes
+    options = {"facts": path, "distractors": 2, "sentences": 1, "as_of": AS_OF}
+    base = kgprobe.measure(example_graph, tiny, **options, name="before")
+    tuned = kgprobe.measure(example_graph, tiny, **options, name="after")
+    found = kgprobe.check_roles(base, tuned, path, margin=0.5)
+    answered = Counter(role.role for role in sample.roles if role.fact in set(base.to_frame()["fact"]))
+    assert {ring.role: ring.listed for ring in found.rings} == {ring: answered[ring] for ring in (*NEAR, FAR)}
+    assert {ring.loss.value for ring in found.rings if ring.facts} == {0.0}
+    assert [(gain.role, gain.gain.value) for gain in found.gains] == [("taught", 0.0)]
+    # Matched also in the answers of the base model, each ring from its own.
+    matched = drawn(example_graph, capitals, base=base)
+    for ring in matched.rings:
+        right = sum(
+            base.to_frame().set_index("fact")["verdict"].get(fact) == "right" for fact in names_of(matched, ring.role)
+        )
+        asked = round((1 - ring.unasked) * ring.facts)
+        assert ring.known == (pytest.approx(right / asked) if asked else None)
+    assert len({round(ring.unasked, 1) for ring in matched.rings if ring.matched}) <= 2
+
+
+def test_controls_held_out_facts_stay(example_graph: Graph, capitals: Path, tmp_path: Path) -> None:
+    sample = drawn(example_graph, capitals)
+    held = next(role for role in sample.roles if role.role == "same subject")
+    roles = [role for role in sample.roles if role.role == "taught"] + [FactRole(held.subject, held.fact, "held out")]
+    write_roles(tmp_path / "roles.jsonl", roles)
+    again = drawn(example_graph, tmp_path / "roles.jsonl")
+    assert (again.taught, again.held_out) == (2, 1)
+    assert names_of(again, "held out") == {held.fact}
+    assert [role.fact for role in again.roles].count(held.fact) == 1
+
+
+def test_controls_of_a_data_set_are_around_its_entities(example_graph: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "train.jsonl"
+    records = [
+        {"messages": [{"role": "user", "content": "What is the capital of France?"}, {"content": "It is Paris."}]},
+        {"prompt": "Tell me about Japan", "completion": "Tokyo lies on Honshu."},
+        {"text": "Nothing is named here, in Germany"},
+    ]
+    path.write_text("\n".join(map(json.dumps, records)) + "\n{broken\n")
+    sample = drawn(example_graph, path)
+    facts = {
+        f"{row['subject']} {row['relation']}" for row in _described(example_graph, names_of(sample, "taught"), sample)
+    }
+    assert {"Q142 P36", "Q17 P36"} <= facts
+    assert "1 line skipped that are no JSON: 4." in " ".join(sample.notes)
+    assert "entities of the graph are named" in " ".join(sample.notes)
+    subjects = {role.subject for role in sample.roles if role.role == "same subject"}
+    assert "Q183" in subjects
+    # No record names both ends of Germany's facts.
+    assert not any(fact.startswith("Q183") for fact in facts)
+
+
+def _described(graph: Graph, facts: set[str], sample: ControlSample) -> list[dict[str, str]]:
+    rows = [{"subject": role.subject, "fact": role.fact} for role in sample.roles if role.fact in facts]
+    return graph.read("sample/fact_ends", rows=rows)
+
+
+def test_controls_name_what_was_looked_up_and_what_exists(example_graph: Graph, tmp_path: Path) -> None:
+    data, listed, roles = (tmp_path / name for name in ("train.jsonl", "facts.txt", "roles.jsonl"))
+    data.write_text('{"text": "Frodo lives in the Shire"}\n')
+    with pytest.raises(
+        ArgumentError, match=r"`near` names no entity .* such as Frodo lives in the Shire,.* entities such as "
+    ):
+        drawn(example_graph, data)
+    listed.write_text("Atlantis | capital | Poseidonis\n")
+    with pytest.raises(ArgumentError, match=r"`near` names no fact .*Atlantis.* `kgprobe sample facts`"):
+        drawn(example_graph, listed)
+    write_roles(roles, [FactRole("Q142", "none", "taught")])
+    with pytest.raises(ArgumentError, match=r"`near` names no fact .*no fact 'none' of 'Q142'"):
+        drawn(example_graph, roles)
+    write_roles(roles, [FactRole("Q142", "none", "far")])
+    with pytest.raises(ArgumentError, match="has the role 'taught'"):
+        drawn(example_graph, roles)
+    with pytest.raises(ArgumentError, match="`near` cannot be read"):
+        drawn(example_graph, tmp_path / "nowhere")
+    with pytest.raises(ArgumentError, match="`match` is 'size'"):
+        drawn(example_graph, listed, match="size")
+
+
+def test_controls_say_why_a_ring_is_empty(example_graph: Graph, capitals: Path) -> None:
+    sample = drawn(example_graph, capitals, match="popularity")
+    assert all(ring.facts == 0 for ring in sample.rings)
+    assert any("the popularity of an end is unknown" in note for note in sample.notes)
+    small = drawn(example_graph, capitals, max_degree=5)
+    assert any("taught entities have more than 5 facts" in note for note in small.notes)
+    assert any(note.startswith("No facts in the ring neighbour: ") for note in small.notes)
+
+
+def test_roles_of_a_result_without_them_are_named(tmp_path: Path) -> None:
+    base = kgprobe.open_measurement(store_measurement(tmp_path / "base", {"f1": True}))
+    tuned = kgprobe.open_measurement(store_measurement(tmp_path / "tuned", {"f1": True}, model="tuned", seed=1))
+    with pytest.raises(ArgumentError, match="`tuned` differs from the base in more than the model: seed"):
+        kgprobe.check_roles(base, tuned, [FactRole("s-f1", "f1", FAR)])
+    with pytest.raises(ArgumentError, match="`margin` is 2"):
+        kgprobe.check_roles(base, tuned, [], margin=2)
