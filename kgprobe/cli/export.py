@@ -3,8 +3,12 @@
 import click
 
 from kgprobe.cli.commands import CommandGroup
+from kgprobe.cli.export_sft import sft
 
 
 @click.group(cls=CommandGroup)
 def export() -> None:
     """Write files for other tools from a label table: training sets, facts to retrieve, published results."""
+
+
+export.add_command(sft)
