@@ -48,11 +48,11 @@ def export_sft(
             a control is not in the graph, or the folder has something else.
         KgprobeError: there is no such table, or no fact is left to teach.
     """
-    made = make_options(SftOptions, options, "export_sft")
+    given = make_options(SftOptions, options, "export_sft")
     labels = table if isinstance(table, LabelTable) else read_label_table(table)
     day = as_of_day(labels.config.get("as_of") if as_of is None else as_of)
     file = None if controls is None else Path(controls)
-    return make_training_set(graph, labels, Path(folder), made, file, whole_number("seed", seed, 0), day)
+    return make_training_set(graph, labels, Path(folder), given, file, whole_number("seed", seed, 0), day)
 
 
 def read_manifest(folder: str | Path) -> Manifest:

@@ -61,15 +61,22 @@ def divide_groups(groups: Sequence[WordedGroup], share: float, units: Collection
     if BY_RELATION in units and rest:
         relations = draw_relations([group.group.relation for group in rest], share, random)
         held_out[BY_RELATION], rest = _parted(rest, lambda group: group.group.relation in relations)
-    entities: set[str] = set()
-    between: list[WordedGroup] = []
+    entities, between = frozenset[str](), list[WordedGroup]()
     if BY_ENTITY in units and rest and share:
-        drawn = draw_entities(list(_pairs(rest)), share, random)
-        inside, outside = _parted(rest, lambda group: group.entities <= drawn)
-        crossing, training = _parted(outside, lambda group: not group.entities.isdisjoint(drawn))
-        if inside and training:
-            entities, held_out[BY_ENTITY], between, rest = drawn, inside, crossing, training
+        entities, held_out[BY_ENTITY], between, rest = _by_entity(rest, share, random)
     return Division(rest, held_out, entities, relations, between)
+
+
+def _by_entity(
+    groups: list[WordedGroup], share: float, random: np.random.Generator
+) -> tuple[frozenset[str], list[WordedGroup], list[WordedGroup], list[WordedGroup]]:
+    """Return held-out entities, the groups between them, the groups with some of them, and the others."""
+    entities = frozenset(draw_entities(list(_pairs(groups)), share, random))
+    inside, outside = _parted(groups, lambda group: group.entities <= entities)
+    crossing, training = _parted(outside, lambda group: not group.entities.isdisjoint(entities))
+    if not inside or not training:
+        return frozenset(), [], [], groups
+    return entities, inside, crossing, training
 
 
 def _parted(

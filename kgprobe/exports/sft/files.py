@@ -123,7 +123,7 @@ def claim_folder(folder: Path, settings: Mapping[str, Any]) -> None:
                 "folder", f"is {folder}, with another training set ({'; '.join(changes)}). Name another, or delete it."
             )
     elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ArgumentError("folder", f"is {folder}, which exists and is no training set. Name another.")
+        raise ArgumentError("folder", f"is {folder}, which exists and is not a training set. Name another.")
     make_folder(folder)
 
 

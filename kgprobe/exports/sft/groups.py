@@ -88,31 +88,51 @@ def choose_groups(
     both = [name for name in teach if name in refuse]
     if both:
         raise ArgumentError("refuse", f"has {', '.join(both)}, which is also in `teach`; choose one of them.")
-    kept: defaultdict[tuple[str, str], dict[str, list[ClassedFact]]] = defaultdict(dict)
+    purposes = {TAUGHT: teach, REFUSED: refuse, KNOWN: KNOWN_CLASSES}
+    chosen: defaultdict[tuple[str, str], dict[str, list[ClassedFact]]] = defaultdict(dict)
     sizes: Counter[str] = Counter()
     for row in table.rows():
         sizes.update(_classes_of(row))
-        for purpose, classes in ((TAUGHT, teach), (REFUSED, refuse), (KNOWN, KNOWN_CLASSES)):
-            class_ = next((name for name in _classes_of(row) if name in classes), None)
-            if class_ is not None:
-                fact = ClassedFact(FactKey(row.subject, row.fact), row.object, class_, row.known)
-                kept[row.subject, row.relation].setdefault(purpose, []).append(fact)
-                break
+        purpose, class_ = _purpose_of(row, purposes)
+        if purpose is not None:
+            fact = ClassedFact(FactKey(row.subject, row.fact), row.object, class_, row.known)
+            chosen[row.subject, row.relation].setdefault(purpose, []).append(fact)
     for name, classes in (("teach", teach), ("refuse", refuse)):
         _require_facts(name, classes, sizes, table)
-    by_purpose: dict[str, list[Group]] = {purpose: [] for purpose in PURPOSES}
-    left_out: Counter[str] = Counter()
-    for (subject, relation), facts in kept.items():
-        purpose = TAUGHT if TAUGHT in facts else next(iter(facts))
-        if purpose != TAUGHT and len(facts) > 1:
-            left_out["others of the subject and relation are known"] += len(facts[REFUSED])
-            continue
-        ordered = tuple(sorted(facts[purpose], key=lambda fact: fact.key))
-        by_purpose[purpose].append(Group(subject, relation, purpose, ordered))
+    by_purpose, left_out = _grouped(chosen)
     for groups in by_purpose.values():
         groups.sort(key=lambda group: (group.order(seed, "sft"), group.subject, group.relation))
     by_purpose[TAUGHT] = list(_limited(by_purpose[TAUGHT], limit))
     return ChosenGroups(by_purpose, left_out)
+
+
+def _grouped(
+    facts: Mapping[tuple[str, str], Mapping[str, list[ClassedFact]]],
+) -> tuple[dict[str, list[Group]], Counter[str]]:
+    """Return groups by purpose, and the number of left-out facts by reason.
+
+    Args:
+        facts: by subject and relation, then by purpose.
+    """
+    by_purpose: dict[str, list[Group]] = {purpose: [] for purpose in PURPOSES}
+    left_out: Counter[str] = Counter()
+    for (subject, relation), own in facts.items():
+        purpose = TAUGHT if TAUGHT in own else next(iter(own))
+        if purpose != TAUGHT and len(own) > 1:
+            left_out["others of its subject and relation are known"] += len(own[REFUSED])
+            continue
+        ordered = tuple(sorted(own[purpose], key=lambda fact: fact.key))
+        by_purpose[purpose].append(Group(subject, relation, purpose, ordered))
+    return by_purpose, left_out
+
+
+def _purpose_of(row: LabelledFact, purposes: Mapping[str, Collection[str]]) -> tuple[str | None, str]:
+    """Return the first purpose with a class of a fact, and that class; None and an empty text for none."""
+    for purpose, classes in purposes.items():
+        for name in _classes_of(row):
+            if name in classes:
+                return purpose, name
+    return None, ""
 
 
 def _classes_of(row: LabelledFact) -> list[str]:

@@ -24,7 +24,7 @@ from kgprobe.exports.sft.files import (
 from kgprobe.exports.sft.groups import KNOWN, PURPOSES, REFUSED, ChosenGroups, ClassedFact, Group, choose_groups
 from kgprobe.exports.sft.mixing import TrainingExample, examples_of, take_known, weights_of
 from kgprobe.exports.sft.wordings import WordedGroup, Wordings
-from kgprobe.graph.client import Graph
+from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.rows import rows_by
 from kgprobe.graph.state import graph_state
 from kgprobe.labelling import roles as fact_roles
@@ -191,23 +191,33 @@ def _read_controls(graph: Graph, path: Path | None, wordings: Wordings) -> _Cont
     """
     if path is None:
         return _Controls()
-    roles = [role for role in read_roles(path) if role.role in (*fact_roles.NEAR, fact_roles.FAR)]
+    roles = _control_roles(path)
     keys = [FactKey(role.subject, role.fact) for role in roles]
     rows = rows_by("fact", graph.read("sample/facts", rows=key_rows(keys)))
     missing = [key.fact for key in keys if key.fact not in rows]
     if missing:
         raise ArgumentError("controls", f"has facts that are not in the graph: {', '.join(missing[:5])}.")
-    groups = []
-    for key in keys:
-        row = rows[key.fact]
-        fact = ClassedFact(key, row["object"], "control", 0.0)
-        groups.append(Group(key.subject, row["relation"], "control", (fact,)))
+    groups = [_control_group(key, rows[key.fact]) for key in keys]
     worded = {group.group: group for group in _worded(wordings, groups)}
     # A control without a wording still has its pair of entities.
     guarded = [worded.get(group) or WordedGroup(group, frozenset({group.facts[0].object}), ()) for group in groups]
     wordings.skipped.clear()
     described = {"facts": dict(Counter(role.role for role in roles)), "sha256": digest_of_file(path).sha256}
     return _Controls(roles, guarded, described)
+
+
+def _control_roles(path: Path) -> list[FactRole]:
+    """Return the controls of a file of roles."""
+    rings = (*fact_roles.NEAR, fact_roles.FAR)
+    try:
+        return [role for role in read_roles(path) if role.role in rings]
+    except ArgumentError as error:
+        raise ArgumentError("controls", error.problem) from error
+
+
+def _control_group(key: FactKey, row: Row) -> Group:
+    fact = ClassedFact(key, row["object"], "control", 0.0)
+    return Group(key.subject, row["relation"], "control", (fact,))
 
 
 def _training_examples(
@@ -219,8 +229,7 @@ def _training_examples(
         ArgumentError: there are too few known facts for their share.
     """
     examples = examples_of(guard.allowed(division.training))
-    refused = guard.allowed(_worded(wordings, chosen.by_purpose[REFUSED]))
-    examples += [example for example in examples_of(refused) if example.example.form == QUESTION]
+    examples += examples_of(guard.allowed(_worded(wordings, chosen.by_purpose[REFUSED])))
     known = guard.allowed(_worded(wordings, chosen.by_purpose[KNOWN]))
     return examples + take_known(known, len(examples), options.known_share)
 

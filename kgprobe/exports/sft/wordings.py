@@ -6,12 +6,12 @@ object. Templates are the relation's own, or generic ones.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
 from kgprobe.exports.sft import QUESTION, STATEMENT
-from kgprobe.exports.sft.groups import KNOWN, ClassedFact, Group
+from kgprobe.exports.sft.groups import KNOWN, REFUSED, ClassedFact, Group
 from kgprobe.graph.client import Graph, Row
 from kgprobe.probes.asking import nameless, not_begun, read_answers
 from kgprobe.probes.questions.items import WH_OBJECTS
@@ -112,55 +112,80 @@ class Wordings:
     def of(self, groups: Sequence[Group]) -> list[WordedGroup]:
         """Return the groups that have an example, in order. Cost: two walks from each subject."""
         keys = [fact.key for group in groups for fact in group.facts]
-        asked = facts_present(self.graph, keys)
-        answers = read_answers(self.graph, list(asked), self.as_of)
+        described = facts_present(self.graph, keys)
+        answers = read_answers(self.graph, list(described), self.as_of)
         worded = []
         for group in groups:
             # Reasons of the facts that have no example yet.
             reasons = dict.fromkeys((fact.key for fact in group.facts), "not in the graph")
-            facts = [fact for fact in group.facts if fact.key in asked]
-            examples: list[Example] = []
-            objects = {fact.object for fact in group.facts}
-            if QUESTION in self.forms and facts:
+            facts = [fact for fact in group.facts if fact.key in described]
+            if facts:
                 right = [row for row in answers[facts[0].key.fact] if row["current"]]
-                examples += self._questions(group, facts, asked, right, reasons)
-                objects |= {row["id"] for row in right}
-            if STATEMENT in self.forms:
-                examples += self._statements(group, facts, asked, reasons)
-            for example in examples:
-                for fact in example.facts:
-                    reasons.pop(fact.key, None)
+                worded += self._worded(group, facts, described, right, reasons)
             if group.purpose != KNOWN:
                 self.skipped.update(reasons.values())
-            if examples:
-                worded.append(WordedGroup(group, frozenset(objects), tuple(examples)))
         return worded
+
+    def _worded(
+        self,
+        group: Group,
+        facts: Sequence[ClassedFact],
+        described: Mapping[FactKey, AskedFact],
+        right: Sequence[Row],
+        reasons: dict[FactKey, str],
+    ) -> Iterator[WordedGroup]:
+        """Yield a group if it has examples; keep in ``reasons`` only the facts without one."""
+        examples: list[Example] = []
+        objects = {fact.object for fact in group.facts}
+        if QUESTION in self.forms:
+            examples += self._questions(group, facts, described, right, reasons)
+            objects |= {row["id"] for row in right}
+        # A sentence has no end that refuses.
+        if STATEMENT in self.forms and group.purpose != REFUSED:
+            examples += self._statements(group, facts, described, reasons)
+        for example in examples:
+            for fact in example.facts:
+                reasons.pop(fact.key, None)
+        if examples:
+            yield WordedGroup(group, frozenset(objects), tuple(examples))
 
     def _questions(
         self,
         group: Group,
         facts: Sequence[ClassedFact],
-        asked: Mapping[FactKey, AskedFact],
+        described: Mapping[FactKey, AskedFact],
         right: Sequence[Row],
         reasons: dict[FactKey, str],
     ) -> list[Example]:
         """Return the question of a group in its wordings; update the reasons of facts without one."""
         current = {row["id"] for row in right}
-        stated = []
-        for fact in facts:
-            reasons[fact.key] = nameless(asked[fact.key]) or f"does not hold at {self.as_of}"
-            if fact.object in current and nameless(asked[fact.key]) is None:
-                stated.append(fact)
+        stated = self._stated(facts, described, current, reasons)
         if not stated:
             return []
-        texts, reason = self._question_texts(group, asked[stated[0].key].subject_label, right)
+        texts, reason = self._question_texts(group, described[stated[0].key].subject_label, right)
         if group.purpose == KNOWN and current != {fact.object for fact in stated}:
             reason = "its question has other right answers, which are not known"
         if reason is not None:
             reasons |= dict.fromkeys((fact.key for fact in stated), reason)
             return []
-        answer = ", ".join(sorted({row["label"] for row in right}, key=str.casefold))
+        answer = _listed(row["label"] for row in right)
         return [Example(QUESTION, text, answer, tuple(stated)) for text in self._drawn(group, QUESTION, texts)]
+
+    def _stated(
+        self,
+        facts: Sequence[ClassedFact],
+        described: Mapping[FactKey, AskedFact],
+        current: Collection[str],
+        reasons: dict[FactKey, str],
+    ) -> list[ClassedFact]:
+        """Return the facts with names and a current object; update the reasons of the others."""
+        stated = []
+        for fact in facts:
+            reason = nameless(described[fact.key])
+            if reason is None and fact.object in current:
+                stated.append(fact)
+            reasons[fact.key] = reason or f"does not hold at {self.as_of}"
+        return stated
 
     def _question_texts(self, group: Group, subject: str, right: Sequence[Row]) -> tuple[list[str], str | None]:
         """Return the questions that do not contain an answer; or none, and the reason."""
@@ -180,13 +205,13 @@ class Wordings:
         self,
         group: Group,
         facts: Sequence[ClassedFact],
-        asked: Mapping[FactKey, AskedFact],
+        described: Mapping[FactKey, AskedFact],
         reasons: dict[FactKey, str],
     ) -> Iterator[Example]:
         """Yield the statements of each fact in its wordings; update the reasons of facts without one."""
         relation = self._relations[STATEMENT].get(group.relation)
         for fact in facts:
-            words = asked[fact.key]
+            words = described[fact.key]
             reason = nameless(words) or not_begun(words, self.as_of)
             templates: Sequence[str] = ()
             if relation is None:
@@ -207,3 +232,7 @@ class Wordings:
         if texts and self._relations[form][group.relation]["generic"]:
             self.generic.add(group.relation)
         return sorted(texts, key=lambda text: seeded_number(self.seed, form, f"{group.subject} {text}"))[: self.limit]
+
+
+def _listed(labels: Iterable[str]) -> str:
+    return ", ".join(sorted(set(labels), key=lambda label: (label.casefold(), label)))

@@ -1,4 +1,4 @@
-"""Training sets of the example graph: what is in them, what is not, and that trainers read them."""
+"""Training sets of the example graph: their examples, roles and counts, and errors."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -47,8 +47,8 @@ def export(example: Graph, table: LabelTable, tmp_path: Path) -> Export:
     return exported
 
 
-def lines(made: TrainingSet, name: str) -> Lines:
-    return [json.loads(line) for line in (made.folder / name).read_text(encoding="utf-8").splitlines()]
+def lines(exported_set: TrainingSet, name: str) -> Lines:
+    return [json.loads(line) for line in (exported_set.folder / name).read_text(encoding="utf-8").splitlines()]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -66,8 +66,8 @@ def test_same_call_writes_the_same_bytes(export: Export) -> None:
 
 @pytest.mark.parametrize("form", ["questions", "both"])
 def test_training_and_test_share_no_pair_and_no_prompt(export: Export, table: LabelTable, form: str) -> None:
-    made = export(form=form, format="completion", wordings=9, known_share=0.2)
-    train, test = lines(made, "train.jsonl"), lines(made, "test.jsonl")
+    exported_set = export(form=form, format="completion", wordings=9, known_share=0.2)
+    train, test = lines(exported_set, "train.jsonl"), lines(exported_set, "test.jsonl")
     triples = {row.fact: (row.subject, row.relation, row.object) for row in table.rows()}
     objects: dict[tuple[str, str], set[str]] = {}
     for subject, relation, object_ in triples.values():
@@ -95,22 +95,22 @@ def test_training_and_test_share_no_pair_and_no_prompt(export: Export, table: La
 
 
 def test_roles_are_facts_of_the_examples_and_can_be_asked(export: Export, example: Graph) -> None:
-    made = export(form="both")
-    roles = list(read_roles(made.folder / "roles.jsonl"))
+    exported_set = export(form="both")
+    roles = list(read_roles(exported_set.folder / "roles.jsonl"))
     by_role = {role: {each.fact for each in roles if each.role == role} for role in ("taught", "held out")}
-    assert by_role["taught"] == {fact for each in lines(made, "train.jsonl") for fact in each["facts"]}
-    assert by_role["held out"] == {fact for each in lines(made, "test.jsonl") for fact in each["facts"]}
-    listed = list_facts(example, made.folder / "roles.jsonl", AS_OF)
+    assert by_role["taught"] == {fact for each in lines(exported_set, "train.jsonl") for fact in each["facts"]}
+    assert by_role["held out"] == {fact for each in lines(exported_set, "test.jsonl") for fact in each["facts"]}
+    listed = list_facts(example, exported_set.folder / "roles.jsonl", AS_OF)
     assert ([key.fact for key in listed.keys], listed.missing) == ([role.fact for role in roles], [])
 
 
 def test_counts_cover_every_fact_of_the_classes(export: Export, table: LabelTable) -> None:
-    made = export(form="both")
-    counts = made.manifest.counts
+    exported_set = export(form="both")
+    counts = exported_set.manifest.counts
     stated = sum(each.facts for each in counts.values())
-    assert stated + sum(made.manifest.left_out.values()) == len(list(table.rows(["unknown"])))
-    assert counts["taught"].examples == len(lines(made, "train.jsonl"))
-    assert made.manifest.files["train.jsonl"].bytes == (made.folder / "train.jsonl").stat().st_size
+    assert stated + sum(exported_set.manifest.left_out.values()) == len(list(table.rows(["unknown"])))
+    assert counts["taught"].examples == len(lines(exported_set, "train.jsonl"))
+    assert exported_set.manifest.files["train.jsonl"].bytes == (exported_set.folder / "train.jsonl").stat().st_size
 
 
 @pytest.fixture(scope="module")
@@ -124,12 +124,12 @@ def belgian(example: Graph, tmp_path_factory: pytest.TempPathFactory) -> LabelTa
 def test_question_lists_all_right_answers_and_statement_one(
     example: Graph, belgian: LabelTable, tmp_path: Path
 ) -> None:
-    made = kgprobe.export_sft(example, belgian, tmp_path / "sft", teach=["unknown"], form="both", held_out=0.0)
-    question, statement = sorted(lines(made, "train.jsonl"), key=lambda record: record["form"])
+    exported_set = kgprobe.export_sft(example, belgian, tmp_path / "sft", teach=["unknown"], form="both", held_out=0.0)
+    question, statement = sorted(lines(exported_set, "train.jsonl"), key=lambda record: record["form"])
     assert question["messages"][1]["content"] == "Dutch, French, German"
     assert statement["messages"][1]["content"].endswith("Dutch.")
     assert question["facts"] == statement["facts"] == [row.fact for row in belgian.rows(["unknown"])]
-    assert not (made.folder / "test.jsonl").exists()
+    assert not (exported_set.folder / "test.jsonl").exists()
 
 
 def test_question_with_an_unknown_answer_is_not_a_known_one(
@@ -162,13 +162,13 @@ def test_controls_are_appended_and_never_in_training(export: Export, table: Labe
     controls = [FactRole(row.subject, row.fact, FAR) for row in table.rows() if row.fact in chosen]
     path = tmp_path / "controls.jsonl"
     write_roles(path, [*controls, FactRole("Q142", "some fact", TAUGHT)])
-    made = export("after", held_out=0.0, known_share=0.2, controls=path)
-    stated = {fact for record in lines(made, "train.jsonl") for fact in record["facts"]}
+    exported_set = export("after", held_out=0.0, known_share=0.2, controls=path)
+    stated = {fact for record in lines(exported_set, "train.jsonl") for fact in record["facts"]}
     assert stated.isdisjoint(chosen)
-    assert list(read_roles(made.folder / "roles.jsonl"))[-len(controls) :] == controls
-    assert made.manifest.controls is not None
-    assert made.manifest.controls["facts"] == {"far": len(controls)}
-    assert made.manifest.left_out["it has the subject and relation of a control"] >= len(chosen)
+    assert list(read_roles(exported_set.folder / "roles.jsonl"))[-len(controls) :] == controls
+    assert exported_set.manifest.controls is not None
+    assert exported_set.manifest.controls["facts"] == {"far": len(controls)}
+    assert exported_set.manifest.left_out["it has the subject and relation of a control"] >= len(chosen)
 
 
 def test_relation_without_templates_gets_generic_ones(graph: Graph, tmp_path: Path) -> None:
@@ -179,14 +179,14 @@ def test_relation_without_templates_gets_generic_ones(graph: Graph, tmp_path: Pa
     )
     load(graph, source)
     labels = write_label_table(tmp_path / "labels", CONFIG, rows_of(graph))
-    made = kgprobe.export_sft(
+    exported_set = kgprobe.export_sft(
         graph, labels, tmp_path / "sft", teach=["maybe known", "weakly known"], held_out=0.0, as_of="2025"
     )
-    assert made.manifest.generic == ["BORN"]
-    assert made.manifest.left_out == {"its relation is inactive or has no question": 1}
-    prompts = [record["messages"][0]["content"] for record in lines(made, "train.jsonl")]
+    assert exported_set.manifest.generic == ["BORN"]
+    assert exported_set.manifest.left_out == {"its relation is inactive or has no question": 1}
+    prompts = [record["messages"][0]["content"] for record in lines(exported_set, "train.jsonl")]
     assert sorted(prompts) == ["What is the place of birth of Ada?", "What is the place of birth of Cleo?"]
-    assert any("Generic templates" in note for note in made.notes)
+    assert any("Generic templates" in note for note in exported_set.notes)
 
 
 @pytest.mark.parametrize(
@@ -210,41 +210,43 @@ def test_wrong_option_is_named(export: Export, options: dict[str, Any], message:
 
 
 def test_folder_with_something_else_is_refused(export: Export, tmp_path: Path) -> None:
-    made = export()
+    exported_set = export()
     with pytest.raises(ArgumentError, match=r"another training set \(seed was 0, is 3"):
         export(seed=3)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "letter.txt").write_text("Dear reader")
-    with pytest.raises(ArgumentError, match="exists and is no training set"):
+    with pytest.raises(ArgumentError, match="exists and is not a training set"):
         export("other")
-    (made.folder / "manifest.json").write_text("{")
+    (exported_set.folder / "manifest.json").write_text("{")
     with pytest.raises(KgprobeError, match="is damaged"):
-        kgprobe.read_manifest(made.folder)
+        kgprobe.read_manifest(exported_set.folder)
 
 
 def test_changed_graph_and_missing_facts_are_noted(example: Graph, table: LabelTable, tmp_path: Path) -> None:
     rows = list(table.rows(["unknown"]))
     lost = replace(rows[0], fact="lost", subject="Q0")
     stale = write_label_table(tmp_path / "stale", {**CONFIG, "graph": "another"}, [*rows, lost])
-    made = kgprobe.export_sft(example, stale, tmp_path / "sft", teach=["unknown"])
-    assert made.manifest.left_out["not in the graph"] == 1
-    assert "The graph is another one than that of stale, or it has changed since." in made.notes
+    exported_set = kgprobe.export_sft(example, stale, tmp_path / "sft", teach=["unknown"])
+    assert exported_set.manifest.left_out["not in the graph"] == 1
+    assert "The graph is another one than that of stale, or it has changed since." in exported_set.notes
 
 
 def test_limit_is_a_subset_with_about_as_many_facts(export: Export) -> None:
-    made = export(limit=40)
-    stated = sum(each.facts for each in made.manifest.counts.values()) + sum(made.manifest.left_out.values())
+    exported_set = export(limit=40)
+    stated = sum(each.facts for each in exported_set.manifest.counts.values()) + sum(
+        exported_set.manifest.left_out.values()
+    )
     assert 40 <= stated < 50
 
 
 @pytest.mark.parametrize("format_", ["chat", "completion"])
 def test_datasets_reads_both_splits(export: Export, format_: str, tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets", reason="datasets is not installed")
-    made = export(format=format_, form="both", weights="known", known_share=0.2, limit=60)
-    loaded = datasets.load_dataset(str(made.folder), cache_dir=str(tmp_path / "cache"))
+    exported_set = export(format=format_, form="both", weights="known", known_share=0.2, limit=60)
+    loaded = datasets.load_dataset(str(exported_set.folder), cache_dir=str(tmp_path / "cache"))
     for split in ("train", "test"):
-        assert list(loaded[split]) == lines(made, f"{split}.jsonl")
-    described = json.loads((made.folder / "dataset_info.json").read_text())
+        assert list(loaded[split]) == lines(exported_set, f"{split}.jsonl")
+    described = json.loads((exported_set.folder / "dataset_info.json").read_text())
     assert {each["file_name"] for each in described.values()} == {"train.jsonl", "test.jsonl"}
     assert set(described["kgprobe_train"]["columns"].values()) <= set(loaded["train"].column_names)
 
@@ -253,19 +255,19 @@ def test_axolotl_configuration_names_the_files_and_columns(export: Export) -> No
     yaml = pytest.importorskip("yaml", reason="pyyaml is not installed")
     chat = yaml.safe_load((export("chat").folder / "axolotl.yaml").read_text())
     assert [each["path"] for each in (*chat["datasets"], *chat["test_datasets"])] == ["train.jsonl", "test.jsonl"]
-    made = export("text", format="completion", held_out=0.0)
-    (described,) = yaml.safe_load((made.folder / "axolotl.yaml").read_text())["datasets"]
+    exported_set = export("text", format="completion", held_out=0.0)
+    (described,) = yaml.safe_load((exported_set.folder / "axolotl.yaml").read_text())["datasets"]
     assert described["type"]["format"].format(instruction="Q?") == "Q?"
     assert {described["type"]["field_instruction"], described["type"]["field_output"]} <= set(
-        lines(made, "train.jsonl")[0]
+        lines(exported_set, "train.jsonl")[0]
     )
 
 
 def test_pairs_of_one_question_are_in_one_part(export: Export, table: LabelTable) -> None:
-    made = export(form="statements")
+    exported_set = export(form="statements")
     ends = {row.fact: (row.subject, row.relation) for row in table.rows()}
     parts: dict[str, set[tuple[str, str]]] = {}
     for name in ("train.jsonl", "test.jsonl"):
-        for record in lines(made, name):
+        for record in lines(exported_set, name):
             parts.setdefault(record["purpose"], set()).update(ends[fact] for fact in record["facts"])
     assert all(one.isdisjoint(other) for one, other in combinations(parts.values(), 2))
