@@ -4,7 +4,6 @@
 ``axolotl.yaml``, and ``manifest.json``, which is written last: a folder without it is unfinished.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.exports.sft import CHAT, PAD, QUESTION
 from kgprobe.exports.sft.groups import PURPOSES, REFUSED
 from kgprobe.exports.sft.wordings import Example
-from kgprobe.files import make_folder, read_json, replacing
+from kgprobe.files import make_folder, read_json, replacing, sha256_of
 from kgprobe.labelling.roles import FactRole, write_roles
 from kgprobe.running.settings import differences
 
@@ -28,8 +27,6 @@ TRAIN, TEST, ROLES, DATASET_INFO, AXOLOTL = (
     "dataset_info.json",
     "axolotl.yaml",
 )
-# Bytes that are digested at once.
-_BLOCK = 2**20
 _REMEDY = "Export again into an empty folder."
 
 # Targets of facts that the model shall not answer, and certainty after an answer (R-Tuning).
@@ -148,7 +145,7 @@ def write_training_set(
     _write(folder / DATASET_INFO, json.dumps(_dataset_info(splits, chat), indent=2) + "\n")
     _write(folder / AXOLOTL, _axolotl(chat, bool(test)))
     names = sorted([*splits.values(), ROLES, DATASET_INFO, AXOLOTL])
-    complete = msgspec.structs.replace(manifest, files={name: digest_of_file(folder / name) for name in names})
+    complete = msgspec.structs.replace(manifest, files={name: _digest(folder / name) for name in names})
     _write(folder / MANIFEST, msgspec.json.format(msgspec.json.encode(complete, order="deterministic")).decode() + "\n")
     return complete
 
@@ -242,12 +239,5 @@ def _write(path: Path, text: str) -> None:
         unfinished.write_bytes(text.encode())
 
 
-def digest_of_file(path: Path) -> FileDigest:
-    """Return size and digest of a file."""
-    digest = hashlib.sha256()
-    size = 0
-    with open(path, "rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-            size += len(block)
-    return FileDigest(size, digest.hexdigest())
+def _digest(path: Path) -> FileDigest:
+    return FileDigest(path.stat().st_size, sha256_of(path))

@@ -17,13 +17,13 @@ from kgprobe.exports.sft.files import (
     Manifest,
     RoleCounts,
     claim_folder,
-    digest_of_file,
     record_of,
     write_training_set,
 )
 from kgprobe.exports.sft.groups import KNOWN, PURPOSES, REFUSED, ChosenGroups, ClassedFact, Group, choose_groups
 from kgprobe.exports.sft.mixing import TrainingExample, examples_of, take_known, weights_of
 from kgprobe.exports.sft.wordings import WordedGroup, Wordings
+from kgprobe.files import sha256_of
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.rows import rows_by
 from kgprobe.graph.state import graph_state
@@ -158,7 +158,7 @@ def _begun_manifest(
     graph: Graph, table: LabelTable, options: SftOptions, controls: _Controls, seed: int, as_of: int
 ) -> Manifest:
     """Return a manifest without counts and files."""
-    labels = {"name": table.name, "sha256": digest_of_file(table.folder / FACTS).sha256}
+    labels = {"name": table.name, "sha256": sha256_of(table.folder / FACTS)}
     # As it is read back: with lists in place of tuples.
     described: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(options))
     return Manifest(
@@ -202,7 +202,7 @@ def _read_controls(graph: Graph, path: Path | None, wordings: Wordings) -> _Cont
     # A control without a wording still has its pair of entities.
     guarded = [worded.get(group) or WordedGroup(group, frozenset({group.facts[0].object}), ()) for group in groups]
     wordings.skipped.clear()
-    described = {"facts": dict(Counter(role.role for role in roles)), "sha256": digest_of_file(path).sha256}
+    described = {"facts": dict(Counter(role.role for role in roles)), "sha256": sha256_of(path)}
     return _Controls(roles, guarded, described)
 
 
