@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from kgprobe.api.datasets import open_dataset as open_dataset
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo
+    from kgprobe.api.exporting import export_hub as export_hub
+    from kgprobe.api.exporting import export_sft as export_sft
+    from kgprobe.api.exporting import read_manifest as read_manifest
     from kgprobe.api.graphs import describe_graph as describe_graph
     from kgprobe.api.graphs import draw_graph as draw_graph
     from kgprobe.api.graphs import find_ignorance as find_ignorance
@@ -61,7 +64,6 @@ if TYPE_CHECKING:
     from kgprobe.api.papers import paper_options as paper_options
     from kgprobe.api.publishing import export_eval_results as export_eval_results
     from kgprobe.api.publishing import export_every_eval_ever as export_every_eval_ever
-    from kgprobe.api.publishing import export_hub_dataset as export_hub_dataset
     from kgprobe.api.reports import assess_questions as assess_questions
     from kgprobe.api.reports import group_table as group_table
     from kgprobe.api.reports import make_report as make_report

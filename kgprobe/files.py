@@ -2,6 +2,7 @@
 
 import errno
 import glob
+import hashlib
 import os
 import platform
 import re
@@ -22,6 +23,8 @@ T = TypeVar("T")
 
 # With less free space, a failed write is reported as a full disk.
 _FULL_BYTES = 32 * 2**20
+# Bytes that are digested at once.
+_BLOCK = 2**20
 _UNUSABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 # Parts of the names of unfinished files: the machine, and a number within this process.
 _NODE = re.sub(r"[^A-Za-z0-9-]+", "_", platform.node())[:40] or "here"
@@ -142,6 +145,15 @@ def appearing(folder: Path) -> Iterator[Path]:
         raise KgprobeError(_why(folder, error, "written")) from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 digest of a file, in hexadecimal digits. Memory: one mebibyte."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def place_is_unusable(error: OSError) -> str | None:

@@ -1,12 +1,10 @@
-"""``kgprobe.export_eval_results`` and its like: measurements and label tables in formats for publication."""
+"""``kgprobe.export_eval_results`` and ``kgprobe.export_every_eval_ever``: measurements in formats for publication."""
 
 from pathlib import Path
 
 from kgprobe.exports.eval_results import write_eval_results
 from kgprobe.exports.every_eval_ever import THIRD_PARTY, write_record
-from kgprobe.exports.hub import write_hub_folder
 from kgprobe.exports.shares import published_shares
-from kgprobe.labelling.table import LabelTable
 from kgprobe.results.measurement import Measurement
 
 
@@ -76,16 +74,3 @@ def export_every_eval_ever(
         benchmark=benchmark,
         dataset=dataset,
     )
-
-
-def export_hub_dataset(table: LabelTable, folder: str | Path, *, licence: str | None = None) -> Path:
-    """Write a label table as a data set for the Hugging Face hub: Parquet, card and Croissant metadata.
-
-    Args:
-        folder: a new folder; ``datasets.load_dataset(folder, split="facts")`` reads it.
-        licence: its id on the hub, such as ``cc0-1.0``.
-
-    Raises:
-        KgprobeError: mlcroissant is not installed, the folder exists, or it cannot be written.
-    """
-    return write_hub_folder(table, Path(folder), licence=licence)

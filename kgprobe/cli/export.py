@@ -3,7 +3,9 @@
 import click
 
 from kgprobe.cli.commands import CommandGroup
-from kgprobe.cli.export_results import eval_results, every_eval_ever, hub
+from kgprobe.cli.export_hub import hub
+from kgprobe.cli.export_results import eval_results, every_eval_ever
+from kgprobe.cli.export_sft import sft
 
 
 @click.group(cls=CommandGroup)
@@ -14,3 +16,4 @@ def export() -> None:
 export.add_command(eval_results)
 export.add_command(every_eval_ever)
 export.add_command(hub)
+export.add_command(sft)

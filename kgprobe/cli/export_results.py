@@ -1,4 +1,4 @@
-"""``kgprobe export eval-results``, ``every-eval-ever`` and ``hub``: results in formats for publication."""
+"""``kgprobe export eval-results`` and ``every-eval-ever``: measurements in formats for publication."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -78,23 +78,3 @@ def every_eval_ever(result: str, output: Path, **options: Any) -> None:
 
     record, answers = export_every_eval_ever(open_measurement(result), output, **options)
     click.echo(f"Written: {visible(str(record))}\nAnswers: {visible(str(answers))}")
-
-
-@click.command("hub", cls=OptionsFirst)
-@cloup.argument("table", help="A label table, by name or folder.")
-@_output_option("The new folder.")
-@cloup.option("--licence", metavar="ID", help="Licence, by its id on the Hugging Face hub, such as cc0-1.0.")
-@debug_option
-def hub(table: str, output: Path, licence: str | None) -> None:
-    """Write a label table as a data set for the Hugging Face hub.
-
-    The folder has the facts as Parquet, a card with the share of each class, and Croissant metadata.
-    `datasets.load_dataset(FOLDER, split="facts")` reads it. Nothing is uploaded.
-
-    \b
-    kgprobe export hub llama-labels -o llama-labels --licence cc0-1.0
-    """  # noqa: D301
-    from kgprobe.api.publishing import export_hub_dataset
-    from kgprobe.labelling.table import read_label_table
-
-    click.echo(f"Written: {visible(str(export_hub_dataset(read_label_table(table), output, licence=licence)))}")

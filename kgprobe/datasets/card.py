@@ -118,7 +118,7 @@ def card_of(
     values, name = asdict(options), options.name or folder
     rows, left_out = [], []
     for counts in relations:
-        cells = f"| {_plain(counts.relation)} | {_plain(counts.label)} |"
+        cells = f"| {plain(counts.relation)} | {plain(counts.label)} |"
         if counts.reason is None:
             rows.append(f"{cells} {counts.facts:,} | {counts.objects:,} |\n")
         else:
@@ -130,12 +130,12 @@ def card_of(
         **values,
         pretty_name=json.dumps(name, ensure_ascii=False),
         licence=f"license: {json.dumps(licence, ensure_ascii=False)}\n" if licence is not None else "",
-        size=_SIZES[bisect_right(_BOUNDS, facts)],
-        title=_plain(name),
+        size=size_category(facts),
+        title=plain(name),
         choices=options.alternatives + 1,
         relations=len(rows),
         json_note=_JSON_NOTE if options.format == "jsonl" else "",
-        sources=", ".join(map(_plain, sources)) or "unknown",
+        sources=", ".join(map(plain, sources)) or "unknown",
         version=__version__,
         settings=msgspec.json.encode(settings).decode(),
         as_of=as_of,
@@ -178,6 +178,15 @@ def _split_lines(format_: str) -> Iterator[str]:
         yield f"    path: data/{split}.{format_}"
 
 
-def _plain(text: str) -> str:
+def size_category(rows: int) -> str:
+    """Return the size category of the Hugging Face hub.
+
+    >>> size_category(999), size_category(1_000)
+    ('n<1K', '1K<n<10K')
+    """
+    return _SIZES[bisect_right(_BOUNDS, rows)]
+
+
+def plain(text: str) -> str:
     """Escape a text for a cell of a Markdown table."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "'")

@@ -202,6 +202,21 @@ def split_statements(
         seed: random seed.
     """
     random = np.random.default_rng([seed, len(heads)])
+    apart = draw_relations(relations, share, random)
+    others = pd.Series(relations, dtype=object).isin(apart).to_numpy()
+    rest = np.flatnonzero(~others)
+    pairs = list(zip(pick(heads, rest), pick(tails, rest), strict=True))
+    held_out = draw_entities(pairs, share, random)
+    sides = pd.DataFrame(pairs, columns=["head", "tail"]).isin(held_out).sum(axis=1).to_numpy()
+    return Splits(rest[sides == 0], rest[sides == 2], np.flatnonzero(others), rest[sides == 1])
+
+
+def draw_relations(relations: Sequence[str], share: float, random: np.random.Generator) -> set[str]:
+    """Return relations with about this share of the statements; never all relations.
+
+    Args:
+        relations: id of each statement's relation.
+    """
     names, counts = np.unique(np.array(relations, dtype=object).astype(str), return_counts=True)
     room = share * len(relations)
     apart: set[str] = set()
@@ -209,15 +224,10 @@ def split_statements(
         if counts[place] <= room and len(apart) < len(names) - 1:
             apart.add(str(names[place]))
             room -= counts[place]
-    others = pd.Series(relations, dtype=object).isin(apart).to_numpy()
-    rest = np.flatnonzero(~others)
-    pairs = list(zip(pick(heads, rest), pick(tails, rest), strict=True))
-    held_out = _draw_entities(pairs, share, random)
-    sides = pd.DataFrame(pairs, columns=["head", "tail"]).isin(held_out).sum(axis=1).to_numpy()
-    return Splits(rest[sides == 0], rest[sides == 2], np.flatnonzero(others), rest[sides == 1])
+    return apart
 
 
-def _draw_entities(pairs: Sequence[tuple[str, str]], share: float, random: np.random.Generator) -> set[str]:
+def draw_entities(pairs: Sequence[tuple[str, str]], share: float, random: np.random.Generator) -> set[str]:
     """Return the held-out entities, such that about the share of the statements have both of theirs there."""
     neighbours: defaultdict[str, list[str]] = defaultdict(list)
     for head, tail in pairs:

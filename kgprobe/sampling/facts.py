@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import msgspec
 
 from kgprobe.graph.client import Graph
-from kgprobe.graph.rows import rows_by
 from kgprobe.sampling.keys import FactKey, FactKeys, key_rows
 
 
@@ -51,6 +50,14 @@ def askable_facts(graph: Graph, relations: Sequence[str], as_of: int) -> FactKey
 
 def describe_facts(graph: Graph, keys: Sequence[FactKey]) -> list[AskedFact]:
     """Return facts with the names of both ends, in the order of the keys. Cost: a look-up from each subject."""
-    rows = graph.read("sample/facts", rows=key_rows(keys))
-    by_fact = rows_by("fact", rows)
-    return [msgspec.convert({**by_fact[key.fact], "key": key}, AskedFact) for key in keys]
+    described = facts_present(graph, keys)
+    return [described[key] for key in keys]
+
+
+def facts_present(graph: Graph, keys: Sequence[FactKey]) -> dict[FactKey, AskedFact]:
+    """Return the facts that the graph has, with the names of both ends, by key. Cost: a look-up from each subject."""
+    described = {}
+    for row in graph.read("sample/facts", rows=key_rows(keys)) if keys else ():
+        key = FactKey(row["subject"], row["fact"])
+        described[key] = msgspec.convert({**row, "key": key}, AskedFact)
+    return described

@@ -1,0 +1,90 @@
+"""``kgprobe.export_sft`` and ``kgprobe.export_hub``: training sets and data sets from label tables."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from kgprobe.arguments import whole_number
+from kgprobe.dates import as_of_day
+from kgprobe.exports.hub import HubOptions
+from kgprobe.exports.hub.making import PublishedTable, publish_table
+from kgprobe.exports.sft import SftOptions
+from kgprobe.exports.sft.files import Manifest
+from kgprobe.exports.sft.files import read_manifest as read
+from kgprobe.exports.sft.making import TrainingSet, make_training_set
+from kgprobe.graph.client import Graph
+from kgprobe.labelling.table import LabelTable, read_label_table
+from kgprobe.options import make_options
+
+
+def export_sft(
+    graph: Graph,
+    table: LabelTable | str | Path,
+    folder: str | Path,
+    *,
+    controls: str | Path | None = None,
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+    **options: Any,
+) -> TrainingSet:
+    """Write a training set for supervised fine-tuning, from the facts of chosen classes of a label table.
+
+    The folder has ``train.jsonl``, ``test.jsonl`` with held-out facts, ``roles.jsonl`` with the role of each fact,
+    files for axolotl and LLaMA-Factory, and ``manifest.json``. The same call writes the same bytes.
+
+    No training example is about a held-out fact or a control, in either direction, or has the prompt of one.
+
+    Cost: a pass over the table, and two walks from each subject. Memory: the facts of the chosen classes.
+
+    Args:
+        table: a label table, its folder or its name.
+        folder: new or empty folder, or that of an equal training set.
+        controls: file of roles with control facts, which are appended to the roles and never in training.
+        seed: of all random choices.
+        as_of: reference date of right answers; None is that of the label table, or today.
+        options: see :class:`~kgprobe.exports.sft.SftOptions`: ``teach`` (required), ``limit``, ``form``, ``format``,
+            ``wordings``, ``known_share``, ``weights``, ``refuse``, ``refusal``, ``held_out``, ``held_out_by``.
+
+    Raises:
+        ArgumentError: an option is not allowed, a class has no facts, there are too few known facts for their share,
+            a control is not in the graph, or the folder has something else.
+        KgprobeError: there is no such table, or no fact is left to teach.
+    """
+    given = make_options(SftOptions, options, "export_sft")
+    labels = _opened(table)
+    day = as_of_day(labels.config.get("as_of") if as_of is None else as_of)
+    file = None if controls is None else Path(controls)
+    return make_training_set(graph, labels, Path(folder), given, file, whole_number("seed", seed, 0), day)
+
+
+def export_hub(table: LabelTable | str | Path, folder: str | Path, **options: Any) -> PublishedTable:
+    """Write a label table as a data set for the Hugging Face hub: Parquet, a card, and Croissant metadata.
+
+    ``datasets.load_dataset(folder)`` reads it, and so do readers of Croissant. The card has the settings of the table;
+    read it before you publish.
+
+    Cost: a pass over the table, and a copy of its file.
+
+    Args:
+        table: a label table, its folder or its name.
+        folder: new folder.
+        options: ``name`` (title) and ``licence`` (id on the hub).
+
+    Raises:
+        ArgumentError: the folder exists, or an option is unknown.
+        KgprobeError: there is no such table.
+    """
+    return publish_table(_opened(table), Path(folder), make_options(HubOptions, options, "export_hub"))
+
+
+def _opened(table: LabelTable | str | Path) -> LabelTable:
+    return table if isinstance(table, LabelTable) else read_label_table(table)
+
+
+def read_manifest(folder: str | Path) -> Manifest:
+    """Return the manifest of a training set: origin, options, counts, and digests of its files.
+
+    Raises:
+        KgprobeError: the folder has none, or it is damaged.
+    """
+    return read(folder)

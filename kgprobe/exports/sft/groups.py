@@ -1,0 +1,160 @@
+"""Groups of facts: all facts of a subject and relation that have the same purpose in a training set.
+
+Objects of the same subject and relation answer the same question, so a group is never divided between training and
+test. A group with a fact to teach is taught. Otherwise it is refused if none of its facts is known, and known if none
+is refused.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from kgprobe.errors import ArgumentError
+from kgprobe.labelling.roles import TAUGHT
+from kgprobe.labelling.table import SCHEMES, LabelledFact, LabelTable, check_classes
+from kgprobe.sampling.keys import FactKey, seeded_number
+
+# Purposes of examples, with the role of taught facts.
+REFUSED, KNOWN = "refused", "known"
+PURPOSES = (TAUGHT, REFUSED, KNOWN)
+# Classes of known facts, of each scheme.
+KNOWN_CLASSES = ("highly known", "surely known", "recalled")
+
+
+@dataclass(frozen=True, slots=True)
+class ClassedFact:
+    """A fact of a chosen class.
+
+    Attributes:
+        object: id.
+        class_: the chosen class that it has.
+        known: probability that the model knows it, in [0, 1].
+    """
+
+    key: FactKey
+    object: str
+    class_: str
+    known: float
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Facts of one subject and relation with the same purpose.
+
+    Attributes:
+        purpose: one of ``PURPOSES``.
+        facts: at least one, by id.
+    """
+
+    subject: str
+    relation: str
+    purpose: str
+    facts: tuple[ClassedFact, ...]
+
+    def order(self, seed: int, kind: str) -> int:
+        """Return its place in a random order: a hash of seed and ids; see :func:`seeded_number`."""
+        return seeded_number(seed, kind, f"{self.subject} {self.relation}")
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenGroups:
+    """The groups of a label table, by purpose, each in random order.
+
+    Attributes:
+        left_out: number of left-out facts by reason.
+    """
+
+    by_purpose: Mapping[str, Sequence[Group]]
+    left_out: Mapping[str, int]
+
+
+def choose_groups(
+    table: LabelTable, teach: Collection[str], refuse: Collection[str], *, limit: int | None, seed: int
+) -> ChosenGroups:
+    """Return the groups with facts of some classes, and those of known facts.
+
+    Cost: a pass over the table. Memory: the facts of the chosen classes and the known facts.
+
+    Args:
+        teach, refuse: classes of any scheme.
+        limit: maximum number of facts to teach; the last group may exceed it.
+        seed: of the order, and of the facts of ``limit``.
+
+    Raises:
+        ArgumentError: a class is unknown, chosen twice, or has no facts.
+    """
+    check_classes([*teach, *refuse])
+    both = [name for name in teach if name in refuse]
+    if both:
+        raise ArgumentError("refuse", f"has {', '.join(both)}, which is also in `teach`; choose one of them.")
+    purposes = {TAUGHT: teach, REFUSED: refuse, KNOWN: KNOWN_CLASSES}
+    chosen: defaultdict[tuple[str, str], dict[str, list[ClassedFact]]] = defaultdict(dict)
+    sizes: Counter[str] = Counter()
+    for row in table.rows():
+        sizes.update(_classes_of(row))
+        purpose, class_ = _purpose_of(row, purposes)
+        if purpose is not None:
+            fact = ClassedFact(FactKey(row.subject, row.fact), row.object, class_, row.known)
+            chosen[row.subject, row.relation].setdefault(purpose, []).append(fact)
+    for name, classes in (("teach", teach), ("refuse", refuse)):
+        _require_facts(name, classes, sizes, table)
+    by_purpose, left_out = _grouped(chosen)
+    for groups in by_purpose.values():
+        groups.sort(key=lambda group: (group.order(seed, "sft"), group.subject, group.relation))
+    by_purpose[TAUGHT] = list(_limited(by_purpose[TAUGHT], limit))
+    return ChosenGroups(by_purpose, left_out)
+
+
+def _grouped(
+    facts: Mapping[tuple[str, str], Mapping[str, list[ClassedFact]]],
+) -> tuple[dict[str, list[Group]], Counter[str]]:
+    """Return groups by purpose, and the number of left-out facts by reason.
+
+    Args:
+        facts: by subject and relation, then by purpose.
+    """
+    by_purpose: dict[str, list[Group]] = {purpose: [] for purpose in PURPOSES}
+    left_out: Counter[str] = Counter()
+    for (subject, relation), own in facts.items():
+        purpose = TAUGHT if TAUGHT in own else next(iter(own))
+        if purpose != TAUGHT and len(own) > 1:
+            left_out["others of its subject and relation are known"] += len(own[REFUSED])
+            continue
+        ordered = tuple(sorted(own[purpose], key=lambda fact: fact.key))
+        by_purpose[purpose].append(Group(subject, relation, purpose, ordered))
+    return by_purpose, left_out
+
+
+def _purpose_of(row: LabelledFact, purposes: Mapping[str, Collection[str]]) -> tuple[str | None, str]:
+    """Return the first purpose with a class of a fact, and that class; None and an empty text for none."""
+    for purpose, classes in purposes.items():
+        for name in _classes_of(row):
+            if name in classes:
+                return purpose, name
+    return None, ""
+
+
+def _classes_of(row: LabelledFact) -> list[str]:
+    return [name for name in (row.slick, row.profile, row.belief) if name is not None]
+
+
+def _require_facts(argument: str, classes: Iterable[str], sizes: Mapping[str, int], table: LabelTable) -> None:
+    """Raise ArgumentError if a class has no facts; the message lists those that have some."""
+    empty = [name for name in classes if not sizes.get(name)]
+    if empty:
+        known = [name for name in chain.from_iterable(SCHEMES.values()) if sizes.get(name)]
+        listed = ", ".join(f"{name} ({sizes[name]:,})" for name in known) or "none"
+        raise ArgumentError(
+            argument, f"has {', '.join(empty)}, without a fact in {table.name}. Classes with facts: {listed}."
+        )
+
+
+def _limited(groups: Iterable[Group], limit: int | None) -> Iterable[Group]:
+    """Yield groups until they have as many facts."""
+    count = 0
+    for group in groups:
+        if limit is not None and count >= limit:
+            return
+        count += len(group.facts)
+        yield group
