@@ -1,6 +1,7 @@
 """Labels as properties of a user's own graph: written, written again, removed; the rest of the graph never changes."""
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -21,7 +22,7 @@ from tests.cli.inprocess import run
 from tests.conftest import require_engine
 from tests.exports.own_graphs import FILMS, MAPPING, content, labelled, rows, write_table
 from tests.kills import Moment, kill_child
-from tests.servers.shared import wipe
+from tests.servers.shared import REPOSITORY, wipe
 
 # The engine of kgprobe's graph, and that of the user's.
 ON_BOTH = pytest.mark.parametrize(("endpoint", "own"), [("arcadedb", "arcadedb"), ("arcadedb", "neo4j")], indirect=True)
@@ -258,6 +259,22 @@ def test_command_writes_and_removes(own: Graph, table: LabelTable, mapping: Path
     removed = run("beliefs", "write-back", *to, "--remove", **environment)
     assert removed.stdout == "Removed the properties kgprobe_… from 6 relationships and nodes.\n"
     assert content(own) == before
+
+
+@ON_ONE
+def test_queries_of_the_guide_use_the_labels(own: Graph, table: LabelTable, mapping: Path) -> None:
+    write(table, own, mapping)
+    guide = (REPOSITORY / "docs" / "guides" / "write-back.md").read_text(encoding="utf-8")
+    surely, by_person = re.findall(r"```cypher\n(.*?)```", guide, re.DOTALL)
+    acted = [fact for fact in table.rows() if fact.relation == "ACTED_IN"]
+    assert {row["person"]: row["roles"] for row in rows(own, by_person)} == {"Keanu Reeves": 2, "Halle Berry": 1}
+    known = [row["known"] for row in rows(own, by_person) if row["person"] == "Halle Berry"]
+    assert known == [fact.known for fact in acted if fact.subject_name == "Halle Berry"]
+    # The labels lean; none is sure.
+    assert rows(own, surely) == []
+    leaning = rows(own, surely.replace("surely unknown", "leans unknown"))
+    unknown = sorted((fact.subject_name, fact.object_name, fact.known) for fact in acted if fact.known < 0.5)
+    assert [(row["person"], row["movie"], row["known"]) for row in leaning] == unknown
 
 
 def test_classes_of_the_command_are_the_schemes() -> None:
