@@ -53,7 +53,7 @@ def write_back(
         KgprobeError: there is no such table or graph; the mapping matches no label; the graph has properties of these
             names already; or it was loaded by kgprobe.
 
-    Cost: one pass over the relationships and nodes of the mapping, a look-up for each change. Memory: 44 bytes for each
+    Cost: one pass over the relationships and nodes of the mapping, a look-up for each change. Memory: 70 bytes for each
     label, and the current batch.
     """
     source = _open_source(str(to), Path(mapping))

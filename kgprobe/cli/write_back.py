@@ -20,10 +20,15 @@ if TYPE_CHECKING:
 
 # Names of kgprobe.labelling.table.SCHEMES, which would be imported by --help.
 CLASSES = ("slick", "profile", "belief")
+scheme_option = cloup.option(
+    "--scheme",
+    type=click.Choice(CLASSES),
+    help="Scheme of classes to write.  [default: slick; belief for a run]",
+)
 
 
 @cloup.command("write-back", cls=OptionsFirst)
-@cloup.argument("labels", metavar="TABLE|RUN", required=False)
+@cloup.argument("labels", metavar="[TABLE|RUN]", required=False)
 @cloup.option(
     "--to",
     required=True,
@@ -39,12 +44,7 @@ CLASSES = ("slick", "profile", "belief")
     metavar="FILE",
     help="Mapping of `kgprobe load graph`.",
 )
-@cloup.option(
-    "--class",
-    "scheme",
-    type=click.Choice(CLASSES),
-    help="Classes to write.  [default: slick; belief for a run]",
-)
+@scheme_option
 @cloup.option("--prefix", default="kgprobe_", show_default=True, help="Beginning of the names of the properties.")
 @cloup.option("--dry-run", is_flag=True, help="Count the facts that would be written; write nothing.")
 @cloup.option("--remove", is_flag=True, help="Remove all properties that write-back has written.")
@@ -67,8 +67,10 @@ def write_back(
     Repeat the command to continue an interrupted one. --remove takes the properties away.
 
     \b
-    kgprobe beliefs write-back labels --to bolt://localhost:7687 --mapping movies.toml --dry-run
-    kgprobe beliefs write-back labels --to bolt://localhost:7687 --mapping movies.toml
+    kgprobe beliefs write-back labels --to bolt://localhost:7687 \\
+        --mapping movies.toml --dry-run
+    kgprobe beliefs write-back labels --to bolt://localhost:7687 \\
+        --mapping movies.toml
     kgprobe beliefs write-back --to bolt://localhost:7687 --remove
     """  # noqa: D301
     from kgprobe.api import writing_back
@@ -84,12 +86,12 @@ def write_back(
     if labels is None:
         raise click.UsageError("Missing argument TABLE|RUN: a label table or a run.")
     with (
-        labels_called(labels, graph) as found,
+        labels_called(labels, graph) as opened,
         _bar("Matching", "elements") as on_matched,
         _bar("Writing", "elements") as on_written,
     ):
         result = writing_back.write_back(
-            found,
+            opened,
             to,
             mapping,
             scheme=scheme,

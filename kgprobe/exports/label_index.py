@@ -1,4 +1,4 @@
-"""Labels in memory, found by the ids of facts: 16 bytes of digests and 28 of values for each fact."""
+"""Labels in memory, found by the ids of facts: about 70 bytes for each."""
 
 import hashlib
 from array import array
@@ -80,7 +80,7 @@ class LabelIndex:
         names = SCHEMES[scheme]
         facts, triples, relations = array("Q"), array("Q"), array("q")
         values = {name: array("d") for name in ("known", "known_low", "known_high")}
-        classes, beliefs, asked = array("b"), array("b"), array("b")
+        classes, beliefs, bases = array("b"), array("b"), array("b")
         numbers: dict[tuple[str, str], int] = {}
         example = None
         for row in rows:
@@ -94,7 +94,7 @@ class LabelIndex:
             label = getattr(row, scheme)
             classes.append(-1 if label is None else names.index(label))
             beliefs.append(BELIEFS.index(row.belief))
-            asked.append(row.basis == ASKED)
+            bases.append(row.basis == ASKED)
         return cls(
             *(np.array(column, dtype=np.float64) for column in values.values()),
             relations=np.array(relations, dtype=np.int64),
@@ -102,7 +102,7 @@ class LabelIndex:
             example=example,
             _classes=np.array(classes, dtype=np.int8),
             _beliefs=np.array(beliefs, dtype=np.int8),
-            _asked=np.array(asked, dtype=np.int8),
+            _asked=np.array(bases, dtype=np.int8),
             _scheme=names,
             _facts=_Keys.of(facts),
             _triples=_Keys.of(triples),

@@ -41,7 +41,7 @@ _AT_ONCE = 10_000
 # Examples in a result: of all relations, and of one.
 _EXAMPLES, _EXAMPLES_OF_RELATION = 20, 3
 
-# Obstacle of labels that the mapping cannot tell apart.
+# Obstacle of labels that the mapping cannot distinguish.
 _SAME_TRIPLE = "several labelled facts have its subject, relation and object"
 
 
@@ -105,10 +105,10 @@ class WriteBack(Result):
     def summary(self) -> str:
         """Return the counts in sentences."""
         facts = sum(row.labelled for row in self.relations)
-        found = sum(row.found for row in self.relations)
+        matched = sum(row.found for row in self.relations)
         verb = "would be written" if self.dry_run else "written"
         lines = [
-            f"{self.labels}: {found:,} of {facts:,} labelled facts are in the graph.",
+            f"{self.labels}: {matched:,} of {facts:,} labelled facts are in the graph.",
             f"Relationships and nodes: {self.written:,} {verb}, {self.unchanged:,} unchanged, {self.removed:,} cleared,"
             f" {self.unlabelled:,} without a label, {self.unusable:,} unusable.",
         ]
@@ -214,7 +214,7 @@ def remove_labels(graph: Graph, prefix: str = PREFIX, on_written: OnProgress = n
     return cleared
 
 
-# What becomes of a relationship or node.
+# Changes of a relationship or node.
 _WRITE, _KEEP, _CLEAR, _UNLABELLED = "write", "keep", "clear", "unlabelled"
 
 
@@ -282,7 +282,7 @@ class _Matching:
                 for place in self._places(batch):
                     file.write(encoder.encode(place) + b"\n")
                 done += len(batch)
-                on_matched(done, max(done, source.total))
+                on_matched(done, max(done, source.places))
 
     def _places(self, batch: Sequence[LocatedFacts]) -> Iterator[_Place]:
         facts = list(chain.from_iterable(located.facts for located in batch))
@@ -359,7 +359,7 @@ class _Matching:
         raise KgprobeError(" ".join([*parts, source.describe_ids()]))
 
     def _fates(self) -> Iterator[tuple[_Place, str]]:
-        """Yield the relationships and nodes, with what becomes of them."""
+        """Yield the relationships and nodes, with their changes."""
         with open(self._file, "rb") as file:
             for place in map(self._decoder.decode, file):
                 # A fact with its own relationship is not also another one of the same subject and object.
@@ -386,12 +386,12 @@ class _Matching:
         """Return the counts of facts by relation, the largest first."""
         number, count = self._index.relations, len(self._index.relation_names)
         blocked = ~self._found & (self._obstacle > 0)
-        labelled, found, not_writable = (
+        labelled, matched, not_writable = (
             np.bincount(number[chosen], minlength=count).tolist() for chosen in (slice(None), self._found, blocked)
         )
         rows = []
         for place, (identifier, name) in enumerate(self._index.relation_names):
-            counts = labelled[place], found[place], not_writable[place]
+            counts = labelled[place], matched[place], not_writable[place]
             rows.append(WrittenRelation(identifier, name, *counts, counts[0] - counts[1] - counts[2]))
         return sorted(rows, key=lambda row: (-row.labelled, row.relation))
 

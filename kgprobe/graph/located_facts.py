@@ -59,8 +59,8 @@ class LocatesFacts(Protocol):
         ...
 
     @property
-    def total(self) -> int:
-        """Approximate number of nodes and relationships to read."""
+    def places(self) -> int:
+        """Number of relationships and nodes to locate; an upper bound for properties."""
         ...
 
     def locate(self, properties: Sequence[str]) -> Iterator[LocatedFacts]:

@@ -88,6 +88,11 @@ class OwnGraph:
         return len(self.mapping.facts) + entities + sum(rows_of(facts, self.schema, self.mapping) for facts in read)
 
     @property
+    def places(self) -> int:
+        """Number of relationships and nodes of facts; see :class:`kgprobe.graph.located_facts.LocatesFacts`."""
+        return sum(rows_of(facts, self.schema, self.mapping) for facts in self.mapping.facts)
+
+    @property
     def done(self) -> int:
         """Number of ``total`` read so far."""
         return min(sum(self._read.values()), self.total)

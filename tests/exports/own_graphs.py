@@ -1,6 +1,7 @@
 """A user's own graph of films, its mapping, and labels of the facts that kgprobe has loaded from it."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,17 @@ def labelled(graph: Graph) -> list[LabelledFact]:
     """Return labels for all facts of a loaded graph; facts of every second object are known."""
     frame = facts_of(graph).to_frame()
     return [_labelled(number, row) for number, row in enumerate(frame.to_dict("records"))]
+
+
+def with_varied_labels(facts: Sequence[LabelledFact]) -> list[LabelledFact]:
+    """Return labels with probabilities that differ, some of them equal."""
+    varied = []
+    for number, fact in enumerate(facts):
+        known = (number * 37 % 101) / 101
+        high = min(1.0, known + 0.05 * (number % 3))
+        label = "highly known" if known >= 0.5 else "unknown"
+        varied.append(replace(fact, known=known, known_low=max(0.0, known - 0.1), known_high=high, slick=label))
+    return varied
 
 
 def write_table(folder: Path, facts: Sequence[LabelledFact]) -> LabelTable:

@@ -250,7 +250,7 @@ def test_command_writes_and_removes(own: Graph, table: LabelTable, mapping: Path
     assert "films: 6 of 7 labelled facts are in the graph." in trial.stdout
     assert content(own) == before
     done = run(
-        *("beliefs", "write-back", str(table.folder), *to, "--mapping", str(mapping), "--class", "belief", "--json"),
+        *("beliefs", "write-back", str(table.folder), *to, "--mapping", str(mapping), "--scheme", "belief", "--json"),
         **environment,
     )
     assert '"written": 6' in done.stdout
