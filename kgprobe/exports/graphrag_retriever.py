@@ -26,7 +26,9 @@ class UnknownFactsRetriever(Retriever):
             query_text: the question.
             top_k: maximum number of facts.
         """
-        records = [neo4j.Record(msgspec.to_builtins(fact)) for fact in self.facts.find(query_text, top_k)]
+        facts = self.facts.find(query_text, top_k)
+        # A record has no types.
+        records: list[neo4j.Record] = [neo4j.Record(msgspec.to_builtins(fact)) for fact in facts]  # type: ignore[no-untyped-call]
         return RawSearchResult(records=records, metadata={"facts": len(records)})
 
     def default_record_formatter(self, record: neo4j.Record) -> RetrieverResultItem:

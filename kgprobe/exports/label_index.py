@@ -42,8 +42,9 @@ class _Keys:
 
     def all_of(self, digest: int) -> Positions:
         """Return all positions of a digest."""
-        first, end = (np.searchsorted(self.digests, np.uint64(digest), side=side) for side in ("left", "right"))  # type: ignore[call-overload]
-        return self.order[first:end]
+        key = np.uint64(digest)
+        first = np.searchsorted(self.digests, key, side="left")
+        return self.order[first : np.searchsorted(self.digests, key, side="right")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class LabelIndex:
         """
         names = SCHEMES[scheme]
         facts, triples, relations = array("Q"), array("Q"), array("q")
-        values = {name: array("d") for name in ("known", "known_low", "known_high")}
+        known, low, high = array("d"), array("d"), array("d")
         classes, beliefs, bases = array("b"), array("b"), array("b")
         numbers: dict[tuple[str, str], int] = {}
         example = None
@@ -89,14 +90,17 @@ class LabelIndex:
             facts.append(_digest(row.subject, row.fact))
             triples.append(_digest(*triple))
             relations.append(numbers.setdefault((row.relation, row.relation_name), len(numbers)))
-            for name, column in values.items():
-                column.append(getattr(row, name))
+            known.append(row.known)
+            low.append(row.known_low)
+            high.append(row.known_high)
             label = getattr(row, scheme)
             classes.append(-1 if label is None else names.index(label))
             beliefs.append(BELIEFS.index(row.belief))
             bases.append(row.basis == ASKED)
         return cls(
-            *(np.array(column, dtype=np.float64) for column in values.values()),
+            known=np.array(known, dtype=np.float64),
+            low=np.array(low, dtype=np.float64),
+            high=np.array(high, dtype=np.float64),
             relations=np.array(relations, dtype=np.int64),
             relation_names=list(numbers),
             example=example,
@@ -128,7 +132,7 @@ class LabelIndex:
 
     def belief_of(self, position: int) -> str:
         """Return the belief of a label."""
-        return BELIEFS[self._beliefs[position]]
+        return str(BELIEFS[int(self._beliefs[position])])
 
     def basis_of(self, position: int) -> str:
         """Return the basis of a label."""
