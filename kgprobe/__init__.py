@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 
 # The public names. Type checkers and editors read these imports; so does _public_names, which makes them lazy.
 if TYPE_CHECKING:
+    from kgprobe.api.closed_book import export_closed_book as export_closed_book
     from kgprobe.api.comparing import check_forgetting as check_forgetting
     from kgprobe.api.comparing import compare as compare
     from kgprobe.api.comparing import compare_runs as compare_runs
@@ -69,6 +70,11 @@ if TYPE_CHECKING:
     from kgprobe.api.reports import make_report as make_report
     from kgprobe.api.reports import rate_table as rate_table
     from kgprobe.api.reports import write_sheet as write_sheet
+    from kgprobe.api.retrieval import export_retrieval as export_retrieval
+    from kgprobe.api.retrieval import graphrag_retriever as graphrag_retriever
+    from kgprobe.api.retrieval import langchain_retriever as langchain_retriever
+    from kgprobe.api.retrieval import retrieval_texts as retrieval_texts
+    from kgprobe.api.retrieval import unknown_facts as unknown_facts
     from kgprobe.api.rounds import estimate_rates as estimate_rates
     from kgprobe.api.rounds import forget_run as forget_run
     from kgprobe.api.rounds import hide_beliefs as hide_beliefs
@@ -99,6 +105,8 @@ if TYPE_CHECKING:
     from kgprobe.api.templates import convert_patterns as convert_patterns
     from kgprobe.api.templates import list_templates as list_templates
     from kgprobe.api.templates import write_templates as write_templates
+    from kgprobe.api.writing_back import remove_labels as remove_labels
+    from kgprobe.api.writing_back import write_back as write_back
     from kgprobe.beliefs.painting import clear_paint as clear_paint
     from kgprobe.errors import ArgumentError as ArgumentError
     from kgprobe.errors import KgprobeError as KgprobeError

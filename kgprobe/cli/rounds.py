@@ -36,6 +36,7 @@ from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import ProbeGroup
 from kgprobe.cli.rendering import open_in_browser, print_rows, render, show_finding
 from kgprobe.cli.running import open_asked, open_models, report_end, running, view_bars
+from kgprobe.cli.write_back import write_back
 from kgprobe.probes.register import ProbeKind
 from kgprobe.progress import waiting
 from kgprobe.running.plan import RoundsOptions
@@ -388,7 +389,7 @@ def _forecast(estimated: "GraphRates", precision: float) -> None:
 
 @click.group(cls=CommandGroup)
 def beliefs() -> None:
-    """Show the beliefs of runs in the graph.
+    """Show the beliefs of runs in the graph, or write them into your own.
 
     The beliefs of one run at a time are properties of the facts (alpha, beta, theta, belief, …): those of the run in
     view. `kgprobe rounds run` brings its run into view.
@@ -479,6 +480,9 @@ def paint(
             content = {"runs": painted.runs, "against": painted.against, **painted.counts}
             message = f"{painted}\nTo look at them in Neo4j Browser: {_LOOK}"
     click.echo(json.dumps(content, ensure_ascii=False) if as_json else message)
+
+
+beliefs.add_command(write_back)
 
 
 @cloup.command()

@@ -4,6 +4,7 @@ import difflib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
@@ -16,6 +17,18 @@ _SHOWN_CHOICES = 10
 
 # With more names, one scan of the entities is cheaper than look-ups.
 _LOOKED_UP = 1_000
+
+# Words of a text in which names are found, and of a name in it; a word may have inner signs: d'Artagnan, AT&T, U.S.
+_TEXT_WORD = re.compile(r"\w+(?:[^\w\s]+\w+)*")
+_TEXT_WORDS, _NAME_WORDS = 200, 8
+# Words that are seldom meant as a name, although some entity may have them as one.
+_FUNCTION_WORDS = frozenset(
+    """
+    a an and are as at be by did do does for from had has have he her him his how i in is it its me my no not of on or
+    our she so than that the their them they this to us was we were what when where which who whom whose why will with
+    you your
+    """.split()  # noqa: SIM905  (one word per line otherwise)
+)
 
 # A word of the full-text index's query language; number of words used from a long text.
 _WORD = re.compile(r"[^\W_]+")
@@ -115,6 +128,33 @@ def entities_called(graph: Graph, texts: set[str]) -> Iterator[dict[str, list[st
         for name in by_name.keys() & set(map(str.lower, row["names"])):
             by_name[name].append(row["id"])
     yield {text: list(dict.fromkeys((*ids.get(text, ()), *by_name[text.lower()]))) for text in texts}
+
+
+def entities_in_text(graph: Graph, text: str) -> list[str]:
+    """Return the ids of the entities that a text names by id, label or alias, in the order of the text.
+
+    The longest names win: *New York City* is not also *New York*. A name that several entities have gives all of them.
+
+    Cost: a look-up for each sequence of up to ``_NAME_WORDS`` words, see :func:`entities_called`.
+    """
+    words = list(islice(_TEXT_WORD.finditer(text), _TEXT_WORDS))
+    spans: dict[tuple[int, int], str] = {}
+    for first in range(len(words)):
+        for end in range(first + 1, min(first + _NAME_WORDS, len(words)) + 1):
+            candidate = text[words[first].start() : words[end - 1].end()]
+            if candidate.lower() not in _FUNCTION_WORDS:
+                spans[first, end] = candidate
+    ids_by_name: dict[str, list[str]] = {}
+    for candidates in entities_called(graph, set(spans.values())):
+        ids_by_name = candidates
+    free = [True] * len(words)
+    named: dict[int, list[str]] = {}
+    for (first, end), candidate in sorted(spans.items(), key=lambda span: (span[0][0] - span[0][1], span[0][0])):
+        ids = ids_by_name.get(candidate)
+        if ids and all(free[first:end]):
+            free[first:end] = [False] * (end - first)
+            named[first] = ids
+    return list(dict.fromkeys(chain.from_iterable(ids for _, ids in sorted(named.items()))))
 
 
 def no_entity(graph: Graph, name: str) -> str:

@@ -140,15 +140,20 @@ def write_label_table(folder: Path, config: Mapping[str, Any], rows: Iterable[La
     return LabelTable(folder, config)
 
 
+def is_label_table(name: str | Path) -> bool:
+    """Return True if there is a label table of this name or in this folder; it may be unfinished."""
+    return (_folder_of(name) / CONFIG).exists()
+
+
 def read_label_table(name: str | Path) -> LabelTable:
     """Return a label table, by its folder or its name in kgprobe's own folder.
 
     Raises:
         KgprobeError: no such table, or it is unfinished.
     """
-    own = home() / "labels" / name
-    folder = own if (own / CONFIG).exists() else Path(name)
+    folder = _folder_of(name)
     if not (folder / CONFIG).exists():
+        own = home() / "labels" / name
         raise KgprobeError(
             f"No label table {name}: its {CONFIG} is neither in that folder nor in {own}. Make it: kgprobe label"
         )
@@ -156,6 +161,11 @@ def read_label_table(name: str | Path) -> LabelTable:
     if not (folder / FACTS).exists():
         raise KgprobeError(f"The label table {folder} is unfinished. Repeat the kgprobe label command that began it.")
     return LabelTable(folder, config)
+
+
+def _folder_of(name: str | Path) -> Path:
+    own = home() / "labels" / name
+    return own if (own / CONFIG).exists() else Path(name)
 
 
 def check_classes(classes: Iterable[str]) -> tuple[str, ...]:

@@ -13,6 +13,9 @@ from kgprobe.graph.endpoint import default_folder, endpoint_of, is_address, refu
 from kgprobe.servers.folder import Folder
 from kgprobe.servers.leases import take_lease
 
+# Prefix of the environment variables of a user's own graph.
+_USERS = "KGPROBE_FROM"
+
 # Graphs of this process that hold a lease; empty in a fork.
 _leased: weakref.WeakSet[Graph] = weakref.WeakSet()
 if hasattr(os, "register_at_fork"):
@@ -72,6 +75,31 @@ def open_graph(
     connection = take_lease(folder_of(place), engine, memory).connect()
     _leased.add(connection)
     return connection
+
+
+def open_users_graph(place: str, argument: str) -> Graph:
+    """Open a user's own graph, which kgprobe has not loaded.
+
+    Args:
+        place: address of its server, with user, password and database from ``KGPROBE_FROM_USER``,
+            ``KGPROBE_FROM_PASSWORD`` and ``KGPROBE_FROM_DATABASE``; or the folder of a graph that kgprobe serves.
+        argument: name of the argument with the place.
+
+    Raises:
+        ArgumentError: the address contains a password, or the folder has no graph.
+        KgprobeError: as for :func:`open_graph`.
+    """
+    refuse_credentials(place, argument, _USERS)
+    if is_address(place):
+        return Graph(endpoint_of(place, prefix=_USERS, argument=argument))
+    folder = folder_of(place)
+    if folder.engine is None:
+        raise ArgumentError(
+            argument,
+            f"is {place}, where there is no graph; the address of a server, such as bolt://localhost:7687, or the"
+            " folder of a graph is expected.",
+        )
+    return open_graph(folder.path)
 
 
 def check_exists(graph: str | Path | None = None) -> None:

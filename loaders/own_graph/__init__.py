@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgprobe.errors import ArgumentError
 from kgprobe.options import option
 from kgprobe.progress import print_message
 from kgprobe.sources.contract import Loader, Proposal
 
 if TYPE_CHECKING:
-    from kgprobe.graph.client import Graph
-
     from .source import OwnGraph
 
 _NAMED = "KGPROBE_FROM"
@@ -39,32 +36,16 @@ class GraphOptions:
     )
 
 
-def _connect(source: str) -> "Graph":
-    from kgprobe.graph.client import Graph
-    from kgprobe.graph.endpoint import endpoint_of, is_address, refuse_credentials
-    from kgprobe.servers.opening import folder_of, open_graph
-
-    refuse_credentials(source, "source", _NAMED)
-    if is_address(source):
-        return Graph(endpoint_of(source, prefix=_NAMED, argument="source"))
-    folder = folder_of(source)
-    if folder.engine is None:
-        raise ArgumentError(
-            "source",
-            f"is {source}, where there is no graph; the address of a server, such as bolt://localhost:7687, or the"
-            " folder of a graph is expected.",
-        )
-    return open_graph(folder.path)
-
-
 def _open(options: GraphOptions) -> "OwnGraph":
     # Here, so that the help of a command need not load what speaks Bolt.
+    from kgprobe.servers.opening import open_users_graph
+
     from .mapping import read_mapping
     from .schema import check_fit, read_schema
     from .source import OwnGraph
 
     mapping = read_mapping(options.mapping)
-    graph = _connect(options.source)
+    graph = open_users_graph(options.source, "source")
     schema = read_schema(graph)
     for misfit in check_fit(mapping, schema, str(options.mapping), options.source):
         print_message(misfit)
@@ -72,9 +53,11 @@ def _open(options: GraphOptions) -> "OwnGraph":
 
 
 def _propose(options: GraphOptions) -> str:
+    from kgprobe.servers.opening import open_users_graph
+
     from .proposal import propose
 
-    with _connect(options.source) as graph:
+    with open_users_graph(options.source, "source") as graph:
         return propose(graph, options.source)
 
 

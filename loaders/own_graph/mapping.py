@@ -190,7 +190,7 @@ def read_mapping(path: Path) -> Mapping:
         content = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:
         raise KgprobeError(
-            f"The mapping {path} does not exist. `propose` writes a proposal made from the graph, for review."
+            f"The mapping {path} does not exist. `kgprobe load graph --propose` writes one to review."
         ) from error
     except UnicodeDecodeError as error:
         raise KgprobeError(f"{path} is not UTF-8: {error.reason} at byte {error.start + 1}.") from error

@@ -23,6 +23,8 @@ _INTERNAL = re.compile(r"__\w+__")
 # Maximum numbers of names, and of characters of a name, in a message.
 _LISTED = 12
 _LONGEST = 60
+# Nodes that are read to list their properties.
+_SAMPLED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,14 @@ def read_schema(graph: "Graph") -> Schema:
     nodes.sort(key=attrgetter("labels"))
     relationships.sort(key=attrgetter("type", "tails", "heads"))
     return Schema(nodes, relationships)
+
+
+def properties_of(graph: "Graph", label: str) -> list[str]:
+    """Return the names of the properties that some nodes of a label have, the first of them sorted by name."""
+    names: set[str] = set()
+    for row in graph.read("own/node_sample", label=label, limit=_SAMPLED):
+        names.update(row["properties"])
+    return sorted(names)[:_LISTED]
 
 
 def has_extracted_entities(schema: Schema) -> bool:

@@ -7,7 +7,7 @@ relationships; if they change, the load starts again.
 
 import hashlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from kgprobe.errors import KgprobeError
+from kgprobe.graph.located_facts import Element, LocatedFacts
 from kgprobe.records import Entity, Fact, Placed, Rejected
 from kgprobe.sources.values import ID_LIMIT, check_id, check_interval, fact_id, tidy, tidy_all
 
@@ -32,7 +33,7 @@ from .mapping import (
     relation_id,
     relation_records,
 )
-from .schema import Schema, describe, rows_of, types_in
+from .schema import Schema, describe, properties_of, rows_of, types_in
 from .sentences import words_of
 from .values import bound_of, key_of, literal_of, name_of, popularity_of, rank_of, shown, text_of, texts_of
 
@@ -85,6 +86,11 @@ class OwnGraph:
         # The values of properties are read twice: as literals and as objects of facts.
         read = (*self.mapping.property_facts, *self.mapping.facts)
         return len(self.mapping.facts) + entities + sum(rows_of(facts, self.schema, self.mapping) for facts in read)
+
+    @property
+    def places(self) -> int:
+        """Number of relationships and nodes of facts; see :class:`kgprobe.graph.located_facts.LocatesFacts`."""
+        return sum(rows_of(facts, self.schema, self.mapping) for facts in self.mapping.facts)
 
     @property
     def done(self) -> int:
@@ -159,6 +165,42 @@ class OwnGraph:
             why = f" The first of {number:,}: {first.reason}." if first else ""
             raise KgprobeError(f"{self.mapping_name} reaches no fact of {self.name}.{why} {describe(self.schema)}")
 
+    def locate(self, properties: Sequence[str]) -> Iterator[LocatedFacts]:
+        """Yield the relationships and nodes of the facts; see :class:`kgprobe.graph.located_facts.LocatesFacts`."""
+        for facts in self.mapping.facts:
+            for row in self._rows_of_facts(facts, properties):
+                yield self._located(facts, row)
+
+    def describe_ids(self) -> str:
+        """Return the properties that identify entities; see :class:`kgprobe.graph.located_facts.LocatesFacts`."""
+        kinds = []
+        for kind in self.mapping.entities:
+            existing = ", ".join(properties_of(self.graph, kind.label)) or "none"
+            kinds.append(f"nodes {kind.label[:60]} by {shown(kind.id or 'element id')} (their properties: {existing})")
+        return f"{self.mapping_name} identifies {'; '.join(kinds)}. {describe(self.schema)}"
+
+    def _located(self, facts: Facts, row: "Row") -> LocatedFacts:
+        element = Element(_place(row))
+        if isinstance(facts, RelationshipFacts):
+            element = Element(row["element"], row["subject"]["element"], row["object"]["element"])
+        usable: list[Fact] = []
+        for record in self._facts_of(facts, row):
+            if isinstance(record, Rejected):
+                return LocatedFacts(element, (), row.get("stored", ()), fault=record.reason)
+            usable.append(record)
+        obstacle = None
+        if isinstance(facts, PropertyFacts):
+            obstacle = "the fact is a property of a node"
+        elif len(usable) > 1:
+            obstacle = "one node stands for several facts"
+        elif any(self._is_shared(fact) for fact in usable):
+            obstacle = "several nodes have the id of its subject or object"
+        return LocatedFacts(element, tuple(usable), row.get("stored", ()), obstacle)
+
+    def _is_shared(self, fact: Fact) -> bool:
+        shared = self._shared_ids()
+        return self._digest(fact.subject) in shared or self._digest(fact.object) in shared
+
     def _file(self, what: str) -> str:
         return f"{self.name}, {what[:60]}"
 
@@ -190,15 +232,16 @@ class OwnGraph:
                 self._read["entities"] += 1
                 yield kind, row
 
-    def _rows_of_facts(self, facts: Facts) -> Iterator["Row"]:
+    def _rows_of_facts(self, facts: Facts, stored: Sequence[str] = ()) -> Iterator["Row"]:
         if facts is self.mapping.facts[0]:
             self._read["facts"] = 0
-        return self._counted("facts", _QUERIES[type(facts)], facts)
+        further = {} if isinstance(facts, PropertyFacts) else {"stored": list(stored)}
+        return self._counted("facts", _QUERIES[type(facts)], facts, **further)
 
-    def _counted(self, stream: str, query: str, facts: Facts) -> Iterator["Row"]:
+    def _counted(self, stream: str, query: str, facts: Facts, **further: Any) -> Iterator["Row"]:
         if isinstance(facts, PropertyFacts) and stream == "values" and facts is self.mapping.property_facts[0]:
             self._read[stream] = 0
-        for row in self.graph.stream(query, keys=self._keys(), **_parameters(facts, self.mapping)):
+        for row in self.graph.stream(query, keys=self._keys(), **_parameters(facts, self.mapping), **further):
             self._read[stream] = self._read.get(stream, 0) + 1
             yield row
 

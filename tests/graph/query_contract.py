@@ -3,7 +3,7 @@
 The graph is that of ``tests/graph/query_world.py``. The cases are in ``tests/data/query_contract/``, one file for each
 folder of ``cypher/``. A query has one or more cases:
 
-- ``parameters``: of the query.
+- ``parameters``: of the query. In those of own/, ``element``, ``tail`` and ``head`` name a node or relationship.
 - ``before``: statements that prepare the graph for this case; a name that ends in ``.cypher`` is a file next to the
   cases.
 - ``columns``, ``rows``: the expected result. ``ordered`` says that the order of the rows is part of it.
@@ -48,6 +48,9 @@ EXPECTED = ("columns", "ordered", "rows", "changes")
 WRITES = re.compile(r"\b(?:CREATE|MERGE|SET|DELETE|REMOVE)\b")
 ORDERED = re.compile(r"\bORDER BY\b")
 PRECISION = 1e-9
+
+# Keys of parameters that hold the engine's own ids.
+ELEMENTS = frozenset({"element", "tail", "head"})
 
 # Engines list the labels of a node in their own order.
 LABELS = frozenset({"labels", "from_labels", "to_labels"})
@@ -112,7 +115,7 @@ class World:
             else:
                 before = state_of(transaction) if case.get("before") else self.state
             elements = _elements(transaction) if name.startswith("own/") else {}
-            result = transaction.run(text, case.get("parameters", {}))
+            result = transaction.run(text, _with_elements(case.get("parameters", {}), elements))
             columns = list(result.keys())
             records = [record.values() for record in result]
             unordered = frozenset(case.get("unordered", ()))
@@ -198,6 +201,17 @@ def changes_between(before: State, after: State) -> list[list[Any]]:
 def _elements(transaction: Transaction) -> dict[str, str]:
     rows = [*transaction.run(NODE_ELEMENTS), *transaction.run(RELATIONSHIP_ELEMENTS)]
     return {row["element"]: row["name"] for row in rows}
+
+
+def _with_elements(value: Any, elements: dict[str, str], key: str = "") -> Any:
+    """Return parameters with the engine's own ids in place of names of nodes and relationships."""
+    if isinstance(value, dict):
+        return {inner: _with_elements(value[inner], elements, inner) for inner in value}
+    if isinstance(value, list):
+        return [_with_elements(item, elements, key) for item in value]
+    if key in ELEMENTS and elements:
+        return next(element for element, name in elements.items() if name == value)
+    return value
 
 
 def _plain_row(

@@ -1,0 +1,160 @@
+"""``kgprobe.unknown_facts`` and ``kgprobe.export_retrieval``: facts that a model does not know, for its prompts."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgprobe.api.writing_back import find_labels
+from kgprobe.arguments import several, whole_number
+from kgprobe.errors import ArgumentError, KgprobeError, how_to_install
+from kgprobe.exports.question_facts import QuestionFacts
+from kgprobe.exports.retrieval import FactToRetrieve, facts_to_retrieve, retrieval_lines, sentences_of
+from kgprobe.exports.retrieval_options import FORMATS, RetrievalOptions
+from kgprobe.files import replacing
+from kgprobe.graph.client import Graph
+from kgprobe.graph.names import entity_ids
+from kgprobe.labelling.table import LabelTable
+from kgprobe.options import make_options
+from kgprobe.results.measurement import Run
+
+if TYPE_CHECKING:
+    from langchain_core.retrievers import BaseRetriever
+    from neo4j_graphrag.retrievers.base import Retriever
+
+
+def unknown_facts(
+    graph: Graph, labels: LabelTable | Run | str | Path, entities: Sequence[str] = (), **options: Any
+) -> Iterator[FactToRetrieve]:
+    """Yield the facts that a model does not know: those around some entities, the surest unknown first, or all.
+
+    >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, facts_per_round=8, distractors=3, name="to-retrieve")
+    >>> [fact.text for fact in kgprobe.unknown_facts(graph, run)][:1]  # doctest: +SKIP
+    ["N'Djamena is the capital of Chad."]
+
+    Without entities, facts come in the order of the labels.
+
+    Args:
+        graph: graph of the facts, for their sentences and the entities' names.
+        labels: a label table, its name or folder; or a run, for its beliefs.
+        entities: ids or names; empty for all facts.
+        options: fields of :class:`~kgprobe.exports.retrieval_options.RetrievalOptions`.
+
+    Raises:
+        UnknownNameError: an entity is unknown.
+        ArgumentError: an option is not allowed.
+        KgprobeError: there is no such table.
+
+    Cost: a pass over the labels; two for two steps. Memory: the facts around the entities.
+    """
+    made = make_options(RetrievalOptions, options, "retrieval")
+    ids = entity_ids(graph, several("entities", entities))
+    return facts_to_retrieve(find_labels(labels), sentences_of(graph), made, ids)
+
+
+def retrieval_texts(
+    graph: Graph,
+    labels: LabelTable | Run | str | Path,
+    entities: Sequence[str] = (),
+    *,
+    format: str = "text",  # noqa: A002
+    **options: Any,
+) -> Iterator[str]:
+    """Yield the lines of a file of facts to retrieve, without line breaks at their ends.
+
+    Args:
+        graph, labels, entities, options: as in :func:`unknown_facts`.
+        format: ``text`` (a sentence per line), ``jsonl`` (an object per line) or ``cypher`` (a script for cypher-shell
+            that merges the facts as relationships ``TO_RETRIEVE`` between nodes ``Entity``).
+
+    Raises:
+        UnknownNameError, ArgumentError, KgprobeError: as in :func:`unknown_facts`.
+    """
+    if format not in FORMATS:
+        raise ArgumentError("format", f"is {format!r}; one of {', '.join(FORMATS)} is expected.")
+    made = make_options(RetrievalOptions, options, "retrieval")
+    ids = entity_ids(graph, several("entities", entities))
+    return retrieval_lines(find_labels(labels), sentences_of(graph), made, ids, format)
+
+
+def export_retrieval(
+    graph: Graph, labels: LabelTable | Run | str | Path, file: str | Path, entities: Sequence[str] = (), **options: Any
+) -> Path:
+    """Write a file of facts that a model does not know; return its path.
+
+    Args:
+        file: replaced if it exists.
+        graph, labels, entities, options: as in :func:`retrieval_texts`, with ``format``.
+
+    Raises:
+        UnknownNameError, ArgumentError, KgprobeError: as in :func:`unknown_facts`; or the file cannot be written.
+    """
+    path = Path(file)
+    lines = retrieval_texts(graph, labels, entities, **options)
+    with replacing(path) as unfinished, open(unfinished, "w", encoding="utf-8") as opened:
+        opened.writelines(f"{line}\n" for line in lines)
+    return path
+
+
+def langchain_retriever(
+    graph: Graph, labels: LabelTable | Run | str | Path, *, limit: int = 10, **options: Any
+) -> "BaseRetriever":
+    """Return a LangChain retriever of facts that the model does not know, about the entities that a question names.
+
+    >>> retriever = kgprobe.langchain_retriever(graph, "labels")  # doctest: +SKIP
+    >>> [document.page_content for document in retriever.invoke("What is the capital of Chad?")]  # doctest: +SKIP
+    ["N'Djamena is the capital of Chad."]
+
+    A document's metadata are the other fields of :class:`~kgprobe.exports.retrieval.FactToRetrieve`, such as ``known``.
+
+    Args:
+        graph: graph of the entities' names; it must stay open.
+        labels: as in :func:`unknown_facts`.
+        limit: maximum number of documents, the surest unknown facts first.
+        options: ``classes`` and ``below``, as in :func:`unknown_facts`.
+
+    Raises:
+        ArgumentError: an option is not allowed.
+        KgprobeError: there is no such table, or ``langchain-core`` is not installed.
+
+    Cost: a pass over the labels; for a question, look-ups of its words. Memory: the unknown facts.
+    """
+    try:
+        from kgprobe.exports.langchain_retriever import UnknownFactsRetriever
+    except ModuleNotFoundError as error:
+        raise _missing("langchain-core") from error
+    return UnknownFactsRetriever(facts=_question_facts(graph, labels, options), limit=whole_number("limit", limit))
+
+
+def graphrag_retriever(graph: Graph, labels: LabelTable | Run | str | Path, **options: Any) -> "Retriever":
+    """Return a retriever of neo4j-graphrag of facts that the model does not know; see :func:`langchain_retriever`.
+
+    >>> retriever = kgprobe.graphrag_retriever(graph, "labels")  # doctest: +SKIP
+    >>> retriever.search(query_text="What is the capital of Chad?", top_k=5).items[0].content  # doctest: +SKIP
+    "N'Djamena is the capital of Chad."
+
+    Args:
+        graph, labels, options: as in :func:`langchain_retriever`.
+
+    Raises:
+        ArgumentError: an option is not allowed.
+        KgprobeError: there is no such table, or ``neo4j-graphrag`` is not installed.
+    """
+    try:
+        from kgprobe.exports.graphrag_retriever import UnknownFactsRetriever
+    except ModuleNotFoundError as error:
+        raise _missing("neo4j-graphrag") from error
+    return UnknownFactsRetriever(_question_facts(graph, labels, options))
+
+
+def _missing(package: str) -> KgprobeError:
+    return KgprobeError(f"The retriever needs {package}: {how_to_install('rag')}.")
+
+
+def _question_facts(graph: Graph, labels: LabelTable | Run | str | Path, options: dict[str, Any]) -> QuestionFacts:
+    for name in ("steps", "per_entity"):
+        if name in options:
+            raise ArgumentError(
+                name, "is not an option of retrievers, which return the facts of a question's entities."
+            )
+    made = make_options(RetrievalOptions, options, "the retriever")
+    return QuestionFacts(graph, find_labels(labels), sentences_of(graph), made)

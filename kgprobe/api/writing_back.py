@@ -1,0 +1,107 @@
+"""``kgprobe.write_back`` and ``kgprobe.remove_labels``: labels as properties of a user's own graph."""
+
+from pathlib import Path
+
+from kgprobe.errors import ArgumentError
+from kgprobe.exports.labels import Labels, labels_of_run, labels_of_table
+from kgprobe.exports.write_back import PREFIX, WriteBack, write_labels
+from kgprobe.exports.write_back import remove_labels as remove_written
+from kgprobe.graph.located_facts import LocatesFacts, refuse_loaded
+from kgprobe.labelling.table import LabelTable, read_label_table
+from kgprobe.progress import OnProgress, no_progress
+from kgprobe.results.measurement import Run
+from kgprobe.servers.opening import open_users_graph
+from kgprobe.sources.contract import open_source
+
+
+def write_back(
+    labels: LabelTable | Run | str | Path,
+    to: str | Path,
+    mapping: str | Path,
+    *,
+    scheme: str | None = None,
+    prefix: str = PREFIX,
+    dry_run: bool = False,
+    on_matched: OnProgress = no_progress,
+    on_written: OnProgress = no_progress,
+) -> WriteBack:
+    """Write labels as properties of the relationships of your own graph.
+
+    >>> done = kgprobe.write_back("labels", "bolt://localhost:7687", "movies.toml")  # doctest: +SKIP
+    >>> print(done.summary())  # doctest: +SKIP
+    labels: 20 of 20 labelled facts are in the graph.
+
+    Properties, with the default prefix: ``kgprobe_known`` (probability that the model knows the fact, in [0, 1]),
+    ``kgprobe_low`` and ``kgprobe_high`` (its 90% interval), ``kgprobe_class``, ``kgprobe_belief``, ``kgprobe_basis``
+    (``asked`` or ``predicted``), ``kgprobe_run`` (name of the table or run) and ``kgprobe_model``. Nothing else is
+    changed. A second call changes nothing; labels of an earlier table with the same prefix are replaced. Repeat an
+    interrupted call to complete it.
+
+    Args:
+        labels: a label table, its name or folder; or a run, for its beliefs.
+        to: address of the server of your graph, with user, password and database from ``KGPROBE_FROM_USER``,
+            ``KGPROBE_FROM_PASSWORD`` and ``KGPROBE_FROM_DATABASE``; or the folder of a graph that kgprobe serves.
+        mapping: mapping of ``kgprobe load graph``.
+        scheme: classes to write: ``slick``, ``profile`` or ``belief``; None is ``slick``, for a run ``belief``.
+        prefix: beginning of the names of the properties.
+        dry_run: True to count and write nothing.
+        on_matched: called with the number of relationships and nodes that were read, and of all.
+        on_written: called with the number of written ones, and of all.
+
+    Raises:
+        ArgumentError: an argument is not allowed.
+        KgprobeError: there is no such table or graph; the mapping matches no label; the graph has properties of these
+            names already; or it was loaded by kgprobe.
+
+    Cost: one pass over the relationships and nodes of the mapping, a look-up for each change. Memory: 70 bytes for each
+    label, and the current batch.
+    """
+    source = _open_source(str(to), Path(mapping))
+    with source.graph:
+        refuse_loaded(source.graph, "to")
+        return write_labels(
+            source,
+            find_labels(labels),
+            scheme=scheme,
+            prefix=prefix,
+            dry_run=dry_run,
+            on_matched=on_matched,
+            on_written=on_written,
+        )
+
+
+def remove_labels(to: str | Path, *, prefix: str = PREFIX, on_written: OnProgress = no_progress) -> int:
+    """Remove the properties that :func:`write_back` has written; return the number of relationships and nodes.
+
+    Args:
+        to, prefix, on_written: as in :func:`write_back`.
+
+    Raises:
+        ArgumentError: an argument is not allowed.
+        KgprobeError: there is no such graph.
+
+    Cost: a scan of all relationships and nodes.
+    """
+    with open_users_graph(str(to), "to") as graph:
+        return remove_written(graph, prefix, on_written)
+
+
+def find_labels(labels: LabelTable | Run | str | Path) -> Labels:
+    """Return the labels of a table, or the beliefs of a run.
+
+    Raises:
+        KgprobeError: there is no such table.
+    """
+    if isinstance(labels, Run):
+        return labels_of_run(labels.graph, labels.name)
+    return labels_of_table(labels if isinstance(labels, LabelTable) else read_label_table(labels))
+
+
+def _open_source(to: str, mapping: Path) -> LocatesFacts:
+    try:
+        source = open_source("graph", source=to, mapping=mapping)
+    except ArgumentError as error:
+        raise ArgumentError("to" if error.argument == "source" else error.argument, error.problem) from error
+    if not isinstance(source, LocatesFacts):
+        raise TypeError("the loader `graph` cannot locate facts")
+    return source

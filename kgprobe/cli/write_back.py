@@ -1,0 +1,136 @@
+"""``kgprobe beliefs write-back``: write labels onto the relationships of a user's own graph."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import cloup
+
+from kgprobe.cli.commands import OptionsFirst
+from kgprobe.cli.options import on_graph, open_graph
+from kgprobe.cli.rendering import render
+from kgprobe.progress import OnProgress, progress_bar
+
+if TYPE_CHECKING:
+    from kgprobe.labelling.table import LabelTable
+    from kgprobe.results.measurement import Run
+
+# Names of kgprobe.labelling.table.SCHEMES, which would be imported by --help.
+CLASSES = ("slick", "profile", "belief")
+scheme_option = cloup.option(
+    "--scheme",
+    type=click.Choice(CLASSES),
+    help="Scheme of classes to write.  [default: slick; belief for a run]",
+)
+
+
+@cloup.command("write-back", cls=OptionsFirst)
+@cloup.argument("labels", metavar="[TABLE|RUN]", required=False)
+@cloup.option(
+    "--to",
+    required=True,
+    metavar="ADDRESS|FOLDER",
+    help="Your own graph: bolt://HOST:PORT or neo4j://HOST:PORT, with KGPROBE_FROM_USER, KGPROBE_FROM_PASSWORD and"
+    " KGPROBE_FROM_DATABASE; or the folder of a graph that kgprobe serves.",
+)
+@cloup.option(
+    "--mapping",
+    type=click.Path(path_type=Path),
+    default=Path("mapping.toml"),
+    show_default=True,
+    metavar="FILE",
+    help="Mapping of `kgprobe load graph`.",
+)
+@scheme_option
+@cloup.option("--prefix", default="kgprobe_", show_default=True, help="Beginning of the names of the properties.")
+@cloup.option("--dry-run", is_flag=True, help="Count the facts that would be written; write nothing.")
+@cloup.option("--remove", is_flag=True, help="Remove all properties that write-back has written.")
+@on_graph
+def write_back(
+    labels: str | None,
+    to: str,
+    mapping: Path,
+    scheme: str | None,
+    prefix: str,
+    dry_run: bool,
+    remove: bool,
+    graph: str | None,
+    as_json: bool,
+) -> None:
+    """Write the labels of TABLE or the beliefs of RUN onto the relationships of your own graph.
+
+    Each matched relationship gets kgprobe_known (probability that the model knows the fact), kgprobe_low, kgprobe_high,
+    kgprobe_class, kgprobe_belief, kgprobe_basis, kgprobe_run and kgprobe_model. Nothing else in your graph changes.
+    Repeat the command to continue an interrupted one. --remove takes the properties away.
+
+    \b
+    kgprobe beliefs write-back labels --to bolt://localhost:7687 \\
+        --mapping movies.toml --dry-run
+    kgprobe beliefs write-back labels --to bolt://localhost:7687 \\
+        --mapping movies.toml
+    kgprobe beliefs write-back --to bolt://localhost:7687 --remove
+    """  # noqa: D301
+    from kgprobe.api import writing_back
+
+    if remove:
+        if labels or dry_run:
+            raise click.UsageError("--remove takes no TABLE|RUN and no --dry-run.")
+        with _bar("Removing", "elements") as on_written:
+            cleared = writing_back.remove_labels(to, prefix=prefix, on_written=on_written)
+        message = f"Removed the properties {prefix}… from {cleared:,} relationships and nodes."
+        click.echo(json.dumps({"cleared": cleared}) if as_json else message)
+        return
+    if labels is None:
+        raise click.UsageError("Missing argument TABLE|RUN: a label table or a run.")
+    with (
+        labels_called(labels, graph) as opened,
+        _bar("Matching", "elements") as on_matched,
+        _bar("Writing", "elements") as on_written,
+    ):
+        result = writing_back.write_back(
+            opened,
+            to,
+            mapping,
+            scheme=scheme,
+            prefix=prefix,
+            dry_run=dry_run,
+            on_matched=on_matched,
+            on_written=on_written,
+        )
+    render(result, as_json)
+
+
+@contextmanager
+def labels_called(name: str, graph: str | None) -> "Iterator[LabelTable | Run]":
+    """Open a label table by its name or folder, or else a run of the graph.
+
+    Raises:
+        UnknownNameError: there is neither a table nor a run of this name.
+    """
+    from kgprobe.api.rounds import open_run
+    from kgprobe.labelling.table import is_label_table, read_label_table
+
+    if is_label_table(name):
+        yield read_label_table(name)
+        return
+    with open_graph(graph) as connection:
+        yield open_run(connection, name)
+
+
+@contextmanager
+def _bar(title: str, unit: str) -> Iterator[OnProgress]:
+    """Yield a function that shows progress by a bar, from its first call on."""
+    with ExitStack() as opened:
+        bar = None
+
+        def on_progress(done: int, total: int) -> None:
+            nonlocal bar
+            if bar is None:
+                bar = opened.enter_context(progress_bar(title, total, unit))
+            bar.total = total
+            bar.move_to(done, done)
+
+        yield on_progress

@@ -1,0 +1,82 @@
+"""Labels of facts to hand on: the rows of a label table, or the beliefs of a run in the same form."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kgprobe.errors import ArgumentError
+from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.runs import find_run
+from kgprobe.labelling.table import ASKED, PREDICTED, SCHEMES, LabelledFact, LabelTable
+
+BELIEF = "belief"
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Labels of facts.
+
+    Attributes:
+        name: name of the table or run.
+        model: spec of the labelled model.
+        schemes: schemes of classes that the rows can have.
+        rows: yields the rows, the same in every call.
+    """
+
+    name: str
+    model: str
+    schemes: tuple[str, ...]
+    rows: Callable[[], Iterator[LabelledFact]]
+
+    def check_scheme(self, scheme: str | None) -> str:
+        """Return a scheme of classes; without a name, ``slick`` for a table and ``belief`` for a run.
+
+        Raises:
+            ArgumentError: the labels have no classes of the scheme.
+        """
+        chosen = scheme or self.schemes[0]
+        if chosen not in self.schemes:
+            raise ArgumentError(
+                "scheme", f"is {chosen}; {self.name} is a run, which has {' and '.join(self.schemes)} only."
+            )
+        return chosen
+
+
+def labels_of_table(table: LabelTable) -> Labels:
+    """Return the labels of a table."""
+    return Labels(table.name, table.model, tuple(SCHEMES), table.rows)
+
+
+def labels_of_run(graph: Graph, run: str) -> Labels:
+    """Return the beliefs of a run as labels: of asked facts, and of facts that propagation has reached (predicted).
+
+    Raises:
+        UnknownNameError: the graph has no such run.
+    """
+    properties = find_run(graph, run)
+
+    def rows() -> Iterator[LabelledFact]:
+        for row in graph.stream("beliefs/labelled", run=run):
+            yield _labelled(row, properties["probe"])
+
+    return Labels(run, properties["model"], (BELIEF,), rows)
+
+
+def _labelled(row: Row, probe: str) -> LabelledFact:
+    answers = row["right"] + row["wrong"]
+    return LabelledFact(
+        fact=row["fact"],
+        subject=row["subject"],
+        subject_name=row["subject_name"],
+        relation=row["relation"],
+        relation_name=row["relation_name"],
+        object=row["object"],
+        object_name=row["object_name"],
+        basis=ASKED if answers else PREDICTED,
+        known=1 - row["theta"],
+        known_low=1 - row["high"],
+        known_high=1 - row["low"],
+        belief=row["believed"],
+        slick=None,
+        profile=None,
+        answers={probe: (row["right"], answers)} if answers else {},
+    )

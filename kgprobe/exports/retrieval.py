@@ -1,0 +1,234 @@
+"""Facts that a model does not know, for the context of its prompts: as sentences, JSON or Cypher.
+
+docs/guides/retrieval.md.
+"""
+
+import heapq
+import json
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeAlias
+
+import msgspec
+
+from kgprobe.exports.labels import Labels
+from kgprobe.exports.retrieval_options import RetrievalOptions
+from kgprobe.graph.client import Graph
+from kgprobe.labelling.table import LabelledFact, check_classes
+from kgprobe.records import Relation
+from kgprobe.verbalize.sentences import fill
+from kgprobe.verbalize.templates.generic import generic_relation
+
+# Makes a sentence of a fact.
+Sentences: TypeAlias = Callable[[LabelledFact], str]
+
+# Facts in one statement of a Cypher script.
+_FACTS_PER_STATEMENT = 500
+_MERGE = """UNWIND $facts AS fact
+MERGE (s:Entity {id: fact.subject})
+  ON CREATE SET s.label = fact.subject_name
+MERGE (o:Entity {id: fact.object})
+  ON CREATE SET o.label = fact.object_name
+MERGE (s)-[r:TO_RETRIEVE {fact: fact.fact}]->(o)
+SET r.relation = fact.relation, r.relation_label = fact.relation_name, r.text = fact.text, r.known = fact.known,
+    r.belief = fact.belief, r.class = fact.slick;"""
+
+
+class FactToRetrieve(msgspec.Struct, frozen=True):
+    """A fact that the model does not know.
+
+    Attributes:
+        text: the fact as a sentence.
+        entities: ids of the requested entities that it is around; empty if none are requested.
+        known, known_low, known_high: probability that the model knows it, with its 90% interval; in [0, 1].
+        basis: ``asked`` or ``predicted``.
+        slick, profile, belief: its classes; None if the answers do not decide.
+    """
+
+    text: str
+    entities: tuple[str, ...]
+    fact: str
+    subject: str
+    subject_name: str
+    relation: str
+    relation_name: str
+    object: str
+    object_name: str
+    known: float
+    known_low: float
+    known_high: float
+    basis: str
+    slick: str | None
+    profile: str | None
+    belief: str
+
+
+def sentences_of(graph: Graph) -> Sentences:
+    """Return a function that makes a sentence of a fact: the relation's first statement, or a generic one."""
+    templates: dict[str, str] = {}
+    labels: dict[str, str] = {}
+    for row in graph.read("sample/relations"):
+        labels[row["id"]] = row["label"]
+        if row["statements"]:
+            templates[row["id"]] = row["statements"][0]
+
+    def sentence(labelled: LabelledFact) -> str:
+        relation = labelled.relation
+        if relation not in templates:
+            label = labels.get(relation) or labelled.relation_name
+            templates[relation] = generic_relation(Relation(relation, label=label)).statements[0]
+        return fill(templates[relation], labelled.subject_name, labelled.object_name)
+
+    return sentence
+
+
+def facts_to_retrieve(
+    labels: Labels, sentences: Sentences, options: RetrievalOptions, entities: Collection[str] = ()
+) -> Iterator[FactToRetrieve]:
+    """Yield the facts that the model does not know.
+
+    With entities, those around them, the surest unknown first: by the upper end of the interval of ``known``, then by
+    ``known``. Without, all in the order of the labels.
+
+    Args:
+        entities: ids; empty for all facts.
+
+    Raises:
+        ArgumentError: no scheme has such a class.
+
+    Cost: one pass over the labels; two for two steps. Memory: the facts around the entities.
+    """
+    check_classes(options.classes)
+    if not entities:
+        for labelled in labels.rows():
+            if options.selects(labelled):
+                yield _fact(labelled, (), sentences)
+        return
+    near = _near(labels, entities, options.steps)
+    around: dict[str, list[_Ranked]] = {entity: [] for entity in entities}
+    for labelled in labels.rows():
+        owners = near.get(labelled.subject, frozenset()) | near.get(labelled.object, frozenset())
+        if owners and options.selects(labelled):
+            for entity in owners:
+                _keep(around[entity], _Ranked(labelled), options.per_entity)
+    owners_of: dict[tuple[str, str], list[str]] = defaultdict(list)
+    chosen: dict[tuple[str, str], _Ranked] = {}
+    for entity, ranked_facts in around.items():
+        for ranked in ranked_facts:
+            key = ranked.labelled.subject, ranked.labelled.fact
+            owners_of[key].append(entity)
+            chosen[key] = ranked
+    for key, ranked in sorted(chosen.items(), key=lambda item: item[1].rank):
+        yield _fact(ranked.labelled, tuple(owners_of[key]), sentences)
+
+
+def surest_first(fact: FactToRetrieve | LabelledFact) -> tuple[float, float, str, str]:
+    """Return the sorting key of facts: the surest unknown first, by the interval's upper end."""
+    return fact.known_high, fact.known, fact.fact, fact.subject
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """A fact that compares as greater if it is more surely unknown, for a heap of the surest."""
+
+    labelled: LabelledFact
+
+    @property
+    def rank(self) -> tuple[float, float, str, str]:
+        return surest_first(self.labelled)
+
+    def __lt__(self, other: "_Ranked") -> bool:
+        return self.rank > other.rank
+
+
+def _keep(heap: list[_Ranked], ranked: _Ranked, most: int | None) -> None:
+    if most is None or len(heap) < most:
+        heapq.heappush(heap, ranked)
+    else:
+        heapq.heappushpop(heap, ranked)
+
+
+def _near(labels: Labels, entities: Collection[str], steps: int) -> Mapping[str, frozenset[str]]:
+    """Return the requested entities that each entity is near to: itself, or a neighbour with two steps."""
+    near: dict[str, set[str]] = {entity: {entity} for entity in entities}
+    if steps > 1:
+        for labelled in labels.rows():
+            for entity, neighbour in ((labelled.subject, labelled.object), (labelled.object, labelled.subject)):
+                if entity in entities:
+                    near.setdefault(neighbour, set()).add(entity)
+    return {entity: frozenset(owners) for entity, owners in near.items()}
+
+
+def _fact(labelled: LabelledFact, entities: tuple[str, ...], sentences: Sentences) -> FactToRetrieve:
+    return FactToRetrieve(
+        text=sentences(labelled),
+        entities=entities,
+        fact=labelled.fact,
+        subject=labelled.subject,
+        subject_name=labelled.subject_name,
+        relation=labelled.relation,
+        relation_name=labelled.relation_name,
+        object=labelled.object,
+        object_name=labelled.object_name,
+        known=labelled.known,
+        known_low=labelled.known_low,
+        known_high=labelled.known_high,
+        basis=labelled.basis,
+        slick=labelled.slick,
+        profile=labelled.profile,
+        belief=labelled.belief,
+    )
+
+
+def text_lines(facts: Iterable[FactToRetrieve]) -> Iterator[str]:
+    """Yield a sentence for each fact, once each."""
+    seen: set[str] = set()
+    for fact in facts:
+        if fact.text not in seen:
+            seen.add(fact.text)
+            yield fact.text
+
+
+def json_lines(facts: Iterable[FactToRetrieve]) -> Iterator[str]:
+    """Yield a JSON object for each fact."""
+    for fact in facts:
+        yield msgspec.json.encode(fact).decode()
+
+
+def cypher_lines(facts: Iterable[FactToRetrieve]) -> Iterator[str]:
+    """Yield a script for cypher-shell or ``kgprobe graph shell`` that merges the facts as relationships TO_RETRIEVE."""
+    remaining = iter(facts)
+    while batch := list(islice(remaining, _FACTS_PER_STATEMENT)):
+        yield f":param facts => [{', '.join(map(_cypher_map, batch))}]"
+        yield _MERGE
+
+
+def _cypher_map(fact: FactToRetrieve) -> str:
+    values: Mapping[str, Any] = msgspec.structs.asdict(fact)
+    return "{" + ", ".join(f"{name}: {_literal(value)}" for name, value in values.items()) + "}"
+
+
+def _literal(value: Any) -> str:
+    # JSON's notation of texts, numbers, lists and null is also Cypher's.
+    return json.dumps(value, ensure_ascii=False)
+
+
+# By the name of the format.
+WRITERS: Mapping[str, Callable[[Iterable[FactToRetrieve]], Iterator[str]]] = {
+    "text": text_lines,
+    "jsonl": json_lines,
+    "cypher": cypher_lines,
+}
+
+
+def retrieval_lines(
+    labels: Labels, sentences: Sentences, options: RetrievalOptions, entities: Sequence[str], format_: str
+) -> Iterator[str]:
+    """Yield the lines of a file of facts to retrieve.
+
+    Args:
+        format_: one of :data:`WRITERS`.
+    """
+    return WRITERS[format_](facts_to_retrieve(labels, sentences, options, entities))

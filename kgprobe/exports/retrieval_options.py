@@ -1,0 +1,39 @@
+"""Options of the facts to retrieve; imports nothing heavy."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kgprobe.options import option
+
+if TYPE_CHECKING:
+    from kgprobe.labelling.table import LabelledFact
+
+# Formats of a file; kgprobe.exports.retrieval writes them.
+FORMATS = ("text", "jsonl", "cypher")
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalOptions:
+    """Selection of the facts to retrieve.
+
+    Attributes:
+        below: used if there are no classes.
+    """
+
+    classes: tuple[str, ...] = option(
+        (), "Select facts of this class, such as 'unknown'; repeatable.", flag="class", metavar="NAME"
+    )
+    below: float = option(
+        0.5,
+        "Without --class: select facts that the model knows with a probability below this.",
+        above=0,
+        maximum=1,
+    )
+    steps: int = option(1, "Facts of the entities (1), or also of their neighbours (2).", minimum=1, maximum=2)
+    per_entity: int | None = option(
+        None, "Maximum number of facts around each entity, the surest unknown first.", minimum=1, none="all"
+    )
+
+    def selects(self, labelled: "LabelledFact") -> bool:
+        """Return True if a fact is to be retrieved."""
+        return labelled.is_in(self.classes) if self.classes else labelled.known < self.below

@@ -1,0 +1,121 @@
+"""Facts in a user's own property graph: the relationships and nodes that represent them, and properties written there.
+
+A loader that reads such a graph locates the facts by its mapping; docs/guides/write-back.md.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.driver import batches, encoded_bytes
+from kgprobe.records import Fact
+
+# Relationships or nodes written in one transaction.
+AT_ONCE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A relationship or a node.
+
+    Attributes:
+        id: its element id.
+        tail, head: element ids of the ends of a relationship; None for a node.
+    """
+
+    id: str
+    tail: str | None = None
+    head: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedFacts:
+    """A relationship or node that represents facts.
+
+    Attributes:
+        element: where properties can be written.
+        facts: its facts; none if it is unusable or deprecated.
+        stored: current values of the requested properties, in their order.
+        obstacle: reason why nothing can be written there; None if it can.
+        fault: fault of an unusable relationship or node; None otherwise.
+    """
+
+    element: Element
+    facts: tuple[Fact, ...]
+    stored: Sequence[Any] = ()
+    obstacle: str | None = None
+    fault: str | None = None
+
+
+@runtime_checkable
+class LocatesFacts(Protocol):
+    """A source that is a property graph of the user."""
+
+    @property
+    def graph(self) -> Graph:
+        """Connection to the graph."""
+        ...
+
+    @property
+    def places(self) -> int:
+        """Number of relationships and nodes to locate; an upper bound for properties."""
+        ...
+
+    def locate(self, properties: Sequence[str]) -> Iterator[LocatedFacts]:
+        """Yield the relationships and nodes of the mapping, with the current values of these properties."""
+        ...
+
+    def describe_ids(self) -> str:
+        """Return the identifying properties of the mapping and those that the graph has, in sentences."""
+        ...
+
+
+def refuse_loaded(graph: Graph, argument: str) -> None:
+    """Raise KgprobeError if a graph was loaded by kgprobe: labels belong into the user's own graph.
+
+    Args:
+        argument: name of the argument with the graph.
+    """
+    if graph.read("own/loads")[0]["loads"]:
+        raise KgprobeError(
+            f"`{argument}` is {graph.endpoint.address}, a graph that kgprobe has loaded. Labels are written into the"
+            " graph that facts came from; in kgprobe's graph, `kgprobe beliefs show RUN` writes beliefs."
+        )
+
+
+def write_properties(graph: Graph, changes: Iterable[tuple[Element, Mapping[str, Any]]]) -> Iterator[tuple[int, int]]:
+    """Set properties of relationships and nodes; None removes a property.
+
+    Each batch is one transaction, and repeating it changes nothing.
+
+    Yields:
+        The number of elements of a batch, and of those that still exist and were written.
+    """
+    for batch in batches(changes, _bytes, AT_ONCE):
+        written = 0
+        relationships, nodes = [], []
+        for element, properties in batch:
+            row: Row = {"element": element.id, "properties": properties}
+            if element.tail is None:
+                nodes.append(row)
+            else:
+                relationships.append({**row, "tail": element.tail, "head": element.head})
+        for query, rows in (("own/label_relationships", relationships), ("own/label_nodes", nodes)):
+            if rows:
+                written += graph.write(query, rows=rows)[0]["written"]
+        yield len(batch), written
+
+
+def elements_with(graph: Graph, marker: str) -> Iterator[Element]:
+    """Yield the relationships and nodes with a property. Cost: a scan of all of them."""
+    for row in graph.stream("own/labelled_relationships", marker=marker):
+        yield Element(row["element"], row["tail"]["element"], row["head"]["element"])
+    for row in graph.stream("own/labelled_nodes", marker=marker):
+        yield Element(row["element"])
+
+
+def _bytes(change: tuple[Element, Mapping[str, Any]]) -> int:
+    element, properties = change
+    return encoded_bytes([element.id, element.tail, element.head, properties])

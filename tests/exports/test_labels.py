@@ -1,0 +1,41 @@
+"""Beliefs of a run as labels."""
+
+import pytest
+
+from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.exports.label_index import AMBIGUOUS, NOT_LABELLED, LabelIndex
+from kgprobe.exports.labels import labels_of_run
+from kgprobe.graph.client import Graph
+from kgprobe.records import Fact
+from tests.graph.query_world import build_world
+
+
+@pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
+def test_beliefs_of_a_run_are_labels(graph: Graph) -> None:
+    build_world(graph)
+    list(graph.run_text("MATCH (r:Run {id: 'second'}) SET r.probe = 'distractors'", {})[1])
+    labels = labels_of_run(graph, "second")
+    by_fact = {row.fact: row for row in labels.rows()}
+    capital, border = by_fact["c1"], by_fact["b4"]
+    assert (capital.subject_name, capital.relation_name, capital.object_name) == ("France", "capital", "Paris")
+    assert (capital.known, capital.known_low, capital.known_high) == pytest.approx((5 / 6, 0.55, 0.98))
+    assert (capital.basis, capital.answers) == ("asked", {"distractors": (4, 4)})
+    # Reached by propagation only.
+    assert (border.basis, border.answers, border.belief) == ("predicted", {}, "leans known")
+    # Facts that cannot be asked have no label.
+    assert not {"b6", "k4"} & by_fact.keys()
+    assert (labels.model, labels.check_scheme(None)) == ("m2", "belief")
+    with pytest.raises(ArgumentError, match="second is a run, which has belief only"):
+        labels.check_scheme("slick")
+    with pytest.raises(UnknownNameError, match="Unknown run 'third'"):
+        labels_of_run(graph, "third")
+
+    index = LabelIndex.of(labels.rows(), "belief")
+    facts = [Fact(row.fact, row.subject, row.relation, row.object) for row in labels.rows()]
+    by_id, _ = index.find(facts)
+    assert by_id.tolist() == list(range(len(facts)))
+    assert [index.class_of(place) for place in by_id.tolist()] == [row.belief for row in labels.rows()]
+    # The id counts with its subject.
+    assert index.find([Fact("c1", "de", "capital", "pa")])[0].tolist() == [NOT_LABELLED]
+    doubled = LabelIndex.of([*labels.rows(), *labels.rows()], "belief")
+    assert set(doubled.find(facts)[1].tolist()) == {AMBIGUOUS}

@@ -1,0 +1,141 @@
+"""Facts to retrieve: those that a definition selects, in its order, in three formats."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgprobe
+from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.exports.retrieval import WRITERS, FactToRetrieve
+from kgprobe.exports.retrieval_options import FORMATS
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
+from kgprobe.labelling.table import LabelledFact, LabelTable, write_label_table
+from tests.cli.inprocess import run
+from tests.exports.own_graphs import CONFIG, labelled, rows, with_varied_labels
+from tests.servers.shared import wipe
+
+
+@pytest.fixture(scope="module")
+def example(example_endpoint: Endpoint) -> Iterator[Graph]:
+    with Graph(example_endpoint) as graph:
+        yield graph
+
+
+@pytest.fixture(scope="module")
+def table(example: Graph, tmp_path_factory: pytest.TempPathFactory) -> LabelTable:
+    facts = with_varied_labels(labelled(example))
+    return write_label_table(tmp_path_factory.mktemp("labels") / "example", CONFIG, facts)
+
+
+def found(graph: Graph, table: LabelTable, entities: Sequence[str] = (), **options: Any) -> list[FactToRetrieve]:
+    return list(kgprobe.unknown_facts(graph, table, entities, **options))
+
+
+def rank(labelled: LabelledFact) -> tuple[float, float, str]:
+    return labelled.known_high, labelled.known, labelled.fact
+
+
+def expected(table: LabelTable, entities: set[str], below: float = 0.5) -> list[str]:
+    """The facts around entities by their definition."""
+    touching = [each for each in table.rows() if {each.subject, each.object} & entities and each.known < below]
+    return [each.fact for each in sorted(touching, key=rank)]
+
+
+def test_facts_around_an_entity_are_the_unknown_ones_surest_first(example: Graph, table: LabelTable) -> None:
+    facts = found(example, table, ["France"])
+    assert [fact.fact for fact in facts] == expected(table, {"Q142"})
+    assert len(facts) > 5
+    assert {fact.entities for fact in facts} == {("Q142",)}
+    assert [fact.fact for fact in found(example, table, ["Q142"], below=0.2)] == expected(table, {"Q142"}, 0.2)
+
+
+def test_two_steps_add_the_facts_of_neighbours(example: Graph, table: LabelTable) -> None:
+    near = {"Q142"}
+    for each in table.rows():
+        if "Q142" in (each.subject, each.object):
+            near |= {each.subject, each.object}
+    assert [fact.fact for fact in found(example, table, ["Q142"], steps=2)] == expected(table, near)
+
+
+def test_limit_keeps_the_surest_facts_of_each_entity(example: Graph, table: LabelTable) -> None:
+    facts = found(example, table, ["France", "Germany"], per_entity=3)
+    by_entity = {id_: [fact.fact for fact in facts if id_ in fact.entities] for id_ in ("Q142", "Q183")}
+    assert by_entity == {id_: expected(table, {id_})[:3] for id_ in ("Q142", "Q183")}
+
+
+def test_without_entities_all_facts_of_the_classes_come_in_order(example: Graph, table: LabelTable) -> None:
+    unknown = [each.fact for each in table.rows(["unknown"])]
+    assert [fact.fact for fact in found(example, table, classes=("unknown",))] == unknown
+    assert [fact.fact for fact in found(example, table)] == [each.fact for each in table.rows() if each.known < 0.5]
+    with pytest.raises(ArgumentError, match=r"has no class .forgotten."):
+        found(example, table, classes=("forgotten",))
+    with pytest.raises(UnknownNameError, match="No entity is called 'Frannce'; close to it: France"):
+        found(example, table, ["Frannce"])
+
+
+def test_text_is_the_statement_of_the_relation(example: Graph, table: LabelTable) -> None:
+    capitals = {fact.subject: fact.text for fact in found(example, table, below=1.0) if fact.relation == "P36"}
+    assert capitals["Q142"] == "Paris is the capital of France."
+    lines = list(kgprobe.retrieval_texts(example, table, ["France"]))
+    assert lines == list(dict.fromkeys(fact.text for fact in found(example, table, ["France"])))
+
+
+def test_cypher_script_merges_the_facts(
+    example: Graph, table: LabelTable, second_endpoint: Endpoint, tmp_path: Path
+) -> None:
+    facts = found(example, table, ["France"])
+    odd = LabelledFact(
+        *("f'1", "Q1", 'A "b"\\', "P36", "capital", "Q2", "O'Neil\n\u2028{", "asked", 0.1, 0.0, 0.2),
+        *("surely unknown", None, None, {}),
+    )
+    table = write_label_table(tmp_path / "odd", CONFIG, [*table.rows(), odd])
+    script = "\n".join(kgprobe.retrieval_texts(example, table, format="cypher"))
+    with Graph(second_endpoint) as graph:
+        wipe(graph)
+        environment = {
+            "KGPROBE_GRAPH": second_endpoint.address,
+            "KGPROBE_GRAPH_USER": second_endpoint.user,
+            "KGPROBE_GRAPH_PASSWORD": second_endpoint.password,
+            "KGPROBE_GRAPH_DATABASE": second_endpoint.database or "",
+        }
+        for _ in range(2):
+            done = run("graph", "shell", typed=script, **environment)
+            assert done.returncode == 0, done.stderr
+        merged = rows(
+            graph,
+            "MATCH (s:Entity)-[r:TO_RETRIEVE]->(o)"
+            " RETURN s.id AS s, s.label AS n, r.fact AS f, o.label AS o, r.known AS k",
+        )
+    assert len(merged) == sum(each.known < 0.5 for each in table.rows())
+    by_fact = {row["f"]: row for row in merged}
+    assert by_fact["f'1"] == {"s": "Q1", "n": 'A "b"\\', "f": "f'1", "o": "O'Neil\n\u2028{", "k": 0.1}
+    assert {fact.fact for fact in facts} <= by_fact.keys()
+
+
+def test_command_writes_json_for_entities_of_a_file(example: Graph, table: LabelTable, tmp_path: Path) -> None:
+    endpoint, out = example.endpoint, tmp_path / "unknown.jsonl"
+    names = tmp_path / "names.txt"
+    names.write_text("France\n\nQ183\n")
+    environment = {
+        "KGPROBE_GRAPH": endpoint.address,
+        "KGPROBE_GRAPH_USER": endpoint.user,
+        "KGPROBE_GRAPH_PASSWORD": endpoint.password,
+        "KGPROBE_GRAPH_DATABASE": endpoint.database or "",
+    }
+    command = ["export", "retrieval", str(table.folder), "--entities", str(names)]
+    done = run(*command, "--format", "jsonl", "-o", str(out), "--per-entity", "2", **environment)
+    assert done.returncode == 0, done.stderr
+    written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    wanted = found(example, table, ["France", "Germany"], per_entity=2)
+    assert [row["fact"] for row in written] == [fact.fact for fact in wanted]
+    assert written[0].keys() == set(FactToRetrieve.__struct_fields__)
+    printed = run(*command, "--per-entity", "2", **environment).stdout
+    assert printed.splitlines() == list(dict.fromkeys(fact.text for fact in wanted))
+
+
+def test_every_format_has_a_writer() -> None:
+    assert tuple(WRITERS) == FORMATS

@@ -1,0 +1,283 @@
+"""Labels as properties of a user's own graph: written, written again, removed; the rest of the graph never changes."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgprobe
+from kgprobe.api.loading import load
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.exports.write_back import WriteBack
+from kgprobe.graph import located_facts
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
+from kgprobe.labelling.table import SCHEMES, LabelTable
+from tests.cli.inprocess import run
+from tests.conftest import require_engine
+from tests.exports.own_graphs import FILMS, MAPPING, content, labelled, rows, write_table
+from tests.kills import Moment, kill_child
+from tests.servers.shared import REPOSITORY, wipe
+
+# The engine of kgprobe's graph, and that of the user's.
+ON_BOTH = pytest.mark.parametrize(("endpoint", "own"), [("arcadedb", "arcadedb"), ("arcadedb", "neo4j")], indirect=True)
+ON_ONE = pytest.mark.parametrize(("endpoint", "own"), [("arcadedb", "arcadedb")], indirect=True)
+KILLED_ON = pytest.mark.parametrize(
+    ("endpoint", "own"),
+    [("arcadedb", "arcadedb"), pytest.param("arcadedb", "neo4j", marks=pytest.mark.slow)],
+    indirect=True,
+)
+# Places of the graph of films: three roles, two directors, one contract.
+PLACES = 6
+
+WRITTEN = """
+MATCH (s)-[r]->(o) WHERE r.kgprobe_run IS NOT NULL
+RETURN coalesce(s.name, s.title) AS s, type(r) AS t, o.title AS o, r.kgprobe_known AS known, r.kgprobe_low AS low,
+       r.kgprobe_high AS high, r.kgprobe_class AS class, r.kgprobe_belief AS belief, r.kgprobe_basis AS basis,
+       r.kgprobe_run AS run, r.kgprobe_model AS model
+"""
+
+
+@pytest.fixture
+def own(
+    request: pytest.FixtureRequest,
+    start_server: Callable[[str], Endpoint],
+    second_endpoint: Endpoint,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Graph]:
+    """A user's own graph of films, with its credentials set."""
+    require_engine(request.param)
+    endpoint = second_endpoint if request.param == "arcadedb" else start_server(request.param)
+    for name, value in credentials(endpoint).items():
+        monkeypatch.setenv(name, value)
+    with Graph(endpoint) as connection:
+        wipe(connection)
+        list(connection.run_text(FILMS, {})[1])
+        yield connection
+
+
+def credentials(endpoint: Endpoint) -> dict[str, str]:
+    given = {"USER": endpoint.user, "PASSWORD": endpoint.password, "DATABASE": endpoint.database or ""}
+    return {f"KGPROBE_FROM_{name}": value for name, value in given.items()}
+
+
+@pytest.fixture
+def mapping(tmp_path: Path) -> Path:
+    path = tmp_path / "films.toml"
+    path.write_text(MAPPING, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def table(own: Graph, graph: Graph, mapping: Path, tmp_path: Path) -> LabelTable:
+    """Labels of all facts of the films, as kgprobe has loaded them."""
+    load(graph, "graph", source=own.endpoint.address, mapping=mapping)
+    return write_table(tmp_path / "films", labelled(graph))
+
+
+def write(table: LabelTable, own: Graph, mapping: Path, **options: Any) -> WriteBack:
+    return kgprobe.write_back(table, own.endpoint.address, mapping, **options)
+
+
+@ON_BOTH
+def test_written_labels_are_those_of_the_table(own: Graph, table: LabelTable, mapping: Path) -> None:
+    before = content(own)
+    trial = write(table, own, mapping, dry_run=True)
+    assert content(own) == before
+    done = write(table, own, mapping)
+    assert (trial.written, done.written, done.unchanged, done.removed) == (PLACES, PLACES, 0, 0)
+    by_ends = {(row["s"], row["t"], row["o"]): row for row in rows(own, WRITTEN)}
+    assert len(by_ends) == 5
+    for fact in table.rows():
+        ends = (fact.subject_name, fact.relation, fact.object_name)
+        if fact.relation == "directed by":
+            ends = (fact.object_name, "DIRECTED", fact.subject_name)
+        if fact.relation in ("ACTED_IN", "directed by"):
+            row = by_ends[ends]
+            assert (row["known"], row["low"], row["high"]) == (fact.known, fact.known_low, fact.known_high)
+            assert (row["class"], row["belief"], row["basis"]) == (fact.slick, fact.belief, fact.basis)
+            assert (row["run"], row["model"]) == ("films", "demo")
+    assert rows(own, "MATCH (c:Contract) RETURN c.kgprobe_run AS run") == [{"run": "films"}]
+    assert done.obstacles == {"the fact is a property of a node": 1}
+    counts = {row.relation: (row.labelled, row.found, row.not_writable, row.missing) for row in done.relations}
+    assert counts["ACTED_IN"] == (3, 3, 0, 0)
+    assert counts["released"] == (1, 0, 1, 0)
+    assert write(table, own, mapping).unchanged == PLACES
+    assert kgprobe.remove_labels(own.endpoint.address) == PLACES
+    assert content(own) == before
+
+
+@KILLED_ON
+def test_killed_write_back_is_completed_and_removed(
+    own: Graph, table: LabelTable, mapping: Path, tmp_path: Path
+) -> None:
+    before = content(own)
+    write(table, own, mapping)
+    undisturbed = content(own)
+    kgprobe.remove_labels(own.endpoint.address)
+    work = partial(write_in_batches, folder=table.folder, mapping=mapping)
+    kill_child(own.endpoint, tmp_path, work, Moment("committed", "own/label_relationships", times=2))
+    half = content(own)
+    assert half not in (before, undisturbed)
+    again = write(table, own, mapping)
+    assert (again.written, again.unchanged) == (PLACES - 4, 4)
+    assert content(own) == undisturbed
+    kill_child(own.endpoint, tmp_path, remove_in_batches, Moment("committed", "own/label_relationships"))
+    assert content(own) not in (before, undisturbed)
+    kgprobe.remove_labels(own.endpoint.address)
+    assert content(own) == before
+
+
+def write_in_batches(own: Graph, folder: Path, mapping: Path) -> None:
+    located_facts.AT_ONCE = 2
+    os.environ.update(credentials(own.endpoint))
+    kgprobe.write_back(folder, own.endpoint.address, mapping)
+
+
+def remove_in_batches(own: Graph) -> None:
+    located_facts.AT_ONCE = 2
+    os.environ.update(credentials(own.endpoint))
+    kgprobe.remove_labels(own.endpoint.address)
+
+
+@ON_ONE
+def test_second_table_replaces_the_labels_of_the_first(
+    own: Graph, table: LabelTable, mapping: Path, tmp_path: Path
+) -> None:
+    write(table, own, mapping)
+    acted = [fact for fact in table.rows() if fact.relation == "ACTED_IN"]
+    done = write(write_table(tmp_path / "acted", acted[:2]), own, mapping)
+    assert (done.written, done.removed) == (2, 4)
+    assert {(row["t"], row["run"]) for row in rows(own, WRITTEN)} == {("ACTED_IN", "acted")}
+
+
+@ON_ONE
+def test_two_prefixes_hold_labels_of_two_tables(own: Graph, table: LabelTable, mapping: Path) -> None:
+    before = content(own)
+    write(table, own, mapping)
+    first = content(own)
+    write(table, own, mapping, prefix="other_")
+    assert kgprobe.remove_labels(own.endpoint.address, prefix="other_") == PLACES
+    assert content(own) == first
+    kgprobe.remove_labels(own.endpoint.address)
+    assert content(own) == before
+
+
+@ON_ONE
+def test_properties_of_the_user_are_never_overwritten(own: Graph, table: LabelTable, mapping: Path) -> None:
+    list(own.run_text("MATCH (:Person {name: 'Halle Berry'})-[r:ACTED_IN]->() SET r.kgprobe_class = 'mine'", {})[1])
+    before = content(own)
+    with pytest.raises(KgprobeError, match=r"not written: kgprobe_class \(1\)\. Nothing was changed.*`prefix`"):
+        write(table, own, mapping)
+    assert content(own) == before
+    with pytest.raises(ArgumentError, match="`prefix` is 'a b'"):
+        write(table, own, mapping, prefix="a b")
+
+
+@ON_ONE
+def test_labels_of_other_ids_match_by_triple(own: Graph, table: LabelTable, mapping: Path, tmp_path: Path) -> None:
+    acted = [fact for fact in table.rows() if fact.relation == "ACTED_IN"]
+    others = [replace(fact, fact=f"Q{number}") for number, fact in enumerate(acted)]
+    # Two terms of one triple cannot be told apart.
+    twice = [*others[:2], others[2], replace(others[2], fact="Q9")]
+    done = write(write_table(tmp_path / "others", twice), own, mapping)
+    assert (done.written, done.relations[0].found) == (2, 2)
+    assert done.obstacles == {"several labelled facts have its subject, relation and object": 2}
+    # With its own id, a fact has its own relationship only.
+    list(own.run_text("MATCH (p {name: 'Halle Berry'}), (m {title: 'Cloud Atlas'}) CREATE (p)-[:ACTED_IN]->(m)", {})[1])
+    assert write(write_table(tmp_path / "own", acted), own, mapping).written == 4
+
+
+@ON_ONE
+def test_mapping_without_a_match_names_properties_and_ids(
+    own: Graph, table: LabelTable, mapping: Path, tmp_path: Path
+) -> None:
+    elsewhere = [replace(fact, subject=f"Q{number}", fact=f"f{number}") for number, fact in enumerate(table.rows())]
+    with pytest.raises(KgprobeError) as raised:
+        write(write_table(tmp_path / "elsewhere", elsewhere), own, mapping)
+    message = str(raised.value)
+    assert "matches none of the 7 facts of elsewhere. Their relations are " in message
+    assert "ACTED_IN (3)" in message
+    assert "('Q0', " in message
+    assert "'Person:" in message
+    assert "nodes Person by 'name' (their properties: known_for, name)" in message
+    mapping.write_text(MAPPING.replace('"ACTED_IN"', '"PLAYED_IN"').replace('"DIRECTED"', '"MADE"'))
+    mapping.write_text(mapping.read_text().split("[[node_facts]]")[0])
+    with pytest.raises(KgprobeError, match=r"looks for relationships PLAYED_IN.*Its relationships are ACTED_IN \(3\)"):
+        write(table, own, mapping)
+
+
+@ON_ONE
+def test_graph_of_kgprobe_is_refused(
+    graph: Graph, table: LabelTable, mapping: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mapping.write_text(
+        '[[entities]]\nlabel = "Entity"\nname = "label"\nid = "id"\n[[relationship_facts]]\ntype = "FACT"'
+    )
+    monkeypatch.setenv("KGPROBE_FROM_DATABASE", graph.endpoint.database or "")
+    monkeypatch.setenv("KGPROBE_FROM_PASSWORD", graph.endpoint.password)
+    before = content(graph)
+    with pytest.raises(KgprobeError, match=r"`to` is .*, a graph that kgprobe has loaded"):
+        kgprobe.write_back(table, graph.endpoint.address, mapping)
+    assert content(graph) == before
+
+
+@ON_ONE
+def test_nodes_of_several_facts_and_shared_ids_are_not_writable(own: Graph, table: LabelTable, mapping: Path) -> None:
+    list(own.run_text("MATCH (c:Contract), (m:Movie {title: 'Speed'}) CREATE (c)-[:FOR]->(m)", {})[1])
+    list(own.run_text("CREATE (:Person {name: 'Halle Berry'})", {})[1])
+    done = write(table, own, mapping)
+    assert done.obstacles == {
+        "several nodes have the id of its subject or object": 1,
+        "one node stands for several facts": 1,
+        "the fact is a property of a node": 1,
+    }
+    assert done.written == PLACES - 2
+
+
+@ON_ONE
+def test_command_writes_and_removes(own: Graph, table: LabelTable, mapping: Path) -> None:
+    before = content(own)
+    environment = {name: value for name, value in os.environ.items() if name.startswith("KGPROBE_")}
+    to = ["--to", own.endpoint.address]
+    trial = run("beliefs", "write-back", str(table.folder), *to, "--mapping", str(mapping), "--dry-run", **environment)
+    assert trial.returncode == 0, trial.stderr
+    assert "films: 6 of 7 labelled facts are in the graph." in trial.stdout
+    assert content(own) == before
+    done = run(
+        *("beliefs", "write-back", str(table.folder), *to, "--mapping", str(mapping), "--scheme", "belief", "--json"),
+        **environment,
+    )
+    assert '"written": 6' in done.stdout
+    assert {row["class"] for row in rows(own, WRITTEN)} == {"surely known", "leans unknown"}
+    assert run("beliefs", "write-back", *to, **environment).returncode == 2
+    removed = run("beliefs", "write-back", *to, "--remove", **environment)
+    assert removed.stdout == "Removed the properties kgprobe_… from 6 relationships and nodes.\n"
+    assert content(own) == before
+
+
+@ON_ONE
+def test_queries_of_the_guide_use_the_labels(own: Graph, table: LabelTable, mapping: Path) -> None:
+    write(table, own, mapping)
+    guide = (REPOSITORY / "docs" / "guides" / "write-back.md").read_text(encoding="utf-8")
+    surely, by_person = re.findall(r"```cypher\n(.*?)```", guide, re.DOTALL)
+    acted = [fact for fact in table.rows() if fact.relation == "ACTED_IN"]
+    assert {row["person"]: row["roles"] for row in rows(own, by_person)} == {"Keanu Reeves": 2, "Halle Berry": 1}
+    known = [row["known"] for row in rows(own, by_person) if row["person"] == "Halle Berry"]
+    assert known == [fact.known for fact in acted if fact.subject_name == "Halle Berry"]
+    # The labels lean; none is sure.
+    assert rows(own, surely) == []
+    leaning = rows(own, surely.replace("surely unknown", "leans unknown"))
+    unknown = sorted((fact.subject_name, fact.object_name, fact.known) for fact in acted if fact.known < 0.5)
+    assert [(row["person"], row["movie"], row["known"]) for row in leaning] == unknown
+
+
+def test_classes_of_the_command_are_the_schemes() -> None:
+    from kgprobe.cli.write_back import CLASSES
+
+    assert set(CLASSES) == set(SCHEMES)
