@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
+from kgprobe.cli.edits import compare_edits
 from kgprobe.cli.main import until_reader_leaves
 from kgprobe.cli.options import full_option, graph_of_results, in_flags, on_graph, seed_option
 from kgprobe.cli.rendering import render
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from kgprobe.results.comparison import Comparison
     from kgprobe.results.forgetting import Forgetting
     from kgprobe.results.knowledge_gap import KnowledgeGap
+    from kgprobe.results.result import StoredComparison
 
 # Exit codes by verdict.
 _CODES = {"kept": 0, "lost": 1, "undecided": 3}
@@ -30,6 +32,7 @@ _SUMMARY = (
     *("models", "spread", "pairs", "directions", "forwards_alone"),
     *("loss", "worst_relations", "forgotten"),
     *("gap", "unsaid"),
+    *("kinds", "conditions", "verdicts", "failed", "lost"),
 )
 
 
@@ -92,6 +95,18 @@ def _failing_with_2() -> Iterator[None]:
     help="Compare two probes of one model: facts known by the first probe and missed by the second.",
 )
 @cloup.option(
+    "--edits",
+    is_flag=True,
+    help="Compare a base model and an edited one on their answers of `kgprobe probe edits`. With --fail-if-lost: on"
+    " facts that the edits must not change.",
+)
+@cloup.option(
+    "--forget",
+    type=_Points(),
+    metavar="POINTS%",
+    help="With --edits: test if RESULT 2 has unlearned, with right answers at most this many points above chance.",
+)
+@cloup.option(
     "--family",
     "families",
     type=_Family(),
@@ -106,6 +121,8 @@ def compare(
     results: tuple[str, ...],
     margin: float | None,
     gap: bool,
+    edits: bool,
+    forget: float | None,
     families: tuple[tuple[str, str], ...],
     full: bool,
     seed: int,
@@ -122,6 +139,9 @@ def compare(
     With --fail-if-lost, the first is a model and the second its changed version: forgotten and gained facts, and a test
     for lost accuracy. Exit codes: 0 kept, 1 lost, 2 failed or wrong usage, 3 undecided.
 
+    With --edits, RESULT 1 and 2 are answers of `kgprobe probe edits`: by name or folder, or a model for its newest.
+    Exit codes as above, if --fail-if-lost or --forget is given.
+
     If one of two results was asked with --inverse, their directions are compared, by relation and by fact.
 
     \b
@@ -129,12 +149,18 @@ def compare(
     kgprobe compare base tuned --fail-if-lost 2%
     kgprobe compare hf:./base hf:./base+./adapter --fail-if-lost 2%
     kgprobe compare --gap by-distractors by-questions
+    kgprobe compare base edited --edits --fail-if-lost 5%
     """  # noqa: D301
     from kgprobe.api.comparing import open_result
     from kgprobe.results.forgetting import Forgetting
 
-    _check_usage(results, margin, gap)
-    failing = nullcontext() if margin is None else _failing_with_2()
+    _check_usage(results, margin, gap, edits, forget)
+    failing = nullcontext() if margin is None and forget is None else _failing_with_2()
+    if edits:
+        with failing, _second_named(results[-1]):
+            compared = compare_edits(results, margin, forget)
+            _show(compared, as_json, full)
+        click.get_current_context().exit(_CODES[compared.verdict.value] if compared.verdict else 0)
     with failing, graph_of_results(results, graph) as connection:
         with waiting("Reading the answers"):
             stored = [open_result(name, connection) for name in results]
@@ -143,17 +169,28 @@ def compare(
                 click.echo(f"{name}: its newest measurement, {opened.about.name}.", err=True)
         with _second_named(results[-1]):
             result = _compare(stored, margin, gap, seed, dict(families))
-        with suppress(click.exceptions.Exit), until_reader_leaves():
-            page = result.page()
-            keys = None if full else _SUMMARY
-            render(result, as_json, page, keys=keys, files=sorted(result.folder.iterdir()), lined=False)
-            sys.stdout.flush()
+        _show(result, as_json, full)
     if isinstance(result, Forgetting):
         click.get_current_context().exit(_CODES[result.verdict.value])
 
 
-def _check_usage(results: tuple[str, ...], margin: float | None, gap: bool) -> None:
+def _show(result: "StoredComparison", as_json: bool, full: bool) -> None:
+    """Write the page of a comparison, and print its summary."""
+    with suppress(click.exceptions.Exit), until_reader_leaves():
+        page = result.page()
+        keys = None if full else _SUMMARY
+        render(result, as_json, page, keys=keys, files=sorted(result.folder.iterdir()), lined=False)
+        sys.stdout.flush()
+
+
+def _check_usage(results: tuple[str, ...], margin: float | None, gap: bool, edits: bool, forget: float | None) -> None:
     """Raise UsageError if options and results do not fit together."""
+    if forget is not None and not edits:
+        raise click.UsageError("--forget is for answers about edits; give --edits, too.")
+    if edits and gap:
+        raise click.UsageError("--edits and --gap exclude each other; give one of them.")
+    if edits and len(results) != 2:
+        raise click.UsageError(f"--edits needs two results, not {len(results)}.")
     if gap and margin is not None:
         raise click.UsageError("--gap and --fail-if-lost exclude each other; give one of them.")
     if (gap or margin is not None) and len(results) != 2:

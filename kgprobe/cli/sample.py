@@ -9,6 +9,7 @@ import click
 import cloup
 
 from kgprobe.cli.commands import Command, CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.edits import sample_edits
 from kgprobe.cli.options import (
     common_options,
     count_option,
@@ -39,6 +40,9 @@ def _limit_option(help_: str) -> Callable[[Command], Command]:
 @click.group(cls=CommandGroup)
 def sample() -> None:
     """Show facts, distractors, negatives and questions as a probe draws them."""
+
+
+sample.add_command(sample_edits)
 
 
 @sample.command(cls=OptionsFirst)
