@@ -50,7 +50,7 @@ def sample_edits(
     as_of: int | str | date | None = None,
     **options: Any,
 ) -> EditSample:
-    """Write questions about edits: the edited statement, its paraphrases and consequences, and what must not change.
+    """Write questions about edits: the edited statement, its paraphrases and consequences, and facts to keep.
 
     >>> _ = Path("edits.jsonl").write_text('{"subject": "France", "relation": "capital", "object": "Rome"}')
     >>> sample = kgprobe.sample_edits(graph, "edits.jsonl", as_of="2025-12")
@@ -147,16 +147,16 @@ def probe_edits(
     """
     chosen = make_options(AskingOptions, options, "probe_edits")
     batch_size, name = optional_number("batch_size", batch_size), optional_folder_name(name)
-    asked = list(questions.questions) if isinstance(questions, EditSample) else read_questions(Path(questions))
+    question_list = list(questions.questions) if isinstance(questions, EditSample) else read_questions(Path(questions))
     opened = models or Models()
     asked_model = opened.open_asked(model)
     asked_model.refresh()
-    probe = EditAsking(asked, asked_model, chosen)
+    probe = EditAsking(question_list, asked_model, chosen)
     config = {
         "probe": "edits",
         "options": asdict(chosen),
         "described": probe.describe(),
-        "questions": digest_of_questions(asked),
+        "questions": digest_of_questions(question_list),
         "reversed": False,
         "versions": versions(),
     }
@@ -164,7 +164,7 @@ def probe_edits(
     make_folder(folder)
     claim(folder, config, MEASUREMENT)
     if not (folder / FILE).exists():
-        write_questions(folder / FILE, asked)
+        write_questions(folder / FILE, question_list)
     batch = batch_size or opened.asked_together(asked_model) or _BATCH
     progress = ask_each(probe, probe.keys, 0, folder, config, batch=batch, callbacks=callbacks)
     return read_edit_answers(folder, progress)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 def sample_edits(
     facts: Path, graph: str | None, as_json: bool, output: Path | None, force: bool, **options: Any
 ) -> None:
-    """Write questions about edits of a model: the statement, its consequences, and what must not change.
+    """Write questions about edits of a model: the statement, its consequences, and facts that must not change.
 
     The old object is found in the graph. Published files have their own questions, and no graph is opened. Next, ask
     the base model and the edited one with `kgprobe probe edits`, and compare them with `kgprobe compare --edits`.
@@ -73,7 +73,7 @@ def sample_edits(
     click.echo(visible(f"{result.summary()} {result.write(output)}"))
 
 
-@cloup.command("edits", cls=OptionsFirst, short_help="Does the model know its edits, and keep what must not change?")
+@cloup.command("edits", cls=OptionsFirst, short_help="Does the model know its edits, and keep other facts?")
 @cloup.argument("questions", type=click.Path(path_type=Path, dir_okay=False), help="File of `kgprobe sample edits`.")
 @model_option(BEHIND_API)
 @ray_option

@@ -34,20 +34,20 @@ class EditEvidence(Evidence, frozen=True, eq=True, tag="edits"):
     """A model's answers to one question.
 
     Attributes:
-        asked: the question, in readable form.
+        prompt: the question, or the text to continue.
         right_answer: label of the expected answer.
         text: the generated text; None if the model was not asked to generate.
-        named: the first name of an answer in the text; None if it has none.
+        first_name: the first name of an answer in the text; None if it has none.
         role: ``expected``, or the role of the named wrong answer; None without a name.
         is_named: True if the text is right; None if the model was not asked to generate.
         plausibilities: log-plausibility of each answer, the expected ones first; None for an answer that the model
             cannot score. Empty if the model was not asked for scores.
     """
 
-    asked: str
+    prompt: str
     right_answer: str
     text: str | None = None
-    named: str | None = None
+    first_name: str | None = None
     role: str | None = None
     is_named: bool | None = None
     plausibilities: tuple[float | None, ...] = ()
@@ -55,14 +55,14 @@ class EditEvidence(Evidence, frozen=True, eq=True, tag="edits"):
     @property
     def question(self) -> str:
         """The question."""
-        return self.asked
+        return self.prompt
 
     @property
     def prediction(self) -> str | None:
         """The named wrong answer, or else the start of the text; None if the text is right."""
         if self.is_named or self.text is None:
             return None
-        return self.named or shortened(" ".join(self.text.split()))
+        return self.first_name or shortened(" ".join(self.text.split()))
 
 
 class EditAsking:
@@ -186,8 +186,10 @@ def right_by_scores(
         is_rival: selects wrong answers by their role.
 
     Returns:
-        None if an expected answer has no plausibility, or no selected wrong answer has one.
+        None if an expected answer has no plausibility, or no selected wrong answer has one, or without plausibilities.
     """
+    if not plausibilities:
+        return None
     count = 1 if question.form == "yes/no" else len(question.expected)
     own, others = plausibilities[:count], plausibilities[count:]
     roles = [None] * len(others) if question.form == "yes/no" else [answer.role for answer in question.wrong]
@@ -235,28 +237,28 @@ def read_answer(question: EditQuestion, text: str) -> tuple[str | None, str | No
     if question.form == "yes/no":
         return _read_yes_no(question, counted)
     known = {normalized(name) for answer in question.answers for name in answer.names}
-    found: list[tuple[int, int, str, str]] = []
-    named = set()
+    candidates: list[tuple[int, int, str, str]] = []
+    mentioned = set()
     for place, answer in enumerate(question.answers):
         role = EXPECTED if place < len(question.expected) else str(answer.role)
         mentions = mentions_in(counted, answer.names, known.__contains__)
-        found.extend((mention.start, -mention.end, mention.name, role) for mention in mentions)
+        candidates.extend((mention.start, -mention.end, mention.name, role) for mention in mentions)
         if mentions:
-            named.add(place)
-    if not found:
+            mentioned.add(place)
+    if not candidates:
         return None, None, False
-    _, _, name, role = min(found)
+    _, _, name, role = min(candidates)
     is_right = role == EXPECTED
     if question.every:
-        is_right = named >= set(range(len(question.expected)))
+        is_right = mentioned >= set(range(len(question.expected)))
     return name, role, is_right
 
 
 def _read_yes_no(question: EditQuestion, text: str) -> tuple[str | None, str | None, bool]:
-    said = read_yes_no(text).yes
-    if said is None:
+    is_yes = read_yes_no(text).yes
+    if is_yes is None:
         return None, None, False
-    word = _YES if said else _NO
+    word = _YES if is_yes else _NO
     is_right = word == question.expected[0].names[0]
     return word, EXPECTED if is_right else None, is_right
 

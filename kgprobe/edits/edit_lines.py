@@ -88,14 +88,14 @@ def find_edits(graph: Graph, file: EditFile, as_of: int) -> tuple[list[Edit], li
     held = _held(graph, {triple[0] for triple in triples.values()}, as_of)
     objects = {row["object"] for rows in held.values() for row in rows}
     ends = {end for triple in triples.values() for end in (triple[0], triple[2])}
-    named = entities_named(graph, objects | ends)
+    by_id = entities_named(graph, objects | ends)
     for number, (subject, relation, new, old) in triples.items():
         current = held.get((subject, relation), [])
         problem, replaced = _replaced(current, new, old, relation)
-        if problem is None and subject in named and new in named:
-            former = None if replaced is None else named[replaced["object"]]
+        if problem is None and subject in by_id and new in by_id:
+            former = None if replaced is None else by_id[replaced["object"]]
             key = None if replaced is None else FactKey(subject, replaced["fact"])
-            edits.append(Edit(f"e{number}", named[subject], relation, named[new], former, key))
+            edits.append(Edit(f"e{number}", by_id[subject], relation, by_id[new], former, key))
         else:
             problems.append(f"record {number}: {problem or 'its subject or its new object has no label.'}")
     return edits, problems
@@ -114,13 +114,13 @@ def _ids_of(
     ends: list[str | None] = []
     for key in ("subject", "object", "old"):
         text = text_of(record, [key])
-        found = entities.get(text, ())
-        if text and not found:
+        candidates = entities.get(text, ())
+        if text and not candidates:
             return f"{no_entity(graph, text)}. It is the {key} of an edit."
-        if len(found) > 1:
-            listed = ", ".join(found[:_SHOWN])
-            return f"{len(found)} entities are called {text!r}: {listed}. Name the {key} by its id."
-        ends.append(found[0] if found else None)
+        if len(candidates) > 1:
+            listed = ", ".join(candidates[:_SHOWN])
+            return f"{len(candidates)} entities are called {text!r}: {listed}. Name the {key} by its id."
+        ends.append(candidates[0] if candidates else None)
     return str(ends[0]), ids[0], str(ends[1]), ends[2]
 
 

@@ -1,4 +1,4 @@
-"""Questions about edits, made from a graph: of the edited statement, of its consequences, and of what must not change.
+"""Questions about edits, made from a graph: of the edited statement, its consequences, and facts that must not change.
 
 docs/methods/edits.md. The criteria follow RippleEdits (arXiv 2307.12976): the statement, its paraphrases, aliases of
 the subject, the inverse relation, negation, two hops, and facts of the same subject or of the same relation.
@@ -44,7 +44,7 @@ _INDEFINITE = re.compile(r"(?i)\b(?:a/an|an?) \[Y\]$")
 
 @dataclass(slots=True)
 class _Facts:
-    """What the questions of all edits need of the graph.
+    """Data of the graph for the questions of all edits.
 
     Attributes:
         relations: rows of the relations with templates, by id.
@@ -272,18 +272,18 @@ class _Author:
     def _wrong_objects(self, graph: Graph, seed: int) -> tuple[NamedAnswer, ...]:
         """Return the old object and the distractors of the edited statement."""
         edit, count = self._edit, self._options.distractors
-        taken = set(map(normalized, edit.object.names))
+        excluded = set(map(normalized, edit.object.names))
         wrong: list[NamedAnswer] = []
         if edit.old is not None:
             wrong.append(NamedAnswer(edit.old.names, OLD, edit.old.id))
-            taken |= set(map(normalized, edit.old.names))
+            excluded |= set(map(normalized, edit.old.names))
         if edit.fact is not None:
             candidates: Sequence[NamedAnswer] = self._facts.distractors.get(edit.fact.fact, ())
         else:
             rows = graph.read("sample/object_labels", id=edit.relation, limit=_OBJECTS)
             rows.sort(key=lambda row: seeded_number(seed, f"edits {edit.id}", row["id"]))
             candidates = [NamedAnswer((row["label"],), DISTRACTOR, row["id"]) for row in rows]
-        free = [answer for answer in candidates if taken.isdisjoint(map(normalized, answer.names))]
+        free = [answer for answer in candidates if excluded.isdisjoint(map(normalized, answer.names))]
         return (*wrong, *free[:count])
 
     @property
@@ -386,11 +386,11 @@ class _Author:
             further: wrong answers, where they are not right.
         """
         expected = sorted(self._facts.truths[fact.key.fact], key=lambda answer: answer.id != fact.object)
-        taken = {normalized(name) for answer in expected for name in answer.names}
+        excluded = {normalized(name) for answer in expected for name in answer.names}
         wrong = []
         for answer in (*further, *self._facts.distractors.get(fact.key.fact, ())):
             names = set(map(normalized, answer.names))
-            if taken.isdisjoint(names):
+            if excluded.isdisjoint(names):
                 wrong.append(answer)
-                taken |= names
+                excluded |= names
         return expected, tuple(wrong)

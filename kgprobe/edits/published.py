@@ -105,11 +105,11 @@ def published_questions(file: EditFile) -> tuple[list[EditQuestion], list[str]]:
     questions: list[EditQuestion] = []
     problems = []
     for number, record in file.records:
-        made = writers[file.format](record, f"e{number}")
-        if not any(question.group == EFFICACY for question in made):
+        record_questions = writers[file.format](record, f"e{number}")
+        if not any(question.group == EFFICACY for question in record_questions):
             problems.append(f"record {number}: the sentence of its edit does not give the new object; skipped.")
             continue
-        questions += made
+        questions += record_questions
     return questions, problems
 
 
@@ -122,10 +122,10 @@ def _of_easyedit(record: Record, edit: str) -> list[EditQuestion]:
     for paraphrase in _texts(record.get("rephrase_prompt") or record.get("rephrase")):
         writer.add(GENERALITY, PARAPHRASE, paraphrase, [[target]], against)
     for group, key in ((PORTABILITY, "portability"), (LOCALITY, "locality")):
-        for name, asked, truth in _criteria(record.get(key)):
+        for name, criterion_prompt, truth in _criteria(record.get(key)):
             own_group, kind = _CRITERIA.get(name.lower(), (group, name.replace("_", " ").lower()))
             wrong = against if own_group == GENERALITY else ()
-            writer.add(own_group, kind, asked, _answers(truth), wrong)
+            writer.add(own_group, kind, criterion_prompt, _answers(truth), wrong)
     writer.add(
         LOCALITY,
         SAME_RELATION if "locality_prompt" in record else "unrelated",

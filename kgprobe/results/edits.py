@@ -110,7 +110,7 @@ class EditCase(ResultRow):
 
     Attributes:
         generated, scored: True if the tuned model is right; None if it was not asked by this way.
-        said: the tuned model's text.
+        text: the tuned model's text.
     """
 
     edit: str
@@ -120,7 +120,7 @@ class EditCase(ResultRow):
     expected: Annotated[str, Heading("expected")]
     generated: bool | None
     scored: bool | None
-    said: Annotated[str | None, Heading("{tuned} says")]
+    text: Annotated[str | None, Heading("{tuned} says")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +170,12 @@ class EditComparison(StoredComparison):
     @property
     def verdict(self) -> LossVerdict | None:
         """The worst verdict: lost if any fact was lost or remembered, else undecided or kept; None without margins."""
-        found = {verdict.verdict for verdict in self.verdicts}
-        if not found:
+        verdicts = {verdict.verdict for verdict in self.verdicts}
+        if not verdicts:
             return None
-        if found & {LossVerdict.LOST.value, REMEMBERED}:
+        if verdicts & {LossVerdict.LOST.value, REMEMBERED}:
             return LossVerdict.LOST
-        return LossVerdict.UNDECIDED if LossVerdict.UNDECIDED.value in found else LossVerdict.KEPT
+        return LossVerdict.UNDECIDED if LossVerdict.UNDECIDED.value in verdicts else LossVerdict.KEPT
 
     @property
     def title(self) -> str:
@@ -250,13 +250,13 @@ def compare_edit_answers(
     """Compare answers before and after edits; see :func:`kgprobe.compare_edits`."""
     _check_comparable(base, tuned)
     units = _units(base.questions.values())
-    asked = [unit for unit in units if unit.first.group != CONDITION]
-    if forget is not None and not any(unit.first.group == FORGETTING for unit in asked):
+    about_edits = [unit for unit in units if unit.first.group != CONDITION]
+    if forget is not None and not any(unit.first.group == FORGETTING for unit in about_edits):
         raise ArgumentError(
             "forget", "is for facts to unlearn, and these questions have none; sample them with --forget."
         )
-    verdicts = [] if margin is None else _retention(asked, base, tuned, margin)
-    verdicts += [] if forget is None else _forgetting(asked, base, tuned, forget)
+    verdicts = [] if margin is None else _retention(about_edits, base, tuned, margin)
+    verdicts += [] if forget is None else _forgetting(about_edits, base, tuned, forget)
     if margin is not None and not any(verdict.test == "kept" for verdict in verdicts):
         raise ArgumentError("margin", "is for facts to keep, and the questions have none; sample some `neighbours`.")
     unanswered = [
@@ -268,12 +268,12 @@ def compare_edit_answers(
     return EditComparison(
         base=labels[0],
         tuned=labels[1],
-        edits=len({unit.first.edit for unit in asked}),
-        kinds=_kinds(asked, base, tuned),
-        conditions=_conditioned(asked, base, tuned),
+        edits=len({unit.first.edit for unit in about_edits}),
+        kinds=_kinds(about_edits, base, tuned),
+        conditions=_conditioned(about_edits, base, tuned),
         verdicts=verdicts,
-        failed=_failed(asked, tuned),
-        lost=_lost(asked, base, tuned),
+        failed=_failed(about_edits, tuned),
+        lost=_lost(about_edits, base, tuned),
         config={"base": str(base.folder), "tuned": str(tuned.folder), "margin": margin, "forget": forget},
         notes=unanswered,
     )
@@ -368,16 +368,16 @@ def _is_same(question: EditQuestion, base: EditAnswers, tuned: EditAnswers, way:
         return None if None in tops else tops[0] == tops[1]
     if before.text is None or after.text is None:
         return None
-    named = _named(question, before), _named(question, after)
-    if named == (None, None):
+    places = _first_answer(question, before), _first_answer(question, after)
+    if places == (None, None):
         return _first_line(before.text) == _first_line(after.text)
-    return named[0] == named[1]
+    return places[0] == places[1]
 
 
-def _named(question: EditQuestion, evidence: EditEvidence) -> int | None:
+def _first_answer(question: EditQuestion, evidence: EditEvidence) -> int | None:
     """Return the place of the first named answer; None without one."""
     for place, answer in enumerate(question.answers):
-        if evidence.named in answer.names:
+        if evidence.first_name in answer.names:
             return place
     return None
 
@@ -394,11 +394,11 @@ def _conditioned(units: Sequence[_Unit], base: EditAnswers, tuned: EditAnswers) 
             kinds.setdefault(unit.first.kind, []).append(unit)
     for kind, own in kinds.items():
         for way in WAYS:
-            asked = [unit for unit in own if unit.right(tuned, way) is not None]
-            met = [unit for unit in asked if _meets(unit, base, way)]
-            if asked:
+            answered = [unit for unit in own if unit.right(tuned, way) is not None]
+            met = [unit for unit in answered if _meets(unit, base, way)]
+            if answered:
                 tuned_share = _share(met, lambda unit, way=way: unit.right(tuned, way))
-                rows.append(ConditionedKind(kind, way, len(asked), len(met), tuned_share))
+                rows.append(ConditionedKind(kind, way, len(answered), len(met), tuned_share))
     return rows
 
 
@@ -437,8 +437,8 @@ def _forgetting(units: Sequence[_Unit], base: EditAnswers, tuned: EditAnswers, m
         before, after, edits = _paired(forgetting, base, tuned, way)
         if not before:
             continue
-        asked = [unit for unit in forgetting if unit.right(tuned, way) is not None]
-        chance = _chance_of_scores(asked) if way == SCORES else _chance_of_text(units, tuned)
+        answered = [unit for unit in forgetting if unit.right(tuned, way) is not None]
+        chance = _chance_of_scores(answered) if way == SCORES else _chance_of_text(units, tuned)
         share = clustered_share(after, edits)
         verdict = LossVerdict.UNDECIDED.value
         if share.high <= chance + margin:
@@ -484,7 +484,7 @@ def _chance_of_text(units: Sequence[_Unit], tuned: EditAnswers) -> float:
 def _case(unit: _Unit, tuned: EditAnswers) -> EditCase:
     question = unit.first
     evidence = tuned.evidence(question.id)
-    said = None if evidence is None or evidence.text is None else _first_line(evidence.text.lstrip())
+    text = None if evidence is None or evidence.text is None else _first_line(evidence.text.lstrip())
     return EditCase(
         question.edit,
         question.about,
@@ -492,7 +492,7 @@ def _case(unit: _Unit, tuned: EditAnswers) -> EditCase:
         question.prompt,
         question.expected[0].names[0],
         *(unit.right(tuned, way) for way in WAYS),
-        said,
+        text,
     )
 
 

@@ -1,8 +1,8 @@
 """Shares and losses of questions that come in clusters, such as the questions about one edit.
 
 Questions of a cluster are not independent. The variance of a share is that of a ratio over clusters, and its interval
-is Wilson's at the effective sample size, reduced for few clusters (Korn and Graubard, Survey Methodology 24, 1998).
-docs/methods/edits.md.
+is Wilson's at the effective sample size, with Student's t for few clusters (after Korn and Graubard, Survey Methodology
+24, 1998). docs/methods/edits.md.
 """
 
 from collections.abc import Sequence
