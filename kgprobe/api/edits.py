@@ -67,7 +67,7 @@ def sample_edits(
             separated by tabs, by ids or names; or the JSON of EasyEdit, CounterFact or RippleEdits.
         seed: random seed of distractors and of facts that must not change.
         as_of: date of the current facts; None is today.
-        options: see :class:`~kgprobe.edits.EditOptions`. With ``forget``, ``facts`` is a list of facts as
+        options: see :class:`~kgprobe.edits.EditOptions`. With ``unlearn``, ``facts`` is a list of facts as
             :func:`kgprobe.measure` takes it.
 
     Raises:
@@ -76,9 +76,10 @@ def sample_edits(
     """
     chosen = make_options(EditOptions, options, "sample_edits")
     seed, day = whole_number("seed", seed, 0), as_of_day(as_of)
-    if chosen.forget:
+    if chosen.unlearn:
         listed = list_facts(_required(graph, facts), facts, day)
-        edits, problems = facts_to_unlearn(_required(graph, facts), listed.keys), list(listed.missing)
+        edits, former = facts_to_unlearn(_required(graph, facts), listed.keys, day)
+        problems = [*listed.missing, *former]
     else:
         file = read_edit_file(Path(facts))
         if file.format != TRIPLES:
@@ -125,7 +126,7 @@ def probe_edits(
 
     >>> _ = Path("edits.jsonl").write_text('{"subject": "France", "relation": "capital", "object": "Rome"}')
     >>> sample = kgprobe.sample_edits(graph, "edits.jsonl", as_of="2025-12", distractors=2, paraphrases=1)
-    >>> answers = kgprobe.probe_edits(sample, "demo", by="scores")
+    >>> answers = kgprobe.probe_edits(sample, "demo", way="scores")
     >>> answers.to_frame()[["kind", "scored"]].values.tolist()[0]
     ['efficacy', 0.0]
 
@@ -212,7 +213,7 @@ def compare_edits(
 
     >>> _ = Path("edits.jsonl").write_text('{"subject": "France", "relation": "capital", "object": "Rome"}')
     >>> sample = kgprobe.sample_edits(graph, "edits.jsonl", as_of="2025-12", distractors=2, paraphrases=1)
-    >>> base, tuned = (kgprobe.probe_edits(sample, "demo", by="scores", name=name) for name in ("before", "after"))
+    >>> base, tuned = (kgprobe.probe_edits(sample, "demo", way="scores", name=name) for name in ("before", "after"))
     >>> kgprobe.compare_edits(base, tuned).kinds[0].tuned_scored.value
     0.0
 

@@ -185,17 +185,21 @@ def _show(result: "StoredComparison", as_json: bool, full: bool) -> None:
 
 def _check_usage(results: tuple[str, ...], margin: float | None, gap: bool, edits: bool, forget: float | None) -> None:
     """Raise UsageError if options and results do not fit together."""
+    _check_usage_of_edits(results, gap, edits, forget)
+    if gap and margin is not None:
+        raise click.UsageError("--gap and --fail-if-lost exclude each other; give one of them.")
+    if (gap or margin is not None) and len(results) != 2:
+        flag = "--gap" if gap else "--fail-if-lost"
+        raise click.UsageError(f"{flag} needs two results, not {len(results)}.")
+
+
+def _check_usage_of_edits(results: tuple[str, ...], gap: bool, edits: bool, forget: float | None) -> None:
     if forget is not None and not edits:
         raise click.UsageError("--forget is for answers about edits; give --edits, too.")
     if edits and gap:
         raise click.UsageError("--edits and --gap exclude each other; give one of them.")
     if edits and len(results) != 2:
         raise click.UsageError(f"--edits needs two results, not {len(results)}.")
-    if gap and margin is not None:
-        raise click.UsageError("--gap and --fail-if-lost exclude each other; give one of them.")
-    if (gap or margin is not None) and len(results) != 2:
-        flag = "--gap" if gap else "--fail-if-lost"
-        raise click.UsageError(f"{flag} needs two results, not {len(results)}.")
 
 
 def _compare(

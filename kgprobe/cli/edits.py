@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     required=True,
     metavar="FILE",
     help="Edits: subject, relation, new object (and old one) per line, as JSON or separated by tabs; or the JSON of"
-    " EasyEdit, CounterFact or RippleEdits. With --forget: facts, as of `kgprobe probe`.",
+    " EasyEdit, CounterFact or RippleEdits. With --unlearn: facts, as of `kgprobe probe`.",
 )
 @given_options((None, EditOptions))
 @cloup.option(
@@ -56,14 +56,14 @@ def sample_edits(
     \b
     kgprobe sample edits --facts edits.tsv -o questions.jsonl
     kgprobe sample edits --facts zsre.json -o questions.jsonl
-    kgprobe sample edits --facts unlearn.tsv --forget -o questions.jsonl
+    kgprobe sample edits --facts unlearn.tsv --unlearn -o questions.jsonl
     """  # noqa: D301
     from kgprobe.api.edits import needs_graph
     from kgprobe.api.edits import sample_edits as write_questions
 
     if output is not None:
         refuse_existing(output, force, "--output")
-    opens = options.get("forget") or needs_graph(facts)
+    opens = options.get("unlearn") or needs_graph(facts)
     with open_graph(graph) if opens else nullcontext() as connection, waiting("Writing questions"):
         result = write_questions(connection, facts, **options)
     if output is None:

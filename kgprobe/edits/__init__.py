@@ -22,7 +22,7 @@ GENERATION, SCORES, BOTH = "generation", "scores", "both"
 class EditOptions:
     """Options of the questions that are made from a graph."""
 
-    forget: bool = option(False, "Facts to unlearn: the list has facts of the graph, without new objects.")
+    unlearn: bool = option(False, "The list has facts to unlearn, without new objects.")
     paraphrases: int = option(4, "Maximum paraphrases per edit: other sentences and questions.", minimum=0)
     aliases: int = option(2, "Maximum aliases of the subject per edit.", minimum=0)
     hops: int = option(3, "Maximum two-hop questions per edit, about facts of the new object.", minimum=0)
@@ -34,7 +34,7 @@ class EditOptions:
 class AskingOptions:
     """Options of asking."""
 
-    by: str = option(
+    way: str = option(
         BOTH,
         "Read the answers from generated text, from scores of names, or both.",
         choices=(BOTH, GENERATION, SCORES),

@@ -76,18 +76,18 @@ class EditAsking:
         Raises:
             ArgumentError: only scores are requested, and the model gives none.
         """
-        if options.by == SCORES and not model.scores:
-            raise ArgumentError("by", f"is {SCORES}; {model.name} gives no probabilities. Use {GENERATION}.")
+        if options.way == SCORES and not model.scores:
+            raise ArgumentError("way", f"is {SCORES}; {model.name} gives no probabilities. Use {GENERATION}.")
         self._questions = {question.id: question for question in questions}
         self._options = options
-        self._generator = None if options.by == SCORES else model.generator()
-        self._scorer = model.scorer() if options.by in (BOTH, SCORES) and model.scores else None
+        self._generator = None if options.way == SCORES else model.generator()
+        self._scorer = model.scorer() if options.way in (BOTH, SCORES) and model.scores else None
         self._name = model.name
         self._digest = digest_of_questions(questions)
 
     def describe(self) -> dict[str, Any]:
         """Return model, prompts and the digest of the questions."""
-        described: dict[str, Any] = {"model": self._name, "questions": self._digest, "by": self._options.by}
+        described: dict[str, Any] = {"model": self._name, "questions": self._digest, "way": self._options.way}
         if self._scorer is not None:
             described["scorer"] = self._scorer.describe()
         if self._generator is not None:
@@ -168,12 +168,15 @@ def _sums(texts: Sequence[Sequence[str]], scores: Sequence[float]) -> tuple[floa
     for names in texts:
         own = scores[start : start + len(names)]
         start += len(names)
-        top = max(own, default=-math.inf)
-        if not own or any(map(math.isnan, own)) or top == -math.inf:
-            sums.append(None)
-        else:
-            sums.append(top + math.log(math.fsum(math.exp(value - top) for value in own)))
+        is_scored = own and not any(map(math.isnan, own)) and max(own) > -math.inf
+        sums.append(_log_sum(own) if is_scored else None)
     return tuple(sums)
+
+
+def _log_sum(values: Sequence[float]) -> float:
+    """Return the logarithm of a sum of probabilities, given their logarithms."""
+    top = max(values)
+    return top + math.log(math.fsum(math.exp(value - top) for value in values))
 
 
 def right_by_scores(
@@ -188,17 +191,16 @@ def right_by_scores(
     Returns:
         None if an expected answer has no plausibility, or no selected wrong answer has one, or without plausibilities.
     """
+    count, roles = len(question.expected), [answer.role for answer in question.wrong]
+    if question.form == "yes/no":
+        count, roles = 1, [None]
     if not plausibilities:
         return None
-    count = 1 if question.form == "yes/no" else len(question.expected)
-    own, others = plausibilities[:count], plausibilities[count:]
-    roles = [None] * len(others) if question.form == "yes/no" else [answer.role for answer in question.wrong]
-    rivals = [value for value, role in zip(others, roles, strict=True) if value is not None and is_rival(role)]
-    known = [value for value in own if value is not None]
-    if not known or len(known) < len(own) or not rivals:
-        return None
-    top = max(known)
-    return top + math.log(math.fsum(math.exp(value - top) for value in known)) > max(rivals)
+    rivals = [
+        value for value, role in zip(plausibilities[count:], roles, strict=True) if value is not None and is_rival(role)
+    ]
+    known = [value for value in plausibilities[:count] if value is not None]
+    return _log_sum(known) > max(rivals) if rivals and len(known) == count else None
 
 
 def right_of(question: EditQuestion, evidence: EditEvidence | None, way: str) -> bool | None:

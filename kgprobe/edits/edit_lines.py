@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from kgprobe.edits.edit_files import EditFile, Record, text_of
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import close_relations, entities_called, names_of_relations, no_entity
+from kgprobe.probes.asking import not_begun
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
+from kgprobe.verbalize.tense import has_ended
 
 # Facts of a subject that are read.
 MOST_FACTS = 1_000
@@ -52,14 +54,20 @@ class Edit:
         return self.object if self.forgets else self.old
 
 
-def facts_to_unlearn(graph: Graph, keys: Sequence[FactKey]) -> list[Edit]:
-    """Return facts of the graph as edits without a new object. Cost: a look-up from each subject."""
-    edits = []
+def facts_to_unlearn(graph: Graph, keys: Sequence[FactKey], as_of: int) -> tuple[list[Edit], list[str]]:
+    """Return current facts as edits without a new object, and messages about other facts.
+
+    Cost: a look-up from each subject.
+    """
+    edits, problems = [], []
     for number, fact in enumerate(describe_facts(graph, keys), start=1):
+        if not_begun(fact, as_of) or has_ended(fact.end, as_of):
+            problems.append(f"the fact {fact.key.fact} is not current at {as_of}, and questions are in the present.")
+            continue
         subject = Entity(fact.key.subject, tuple(fact.subject_names))
         object_ = Entity(fact.object, tuple(fact.object_names))
         edits.append(Edit(f"e{number}", subject, fact.relation, object_, None, fact.key, forgets=True))
-    return edits
+    return edits, problems
 
 
 def entities_named(graph: Graph, ids: Iterable[str]) -> dict[str, Entity]:
@@ -73,22 +81,13 @@ def find_edits(graph: Graph, file: EditFile, as_of: int) -> tuple[list[Edit], li
 
     Cost: a walk from each subject; one scan of the entities if a line has names in place of ids.
     """
-    relations = names_of_relations(graph)
-    texts = {text_of(record, [key]) for _, record in file.records for key in ("subject", "object", "old")}
-    *_, entities = entities_called(graph, texts - {""}) if texts - {""} else [{}]
+    triples, problems = _triples(graph, file)
     edits: list[Edit] = []
-    problems = []
-    triples: dict[int, tuple[str, str, str, str | None]] = {}
-    for number, record in file.records:
-        ids = _ids_of(graph, record, relations, entities)
-        if isinstance(ids, str):
-            problems.append(f"record {number}: {ids}")
-        else:
-            triples[number] = ids
     held = _held(graph, {triple[0] for triple in triples.values()}, as_of)
-    objects = {row["object"] for rows in held.values() for row in rows}
-    ends = {end for triple in triples.values() for end in (triple[0], triple[2])}
-    by_id = entities_named(graph, objects | ends)
+    ids: set[str] = set()
+    for subject, relation, new, _ in triples.values():
+        ids.update((subject, new), (row["object"] for row in held.get((subject, relation), ())))
+    by_id = entities_named(graph, ids)
     for number, (subject, relation, new, old) in triples.items():
         current = held.get((subject, relation), [])
         problem, replaced = _replaced(current, new, old, relation)
@@ -99,6 +98,25 @@ def find_edits(graph: Graph, file: EditFile, as_of: int) -> tuple[list[Edit], li
         else:
             problems.append(f"record {number}: {problem or 'its subject or its new object has no label.'}")
     return edits, problems
+
+
+def _triples(graph: Graph, file: EditFile) -> tuple[dict[int, tuple[str, str, str, str | None]], list[str]]:
+    """Return the ids of each record, see :func:`_ids_of`, and messages about records without them."""
+    relations = names_of_relations(graph)
+    texts: set[str] = set()
+    for _, record in file.records:
+        texts |= {text_of(record, [key]) for key in ("subject", "object", "old")}
+    entities: Mapping[str, Sequence[str]] = {}
+    *_, entities = entities_called(graph, texts - {""})
+    triples: dict[int, tuple[str, str, str, str | None]] = {}
+    problems = []
+    for number, record in file.records:
+        ids = _ids_of(graph, record, relations, entities)
+        if isinstance(ids, str):
+            problems.append(f"record {number}: {ids}")
+        else:
+            triples[number] = ids
+    return triples, problems
 
 
 def _ids_of(

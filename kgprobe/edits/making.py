@@ -21,7 +21,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.probes.asking import read_answers
 from kgprobe.records import Relation
-from kgprobe.sampling.distractors import RandomDistractors, other_subjects
+from kgprobe.sampling.distractors import Distractor, RandomDistractors, other_subjects
 from kgprobe.sampling.facts import AskedFact, describe_facts, names_of
 from kgprobe.sampling.keys import FactKey, seeded_number
 from kgprobe.verbalize.answers import normalized
@@ -156,7 +156,7 @@ def _planned(edit: Edit, facts: _Facts, options: EditOptions, seed: int) -> _Pla
         usable = [row for row in rows if (row["subject"], row["relation"]) not in facts.edited]
         usable = [row for row in usable if row["relation"] in facts.relations and row["subject"] != row["object"]]
         usable.sort(key=lambda row: (seeded_number(seed, f"edits {edit.id}", row["fact"]), row["fact"]))
-        # One fact of each relation first: those that are left are of relations with several objects.
+        # One fact of each relation.
         firsts: dict[str, Row] = {}
         for row in usable:
             firsts.setdefault(row["relation"], row)
@@ -191,14 +191,13 @@ def _describe(graph: Graph, plans: Sequence[_Plan], facts: _Facts, options: Edit
         facts.truths[fact] = [
             NamedAnswer(tuple(names_of(row["label"], row["aliases"])), id=row["id"]) for row in current
         ]
-    if options.distractors:
-        drawn = RandomDistractors(graph).retrieve(keys, options.distractors, [seed])
-        for key, distractors in zip(keys, drawn, strict=True):
-            wrong = []
-            for distractor in distractors:
-                names = names_of(distractor.label, distractor.aliases)
-                wrong.append(NamedAnswer(tuple(names), DISTRACTOR, distractor.id))
-            facts.distractors[key.fact] = wrong
+    drawn = RandomDistractors(graph).retrieve(keys, options.distractors, [seed]) if options.distractors else ()
+    for key, distractors in zip(keys, drawn, strict=False):
+        facts.distractors[key.fact] = list(map(_wrong_answer, distractors))
+
+
+def _wrong_answer(distractor: Distractor) -> NamedAnswer:
+    return NamedAnswer(tuple(names_of(distractor.label, distractor.aliases)), DISTRACTOR, distractor.id)
 
 
 def noun_phrase(clozes: Iterable[str]) -> str | None:

@@ -74,11 +74,11 @@ class _Writer:
             return None
         self.counts[kind] = self.counts.get(kind, 0) + 1
         form: Form = "question" if prompt.endswith("?") else "text"
-        verdicts = {_YES_NO[normalized(name)] for names in right for name in names if normalized(name) in _YES_NO}
         answers = tuple(map(NamedAnswer, right))
         others_wrong = tuple(NamedAnswer(tuple(names), role) for names, role in wrong if names)
-        if form == "question" and len(verdicts) == 1:
-            form, answers, others_wrong = "yes/no", (NamedAnswer((verdicts.pop(),)),), ()
+        verdict = _verdict_of(right)
+        if form == "question" and verdict is not None:
+            form, answers, others_wrong = "yes/no", (NamedAnswer((verdict,)),), ()
         question = EditQuestion(
             id=f"{self.edit}/{kind.replace(' ', '-')}/{self.counts[kind]}",
             edit=self.edit,
@@ -93,6 +93,14 @@ class _Writer:
         )
         self.questions.append(question)
         return question.id
+
+
+def _verdict_of(answers: Sequence[Sequence[str]]) -> str | None:
+    """Return yes or no if answers contain one of the two words; else None."""
+    verdicts = set()
+    for names in answers:
+        verdicts |= {_YES_NO[name] for name in map(normalized, names) if name in _YES_NO}
+    return verdicts.pop() if len(verdicts) == 1 else None
 
 
 def published_questions(file: EditFile) -> tuple[list[EditQuestion], list[str]]:

@@ -249,21 +249,16 @@ def compare_edit_answers(
 ) -> EditComparison:
     """Compare answers before and after edits; see :func:`kgprobe.compare_edits`."""
     _check_comparable(base, tuned)
-    units = _units(base.questions.values())
-    about_edits = [unit for unit in units if unit.first.group != CONDITION]
-    if forget is not None and not any(unit.first.group == FORGETTING for unit in about_edits):
+    about_edits = _units(question for question in base.questions.values() if question.group != CONDITION)
+    groups = {unit.first.group for unit in about_edits}
+    if forget is not None and FORGETTING not in groups:
         raise ArgumentError(
-            "forget", "is for facts to unlearn, and these questions have none; sample them with --forget."
+            "forget", "is for facts to unlearn, and these questions have none; sample them with --unlearn."
         )
+    if margin is not None and LOCALITY not in groups:
+        raise ArgumentError("margin", "is for facts to keep, and the questions have none; sample some `neighbours`.")
     verdicts = [] if margin is None else _retention(about_edits, base, tuned, margin)
     verdicts += [] if forget is None else _forgetting(about_edits, base, tuned, forget)
-    if margin is not None and not any(verdict.test == "kept" for verdict in verdicts):
-        raise ArgumentError("margin", "is for facts to keep, and the questions have none; sample some `neighbours`.")
-    unanswered = [
-        f"{answers.model}: {counted(answers.unanswered, 'question')} without an answer; left out."
-        for answers in (base, tuned)
-        if answers.unanswered
-    ]
     labels = _labels(base, tuned)
     return EditComparison(
         base=labels[0],
@@ -275,8 +270,17 @@ def compare_edit_answers(
         failed=_failed(about_edits, tuned),
         lost=_lost(about_edits, base, tuned),
         config={"base": str(base.folder), "tuned": str(tuned.folder), "margin": margin, "forget": forget},
-        notes=unanswered,
+        notes=_notes(base, tuned),
     )
+
+
+def _notes(*results: EditAnswers) -> list[str]:
+    """Return a note on each model with unanswered questions."""
+    return [
+        f"{answers.model}: {counted(answers.unanswered, 'question')} without an answer; left out."
+        for answers in results
+        if answers.unanswered
+    ]
 
 
 def _labels(base: EditAnswers, tuned: EditAnswers) -> tuple[str, str]:

@@ -84,11 +84,11 @@ def test_edited_model_figures_equal_stored_answers(models: tuple[Model, Model], 
 
 
 def test_probe_edits_resumes_and_stores_the_questions(models: tuple[Model, Model], file: Path) -> None:
-    first = kgprobe.probe_edits(file, models[0], by="scores")
+    first = kgprobe.probe_edits(file, models[0], way="scores")
     lines = (first.folder / "outcomes.jsonl").read_bytes().splitlines(keepends=True)
     assert read_questions(first.folder / FILE) == QUESTIONS
     (first.folder / "outcomes.jsonl").write_bytes(b"".join(lines[:3]) + lines[3][:20])
-    again = kgprobe.probe_edits(file, models[0], by="scores", batch_size=2)
+    again = kgprobe.probe_edits(file, models[0], way="scores", batch_size=2)
     assert again.folder == first.folder
     assert stored(again.folder).keys() == {question.id for question in QUESTIONS}
     assert again.progress is not None
@@ -101,11 +101,11 @@ def test_probe_edits_resumes_and_stores_the_questions(models: tuple[Model, Model
 
 
 def test_probe_edits_other_questions_need_another_folder(models: tuple[Model, Model], file: Path) -> None:
-    kgprobe.probe_edits(file, models[0], by="scores", name="own")
+    kgprobe.probe_edits(file, models[0], way="scores", name="own")
     write_questions(file, QUESTIONS[:2])
     with pytest.raises(KgprobeError, match="made with other settings"):
-        kgprobe.probe_edits(file, models[0], by="scores", name="own")
-    other = kgprobe.probe_edits(file, models[1], by="scores", name="other")
+        kgprobe.probe_edits(file, models[0], way="scores", name="own")
+    other = kgprobe.probe_edits(file, models[1], way="scores", name="other")
     with pytest.raises(ArgumentError, match="asked in another way than the base: questions was"):
         kgprobe.compare_edits(kgprobe.open_edits("own"), other)
 
@@ -148,7 +148,7 @@ def test_sample_edits_reports_skipped_lines(example_graph: Graph, tmp_path: Path
     assert sample.summary().startswith(f"{len(sample.questions)} questions about 1 edit: 1 efficacy")
     assert read_questions(sample.write(tmp_path / "made.jsonl")) == list(sample.questions)
     (tmp_path / "edits.tsv").write_text("Nowhere\tcapital\tRome\n")
-    with pytest.raises(KgprobeError, match=r"has no edit that can be question\..*Nowhere"):
+    with pytest.raises(KgprobeError, match=r"has no edit that can be asked\..*Nowhere"):
         kgprobe.sample_edits(example_graph, tmp_path / "edits.tsv")
     with pytest.raises(ArgumentError, match="names facts of a graph"):
         kgprobe.sample_edits(None, tmp_path / "edits.tsv")

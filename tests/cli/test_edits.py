@@ -20,7 +20,7 @@ def asked(talker: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, st
     write_questions(home / "questions.jsonl", [*QUESTIONS, *KEPT, *UNLEARNED])
     environment = {"KGPROBE_HOME": str(home), "COLUMNS": "150"}
     for name in ("base", "tuned"):
-        options = ("--by", "scores", "--name", name)
+        options = ("--way", "scores", "--name", name)
         done = run("probe", "edits", str(home / "questions.jsonl"), "--model", talker, *options, **environment)
         assert done.returncode == 0, done.stderr
         assert f"Stored as {name}." in done.stdout
@@ -94,7 +94,7 @@ def test_sample_edits_published_file_needs_no_graph(tmp_path: Path) -> None:
 
 def test_sample_edits_facts_to_unlearn_are_listed(home: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "facts.tsv").write_text("Q142\tP36\tQ90\n")
-    options = ("--forget", "--paraphrases", "1", "--aliases", "0", "--neighbours", "1", "--json")
+    options = ("--unlearn", "--paraphrases", "1", "--aliases", "0", "--neighbours", "1", "--json")
     done = run("sample", "edits", "--facts", str(tmp_path / "facts.tsv"), *options, **home)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]

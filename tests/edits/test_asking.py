@@ -72,7 +72,7 @@ def test_ask_scores_equal_plain_passes() -> None:
     tokenizer = byte_level(bos=True)
     net = random_model("gpt2", len(tokenizer), n_positions=1024)
     model = kgprobe.wrap_model(net, tokenizer, name="tiny")
-    probe = EditAsking(QUESTIONS, model, AskingOptions(by="scores"))
+    probe = EditAsking(QUESTIONS, model, AskingOptions(way="scores"))
     outcomes = probe.ask(probe.keys, [0])
     for item, outcome in zip(QUESTIONS, outcomes, strict=True):
         assert isinstance(outcome.evidence, EditEvidence)
@@ -89,4 +89,4 @@ def test_scores_of_a_model_without_them_are_refused() -> None:
 
     model = Model("silent", generator=Silent())  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="gives no probabilities"):
-        EditAsking(QUESTIONS, model, AskingOptions(by="scores"))
+        EditAsking(QUESTIONS, model, AskingOptions(way="scores"))

@@ -133,7 +133,7 @@ def test_make_questions_same_seed_gives_same_questions(connection: Graph, found:
 def test_make_questions_facts_to_unlearn_expect_the_fact(connection: Graph) -> None:
     keys = list_facts(connection, ["France | capital | Paris"], DAY).keys
     written, _ = make_questions(
-        connection, facts_to_unlearn(connection, keys), EditOptions(forget=True), as_of=DAY, seed=0
+        connection, facts_to_unlearn(connection, keys, DAY)[0], EditOptions(unlearn=True), as_of=DAY, seed=0
     )
     assert {question.group for question in written} == {"forgetting", "locality"}
     (statement,) = of(written, "e1", "efficacy")
@@ -145,7 +145,7 @@ def test_make_questions_facts_to_unlearn_expect_the_fact(connection: Graph) -> N
 
 def test_make_questions_relation_without_template_is_an_error(connection: Graph) -> None:
     keys = list_facts(connection, ["France | capital | Paris"], DAY).keys
-    (edit,) = facts_to_unlearn(connection, keys)
+    ((edit,), _) = facts_to_unlearn(connection, keys, DAY)
     unknown = Edit(edit.id, edit.subject, "P0", edit.object, None, None, forgets=True)
     with pytest.raises(KgprobeError, match="the relations P0 are inactive, or have no label and no template"):
         make_questions(connection, [unknown], EditOptions(), as_of=DAY, seed=0)

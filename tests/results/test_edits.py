@@ -31,7 +31,7 @@ def answers(
         outcomes[item.id] = Outcome(FactKey(item.edit, item.id), verdict, item.kind, evidence=evidence)
     return EditAnswers(
         folder=Path("/nowhere") / name,
-        config={"described": {"model": f"hf:{name}", "by": "both"}},
+        config={"described": {"model": f"hf:{name}", "way": "both"}},
         questions={item.id: item for item in questions},
         outcomes=outcomes,
     )
