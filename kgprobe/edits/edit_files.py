@@ -51,7 +51,7 @@ def read_edit_file(path: Path) -> EditFile:
     if not text.strip():
         raise ArgumentError("facts", f"{path} is empty.")
     if text.lstrip()[0] == "[":
-        records, problems = _array(path, text), []
+        records, problems = _array(path, text)
     elif text.lstrip()[0] == "{":
         records, problems = _json_lines(path, text)
     else:
@@ -70,12 +70,12 @@ def read_edit_file(path: Path) -> EditFile:
     return EditFile(name, fitting, problems)
 
 
-def _array(path: Path, text: str) -> list[tuple[int, Record]]:
+def _array(path: Path, text: str) -> tuple[list[tuple[int, Record]], list[str]]:
     try:
         values = msgspec.json.decode(text, type=list[dict[str, Any]])
     except (msgspec.DecodeError, RecursionError) as error:
         raise ArgumentError("facts", f"{path} is not a JSON array of objects: {error}.") from error
-    return list(enumerate(values, start=1))
+    return list(enumerate(values, start=1)), []
 
 
 def _json_lines(path: Path, text: str) -> tuple[list[tuple[int, Record]], list[str]]:

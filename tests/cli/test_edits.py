@@ -35,13 +35,14 @@ def test_compare_edits_prints_shares_and_writes_a_page(asked: dict[str, str]) ->
     done = compare(asked)
     assert done.returncode == 0, done.stderr
     assert "Right answers" in done.stdout
-    assert "3 edits" not in done.stderr
+    assert "6 edits in tuned: efficacy" in done.stdout
     content = json.loads(compare(asked, "--json").stdout)
     assert content["verdict"] is None
     assert {row["group"] for row in content["kinds"]} >= {"efficacy", "generality", "portability", "locality"}
     locality = next(row for row in content["kinds"] if (row["group"], row["kind"]) == ("locality", "all"))
     assert locality["same_scored"] == 1
     assert Path(content["page"]).exists()
+    assert "6 edits in tuned" in run("view", "--json", **asked).stdout
 
 
 @pytest.mark.parametrize(
