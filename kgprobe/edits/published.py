@@ -218,7 +218,9 @@ def _add_test(
         if conditions[prompt] is not None:
             needs.append(str(conditions[prompt]))
     queries = _records(test.get("test_queries"))
-    several = {"case": case, "all_of_case": test.get("test_condition") == "AND"} if len(queries) > 1 else {}
+    several: dict[str, Any] = (
+        {"case": case, "all_of_case": test.get("test_condition") == "AND"} if len(queries) > 1 else {}
+    )
     for query in queries:
         prompt = str(query.get("prompt") or query.get("phrase") or "")
         writer.add(group, kind, prompt, _values(query), every=True, needs=tuple(needs), **several)

@@ -188,7 +188,7 @@ class EditComparison(StoredComparison):
 
     def tables(self) -> list[Table]:
         """Return right answers, unchanged answers, conditions, verdicts, failed edits and lost answers."""
-        names = {"base": self.base, "tuned": self.tuned}
+        names: dict[str, Any] = {"base": self.base, "tuned": self.tuned}
         note = (
             "Text: the first name in a greedy answer. Scores: the expected answer against all wrong ones. Intervals:"
             " 95%, clustered by edit."
@@ -391,19 +391,22 @@ def _first_line(text: str) -> str:
 
 
 def _conditioned(units: Sequence[_Unit], base: EditAnswers, tuned: EditAnswers) -> list[ConditionedKind]:
-    rows = []
+    rows: list[ConditionedKind] = []
     kinds: dict[str, list[_Unit]] = {}
     for unit in units:
         if unit.first.needs:
             kinds.setdefault(unit.first.kind, []).append(unit)
     for kind, own in kinds.items():
-        for way in WAYS:
-            answered = [unit for unit in own if unit.right(tuned, way) is not None]
-            met = [unit for unit in answered if _meets(unit, base, way)]
-            if answered:
-                tuned_share = _share(met, lambda unit, way=way: unit.right(tuned, way))
-                rows.append(ConditionedKind(kind, way, len(answered), len(met), tuned_share))
-    return rows
+        rows += [_conditioned_kind(kind, way, own, base, tuned) for way in WAYS]
+    return [row for row in rows if row.questions]
+
+
+def _conditioned_kind(
+    kind: str, way: str, units: Sequence[_Unit], base: EditAnswers, tuned: EditAnswers
+) -> ConditionedKind:
+    answered = [unit for unit in units if unit.right(tuned, way) is not None]
+    met = [unit for unit in answered if _meets(unit, base, way)]
+    return ConditionedKind(kind, way, len(answered), len(met), _share(met, lambda unit: unit.right(tuned, way)))
 
 
 def _meets(unit: _Unit, base: EditAnswers, way: str) -> bool:
@@ -488,15 +491,15 @@ def _chance_of_text(units: Sequence[_Unit], tuned: EditAnswers) -> float:
 def _case(unit: _Unit, tuned: EditAnswers) -> EditCase:
     question = unit.first
     evidence = tuned.evidence(question.id)
-    text = None if evidence is None or evidence.text is None else _first_line(evidence.text.lstrip())
     return EditCase(
-        question.edit,
-        question.about,
-        question.kind,
-        question.prompt,
-        question.expected[0].names[0],
-        *(unit.right(tuned, way) for way in WAYS),
-        text,
+        edit=question.edit,
+        about=question.about,
+        kind=question.kind,
+        question=question.prompt,
+        expected=question.expected[0].names[0],
+        generated=unit.right(tuned, GENERATION),
+        scored=unit.right(tuned, SCORES),
+        text=None if evidence is None or evidence.text is None else _first_line(evidence.text.lstrip()),
     )
 
 
