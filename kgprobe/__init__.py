@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from kgprobe.api.exporting import export_hub as export_hub
     from kgprobe.api.exporting import export_sft as export_sft
     from kgprobe.api.exporting import read_manifest as read_manifest
+    from kgprobe.api.edits import compare_edits as compare_edits
+    from kgprobe.api.edits import open_edits as open_edits
+    from kgprobe.api.edits import probe_edits as probe_edits
+    from kgprobe.api.edits import sample_edits as sample_edits
     from kgprobe.api.graphs import describe_graph as describe_graph
     from kgprobe.api.graphs import draw_graph as draw_graph
     from kgprobe.api.graphs import find_ignorance as find_ignorance

@@ -27,6 +27,7 @@ ORDER = [
     "search",
     "probes",
     "datasets",
+    "edits",
     "beliefs",
     "running",
     "judge",

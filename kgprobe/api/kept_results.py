@@ -40,7 +40,7 @@ class _Summary(msgspec.Struct):
     name: str = ""
     headline: str = ""
     headline_details: str | None = None
-    verdict: str = ""
+    verdict: str | None = None
     summary: str = ""
     title: str = ""
     lead: list[str] = []
@@ -89,10 +89,10 @@ def _study(kind: str, folder: Path) -> Iterator[Kept]:
 
 
 def _comparison(kind: str, folder: Path) -> Iterator[Kept]:
-    for name in ("comparison", "forgetting", "gap"):
+    for name in ("comparison", "forgetting", "gap", "edits"):
         summary = _read(folder, f"{name}.json")
         if summary:
-            yield _kept(kind, folder, folder.name, summary.summary or summary.verdict, f"{name}.html")
+            yield _kept(kind, folder, folder.name, summary.summary or str(summary.verdict), f"{name}.html")
 
 
 def _sweep(kind: str, folder: Path) -> Iterator[Kept]:

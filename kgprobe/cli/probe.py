@@ -9,6 +9,7 @@ import cloup
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.edits import probe_edits
 from kgprobe.cli.options import (
     BEHIND_API,
     common_options,
@@ -41,26 +42,27 @@ SHOWN_PROBLEMS = 20
 
 
 class ProbeGroup(CommandGroup):
-    """A group with one command for each registered probe."""
+    """A group with one command for each registered probe, and commands that were added."""
 
     def __init__(self, *arguments: Any, command_of: Callable[[ProbeKind], click.Command], **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._command_of = command_of
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the names of the probes."""
-        return list(PROBES.names())
+        """Return the names of the probes, and of added commands."""
+        return sorted([*PROBES.names(), *self.commands])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Return the command of a probe; None if there is no such probe."""
-        return self._command_of(PROBES.get(cmd_name)) if cmd_name in PROBES else None
+        """Return the command of a probe, or an added one; None if there is no such command."""
+        return self._command_of(PROBES.get(cmd_name)) if cmd_name in PROBES else self.commands.get(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command of the first argument; raise UsageError, with the nearest name, if it is not a probe."""
         try:
-            PROBES.get(args[0])
+            if args[0] not in self.commands:
+                PROBES.get(args[0])
         except UnknownNameError as error:
             raise click.UsageError(str(error), ctx) from None
         return super().resolve_command(ctx, args)
@@ -124,6 +126,9 @@ def probe() -> None:
 
     All answers are stored. Repeat a command to continue it after an interruption, or to show its results again.
     """
+
+
+probe.add_command(probe_edits)
 
 
 def show(result: "Measurement", as_json: bool, full: bool) -> None:

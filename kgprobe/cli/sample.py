@@ -9,6 +9,7 @@ import click
 import cloup
 
 from kgprobe.cli.commands import Command, CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.edits import sample_edits
 from kgprobe.cli.options import (
     common_options,
     count_option,
@@ -43,6 +44,9 @@ def sample() -> None:
 
 
 sample.add_command(controls)
+
+
+sample.add_command(sample_edits)
 
 
 @sample.command(cls=OptionsFirst)

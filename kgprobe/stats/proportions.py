@@ -108,7 +108,7 @@ def mean_share(values: Sequence[float]) -> Share:
 
     total, mean = len(values), math.fsum(values) / len(values)
     z = float(stats.norm.ppf((1 + CONFIDENCE) / 2))
-    middle, reach = _wilson(mean, total, z)
+    middle, reach = wilson(mean, total, z)
     return Share(mean, max(0.0, min(mean, middle - reach)), min(1.0, max(mean, middle + reach)))
 
 
@@ -146,11 +146,17 @@ def answers_for_width(mean: float, width: float) -> int:
 
     z = float(stats.norm.ppf((1 + CONFIDENCE) / 2))
     numbers = range(1, sys.maxsize)
-    return numbers[bisect_left(numbers, -width, key=lambda total: -2 * _wilson(mean, total, z)[1])]
+    return numbers[bisect_left(numbers, -width, key=lambda total: -2 * wilson(mean, total, z)[1])]
 
 
-def _wilson(mean: float, total: int, z: float) -> tuple[float, float]:
-    """Return the centre and the half width of Wilson's interval."""
+def wilson(mean: float, total: float, z: float) -> tuple[float, float]:
+    """Return the centre and the half width of Wilson's interval.
+
+    Args:
+        mean: a share, in [0, 1].
+        total: number of answers, or the effective number of independent ones; above 0.
+        z: quantile of the normal distribution, or of Student's t.
+    """
     middle = (mean + z**2 / (2 * total)) / (1 + z**2 / total)
     reach = z / (1 + z**2 / total) * math.sqrt(mean * (1 - mean) / total + z**2 / (4 * total**2))
     return middle, reach

@@ -197,9 +197,14 @@ class QuestionProbe:
 
 def prompt(question: FactQuestion) -> str:
     """Return the prompt of a question; it ends where the answer follows."""
-    if question.kind is Kind.YES_NO:
-        return _YES_NO.replace("{question}", question.text)
-    return (_WH_ALL if question.asks_for_all else _WH).replace("{question}", question.text)
+    if question.asks_for_all:
+        return _WH_ALL.replace("{question}", question.text)
+    return prompt_of_text(question.text, question.kind)
+
+
+def prompt_of_text(question: str, kind: Kind) -> str:
+    """Return the prompt of a question that is answered with yes or no, or with one name."""
+    return (_YES_NO if kind is Kind.YES_NO else _WH).replace("{question}", question)
 
 
 def _outcome(
