@@ -84,6 +84,8 @@ if TYPE_CHECKING:
     from kgprobe.api.studies import study_sentences as study_sentences
     from kgprobe.api.studies import study_strategies as study_strategies
     from kgprobe.api.studies import study_verbalizations as study_verbalizations
+    from kgprobe.api.task_logs import check_logs as check_logs
+    from kgprobe.api.task_logs import compare_logs as compare_logs
     from kgprobe.api.template_studies import study_templates as study_templates
     from kgprobe.api.templates import check_templates as check_templates
     from kgprobe.api.templates import convert_patterns as convert_patterns

@@ -116,9 +116,18 @@ def check_forgetting(base: "Stored", tuned: "Stored", *, margin: float = 0.02) -
     """
     from kgprobe.results.forgetting import forgetting_between
 
+    return forgetting_between(base, tuned, checked_margin(margin))
+
+
+def checked_margin(margin: object) -> float:
+    """Return an allowed loss.
+
+    Raises:
+        ArgumentError: it is not a share in [0, 1).
+    """
     if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0 <= margin < 1:
         raise ArgumentError("margin", f"is {margin!r}; expected a share in [0, 1), such as 0.02.")
-    return forgetting_between(base, tuned, float(margin))
+    return float(margin)
 
 
 def find_gap(stored: "Stored", said: "Stored") -> "KnowledgeGap":

@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,10 +18,12 @@ from kgprobe.models.spec_forms import is_spec
 from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
-    from kgprobe.results.answers import Stored
+    from kgprobe.graph.client import Graph
     from kgprobe.results.comparison import Comparison
     from kgprobe.results.forgetting import Forgetting
     from kgprobe.results.knowledge_gap import KnowledgeGap
+    from kgprobe.results.task_comparison import TaskComparison
+    from kgprobe.results.task_losses import TaskLosses
 
 # Exit codes by verdict.
 _CODES = {"kept": 0, "lost": 1, "undecided": 3}
@@ -30,6 +33,7 @@ _SUMMARY = (
     *("models", "spread", "pairs", "directions", "forwards_alone"),
     *("loss", "worst_relations", "forgotten"),
     *("gap", "unsaid"),
+    *("tasks", "losses", "lost_documents"),
 )
 
 
@@ -99,6 +103,13 @@ def _failing_with_2() -> Iterator[None]:
     metavar="MODEL=NAME",
     help="Family of a model; repeatable.  [default: the part of its name before the size]",
 )
+@cloup.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="Metric of logs to compare, such as acc_norm; repeatable.  [default: all]",
+)
 @full_option
 @seed_option
 @on_graph
@@ -107,6 +118,7 @@ def compare(
     margin: float | None,
     gap: bool,
     families: tuple[tuple[str, str], ...],
+    metrics: tuple[str, ...],
     full: bool,
     seed: int,
     graph: str | None,
@@ -124,31 +136,35 @@ def compare(
 
     If one of two results was asked with --inverse, their directions are compared, by relation and by fact.
 
+    Two results can also be logs of lm-evaluation-harness (samples_*.jsonl) or Inspect (.eval, .json), by file or
+    folder: their documents are paired by hash, for each task and metric.
+
     \b
     kgprobe compare gpt2-capitals llama-capitals
     kgprobe compare base tuned --fail-if-lost 2%
     kgprobe compare hf:./base hf:./base+./adapter --fail-if-lost 2%
     kgprobe compare --gap by-distractors by-questions
+    kgprobe compare results/base results/tuned --fail-if-lost 1%
     """  # noqa: D301
-    from kgprobe.api.comparing import open_result
     from kgprobe.results.forgetting import Forgetting
+    from kgprobe.results.task_losses import TaskLosses
 
+    are_logs = _are_logs(results)
     _check_usage(results, margin, gap)
+    _check_log_usage(are_logs, results, gap, families, metrics)
     failing = nullcontext() if margin is None else _failing_with_2()
-    with failing, graph_of_results(results, graph) as connection:
-        with waiting("Reading the answers"):
-            stored = [open_result(name, connection) for name in results]
-        for name, opened in zip(results, stored, strict=True):
-            if is_spec(name):
-                click.echo(f"{name}: its newest measurement, {opened.about.name}.", err=True)
-        with _second_named(results[-1]):
-            result = _compare(stored, margin, gap, seed, dict(families))
+    with failing, nullcontext() if are_logs else graph_of_results(results, graph) as connection:
+        result: Comparison | Forgetting | KnowledgeGap | TaskComparison | TaskLosses
+        if are_logs:
+            result = _compare_logs(results, margin, metrics, seed)
+        else:
+            result = _compare_stored(results, connection, margin, gap, seed, dict(families))
         with suppress(click.exceptions.Exit), until_reader_leaves():
             page = result.page()
             keys = None if full else _SUMMARY
             render(result, as_json, page, keys=keys, files=sorted(result.folder.iterdir()), lined=False)
             sys.stdout.flush()
-    if isinstance(result, Forgetting):
+    if isinstance(result, (Forgetting, TaskLosses)):
         click.get_current_context().exit(_CODES[result.verdict.value])
 
 
@@ -161,14 +177,62 @@ def _check_usage(results: tuple[str, ...], margin: float | None, gap: bool) -> N
         raise click.UsageError(f"{flag} needs two results, not {len(results)}.")
 
 
-def _compare(
-    stored: "list[Stored]", margin: float | None, gap: bool, seed: int, families: dict[str, str]
-) -> "Comparison | Forgetting | KnowledgeGap":
-    from kgprobe.api.comparing import check_forgetting, compare, find_gap
+def _are_logs(results: tuple[str, ...]) -> bool:
+    """Return True if any result is a log of another tool, and not a stored result of that name."""
+    from kgprobe.api.measuring import find_measurement
+    from kgprobe.task_logs.opening import is_task_log
 
-    if margin is not None:
-        return check_forgetting(*stored, margin=margin)
-    return find_gap(*stored) if gap else compare(stored, seed=seed, families=families)
+    names = [name for name in results if not is_spec(name) and find_measurement(name) is None]
+    return any(is_task_log(Path(name)) for name in names)
+
+
+def _check_log_usage(
+    are_logs: bool,
+    results: tuple[str, ...],
+    gap: bool,
+    families: tuple[tuple[str, str], ...],
+    metrics: tuple[str, ...],
+) -> None:
+    """Raise UsageError if options do not fit logs, or only logs."""
+    if metrics and not are_logs:
+        raise click.UsageError("--metric is for logs of lm-evaluation-harness or Inspect; these are other results.")
+    if are_logs and (gap or families):
+        raise click.UsageError(f"{'--gap' if gap else '--family'} is for kgprobe's own results, not for logs.")
+    if are_logs and len(results) != 2:
+        raise click.UsageError(f"Logs are compared in pairs; give two, not {len(results)}.")
+
+
+def _compare_logs(
+    results: tuple[str, ...], margin: float | None, metrics: tuple[str, ...], seed: int
+) -> "TaskComparison | TaskLosses":
+    from kgprobe.api.task_logs import check_logs, compare_logs
+
+    first, second = results
+    with waiting("Reading the logs"):
+        if margin is not None:
+            return check_logs(first, second, margin=margin, metrics=metrics)
+        return compare_logs(first, second, metrics=metrics, seed=seed)
+
+
+def _compare_stored(
+    results: tuple[str, ...],
+    connection: "Graph | None",
+    margin: float | None,
+    gap: bool,
+    seed: int,
+    families: dict[str, str],
+) -> "Comparison | Forgetting | KnowledgeGap":
+    from kgprobe.api.comparing import check_forgetting, compare, find_gap, open_result
+
+    with waiting("Reading the answers"):
+        stored = [open_result(name, connection) for name in results]
+    for name, opened in zip(results, stored, strict=True):
+        if is_spec(name):
+            click.echo(f"{name}: its newest measurement, {opened.about.name}.", err=True)
+    with _second_named(results[-1]):
+        if margin is not None:
+            return check_forgetting(*stored, margin=margin)
+        return find_gap(*stored) if gap else compare(stored, seed=seed, families=families)
 
 
 @contextmanager

@@ -45,6 +45,13 @@ class LossVerdict(str, Enum):
     UNDECIDED = "undecided"
 
 
+def loss_verdict(low: float, high: float, margin: float) -> LossVerdict:
+    """Return the verdict on a loss with these bounds."""
+    if low > margin:
+        return LossVerdict.LOST
+    return LossVerdict.KEPT if high <= margin else LossVerdict.UNDECIDED
+
+
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Forgetting(StoredComparison):
     """Loss of accuracy from a base model to a model tuned from it; one row for each changed fact.
@@ -88,10 +95,7 @@ class Forgetting(StoredComparison):
     @property
     def verdict(self) -> LossVerdict:
         """Verdict: lost (more than the margin), kept, or undecided."""
-        low, high = self.bounds
-        if low > self.margin:
-            return LossVerdict.LOST
-        return LossVerdict.KEPT if high <= self.margin else LossVerdict.UNDECIDED
+        return loss_verdict(*self.bounds, self.margin)
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -1,0 +1,145 @@
+"""Documents that two logs of an evaluation tool share, by task and metric.
+
+docs/methods/comparison.md#logs-of-other-tools.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.sanitize import counted
+from kgprobe.task_logs.log import LoggedDocument, ModelLog, TaskLog
+
+# Largest difference between a reported mean and the mean over documents that is rounding.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class PairedMetric:
+    """Values of one metric on the documents of a task that both logs have.
+
+    Attributes:
+        documents: those of the first and of the second log.
+        first, second: values in [0, 1], shape (documents,).
+    """
+
+    task: str
+    metric: str
+    documents: Sequence[tuple[LoggedDocument, LoggedDocument]]
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+
+    @property
+    def is_binary(self) -> bool:
+        """True if every value is 0 or 1."""
+        return bool(np.isin([self.first, self.second], (0, 1)).all())
+
+
+@dataclass(frozen=True, slots=True)
+class PairedLogs:
+    """Metrics that two logs share, and remarks on the rest.
+
+    Attributes:
+        labels: names of the two models.
+    """
+
+    labels: tuple[str, str]
+    metrics: Sequence[PairedMetric]
+    notes: Sequence[str]
+
+
+def pair_logs(first: ModelLog, second: ModelLog, metrics: Sequence[str] = ()) -> PairedLogs:
+    """Pair the documents of two logs by task and hash.
+
+    Args:
+        metrics: names of the metrics to compare; empty for all.
+
+    Raises:
+        ArgumentError: no such metric.
+        KgprobeError: logs of different tools, without a common task, or with a task without common documents.
+    """
+    if first.tool != second.tool:
+        raise KgprobeError(
+            f"{first.path} is a log of {first.tool}, {second.path} one of {second.tool}. Compare logs of one tool."
+        )
+    if first.path.resolve() == second.path.resolve():
+        raise KgprobeError(f"{first.path} is given twice.")
+    common = [task for task in first.tasks if task in second.tasks]
+    if not common:
+        raise KgprobeError(
+            f"No common task: {first.path} has {_listed(first.tasks)}; {second.path} has {_listed(second.tasks)}."
+        )
+    notes = [*first.notes, *second.notes]
+    for log, other in ((first, second), (second, first)):
+        alone = [task for task in log.tasks if task not in other.tasks]
+        if alone:
+            notes.append(f"Only {log.path} has {_listed(alone)}.")
+    paired: list[PairedMetric] = []
+    for task in common:
+        paired += _pair_task(first.tasks[task], second.tasks[task], notes)
+    chosen = [pair for pair in paired if not metrics or pair.metric in metrics]
+    missing = set(metrics) - {pair.metric for pair in paired}
+    if missing or not chosen:
+        known = _listed(sorted({pair.metric for pair in paired}))
+        raise ArgumentError("metrics", f"{_listed(sorted(missing))} is in no common task; the logs have {known}.")
+    return PairedLogs(_labels(first, second), chosen, notes)
+
+
+def _pair_task(first: TaskLog, second: TaskLog, notes: list[str]) -> list[PairedMetric]:
+    """Return the metrics of a task, and add remarks to ``notes``."""
+    task = first.task
+    keys = [key for key in first.documents if key in second.documents]
+    sizes = f"{len(keys):,} of {len(first.documents):,} and {len(second.documents):,} documents of {task} are common"
+    if not keys:
+        raise KgprobeError(f"The logs have other documents: {sizes}. Evaluate both models on the same data.")
+    if len(keys) < max(len(first.documents), len(second.documents)):
+        notes.append(f"{sizes}; only these are compared.")
+    both = [(first.documents[key], second.documents[key]) for key in keys]
+    other_prompts = sum(before.prompt != after.prompt for before, after in both)
+    if other_prompts:
+        notes.append(
+            f"{task}: {counted(other_prompts, 'document')} with different prompts, such as other few-shot examples or"
+            " chat templates."
+        )
+    for log in (first, second):
+        notes += _odd_means(log)
+    left_out = dict.fromkeys([*first.left_out, *second.left_out])
+    if left_out:
+        notes.append(f"{task}: not compared, as they are no accuracies: {_listed(left_out)}.")
+    paired = []
+    for metric in first.metrics:
+        if metric not in second.metrics or metric in left_out:
+            continue
+        scored = [pair for pair in both if metric in pair[0].values and metric in pair[1].values]
+        if len(scored) < len(both):
+            notes.append(f"{task}, {metric}: {len(both) - len(scored):,} of {len(both):,} documents have no value.")
+        if scored:
+            values = np.array([[log.values[metric] for log in pair] for pair in scored])
+            paired.append(PairedMetric(task, metric, scored, values[:, 0], values[:, 1]))
+    return paired
+
+
+def _odd_means(log: TaskLog) -> list[str]:
+    """Return remarks on reported figures that are not the mean over documents."""
+    odd = []
+    for metric, reported in log.reported.items():
+        if metric in log.metrics and abs(log.mean(metric) - reported) > _ROUNDING:
+            odd.append(
+                f"{log.path}: {metric} of {log.task} is reported as {reported:.4f}; its mean over documents is"
+                f" {log.mean(metric):.4f}."
+            )
+    return odd
+
+
+def _labels(first: ModelLog, second: ModelLog) -> tuple[str, str]:
+    """Return the names of the models; the logs' paths if they have the same name."""
+    if first.model == second.model:
+        return str(first.path), str(second.path)
+    return first.model, second.model
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
