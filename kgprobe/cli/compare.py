@@ -13,6 +13,7 @@ import cloup
 from kgprobe.cli.main import until_reader_leaves
 from kgprobe.cli.options import full_option, graph_of_results, in_flags, on_graph, seed_option
 from kgprobe.cli.rendering import render
+from kgprobe.cli.summary_files import check_summary_files, summary_files, write_summary_files
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.spec_forms import is_spec
 from kgprobe.progress import waiting
@@ -110,6 +111,7 @@ def _failing_with_2() -> Iterator[None]:
     metavar="NAME",
     help="Metric of logs to compare, such as acc_norm; repeatable.  [default: all]",
 )
+@summary_files
 @full_option
 @seed_option
 @on_graph
@@ -119,6 +121,8 @@ def compare(
     gap: bool,
     families: tuple[tuple[str, str], ...],
     metrics: tuple[str, ...],
+    junit: Path | None,
+    markdown: Path | None,
     full: bool,
     seed: int,
     graph: str | None,
@@ -151,6 +155,7 @@ def compare(
 
     are_logs = _are_logs(results)
     _check_usage(results, margin, gap)
+    check_summary_files(junit, markdown, as_json, has_verdict=margin is not None)
     _check_log_usage(are_logs, results, gap, families, metrics)
     failing = nullcontext() if margin is None else _failing_with_2()
     with failing, nullcontext() if are_logs else graph_of_results(results, graph) as connection:
@@ -162,7 +167,8 @@ def compare(
         with suppress(click.exceptions.Exit), until_reader_leaves():
             page = result.page()
             keys = None if full else _SUMMARY
-            render(result, as_json, page, keys=keys, files=sorted(result.folder.iterdir()), lined=False)
+            if not write_summary_files(result, junit, markdown, _SUMMARY):
+                render(result, as_json, page, keys=keys, files=sorted(result.folder.iterdir()), lined=False)
             sys.stdout.flush()
     if isinstance(result, (Forgetting, TaskLosses)):
         click.get_current_context().exit(_CODES[result.verdict.value])
