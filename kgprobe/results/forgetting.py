@@ -116,7 +116,8 @@ class Forgetting(StoredComparison):
         """Return a check of all facts, and one for each relation; its lower bound is corrected for their number."""
         checks = [Check("all facts", self.verdict.value, self.summary())]
         counts = [(relation.forgotten, relation.gained, relation.facts) for relation in self.relations]
-        ends = loss_bounds(*np.array(counts).T, len(counts))
+        lost, gained, facts = np.array(counts).T
+        ends = loss_bounds(lost, gained, facts, len(counts))
         for relation, low, high in zip(self.relations, *(end.tolist() for end in ends), strict=True):
             checks.append(
                 Check(relation.name, loss_verdict(low, high, self.margin).value, relation.sentence(low, high))

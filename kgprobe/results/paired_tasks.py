@@ -61,6 +61,30 @@ def pair_logs(first: ModelLog, second: ModelLog, metrics: Sequence[str] = ()) ->
         ArgumentError: no such metric.
         KgprobeError: logs of different tools, without a common task, or with a task without common documents.
     """
+    common = _common_tasks(first, second)
+    notes = [*first.notes, *second.notes, *_lone_tasks(first, second), *_lone_tasks(second, first)]
+    paired: list[PairedMetric] = []
+    for task in common:
+        documents = _pair_documents(first.tasks[task], second.tasks[task], notes)
+        paired += _pair_metrics(first.tasks[task], second.tasks[task], documents, notes)
+    if not paired:
+        raise KgprobeError(f"The logs have no common metric with values in [0, 1]. {' '.join(notes)}".rstrip())
+    known = dict.fromkeys(pair.metric for pair in paired)
+    missing = [metric for metric in metrics if metric not in known]
+    if missing:
+        raise ArgumentError("metrics", f"{_listed(missing)} is in no common task; the logs have {_listed(known)}.")
+    chosen = [pair for pair in paired if not metrics or pair.metric in metrics]
+    return PairedLogs(_labels(first, second), chosen, notes)
+
+
+def _lone_tasks(log: ModelLog, other: ModelLog) -> list[str]:
+    """Return a remark on the tasks that only the first log has, if there are any."""
+    alone = [task for task in log.tasks if task not in other.tasks]
+    return [f"Only {log.path} has {_listed(alone)}."] if alone else []
+
+
+def _common_tasks(first: ModelLog, second: ModelLog) -> list[str]:
+    """Return the tasks that both logs have."""
     if first.tool != second.tool:
         raise KgprobeError(
             f"{first.path} is a log of {first.tool}, {second.path} one of {second.tool}. Compare logs of one tool."
@@ -72,24 +96,11 @@ def pair_logs(first: ModelLog, second: ModelLog, metrics: Sequence[str] = ()) ->
         raise KgprobeError(
             f"No common task: {first.path} has {_listed(first.tasks)}; {second.path} has {_listed(second.tasks)}."
         )
-    notes = [*first.notes, *second.notes]
-    for log, other in ((first, second), (second, first)):
-        alone = [task for task in log.tasks if task not in other.tasks]
-        if alone:
-            notes.append(f"Only {log.path} has {_listed(alone)}.")
-    paired: list[PairedMetric] = []
-    for task in common:
-        paired += _pair_task(first.tasks[task], second.tasks[task], notes)
-    chosen = [pair for pair in paired if not metrics or pair.metric in metrics]
-    missing = set(metrics) - {pair.metric for pair in paired}
-    if missing or not chosen:
-        known = _listed(sorted({pair.metric for pair in paired}))
-        raise ArgumentError("metrics", f"{_listed(sorted(missing))} is in no common task; the logs have {known}.")
-    return PairedLogs(_labels(first, second), chosen, notes)
+    return common
 
 
-def _pair_task(first: TaskLog, second: TaskLog, notes: list[str]) -> list[PairedMetric]:
-    """Return the metrics of a task, and add remarks to ``notes``."""
+def _pair_documents(first: TaskLog, second: TaskLog, notes: list[str]) -> list[tuple[LoggedDocument, LoggedDocument]]:
+    """Return the documents that both logs of a task have, and add remarks to ``notes``."""
     task = first.task
     keys = [key for key in first.documents if key in second.documents]
     sizes = f"{len(keys):,} of {len(first.documents):,} and {len(second.documents):,} documents of {task} are common"
@@ -104,21 +115,30 @@ def _pair_task(first: TaskLog, second: TaskLog, notes: list[str]) -> list[Paired
             f"{task}: {counted(other_prompts, 'document')} with different prompts, such as other few-shot examples or"
             " chat templates."
         )
-    for log in (first, second):
-        notes += _odd_means(log)
+    return both
+
+
+def _pair_metrics(
+    first: TaskLog,
+    second: TaskLog,
+    documents: Sequence[tuple[LoggedDocument, LoggedDocument]],
+    notes: list[str],
+) -> list[PairedMetric]:
+    """Return the values of each metric that both logs of a task have, and add remarks to ``notes``."""
+    notes += [*_odd_means(first), *_odd_means(second)]
     left_out = dict.fromkeys([*first.left_out, *second.left_out])
     if left_out:
-        notes.append(f"{task}: not compared, as they are no accuracies: {_listed(left_out)}.")
+        notes.append(f"{first.task}: not compared, as they are no accuracies: {_listed(left_out)}.")
     paired = []
     for metric in first.metrics:
-        if metric not in second.metrics or metric in left_out:
+        scored = [pair for pair in documents if metric in pair[0].values and metric in pair[1].values]
+        if not scored or metric in left_out:
             continue
-        scored = [pair for pair in both if metric in pair[0].values and metric in pair[1].values]
-        if len(scored) < len(both):
-            notes.append(f"{task}, {metric}: {len(both) - len(scored):,} of {len(both):,} documents have no value.")
-        if scored:
-            values = np.array([[log.values[metric] for log in pair] for pair in scored])
-            paired.append(PairedMetric(task, metric, scored, values[:, 0], values[:, 1]))
+        missing = len(documents) - len(scored)
+        if missing:
+            notes.append(f"{first.task}, {metric}: {missing:,} of {len(documents):,} documents have no value.")
+        values = np.array([[log.values[metric] for log in pair] for pair in scored])
+        paired.append(PairedMetric(first.task, metric, scored, values[:, 0], values[:, 1]))
     return paired
 
 

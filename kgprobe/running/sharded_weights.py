@@ -50,7 +50,8 @@ def plain_copy(net: Any, device: torch.device) -> Any:
         raise KgprobeError(
             f"The model is sharded, and a {type(net).__name__} cannot be copied into one process. {ALTERNATIVE}"
         )
-    copy = AutoModelForCausalLM.from_config(net.config, dtype=net.dtype).eval()
+    make: Any = AutoModelForCausalLM.from_config
+    copy = make(net.config, dtype=net.dtype).eval()
     size = sum(parameter.numel() * parameter.element_size() for parameter in copy.parameters())
     fits = device.type == "cuda" and torch.cuda.mem_get_info(device)[0] > 2 * size
     return copy.to(device if fits else "cpu")

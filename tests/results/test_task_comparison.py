@@ -132,3 +132,9 @@ def test_compare_logs_reported_mean_that_differs_is_noted(tmp_path: Path) -> Non
     logs[0].with_name("results_2026-01-02T03-04-05.000001.json").write_text(results)
     (note,) = kgprobe.compare_logs(*logs).notes
     assert note.endswith("acc of t is reported as 0.7500; its mean over documents is 0.5000.")
+
+
+def test_compare_logs_without_accuracies_names_the_metrics(tmp_path: Path) -> None:
+    logs = pair(tmp_path, [-3.5, -2.0], [-3.0, -2.5], metric="word_perplexity")
+    with pytest.raises(KgprobeError, match=r"no common metric .* they are no accuracies: word_perplexity"):
+        kgprobe.compare_logs(*logs)
