@@ -13,6 +13,7 @@ from kgprobe.results.forgetting import LossVerdict, loss_verdict
 from kgprobe.results.paired_tasks import PairedMetric, pair_logs
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
 from kgprobe.results.task_comparison import ChangedDocument, changed_documents, count_changes
+from kgprobe.sanitize import counted
 from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, loss_bounds
 from kgprobe.stats.proportions import Points, Share, share
 from kgprobe.tables import Heading, ResultRow, Table, row_frame, row_table
@@ -118,21 +119,20 @@ class TaskLosses(StoredComparison):
     def summary(self) -> str:
         """Return the verdict and the rows that it depends on; if undecided, the documents needed."""
         verdict = self.verdict
-        head = f"{verdict.value.capitalize()}: the margin is {100 * self.margin:g} points."
-        counts = {each: sum(row.verdict == each.value for row in self.losses) for each in LossVerdict}
-        listed = ", ".join(f"{count} {each.value}" for each, count in counts.items() if count)
         deciding = [row for row in self.losses if row.verdict == verdict.value]
+        places = f"{len(deciding)} of {counted(len(self.losses), 'row')} (task and metric)"
+        margin = f"the margin of {100 * self.margin:g} points"
+        heads = {
+            LossVerdict.LOST: f"Lost: {places} lost more than {margin}.",
+            LossVerdict.KEPT: f"Kept: {places} are within {margin}.",
+            LossVerdict.UNDECIDED: f"Undecided: {places} do not decide about {margin}.",
+        }
         worst = max(deciding, key=lambda row: row.loss.value)
-        lines = [
-            f"{head} Tasks and metrics: {listed}.",
-            f"Largest loss: {worst.task}, {worst.metric}, {worst.sentence()}",
-        ]
-        if verdict is LossVerdict.UNDECIDED:
-            needed = [row.documents_needed for row in deciding]
-            most = max((number for number in needed if number is not None), default=None)
-            if most is not None:
-                lines.append(f"Documents needed for 80% power if nothing is lost: about {most:,} in each task.")
-        return " ".join(lines)
+        summary = f"{heads[verdict]} Largest loss: {worst.task}, {worst.metric}, {worst.sentence()}"
+        needed = [row.documents_needed for row in deciding if row.documents_needed is not None]
+        if verdict is not LossVerdict.UNDECIDED or not needed:
+            return summary
+        return f"{summary} Documents needed for 80% power if nothing is lost: about {max(needed):,} in each task."
 
     def frames(self) -> "dict[str, pd.DataFrame]":
         """Return the rows, and the changed documents."""

@@ -30,7 +30,7 @@ def test_compare_logs_exit_code_is_the_verdict(logs: Path, tuned: str, code: int
     done = compare(logs, str(logs / "base"), str(logs / tuned / NAME), "--fail-if-lost", "2%")
     assert done.returncode == code, done.stdout + done.stderr
     verdict = {0: "Kept", 1: "Lost", 3: "Undecided"}[code]
-    assert f"{verdict}: the margin is 2 points. Tasks and metrics: 1 {verdict.lower()}." in done.stdout
+    assert f"{verdict}: 1 of 1 row (task and metric)" in done.stdout
     assert ("Question 0" in done.stdout) == (tuned != "same")
     printed = json.loads(compare(logs, str(logs / "base"), str(logs / tuned), "--fail-if-lost", "2%", "--json").stdout)
     assert printed["verdict"] == verdict.lower()
