@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from kgprobe.api.datasets import open_dataset as open_dataset
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo
-    from kgprobe.api.exporting import export_hub as export_hub
-    from kgprobe.api.exporting import export_sft as export_sft
-    from kgprobe.api.exporting import read_manifest as read_manifest
     from kgprobe.api.edits import compare_edits as compare_edits
     from kgprobe.api.edits import open_edits as open_edits
     from kgprobe.api.edits import probe_edits as probe_edits
     from kgprobe.api.edits import sample_edits as sample_edits
+    from kgprobe.api.exporting import export_hub as export_hub
+    from kgprobe.api.exporting import export_sft as export_sft
+    from kgprobe.api.exporting import read_manifest as read_manifest
     from kgprobe.api.graphs import describe_graph as describe_graph
     from kgprobe.api.graphs import draw_graph as draw_graph
     from kgprobe.api.graphs import find_ignorance as find_ignorance
@@ -104,6 +104,8 @@ if TYPE_CHECKING:
     from kgprobe.api.studies import study_sentences as study_sentences
     from kgprobe.api.studies import study_strategies as study_strategies
     from kgprobe.api.studies import study_verbalizations as study_verbalizations
+    from kgprobe.api.task_logs import check_logs as check_logs
+    from kgprobe.api.task_logs import compare_logs as compare_logs
     from kgprobe.api.template_studies import study_templates as study_templates
     from kgprobe.api.templates import check_templates as check_templates
     from kgprobe.api.templates import convert_patterns as convert_patterns

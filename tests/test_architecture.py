@@ -19,6 +19,7 @@ ORDER = [
     "stats",
     "tables",
     "sources",
+    "task_logs",
     "graph",
     "servers",
     "models",

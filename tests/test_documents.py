@@ -28,7 +28,9 @@ from tests.installed import install
 from tests.models.tiny import byte_level, random_model
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "docker" / "README.md"])
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "action" / "README.md", ROOT / "docker" / "README.md"]
+)
 # Where commands are shown as they are today; the changelog also has those that were.
 SHOWING = [document for document in DOCUMENTS if document.name != "CHANGELOG.md"]
 SESSION = ROOT / "docs" / "library.md"

@@ -14,6 +14,7 @@ from kgprobe.edits.questions import OLD, EditQuestion
 from kgprobe.errors import ArgumentError
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.generation.evidence import counted_end
+from kgprobe.report.checks import Check
 from kgprobe.results.edit_questions import EditAnswers
 from kgprobe.results.forgetting import LossVerdict
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
@@ -185,6 +186,15 @@ class EditComparison(StoredComparison):
     def records(self) -> Sequence[EditKind]:
         """Return the kinds."""
         return self.kinds
+
+    def checks(self) -> list[Check]:
+        """Return a check for each verdict; facts that are still remembered count as lost, forgotten ones as kept."""
+        words = {FORGOTTEN: LossVerdict.KEPT.value, REMEMBERED: LossVerdict.LOST.value}
+        checks = []
+        for verdict in self.verdicts:
+            word = words.get(verdict.verdict, verdict.verdict)
+            checks.append(Check(f"{verdict.test}, by {_BY[verdict.way]}", word, _sentence(verdict)))
+        return checks
 
     def tables(self) -> list[Table]:
         """Return right answers, unchanged answers, conditions, verdicts, failed edits and lost answers."""

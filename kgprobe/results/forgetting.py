@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.report.checks import Check
 from kgprobe.results.answers import (
     Stored,
     collect_answers,
@@ -22,7 +23,7 @@ from kgprobe.results.answers import (
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
 from kgprobe.running.paired_facts import ChangedFact, RelationLoss, changed_facts, losses_by_relation
 from kgprobe.running.shared_facts import AnsweredFacts, find_shared_facts
-from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, loss_bounds
+from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, family_bounds, loss_bounds
 from kgprobe.stats.proportions import Points, Share, share
 from kgprobe.tables import Heading, Table, headed_cells, row_table
 
@@ -67,7 +68,7 @@ class Forgetting(StoredComparison):
         facts_needed_if_nothing_is_lost: approximate number of facts that show with 80% power that the margin is kept,
             if the true loss is 0; None where no number does.
         facts_needed_as_seen: the same if the true loss is the observed one.
-        relations: relations with a loss, by decreasing net number of lost facts.
+        relations: all relations, by decreasing net number of lost facts.
         changed_facts: the forgotten facts, then the gained ones; each in the order of the relations' losses.
         caveat: the facts that the loss refers to.
     """
@@ -111,6 +112,18 @@ class Forgetting(StoredComparison):
         """Return all changed facts, the forgotten ones first."""
         return self.changed_facts
 
+    def checks(self) -> list[Check]:
+        """Return a check of all facts, and one for each relation; its lower bound is corrected for their number."""
+        checks = [Check("all facts", self.verdict.value, self.summary())]
+        counts = [(relation.forgotten, relation.gained, relation.facts) for relation in self.relations]
+        lost, gained, facts = np.array(counts).T
+        ends = family_bounds(lost, gained, facts, len(counts))
+        for relation, low, high in zip(self.relations, *(end.tolist() for end in ends), strict=True):
+            checks.append(
+                Check(relation.name, LossVerdict.of(low, high, self.margin).value, relation.sentence(low, high))
+            )
+        return checks
+
     def tables(self) -> list[Table]:
         """Return the loss, the worst relations, and the first forgotten facts."""
         notes = [
@@ -120,8 +133,8 @@ class Forgetting(StoredComparison):
         ]
         loss = headed_cells(self, base=self.base, tuned=self.tuned)
         tables = [Table("loss", "Accuracy before and after", [loss], notes)]
-        if self.relations:
-            relations = self.relations
+        relations = [relation for relation in self.relations if relation.loss > 0]
+        if relations:
             tables.append(row_table("worst_relations", "Where most was lost", relations, limit=_SHOWN_RELATIONS))
         if self.forgotten:
             forgotten = self.changed_facts[: self.forgotten]
@@ -153,7 +166,7 @@ class Forgetting(StoredComparison):
         return {"changed_facts": self.to_frame()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return verdict, figures, relations with a loss, and changed facts, with stable keys; a loss is a share."""
+        """Return verdict, figures, relations, and changed facts, with stable keys; a loss is a share."""
         return {"verdict": self.verdict.value, **StoredComparison.to_dict(self)}
 
 
@@ -225,7 +238,7 @@ def find_forgetting(base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[st
         detectable_loss=detectable_loss(discordant, total, margin),
         facts_needed_if_nothing_is_lost=facts_needed(0.0, discordant, margin),
         facts_needed_as_seen=facts_needed(loss, discordant, margin),
-        relations=[group for group in relations if group.loss > 0],
+        relations=relations,
         changed_facts=sorted(forgotten, key=lambda fact: rank[fact.relation])
         + sorted(learned, key=lambda fact: rank[fact.relation]),
         caveat=shared.caveat,

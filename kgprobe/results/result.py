@@ -18,6 +18,7 @@ from kgprobe.tables import ResultRow, Table, flat_fields, row_dicts, row_table
 if TYPE_CHECKING:
     import pandas as pd
 
+    from kgprobe.report.checks import Check
     from kgprobe.report.plots import HeatMap
 
 # Facts in a list that people read; programs get all of them.
@@ -141,6 +142,10 @@ class StoredComparison(Result):
     def folder(self) -> Path:
         """Target of :meth:`page`."""
         return home() / "comparisons" / digest_of(self.config)
+
+    def checks(self) -> "list[Check]":
+        """Return the verdicts of a comparison with a margin; empty without a margin."""
+        return []
 
     def plots(self) -> "list[HeatMap]":
         """Return the plots of the page."""

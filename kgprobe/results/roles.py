@@ -13,6 +13,7 @@ import numpy as np
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.labelling.roles import FAR, HELD_OUT, NEAR, TAUGHT, FactRole
+from kgprobe.report.checks import Check
 from kgprobe.results.answers import Stored, collect_answers
 from kgprobe.results.forgetting import LossVerdict, settings_note
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
@@ -151,6 +152,16 @@ class RoleComparison(StoredComparison):
     def records(self) -> Sequence[RingLoss]:
         """Return the rings, from near to far."""
         return self.rings
+
+    def checks(self) -> list[Check]:
+        """Return a check for each ring with answers."""
+        checks = []
+        for ring in self.rings:
+            if ring.verdict is not None and ring.loss is not None:
+                loss, low, high = (100 * (value or 0.0) for value in (ring.loss.value, ring.loss.low, ring.loss.high))
+                text = f"{loss:+.1f} points lost on {ring.facts:,} facts, bounds {low:+.1f} to {high:+.1f}."
+                checks.append(Check(ring.role, ring.verdict, text))
+        return checks
 
     def tables(self) -> list[Table]:
         """Return the gains, the rings, and the first forgotten control facts."""

@@ -50,6 +50,14 @@ class RelationLoss(ResultRow):
     gained: Annotated[int, Heading("gained")]
     loss: Annotated[float, Heading("loss", Points)]
 
+    def sentence(self, low: float, high: float) -> str:
+        """Return the loss with its bounds in a sentence."""
+        change = "lost" if self.loss >= 0 else "gained"
+        return (
+            f"{100 * abs(self.loss):.1f} points {change} on {self.facts:,} facts: {self.forgotten:,} forgotten,"
+            f" {self.gained:,} gained (bounds of the loss {100 * low:.1f} and {100 * high:.1f} points)."
+        )
+
 
 def changed_facts(
     change: str, facts: Sequence[str], base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[str, str]

@@ -24,6 +24,7 @@ from kgprobe.models.model import Model, Models
 from kgprobe.models.spec import wrap_scorer
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import PROBES, ProbeContext
+from kgprobe.running.sharded_weights import ALTERNATIVE, gather_weights, is_sharded, plain_copy, share_numbers
 from kgprobe.sampling.selection import choose_facts
 from kgprobe.stats.proportions import share
 
@@ -43,6 +44,9 @@ class TrainerCallback(transformers.TrainerCallback):
     ``kgprobe/known`` (share of known facts, in [0, 1]), ``kgprobe/known_low`` and ``kgprobe/known_high`` (its 95%
     interval), ``kgprobe/asked`` (number of asked facts) and ``kgprobe/seconds``, in ``trainer.state.log_history`` and
     all other logs.
+
+    A model that FSDP shards over processes is gathered for each evaluation into a plain copy in the main process; the
+    other processes wait. So that process needs memory for the whole model.
 
     Probing does not affect training: module modes, random states, tokenizer and gradients are unchanged.
 
@@ -86,7 +90,7 @@ class TrainerCallback(transformers.TrainerCallback):
         Raises:
             UnknownNameError: no such probe or relation.
             ArgumentError: no such option, or a value is out of range.
-            KgprobeError: the probe generates, the trainer has no tokenizer, or no process has the whole model.
+            KgprobeError: the probe generates, the trainer has no tokenizer, or it uses DeepSpeed.
         """
         self._kind = PROBES.get(probe)
         if self._kind.asks != "scores":
@@ -95,8 +99,8 @@ class TrainerCallback(transformers.TrainerCallback):
             raise ArgumentError("most_of_time", f"is {most_of_time}; expected a share above 0 and at most 1.")
         if not callable(trainer.processing_class):
             raise KgprobeError("The trainer has no tokenizer; set it with Trainer(…, processing_class=tokenizer).")
-        if trainer.is_deepspeed_enabled or trainer.is_fsdp_enabled:
-            raise KgprobeError("With DeepSpeed or FSDP no process has the whole model, so it cannot be probed.")
+        if trainer.is_deepspeed_enabled:
+            raise KgprobeError(f"With DeepSpeed a model cannot be probed while it is trained. {ALTERNATIVE}")
         self.every = whole_number("every", every)
         self._options = self._kind.options_from({**self._kind.measured, **options})
         self._relations = relation_ids(graph, several("relations", relations))
@@ -108,6 +112,7 @@ class TrainerCallback(transformers.TrainerCallback):
         self._ask: Callable[[], list[Outcome]] | None = None
         self._next = self._asked_at = 0
         self._done_at = 0.0
+        self._gathered: dict[str, Any] | None = None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
         """Draw the facts, and probe for the first time."""
@@ -126,8 +131,24 @@ class TrainerCallback(transformers.TrainerCallback):
             self._ask_at(state, control)
 
     def _ask_at(self, state: Any, control: Any) -> None:
-        if not state.is_world_process_zero:
+        """Probe in the main process; of a sharded model, all processes gather the weights and wait."""
+        model = self._trainer.model_wrapped
+        if not is_sharded(model):
+            if state.is_world_process_zero:
+                self._ask_here(state, control)
             return
+        weights = gather_weights(model)
+        try:
+            if state.is_world_process_zero:
+                self._gathered = weights
+                self._ask_here(state, control)
+        finally:
+            self._gathered = None
+            # The others must probe at the same steps.
+            plan = share_numbers([self.every, self._next, self._asked_at])
+            self.every, self._next, self._asked_at = plan
+
+    def _ask_here(self, state: Any, control: Any) -> None:
         steps, before = state.global_step - self._asked_at, _clock()
         a_step = (before - self._done_at) / steps if steps > 0 else None
         self._asked_at = state.global_step
@@ -170,6 +191,9 @@ class TrainerCallback(transformers.TrainerCallback):
         # A copy: the scorer reads special tokens in texts as plain text, which the trainer's tokenizer must not.
         tokenizer: Any = deepcopy(self._trainer.processing_class)
         net: Any = self._trainer.accelerator.unwrap_model(self._trainer.model)
+        if self._gathered is not None:
+            net = plain_copy(net, self._trainer.args.device)
+            net.load_state_dict(self._gathered)
         scorer = wrap_scorer(net, tokenizer)
         setting = ProbeContext(self._graph, Model(scorer.name, scorer=scorer), Models(), self._day, self._relations)
         probe = self._kind.make(setting, self._options)
@@ -179,6 +203,8 @@ class TrainerCallback(transformers.TrainerCallback):
         keys = list(map(chosen.keys.__getitem__, range(len(chosen.keys))))
 
         def ask() -> list[Outcome]:
+            if self._gathered is not None:
+                net.load_state_dict(self._gathered)
             scorer.forget()
             outcomes: list[Outcome] = []
             for first in range(0, len(keys), self._kind.batch_size):

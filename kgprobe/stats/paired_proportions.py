@@ -101,6 +101,20 @@ def loss_p_values(lost: Counts, gained: Counts, total: Counts, margin: float) ->
     return np.asarray(stats.norm.sf(score)), np.asarray(stats.norm.cdf(score))
 
 
+def family_bounds(lost: Counts, gained: Counts, total: Counts, tests: int) -> tuple[Floats, Floats]:
+    """Return the one-sided 95% bounds of losses that are tested together.
+
+    The lower bounds exceed any true loss with a probability of 5% at most (Bonferroni). The upper bounds are not
+    widened: all of them together show that nothing is lost.
+
+    Args:
+        tests: number of losses that are tested together.
+    """
+    low, _ = loss_bounds(lost, gained, total, 1 - (1 - BOUND_CONFIDENCE) / tests)
+    _, high = loss_bounds(lost, gained, total)
+    return low, high
+
+
 def detectable_difference(discordant: float, total: int) -> float | None:
     """Return the minimum difference of accuracies that McNemar's exact test detects with 80% power (two-sided, 5%).
 

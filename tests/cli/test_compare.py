@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree as Xml
 
 import pytest
 
@@ -170,3 +171,37 @@ def test_compare_roles_wrong_usage_is_named(probes: Path, roles: Path) -> None:
     write_roles(roles, [FactRole("s-f000", "f000", "taught")])
     done = compare(probes, "base", "same", "--roles", str(roles), "--fail-if-lost", "2%")
     assert (done.returncode, "no ring has a verdict" in done.stderr) == (2, True), done.stderr
+
+
+def test_junit_and_markdown_are_written_with_the_verdict(probes: Path, tmp_path: Path) -> None:
+    junit, markdown = tmp_path / "new" / "checks.xml", tmp_path / "summary.md"
+    files = ("--junit", str(junit), "--markdown", str(markdown))
+    done = compare(probes, "base", "worse", "--fail-if-lost", "2%", *files)
+    assert done.returncode == 1, done.stderr
+    assert "Lost: 10.0 points lost on 600 facts" in done.stdout
+    cases = {case.attrib["name"]: case for case in Xml.fromstring(junit.read_text())[0]}  # noqa: S314
+    assert set(cases) == {"all facts", "r0"}
+    assert all(case.find("failure") is not None for case in cases.values())
+    lines = markdown.read_text().splitlines()
+    assert lines[2].startswith("**Lost: 10.0 points lost on 600 facts")
+    assert "Strong of f009" in markdown.read_text()
+
+
+def test_markdown_to_stdout_is_alone_there(probes: Path) -> None:
+    done = compare(probes, "base", "worse", "--markdown", "-")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("### ")
+    assert "Page:" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--junit", "x.xml"), "--junit needs verdicts; give --fail-if-lost MARGIN."),
+        (("--markdown", "-", "--json"), "Only one of --junit -, --markdown - and --json can write to standard output."),
+    ],
+)
+def test_summary_files_with_wrong_usage_are_refused(probes: Path, arguments: tuple[str, ...], said: str) -> None:
+    done = compare(probes, "base", "worse", *arguments)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kgprobe.errors import KgprobeError
 from kgprobe.results.forgetting import Forgetting, LossVerdict, find_forgetting
-from kgprobe.stats.paired_proportions import loss_bounds
+from kgprobe.stats.paired_proportions import family_bounds, loss_bounds
 from tests.results.answered import answered
 
 
@@ -75,3 +75,20 @@ def test_what_each_preferred_stands_beside_a_changed_fact() -> None:
 def test_nothing_shared_is_said() -> None:
     with pytest.raises(KgprobeError, match="No fact was asked of all of them"):
         find_forgetting(answered("base", {"x": True}), answered("tuned", {"y": True}), {}, 0.02)
+
+
+def test_checks_have_all_facts_and_every_relation() -> None:
+    # One relation lost a tenth of its facts, which the mean of twenty hides.
+    relations = {f"f{number}": f"r{number % 20:02}" for number in range(20_000)}
+    lost = {fact for fact, relation in relations.items() if relation == "r07" and int(fact[1:]) < 2_000}
+    base = answered("base", dict.fromkeys(relations, True), relations=relations)
+    tuned = answered("tuned", {fact: fact not in lost for fact in relations}, relations=relations)
+    found = find_forgetting(base, tuned, {"r07": "rivers"}, 0.02)
+    first, *others = found.checks()
+    assert (first.name, first.verdict) == ("all facts", found.verdict.value) == ("all facts", "kept")
+    assert [(check.name, check.verdict) for check in others if check.verdict != "kept"] == [("rivers", "lost")]
+    assert len(others) == 20
+    low, _ = family_bounds(100, 0, 1000, 20)
+    assert "10.0 points lost on 1,000 facts: 100 forgotten, 0 gained" in others[0].text
+    assert f"bounds of the loss {100 * float(low):.1f} and" in others[0].text
+    assert float(low) < float(loss_bounds(100, 0, 1000)[0])

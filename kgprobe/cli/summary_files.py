@@ -1,0 +1,68 @@
+"""``--junit FILE`` and ``--markdown FILE`` of comparisons: verdicts for CI, and a summary for a pull request."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import cloup
+
+from kgprobe.cli.commands import decorated_by
+from kgprobe.files import make_folder, replacing
+
+if TYPE_CHECKING:
+    from kgprobe.results.result import StoredComparison
+
+_STDOUT = Path("-")
+_TARGET = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
+
+# The options of a comparison.
+summary_files = decorated_by(
+    cloup.option(
+        "--junit",
+        type=_TARGET,
+        metavar="FILE",
+        help="Write verdicts as JUnit XML; - for standard output. Needs --fail-if-lost.",
+    ),
+    cloup.option("--markdown", type=_TARGET, metavar="FILE", help="Write a Markdown summary; - for standard output."),
+)
+
+
+def check_summary_files(junit: Path | None, markdown: Path | None, as_json: bool, *, has_verdict: bool) -> None:
+    """Raise UsageError if several outputs go to stdout, or if there is no verdict for JUnit."""
+    if junit is not None and not has_verdict:
+        raise click.UsageError("--junit needs verdicts; give --fail-if-lost MARGIN.")
+    outputs = [junit == _STDOUT, markdown == _STDOUT, as_json]
+    if sum(outputs) > 1:
+        raise click.UsageError("Only one of --junit -, --markdown - and --json can write to standard output.")
+
+
+def write_summary_files(
+    result: "StoredComparison", junit: Path | None, markdown: Path | None, keys: Collection[str]
+) -> bool:
+    """Write the files; return True if one of them is stdout, where nothing else is printed then.
+
+    Args:
+        keys: keys of the tables that the summary has.
+
+    Raises:
+        KgprobeError: a file cannot be written.
+    """
+    from kgprobe.report.junit import junit_xml
+    from kgprobe.report.markdown import markdown_summary
+
+    texts: dict[Path, str] = {}
+    if junit is not None:
+        texts[junit] = junit_xml(result.title, result.checks())
+    if markdown is not None:
+        tables = [table for table in result.tables() if table.key in keys]
+        texts[markdown] = markdown_summary(result.title, result.summary(), result.checks(), tables)
+    for path, text in texts.items():
+        if path == _STDOUT:
+            click.echo(text, nl=False)
+            continue
+        make_folder(path.absolute().parent)
+        with replacing(path.absolute()) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
+        click.echo(f"Written: {path}", err=True)
+    return _STDOUT in texts

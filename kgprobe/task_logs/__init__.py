@@ -1,0 +1,1 @@
+"""Logs of other evaluation tools, by document: lm-evaluation-harness and Inspect."""

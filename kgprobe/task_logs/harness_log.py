@@ -1,0 +1,180 @@
+"""Logs of lm-evaluation-harness: ``samples_TASK_TIME.jsonl``, which it writes with ``--log_samples``.
+
+Each line is a document and a filter of its answers; ``doc_hash`` identifies the document. ``results_TIME.json`` next to
+it has the model's name, the number of documents and the means that the tool reports.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kgprobe.errors import KgprobeError
+from kgprobe.files import read_json
+from kgprobe.task_logs.log import LoggedDocument, ModelLog, TaskLog, is_accuracy, shown_text
+
+TOOL = "lm-evaluation-harness"
+_NAME = re.compile(r"samples_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)\.jsonl")
+_REQUIRED = ("doc_id", "doc_hash", "metrics")
+_AGAIN = "Run the evaluation again, with --log_samples."
+
+
+class _Counts(msgspec.Struct):
+    """Number of documents of a task: all, and those that were asked."""
+
+    effective: int
+
+
+class _Results(msgspec.Struct, rename={"samples": "n-samples"}):
+    """The used fields of ``results_TIME.json``."""
+
+    results: dict[str, dict[str, Any]]
+    samples: dict[str, _Counts] = {}
+    higher_is_better: dict[str, dict[str, bool | None]] = {}
+    model_name: str = ""
+
+
+def sample_files(path: Path) -> list[Path]:
+    """Return the files of a log: the file itself, or all of a folder and the folders of models in it."""
+    if path.is_dir():
+        return sorted([*path.glob("samples_*.jsonl"), *path.glob("*/samples_*.jsonl")])
+    return [path] if path.suffix == ".jsonl" else []
+
+
+def read_harness_log(path: Path) -> ModelLog:
+    """Read the log of one model.
+
+    Args:
+        path: a file, or a folder of one model; the newest file of each task counts.
+
+    Raises:
+        KgprobeError: the folder has several models, or a log is unfinished or damaged.
+    """
+    files = sample_files(path)
+    folders = {file.parent for file in files}
+    if len(folders) > 1:
+        names = ", ".join(sorted(str(folder.relative_to(path)) for folder in folders))
+        raise KgprobeError(f"{path} has logs in several folders, one for each model: {names}. Give one of them.")
+    newest: dict[str, tuple[str, Path]] = {}
+    for file in files:
+        task, time = _task_and_time(file)
+        newest[task] = max(newest.get(task, ("", file)), (time, file))
+    tasks, models = {}, []
+    for task, (time, file) in newest.items():
+        results = _read_results(file.with_name(f"results_{time}.json"))
+        tasks[task] = _read_task(task, file, results)
+        models.append(results.model_name)
+    older = len(files) - len(newest)
+    notes = [f"{path}: {older} older logs of the same tasks are not read."] if older else []
+    return ModelLog(TOOL, next(filter(None, models), path.stem), path, tasks, notes)
+
+
+def _task_and_time(file: Path) -> tuple[str, str]:
+    """Return the task and the time in a file's name; of a renamed file, ``samples`` and an empty text."""
+    named = _NAME.fullmatch(file.name)
+    return (named["task"], named["time"]) if named else ("samples", "")
+
+
+def _read_results(path: Path) -> _Results:
+    try:
+        return read_json(path, _Results, _AGAIN)
+    except FileNotFoundError:
+        return _Results({})
+
+
+def _read_task(task: str, path: Path, results: _Results) -> TaskLog:
+    """Read the lines of a task; lines of the same document with other filters have other metrics."""
+    by_id: dict[int, tuple[str, LoggedDocument]] = {}
+    # Data sets may repeat a document: equal ones are numbered in their order.
+    keys: Counter[str] = Counter()
+    left_out: dict[str, None] = {}
+    better = results.higher_is_better.get(task, {})
+    for number, line in _lines(path):
+        place, digest = line["doc_id"], str(line["doc_hash"])
+        if place not in by_id:
+            prompt, answer = _prompt(line.get("arguments")), shown_text(str(line.get("target", "")))
+            document = LoggedDocument(str(place), shown_text(prompt), answer, str(line.get("prompt_hash", "")))
+            by_id[place] = f"{digest} {keys[digest]}", document
+            keys[digest] += 1
+        for name in line["metrics"]:
+            metric = _metric(name, line.get("filter", "none"))
+            if metric in by_id[place][1].values:
+                raise KgprobeError(
+                    f"{path}, line {number}: document {place} has a second value of {metric}. Give the log of one run."
+                )
+            if better.get(name) is False or not is_accuracy(line.get(name)):
+                left_out[metric] = None
+            else:
+                _add(by_id[place][1], metric, float(line[name]), line.get("filtered_resps"))
+    _refuse_unfinished(task, path, len(by_id), results)
+    for _, document in by_id.values():
+        for metric in left_out:
+            document.values.pop(metric, None)
+    reported = _reported(results.results.get(task, {}))
+    return TaskLog(task, path, dict(by_id.values()), reported, tuple(left_out))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the lines of a file with their numbers."""
+    try:
+        with path.open("rb") as file:
+            for number, text in enumerate(file, start=1):
+                line = _decode(text)
+                if line is None:
+                    raise KgprobeError(f"{path}, line {number} is not a JSON object: the log is unfinished. {_AGAIN}")
+                missing = [key for key in _REQUIRED if key not in line]
+                if missing:
+                    raise KgprobeError(
+                        f"{path}, line {number} has no {missing[0]}; expected a line of {TOOL}'s samples_*.jsonl."
+                    )
+                yield number, line
+    except OSError as error:
+        raise KgprobeError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _decode(text: bytes) -> dict[str, Any] | None:
+    """Return a JSON object; None for other texts."""
+    try:
+        line = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return line if isinstance(line, dict) else None
+
+
+def _metric(name: str, filter_name: str) -> str:
+    """Return the name of a metric, with its filter if there is one: ``exact_match,strict-match``."""
+    return name if filter_name == "none" else f"{name},{filter_name}"
+
+
+def _add(document: LoggedDocument, metric: str, value: float, responses: Any) -> None:
+    document.values[metric] = value
+    # Texts of tasks that generate; other tasks have log-probabilities here.
+    if isinstance(responses, list) and len(responses) == 1 and isinstance(responses[0], str):
+        document.answers[metric] = shown_text(responses[0])
+
+
+def _prompt(arguments: Any) -> str:
+    """Return the first text in the arguments of a request, which is the prompt."""
+    while isinstance(arguments, (dict, list)) and arguments:
+        arguments = next(iter(arguments.values())) if isinstance(arguments, dict) else arguments[0]
+    return arguments if isinstance(arguments, str) else ""
+
+
+def _refuse_unfinished(task: str, path: Path, documents: int, results: _Results) -> None:
+    """Raise KgprobeError if a log has no documents, or fewer than were asked."""
+    asked = results.samples[task].effective if task in results.samples else max(documents, 1)
+    if documents < asked:
+        raise KgprobeError(f"{path} is unfinished: it has {documents:,} of {asked:,} documents. {_AGAIN}")
+
+
+def _reported(figures: Mapping[str, Any]) -> dict[str, float]:
+    """Return the reported means by metric; a key is ``metric,filter``."""
+    reported = {}
+    for key, value in figures.items():
+        name, _, filter_name = key.partition(",")
+        if filter_name and is_accuracy(value):
+            reported[_metric(name, filter_name)] = float(value)
+    return reported
