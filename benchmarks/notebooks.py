@@ -1,7 +1,7 @@
 """Run the notebooks of docs/notebooks from beginning to end, and store their outputs.
 
-Each runs in a separate folder with separate graphs and results; the demo model is the user's. A test runs them the same
-way and compares the outputs.
+Each runs in a separate folder with separate graphs and results; the demo model and installed versions of Neo4j are the
+user's. A test runs them the same way and compares the outputs.
 """
 
 import os
@@ -72,10 +72,11 @@ def _shown(output: nbformat.NotebookNode, of_answers: bool) -> str:
 
 @contextmanager
 def _home(folder: Path) -> Iterator[None]:
-    """Provide a folder as kgprobe's home, with only the demo model in it."""
+    """Provide a folder as kgprobe's home, with only the demo model and the installed versions of Neo4j in it."""
     models = demo_model_folder().parent
     folder.mkdir()
-    (folder / "models").symlink_to(models)
+    for installed in (models, *filter(Path.is_dir, models.parent.glob("neo4j-*"))):
+        (folder / installed.name).symlink_to(installed)
     before = {name: os.environ.pop(name) for name in [*os.environ] if name.startswith("KGPROBE_")}
     os.environ["KGPROBE_HOME"] = str(folder)
     try:
