@@ -113,7 +113,7 @@ def test_labels_of_real_facts_equal_their_definition(
         profiles.add(row.profile)
     assert len(labels.table) == count
     assert profiles >= {"recalled", "recalled by thinking only", "not encoded"}
-    assert {row.label: row.asked for row in labels.classes if row.scheme == "profile"} == {
+    assert {row.label: row.facts for row in labels.classes if row.scheme == "profile"} == {
         label: sum(row.profile == label for row in labels.table.rows())
         for label in ("recalled", "recalled by thinking only", "encoded, not recalled", "not encoded")
     }
@@ -125,7 +125,7 @@ def test_fill_adds_all_facts_with_predictions(example_graph: Graph, tmp_path: Pa
     relations = kgprobe.open_measurement(labels.table.config["measurements"]["distractors"][0]).config["relations"]
     askable = askable_facts(example_graph, relations, 20241231)
     assert set(rows) == {askable[place].fact for place in range(len(askable))}
-    assert (labels.asked, labels.predicted) == (60, len(rows) - 60)
+    assert (labels.asked_facts, labels.predicted_facts) == (60, len(rows) - 60)
     for row in rows.values():
         assert (row.basis == "asked") == bool(row.answers)
         assert row.answers or row.belief.startswith("leans")
@@ -134,7 +134,7 @@ def test_fill_adds_all_facts_with_predictions(example_graph: Graph, tmp_path: Pa
     frame = labels.table.to_frame()
     assert labels.predicted_known == pytest.approx(frame.loc[frame["basis"] == "predicted", "known"].mean())
     assert sum(relation.facts for relation in labels.relations) == 60
-    assert sum(relation.predicted for relation in labels.relations) == labels.predicted
+    assert sum(relation.predicted for relation in labels.relations) == labels.predicted_facts
     labels.write_csv(tmp_path / "labels.csv")
     assert len((tmp_path / "labels.csv").read_text(encoding="utf-8").splitlines()) == 1 + len(rows)
 
@@ -156,7 +156,7 @@ def test_inverse_asks_the_same_facts_backwards(example_graph: Graph) -> None:
         example_graph, well_read(), ways="distractors,inverse", limit=6, relations=["capital"], as_of=AS_OF
     )
     forwards, backwards = labels.statistics.ways
-    assert (forwards.asked, backwards.asked) == (6, 6)
+    assert (forwards.facts, backwards.facts) == (6, 6)
     stored = kgprobe.open_measurement(labels.table.config["measurements"]["inverse"][0])
     rows = {row.fact: row for row in labels.table.rows()}
     assert stored.reversed
@@ -167,7 +167,7 @@ def test_listed_facts_are_labelled_and_unknown_ones_named(example_graph: Graph, 
     path = tmp_path / "facts.tsv"
     path.write_text("Q142\tP36\tQ90\nQ142\tP36\tQ99999999\nAtlantis | capital | Paris\n", encoding="utf-8")
     labels = kgprobe.label_facts(example_graph, well_read(), ways="distractors", facts=path, as_of=AS_OF, fill=True)
-    assert labels.asked == 1
+    assert labels.asked_facts == 1
     notes = "\n".join(labels.notes)
     assert "line 2: the graph has no fact Q142 P36 Q99999999" in notes
     assert "Atlantis" in notes
