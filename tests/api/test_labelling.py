@@ -94,7 +94,7 @@ def test_labels_of_real_facts_equal_their_definition(
         labels = kgprobe.label_facts(graph, well_read(entities, facts), ways=ways, limit=count, as_of=AS_OF)
     folders = labels.table.config["measurements"]
     asked = {way: Asked([home / "probes" / name for name in names]) for way, names in folders.items()}
-    names = {entity.id: entity.label for entity in entities} | {one.id: one.label for one in relations}
+    names = {entity.id: entity.label for entity in entities} | {relation.id: relation.label for relation in relations}
     by_id = {fact.id: fact for fact in facts}
     profiles = set()
     for row in labels.table.rows():
@@ -297,8 +297,10 @@ def test_judged_graph_fills_the_table_in_its_order(graph: Graph, judged: tuple[s
     assert labels.table.config["filled"] == "judge"
     facts = AskableFacts(open_columns(graph), (), 20200101, sorted(rows))
     predictor = JudgedFacts.open(folder, graph_state(graph)).predictor(facts)
-    true = [rows[key.fact]["probabilities"] for key in facts.keys(np.arange(len(facts)))]
-    log_odds = np.array([np.nan if one is None else -logit(np.clip(one[0], 1e-6, 1 - 1e-6)) for one in true])
+    triples = [rows[key.fact]["probabilities"] for key in facts.keys(np.arange(len(facts)))]
+    log_odds = np.array(
+        [np.nan if triple is None else -logit(np.clip(triple[0], 1e-6, 1 - 1e-6)) for triple in triples]
+    )
     expected = (log_odds - np.nanmean(log_odds)) / np.nanstd(log_odds)
     assert np.isnan(log_odds).any()
     assert predictor == pytest.approx(np.nan_to_num(expected), abs=1e-4)
