@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -184,8 +185,11 @@ class Labels(Result):
             header = True
             with pq.ParquetFile(self.folder / FACTS) as facts:
                 for batch in facts.iter_batches():
-                    frame = batch.to_pandas(integer_object_nulls=True)
-                    frame.map(spreadsheet_cell).to_csv(file, index=False, header=header)
+                    # Counts can be missing, and stay whole numbers.
+                    frame = batch.to_pandas(types_mapper={pa.int16(): pd.Int16Dtype()}.get)
+                    texts = [column.name for column in batch.schema if column.type == pa.string()]
+                    frame[texts] = frame[texts].map(spreadsheet_cell)
+                    frame.to_csv(file, index=False, header=header)
                     header = False
 
 

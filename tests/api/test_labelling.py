@@ -1,5 +1,6 @@
 """Knowledge labels: equal to a recomputation from the stored answers, and refused where they would mislead."""
 
+import csv
 import json
 from collections import defaultdict
 from collections.abc import Callable
@@ -136,7 +137,12 @@ def test_fill_adds_all_facts_with_predictions(example_graph: Graph, tmp_path: Pa
     assert sum(relation.facts for relation in labels.relations) == 60
     assert sum(relation.predicted for relation in labels.relations) == labels.predicted_facts
     labels.write_csv(tmp_path / "labels.csv")
-    assert len((tmp_path / "labels.csv").read_text(encoding="utf-8").splitlines()) == 1 + len(rows)
+    with open(tmp_path / "labels.csv", encoding="utf-8", newline="") as file:
+        written = {line["fact"]: line for line in csv.DictReader(file)}
+    assert set(written) == set(rows)
+    for fact, row in rows.items():
+        counts = tuple(map(str, row.answers.get("distractors", ("", ""))))
+        assert (written[fact]["distractors_right"], written[fact]["distractors_answers"]) == counts
 
 
 def test_same_call_makes_the_same_table(example_graph: Graph) -> None:
