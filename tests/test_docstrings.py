@@ -33,6 +33,7 @@ MODULES = (
     "kgprobe.api.measuring",
     "kgprobe.api.models",
     "kgprobe.api.graphs",
+    "kgprobe.api.labelling",
     "kgprobe.api.rounds",
     "kgprobe.api.sampling",
     "kgprobe.api.studies",
@@ -44,7 +45,7 @@ MODULES = (
 )
 
 # Their examples go through runs and studies, as examples of other modules do.
-SLOW = {"kgprobe.api.comparing", "kgprobe.api.rounds", "kgprobe.api.studies"}
+SLOW = {"kgprobe.api.comparing", "kgprobe.api.labelling", "kgprobe.api.rounds", "kgprobe.api.studies"}
 
 
 @pytest.fixture(scope="module")

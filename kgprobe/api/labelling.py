@@ -85,7 +85,7 @@ def label_facts(
     """Ask a model the same facts in several ways, and label each: classes, and the probability that it is known.
 
     >>> labels = kgprobe.label_facts(graph, "demo", ways="distractors", limit=8)
-    >>> labels.asked, next(labels.table.rows()).basis
+    >>> labels.asked_facts, next(labels.table.rows()).basis
     (8, 'asked')
 
     Each way is asked by stored measurements. The same call resumes an interrupted one, and makes the table again from
@@ -121,14 +121,14 @@ def label_facts(
     by = parse_ways(chosen.by)[0] if chosen.by else None
     listed = None if facts is None else _listed(graph, facts, asking["as_of"])
     opened = models or Models()
-    asked_model = opened.open_asked(model)
-    judged = _judged(graph, chosen.judge, asked_model.name)
-    ways = choose_ways(asked_model, given)
+    opened_model = opened.open_asked(model)
+    judged = _judged(graph, chosen.judge, opened_model.name)
+    ways = choose_ways(opened_model, given)
     by = by or ways[0]
     if by not in ways:
         raise ArgumentError("by", f"is {by.name!r}, which is not asked; expected one of {_names(ways)}.")
     config = {
-        "model": asked_model.name,
+        "model": opened_model.name,
         "ways": [column for way in ways for column in way.columns],
         "by": by.name,
         "repeats": chosen.repeats,
@@ -143,24 +143,28 @@ def label_facts(
     _check_name(name, config)
     common = {key: asking[key] for key in ("relations", "seed", "as_of")} | {"models": opened, "batch_size": batch_size}
     first = {"limit": asking["limit"], "balance": draw.balance, "with_former": draw.with_former}
-    asker = _Asking(graph, asked_model, chosen.repeats, common, first, callbacks, progress.on_note)
-    asked, measurements = asker.measure_all(ways, listed)
-    config["measurements"] = {way: [made.folder.name for made in own] for way, own in measurements.items()}
-    answers = {way.name: count_answers(way, [made.outcomes for made in measurements[way.name]]) for way in ways}
+    asker = _Asking(graph, opened_model, chosen.repeats, common, first, callbacks, progress.on_note)
+    ids, measurements = asker.measure_all(ways, listed)
+    folders: dict[str, list[str]] = {}
+    answers: dict[str, WayAnswers] = {}
+    for way in ways:
+        folders[way.name] = [measurement.folder.name for measurement in measurements[way.name]]
+        answers[way.name] = count_answers(way, [measurement.outcomes for measurement in measurements[way.name]])
+    config["measurements"] = folders
     fill: tuple[Sequence[str], int] = ((), asking["as_of"])
     if judged is not None:
         fill = (judged.relations, judged.as_of)
     elif chosen.fill:
         fill = (measurements[by.name][0].config["relations"], asking["as_of"])
-    table = _write(graph, config, name, asked, answers, fill, judged, progress)
+    table = _write(graph, config, name, ids, answers, fill, judged, progress)
     return read_labels_of(table, list(_notes(measurements, listed, config["filled"] is not None)))
 
 
 def open_labels(name: str | Path) -> Labels:
     """Open a label table by its folder or its name in kgprobe's own folder.
 
-    >>> made = kgprobe.label_facts(graph, "demo", ways="distractors", limit=8, name="opened")
-    >>> kgprobe.open_labels("opened").asked
+    >>> labels = kgprobe.label_facts(graph, "demo", ways="distractors", limit=8, name="opened")
+    >>> kgprobe.open_labels("opened").asked_facts
     8
 
     Raises:
@@ -192,7 +196,7 @@ def compare_labels(
 
 
 def choose_ways(model: Model, given: Sequence[Way] | None) -> Sequence[Way]:
-    """Return the ways to ask a model: the given ones, or distractors and questions, as far as they are possible.
+    """Return the ways to ask a model: the given ones, or those of distractors and questions that are possible.
 
     Cost: the model is loaded.
 
@@ -272,20 +276,20 @@ class _Asking:
                     drawn = {} if measurements else dict(self.first)
                     if facts is not None:
                         drawn["facts"] = self._keys(graph, facts, way)
-                    made = self._measure(graph, way, number, drawn)
-                    measurements.setdefault(way.name, []).append(made)
+                    measurement = self._measure(graph, way, number, drawn)
+                    measurements.setdefault(way.name, []).append(measurement)
                     if facts is None or drawn.get("limit"):
-                        facts = [outcome.fact.fact for outcome in made.outcomes]
+                        facts = [outcome.fact.fact for outcome in measurement.outcomes]
         return facts or [], measurements
 
     def _keys(self, graph: Graph, facts: Sequence[str], way: Way) -> list[FactKey]:
-        found = AskableFacts(open_columns(graph), (), self.common["as_of"], facts)
-        if not len(found):
+        existing = AskableFacts(open_columns(graph), (), self.common["as_of"], facts)
+        if not len(existing):
             raise KgprobeError(
                 f"The inverse graph has none of the {len(facts):,} facts: their relations have several subjects for an"
                 f" object, or literals. Leave out the way {way.name}, or name other `relations`."
             )
-        return found.keys(np.arange(len(found)))
+        return existing.keys(np.arange(len(existing)))
 
     def _measure(self, graph: Graph, way: Way, number: int, drawn: Mapping[str, Any]) -> Measurement:
         rounds = way.rounds(self.repeats)
@@ -298,7 +302,7 @@ def _write(
     graph: Graph,
     config: Mapping[str, Any],
     name: str | None,
-    asked: Sequence[str],
+    ids: Sequence[str],
     answers: Mapping[str, WayAnswers],
     fill: tuple[Sequence[str], int],
     judged: JudgedFacts | None,
@@ -310,7 +314,7 @@ def _write(
         fill: relations whose other facts are added, and their date.
     """
     columns = open_columns(graph)
-    facts = AskableFacts(columns, *fill, asked)
+    facts = AskableFacts(columns, *fill, ids)
     answered = AnsweredRounds.of(facts, answers[config["by"]])
     if not len(answered.positions):
         raise KgprobeError(
@@ -336,7 +340,7 @@ def _listed(graph: Graph, facts: Listed, as_of: int) -> Selection:
 
 
 def _digest(listed: Selection) -> str:
-    """Return a hash of the ids of listed facts, whatever their order."""
+    """Return a hash of the ids of listed facts, independent of their order."""
     return hashlib.sha256("\n".join(sorted(key.fact for key in listed.keys)).encode()).hexdigest()
 
 
@@ -374,8 +378,8 @@ def _notes(
         yield from listed.missing
         if listed.missing:
             yield f"{counted(len(listed.missing), 'line')} of the list could not be used."
-    for way, made in measurements.items():
-        unanswered = sum(measurement.progress.unanswered for measurement in made)
+    for way, repetitions in measurements.items():
+        unanswered = sum(measurement.progress.unanswered for measurement in repetitions)
         if unanswered:
             yield f"{way}: {unanswered:,} questions got no answer; repeat the call to ask them again."
     if listed is not None and is_filled:

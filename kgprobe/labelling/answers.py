@@ -62,13 +62,13 @@ class WayAnswers:
     Attributes:
         facts: counts by column and fact; facts without an answer are missing.
         rounds: verdicts, one entry for each measurement.
-        asked: number of facts.
+        fact_count: number of asked facts.
     """
 
     way: Way
     facts: Mapping[str, Mapping[str, FactCounts]]
     rounds: Sequence[Round]
-    asked: int
+    fact_count: int
 
     def of(self, fact: str, column: str | None = None) -> Counts:
         """Return the counts of a fact in a column, the way's own by default."""
@@ -83,19 +83,19 @@ def count_answers(way: Way, measurements: Sequence[Iterable[Outcome]]) -> WayAns
     """
     facts: dict[str, dict[str, FactCounts]] = {column: {} for column in way.columns}
     rounds = []
-    asked: set[str] = set()
+    ids_asked: set[str] = set()
     for outcomes in measurements:
         ids: list[str] = []
         right: list[bool] = []
         for outcome in outcomes:
-            asked.add(outcome.fact.fact)
+            ids_asked.add(outcome.fact.fact)
             if outcome.verdict.counts:
                 ids.append(outcome.fact.fact)
                 right.append(outcome.verdict is Verdict.RIGHT)
                 for column, counted in _counted(way, outcome).items():
                     facts[column].setdefault(outcome.fact.fact, FactCounts()).add(*counted)
         rounds.append(Round(ids, right))
-    return WayAnswers(way, facts, rounds, len(asked))
+    return WayAnswers(way, facts, rounds, len(ids_asked))
 
 
 def _counted(way: Way, outcome: Outcome) -> dict[str, tuple[int, int, float | None]]:

@@ -56,10 +56,10 @@ class AnsweredRounds:
     def of(cls, facts: AskableFacts, answers: WayAnswers) -> "AnsweredRounds":
         """Return the answers of a way. Cost: one pass over the facts of the graph for each measurement."""
         rounds = []
-        for asked in answers.rounds:
-            positions = facts.positions(asked.facts)
+        for measured in answers.rounds:
+            positions = facts.positions(measured.facts)
             known = positions >= 0
-            rounds.append((positions[known], ~np.array(asked.right, np.bool_)[known]))
+            rounds.append((positions[known], ~np.array(measured.right, np.bool_)[known]))
         positions = np.unique(np.concatenate([places for places, _ in rounds])).astype(np.int64)
         counts = np.zeros((len(positions), 2), np.int64)
         for places, wrong in rounds:

@@ -30,13 +30,13 @@ class WayRate:
 
     Attributes:
         way: name of its column.
-        asked, answered: number of asked facts, and of facts with an answer.
+        facts, answered: number of asked facts, and of facts with an answer.
         right: mean share of right answers; None without answers.
         guessed: mean chance level of the answers; None if it is unknown.
     """
 
     way: str
-    asked: int
+    facts: int
     answered: int
     right: Share | None
     guessed: float | None
@@ -93,7 +93,7 @@ def _way_rates(answers: FactAnswers) -> list[WayRate]:
             shares = [own.right / own.answers for own in counts if own.answers]
             chances = [fmean(own.chances) for own in counts if own.chances]
             right, guessed = mean_share(shares) if shares else None, fmean(chances) if chances else None
-            rates.append(WayRate(column, of_way.asked, len(shares), right, guessed))
+            rates.append(WayRate(column, of_way.fact_count, len(shares), right, guessed))
     return rates
 
 

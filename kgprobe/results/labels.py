@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -30,7 +31,7 @@ class ClassShare(ResultRow):
 
     Attributes:
         scheme: ``profile``, ``slick`` or ``belief``.
-        asked: number of asked facts in the class.
+        facts: number of asked facts in the class.
         share: share of them among the asked facts that have a class.
         guessed: expected share for a guesser; None if unknown.
         predicted: number of facts in the class that were not asked.
@@ -38,7 +39,7 @@ class ClassShare(ResultRow):
 
     scheme: str
     label: Annotated[str, Heading("class")]
-    asked: Annotated[int, Heading("asked facts")]
+    facts: Annotated[int, Heading("asked facts")]
     share: Annotated[Share | None, Heading("share")]
     guessed: Annotated[float | None, Heading("by guessing", Percent)]
     predicted: Annotated[int, Heading("predicted facts")]
@@ -70,7 +71,7 @@ class Labels(Result):
 
     Attributes:
         table: the table, whose ``rows`` and ``to_frame`` have the facts.
-        asked, predicted: number of facts with and without answers.
+        asked_facts, predicted_facts: number of facts with and without answers.
         known, predicted_known: their mean probability; None without any.
         classes: by scheme, in their order; schemes without a fact are left out.
         relations: by decreasing number of asked facts.
@@ -78,8 +79,8 @@ class Labels(Result):
     """
 
     table: LabelTable
-    asked: int
-    predicted: int
+    asked_facts: int
+    predicted_facts: int
     known: float | None
     predicted_known: float | None
     classes: Sequence[ClassShare]
@@ -108,7 +109,7 @@ class Labels(Result):
 
     def summary(self) -> str:
         """Return the shares of the classes, and the calibration, in some sentences."""
-        lines = [f"{model_name(self.table.model)}: {counted(self.asked, 'asked fact')}{self._predicted()}."]
+        lines = [f"{model_name(self.table.model)}: {counted(self.asked_facts, 'asked fact')}{self._predicted()}."]
         for scheme, title in SCHEME_NAMES.items():
             shares = [f"{row.label} {row.share}" for row in self.classes if row.scheme == scheme and row.share]
             if shares:
@@ -129,8 +130,8 @@ class Labels(Result):
             "name": self.table.name,
             "folder": str(self.folder),
             "config": dict(self.table.config),
-            "asked": self.asked,
-            "predicted": self.predicted,
+            "asked_facts": self.asked_facts,
+            "predicted_facts": self.predicted_facts,
             "known": self.known,
             "predicted_known": self.predicted_known,
             "ways": [flat_fields(rate) for rate in statistics.ways],
@@ -141,15 +142,15 @@ class Labels(Result):
         }
 
     def _predicted(self) -> str:
-        if not self.predicted:
+        if not self.predicted_facts:
             return ""
-        return f", {self.predicted:,} predicted ones (mean probability {self.predicted_known:.0%})"
+        return f", {self.predicted_facts:,} predicted ones (mean probability {self.predicted_known:.0%})"
 
     def _ways(self) -> Table:
         rows = []
         for rate in self.statistics.ways:
             guessed = None if rate.guessed is None else Percent(rate.guessed)
-            row = {"way": rate.way.replace("_", " "), "asked": rate.asked, "answered": rate.answered}
+            row = {"way": rate.way.replace("_", " "), "asked": rate.facts, "answered": rate.answered}
             rows.append({**row, "right": rate.right, "by guessing": guessed})
         return Table("ways", "Right answers by way of asking", rows)
 
@@ -184,8 +185,11 @@ class Labels(Result):
             header = True
             with pq.ParquetFile(self.folder / FACTS) as facts:
                 for batch in facts.iter_batches():
-                    frame = batch.to_pandas(integer_object_nulls=True)
-                    frame.map(spreadsheet_cell).to_csv(file, index=False, header=header)
+                    # Counts can be missing, and stay whole numbers.
+                    frame = batch.to_pandas(types_mapper={pa.int16(): pd.Int16Dtype()}.get)
+                    texts = [column.name for column in batch.schema if column.type == pa.string()]
+                    frame[texts] = frame[texts].map(spreadsheet_cell)
+                    frame.to_csv(file, index=False, header=header)
                     header = False
 
 
@@ -203,12 +207,12 @@ def read_labels_of(table: LabelTable, notes: Sequence[str] = ()) -> Labels:
     classes: list[ClassShare] = []
     for scheme in SCHEME_NAMES:
         classes += _classes(scheme, totals, statistics.guessed.get(scheme, {}))
-    asked, predicted = (sum(count for key, count in counts.items() if key.is_asked is side) for side in (True, False))
+    sizes = [sum(count for key, count in counts.items() if key.is_asked is side) for side in (True, False)]
     known, predicted_known = (_mean(counts, sums, side) for side in (True, False))
     return Labels(
         table=table,
-        asked=asked,
-        predicted=predicted,
+        asked_facts=sizes[0],
+        predicted_facts=sizes[1],
         known=known,
         predicted_known=predicted_known,
         classes=classes,
@@ -256,12 +260,12 @@ def _count(table: LabelTable) -> tuple[Counter[_Key], Counter[_Key]]:
 
 
 def _classes(scheme: str, totals: Mapping[bool, Counter[str]], guessed: Mapping[str, float]) -> list[ClassShare]:
-    asked, predicted = ([totals[side][f"{scheme} {name}"] for name in SCHEMES[scheme]] for side in (True, False))
-    if not sum(asked) and not sum(predicted):
+    own_counts, predicted = ([totals[side][f"{scheme} {name}"] for name in SCHEMES[scheme]] for side in (True, False))
+    if not sum(own_counts) and not sum(predicted):
         return []
     rows = []
-    for name, own, other in zip(SCHEMES[scheme], asked, predicted, strict=True):
-        own_share = share(own, sum(asked)) if sum(asked) else None
+    for name, own, other in zip(SCHEMES[scheme], own_counts, predicted, strict=True):
+        own_share = share(own, sum(own_counts)) if sum(own_counts) else None
         rows.append(ClassShare(scheme, name, own, own_share, guessed.get(name), other))
     return rows
 

@@ -1,5 +1,6 @@
 """Knowledge labels: equal to a recomputation from the stored answers, and refused where they would mislead."""
 
+import csv
 import json
 from collections import defaultdict
 from collections.abc import Callable
@@ -94,7 +95,7 @@ def test_labels_of_real_facts_equal_their_definition(
         labels = kgprobe.label_facts(graph, well_read(entities, facts), ways=ways, limit=count, as_of=AS_OF)
     folders = labels.table.config["measurements"]
     asked = {way: Asked([home / "probes" / name for name in names]) for way, names in folders.items()}
-    names = {entity.id: entity.label for entity in entities} | {one.id: one.label for one in relations}
+    names = {entity.id: entity.label for entity in entities} | {relation.id: relation.label for relation in relations}
     by_id = {fact.id: fact for fact in facts}
     profiles = set()
     for row in labels.table.rows():
@@ -113,7 +114,7 @@ def test_labels_of_real_facts_equal_their_definition(
         profiles.add(row.profile)
     assert len(labels.table) == count
     assert profiles >= {"recalled", "recalled by thinking only", "not encoded"}
-    assert {row.label: row.asked for row in labels.classes if row.scheme == "profile"} == {
+    assert {row.label: row.facts for row in labels.classes if row.scheme == "profile"} == {
         label: sum(row.profile == label for row in labels.table.rows())
         for label in ("recalled", "recalled by thinking only", "encoded, not recalled", "not encoded")
     }
@@ -125,7 +126,7 @@ def test_fill_adds_all_facts_with_predictions(example_graph: Graph, tmp_path: Pa
     relations = kgprobe.open_measurement(labels.table.config["measurements"]["distractors"][0]).config["relations"]
     askable = askable_facts(example_graph, relations, 20241231)
     assert set(rows) == {askable[place].fact for place in range(len(askable))}
-    assert (labels.asked, labels.predicted) == (60, len(rows) - 60)
+    assert (labels.asked_facts, labels.predicted_facts) == (60, len(rows) - 60)
     for row in rows.values():
         assert (row.basis == "asked") == bool(row.answers)
         assert row.answers or row.belief.startswith("leans")
@@ -134,9 +135,14 @@ def test_fill_adds_all_facts_with_predictions(example_graph: Graph, tmp_path: Pa
     frame = labels.table.to_frame()
     assert labels.predicted_known == pytest.approx(frame.loc[frame["basis"] == "predicted", "known"].mean())
     assert sum(relation.facts for relation in labels.relations) == 60
-    assert sum(relation.predicted for relation in labels.relations) == labels.predicted
+    assert sum(relation.predicted for relation in labels.relations) == labels.predicted_facts
     labels.write_csv(tmp_path / "labels.csv")
-    assert len((tmp_path / "labels.csv").read_text(encoding="utf-8").splitlines()) == 1 + len(rows)
+    with open(tmp_path / "labels.csv", encoding="utf-8", newline="") as file:
+        written = {line["fact"]: line for line in csv.DictReader(file)}
+    assert set(written) == set(rows)
+    for fact, row in rows.items():
+        counts = tuple(map(str, row.answers.get("distractors", ("", ""))))
+        assert (written[fact]["distractors_right"], written[fact]["distractors_answers"]) == counts
 
 
 def test_same_call_makes_the_same_table(example_graph: Graph) -> None:
@@ -156,7 +162,7 @@ def test_inverse_asks_the_same_facts_backwards(example_graph: Graph) -> None:
         example_graph, well_read(), ways="distractors,inverse", limit=6, relations=["capital"], as_of=AS_OF
     )
     forwards, backwards = labels.statistics.ways
-    assert (forwards.asked, backwards.asked) == (6, 6)
+    assert (forwards.facts, backwards.facts) == (6, 6)
     stored = kgprobe.open_measurement(labels.table.config["measurements"]["inverse"][0])
     rows = {row.fact: row for row in labels.table.rows()}
     assert stored.reversed
@@ -167,7 +173,7 @@ def test_listed_facts_are_labelled_and_unknown_ones_named(example_graph: Graph, 
     path = tmp_path / "facts.tsv"
     path.write_text("Q142\tP36\tQ90\nQ142\tP36\tQ99999999\nAtlantis | capital | Paris\n", encoding="utf-8")
     labels = kgprobe.label_facts(example_graph, well_read(), ways="distractors", facts=path, as_of=AS_OF, fill=True)
-    assert labels.asked == 1
+    assert labels.asked_facts == 1
     notes = "\n".join(labels.notes)
     assert "line 2: the graph has no fact Q142 P36 Q99999999" in notes
     assert "Atlantis" in notes
@@ -297,8 +303,10 @@ def test_judged_graph_fills_the_table_in_its_order(graph: Graph, judged: tuple[s
     assert labels.table.config["filled"] == "judge"
     facts = AskableFacts(open_columns(graph), (), 20200101, sorted(rows))
     predictor = JudgedFacts.open(folder, graph_state(graph)).predictor(facts)
-    true = [rows[key.fact]["probabilities"] for key in facts.keys(np.arange(len(facts)))]
-    log_odds = np.array([np.nan if one is None else -logit(np.clip(one[0], 1e-6, 1 - 1e-6)) for one in true])
+    triples = [rows[key.fact]["probabilities"] for key in facts.keys(np.arange(len(facts)))]
+    log_odds = np.array(
+        [np.nan if triple is None else -logit(np.clip(triple[0], 1e-6, 1 - 1e-6)) for triple in triples]
+    )
     expected = (log_odds - np.nanmean(log_odds)) / np.nanstd(log_odds)
     assert np.isnan(log_odds).any()
     assert predictor == pytest.approx(np.nan_to_num(expected), abs=1e-4)

@@ -28,9 +28,9 @@ def test_label_show_and_compare(own: dict[str, str], talker: str, tmp_path: Path
     assert rows["distractors_answers"].tolist() == [3] * 10
     shown = run("labels", "show", "mine", "--json", **own)
     content = json.loads(shown.stdout)
-    assert (content["name"], content["asked"], content["predicted"]) == ("mine", 10, 0)
+    assert (content["name"], content["asked_facts"], content["predicted_facts"]) == ("mine", 10, 0)
     words = rows["belief"].value_counts().to_dict()
-    assert {row["label"]: row["asked"] for row in content["classes"] if row["asked"]} == words
+    assert {row["label"]: row["facts"] for row in content["classes"] if row["facts"]} == words
     moved = str(tmp_path / "moved.csv")
     compared = run("labels", "compare", "mine", "mine", "--scheme", "belief", "--csv", moved, **own)
     assert compared.returncode == 0, compared.stderr
