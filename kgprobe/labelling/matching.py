@@ -73,10 +73,10 @@ def match_rings(candidates: Mapping[str, Sequence[Candidate]], known: Mapping[st
     if not common:
         return MatchedRings(drawn, 0, [*small, *matched])
     for ring, own in by_stratum.items():
-        chosen = set()
+        chosen: set[str] = set()
         for stratum, count in _numbers(own, common, limit).items():
-            chosen.update(candidate.key for candidate in own[stratum][:count])
-        drawn[ring] = [candidate for candidate in matched[ring] if candidate.key in chosen]
+            chosen.update(candidate.key.fact for candidate in own[stratum][:count])
+        drawn[ring] = [candidate for candidate in matched[ring] if candidate.key.fact in chosen]
     return MatchedRings(drawn, ranges, small)
 
 
