@@ -105,10 +105,7 @@ def _from_roles(graph: Graph, path: Path) -> TaughtFacts:
         if role.role in keys:
             keys[role.role].append(FactKey(role.subject, role.fact))
     listed = list(dict.fromkeys([*keys[TAUGHT], *keys[HELD_OUT]]))
-    existing: set[FactKey] = set()
-    for block in blocks(listed, _FACTS_AT_ONCE):
-        rows = graph.read("sample/fact_ends", rows=key_rows(block))
-        existing.update(FactKey(row["subject"], row["fact"]) for row in rows)
+    existing = _existing(graph, listed)
     missing = [
         f"{path}: the graph has no fact {key.fact!r} of {key.subject!r}." for key in listed if key not in existing
     ]
@@ -118,6 +115,15 @@ def _from_roles(graph: Graph, path: Path) -> TaughtFacts:
     controls = len(roles) - len(keys[TAUGHT]) - len(keys[HELD_OUT])
     notes = [f"The file's {counted(controls, 'control fact')} are replaced."] if controls else []
     return TaughtFacts(taught, held_out, notes=[*notes, *missing])
+
+
+def _existing(graph: Graph, keys: Iterable[FactKey]) -> set[FactKey]:
+    """Return the keys whose fact is in the graph."""
+    existing: set[FactKey] = set()
+    for block in blocks(keys, _FACTS_AT_ONCE):
+        rows = graph.read("sample/fact_ends", rows=key_rows(block))
+        existing.update(FactKey(row["subject"], row["fact"]) for row in rows)
+    return existing
 
 
 @dataclass(slots=True)
