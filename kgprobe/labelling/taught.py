@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +113,7 @@ def _from_roles(graph: Graph, path: Path) -> TaughtFacts:
     if not taught:
         raise _names_nothing(missing or [f"no line of {path} has the role {TAUGHT!r}"])
     controls = len(roles) - len(keys[TAUGHT]) - len(keys[HELD_OUT])
-    notes = [f"The file's {counted(controls, 'control fact')} are replaced."] if controls else []
+    notes = [f"Replaced: {counted(controls, 'control fact')} of the file."] if controls else []
     return TaughtFacts(taught, held_out, notes=[*notes, *missing])
 
 
@@ -156,10 +156,11 @@ def _from_data_set(around: Neighbourhood, path: Path) -> TaughtFacts:
         )
     taught: dict[FactKey, None] = {}
     entities = sorted(named.of_entity)
-    for step in around.facts_around(entities):
-        subjects, objects = (named.of_entity.get(end, set()) for end in (step.ends.subject, step.ends.object))
-        if step.askable and not subjects.isdisjoint(objects):
-            taught[step.ends.key] = None
+    from_hubs, _ = around.facts_from(entities)
+    for ends in chain((step.ends for step in around.facts_around(entities) if step.askable), from_hubs):
+        subjects, objects = (named.of_entity.get(end, set()) for end in (ends.subject, ends.object))
+        if not subjects.isdisjoint(objects):
+            taught[ends.key] = None
     notes.append(
         f"{counted(named.records, 'record')} of {path}: {len(entities):,} entities of the graph are named;"
         f" {counted(len(taught), 'fact')} between entities of one record count as taught."

@@ -4,6 +4,7 @@ docs/methods/comparison.md. A ring's loss, bounds and verdict are those of :mod:
 bounds is Holm's, over all rings.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -229,8 +230,10 @@ def roles_between(
     """
     about_settings = settings_note(base, tuned)
     (before, after), names, _ = collect_answers([base, tuned])
-    comparison = find_role_effects(before, after, roles, names, margin)
-    config = {"base": str(base.folder), "tuned": str(tuned.folder), "margin": margin, "roles": source}
+    listed = list(roles)
+    comparison = find_role_effects(before, after, listed, names, margin)
+    digest = hashlib.sha256("".join(sorted(f"{role.fact}\0{role.role}\n" for role in listed)).encode()).hexdigest()
+    config = {"base": str(base.folder), "tuned": str(tuned.folder), "margin": margin, "roles": source, "sha256": digest}
     return replace(comparison, config=config, notes=tuple(filter(None, [about_settings, *comparison.notes])))
 
 
