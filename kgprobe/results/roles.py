@@ -20,7 +20,7 @@ from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
 from kgprobe.running.paired_facts import ChangedFact, changed_facts
 from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
 from kgprobe.sanitize import counted
-from kgprobe.stats.holm import holm_levels
+from kgprobe.stats.holm import directional_levels
 from kgprobe.stats.paired_proportions import BOUND_CONFIDENCE, facts_needed, loss_bounds, loss_interval, loss_p_values
 from kgprobe.stats.proportions import Percent, Points, Share, share
 from kgprobe.tables import Heading, ResultRow, Table, row_frame, row_table
@@ -304,7 +304,7 @@ def _ring_losses(
     counts = np.array([_counts(of_fact == role, was, now) for role in rings], dtype=np.int64).reshape(-1, 3)
     is_tested = counts[:, 2] > 0
     lost, gained, total = counts[is_tested].T
-    levels = holm_levels(np.minimum(*loss_p_values(lost, gained, total, margin)), 1 - BOUND_CONFIDENCE)
+    levels = directional_levels(np.minimum(*loss_p_values(lost, gained, total, margin)), 1 - BOUND_CONFIDENCE)
     lows, highs = loss_bounds(lost, gained, total, 1 - levels)
     bounds = iter(zip(lows.tolist(), highs.tolist(), (1 - levels).tolist(), strict=True))
     losses = []
