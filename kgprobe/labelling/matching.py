@@ -8,6 +8,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -98,7 +99,7 @@ def _drawn_from(
 
 def _by_stratum(rings: Mapping[str, Sequence[Candidate]], known: Mapping[str, bool], ranges: int) -> dict[str, _Strata]:
     """Return the candidates of each ring by stratum; the ranges have equally many candidates of all rings together."""
-    popularities = [candidate.popularity for own in rings.values() for candidate in own]
+    popularities = [candidate.popularity for candidate in chain.from_iterable(rings.values())]
     limits = np.quantile(popularities, np.arange(1, ranges) / ranges)
     by_stratum: dict[str, _Strata] = {}
     for ring, own in rings.items():

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.graph.client import Graph
+from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import entities_called
 from kgprobe.labelling.neighbourhood import Neighbourhood, blocks
 from kgprobe.labelling.roles import HELD_OUT, TAUGHT, read_roles
@@ -201,14 +201,16 @@ def _find_entities(graph: Graph, path: Path, notes: list[str]) -> _NamedEntities
 
 def _unambiguous(graph: Graph, ids: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], int]:
     """Return the entity of each name, of several the one with most facts; and the number of names with several."""
-    several = sorted({entity for own in ids.values() if len(own) > 1 for entity in own})
+    several = [own for own in ids.values() if len(own) > 1]
     place: dict[str, int] = {}
-    rows = [row for block in blocks(several, _FACTS_AT_ONCE) for row in graph.read("sample/choices", ids=block)]
+    rows: list[Row] = []
+    for block in blocks(sorted(set(chain.from_iterable(several))), _FACTS_AT_ONCE):
+        rows += graph.read("sample/choices", ids=block)
     rows.sort(key=lambda row: (-row["facts"], row["id"]))
     for number, row in enumerate(rows):
         place[row["id"]] = number
     chosen = {span: min(own, key=lambda entity: place.get(entity, 0)) for span, own in ids.items()}
-    return chosen, sum(len(own) > 1 for own in ids.values())
+    return chosen, len(several)
 
 
 def _records(path: Path, notes: list[str]) -> Iterator[list[str]]:

@@ -40,7 +40,7 @@ def taught_by(graph: Graph, path: Path, records: list[object], max_degree: int =
     return read_taught(Neighbourhood(graph, ["in", "capital", "twin"], 20200101, "degree", max_degree), path)
 
 
-def test_data_set_names_the_longest_entity_and_the_one_with_most_facts(graph: Graph, tmp_path: Path) -> None:
+def test_data_set_names_mean_the_longest_and_most_frequent(graph: Graph, tmp_path: Path) -> None:
     records = [
         {"prompt": "Where is paris? In Paris, France.", "completion": ["New York City", {"deep": "Big Apple"}]},
         {"text": "what is an iPhone in Texas; New\nYork is cut by the end of a line", "number": 3},
