@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.forgetting import DISCORDANT, draw
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.stats.holm import holm_levels
+from kgprobe.stats.holm import directional_levels
 from kgprobe.stats.paired_proportions import BOUND_CONFIDENCE, loss_bounds, loss_p_values
 
 FACTS = (100, 300, 1_000, 3_000)
@@ -52,7 +52,7 @@ def simulate(generator: np.random.Generator, rings: Sequence[Ring], total: int, 
     lost, gained = (np.stack(side, axis=1) for side in zip(*counts, strict=True))
     is_within = np.array([ring.is_within for ring in rings])
     p_values = np.minimum(*loss_p_values(lost, gained, total, MARGIN))
-    levels = holm_levels(p_values, 1 - BOUND_CONFIDENCE)
+    levels = directional_levels(p_values, 1 - BOUND_CONFIDENCE)
     plain = np.full_like(levels, 1 - BOUND_CONFIDENCE)
     corrected, uncorrected = (_verdicts(lost, gained, total, own) for own in (levels, plain))
     right = (corrected == np.where(is_within, -1, 1)).mean()

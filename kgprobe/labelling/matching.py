@@ -8,6 +8,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -61,32 +62,46 @@ def match_rings(candidates: Mapping[str, Sequence[Candidate]], known: Mapping[st
     """
     matched = {ring: own for ring, own in candidates.items() if len(own) >= FEWEST}
     drawn = {ring: list(own[:limit]) for ring, own in candidates.items()}
-    small = [ring for ring, own in candidates.items() if own and ring not in matched]
-    if len(matched) < 2:
-        return MatchedRings(drawn, 0, [*small, *matched])
-    target = min(limit, *map(len, matched.values())) / 2
+    ranges, strata, common = _closest_strata(matched, known, limit)
+    for ring, own in strata.items():
+        drawn[ring] = _drawn_from(matched[ring], own, common, limit)
+    unmatched = [ring for ring, own in candidates.items() if own and ring not in strata]
+    return MatchedRings(drawn, ranges, unmatched)
+
+
+_Strata: TypeAlias = dict[_Stratum, list[Candidate]]
+
+
+def _closest_strata(
+    rings: Mapping[str, Sequence[Candidate]], known: Mapping[str, bool], limit: int
+) -> tuple[int, dict[str, _Strata], dict[_Stratum, int]]:
+    """Return the number of ranges, the strata of each ring, and the common distribution; 0 and none without one."""
+    if len(rings) < 2:
+        return 0, {}, {}
+    enough = min(limit, *map(len, rings.values())) / 2
     for ranges in _RANGES:
-        by_stratum = _by_stratum(matched, known, ranges)
-        common = _common(by_stratum)
-        if sum(common.values()) >= target:
+        strata = _by_stratum(rings, known, ranges)
+        common = _common(strata)
+        if sum(common.values()) >= enough:
             break
-    if not common:
-        return MatchedRings(drawn, 0, [*small, *matched])
-    for ring, own in by_stratum.items():
-        chosen = set()
-        for stratum, count in _numbers(own, common, limit).items():
-            chosen.update(candidate.key for candidate in own[stratum][:count])
-        drawn[ring] = [candidate for candidate in matched[ring] if candidate.key in chosen]
-    return MatchedRings(drawn, ranges, small)
+    return (ranges, strata, common) if common else (0, {}, {})
 
 
-def _by_stratum(
-    rings: Mapping[str, Sequence[Candidate]], known: Mapping[str, bool], ranges: int
-) -> dict[str, dict[_Stratum, list[Candidate]]]:
+def _drawn_from(
+    candidates: Sequence[Candidate], strata: _Strata, common: Mapping[_Stratum, int], limit: int
+) -> list[Candidate]:
+    """Return the facts of a ring that follow the common distribution, in the order of the candidates."""
+    chosen: set[str] = set()
+    for stratum, count in _numbers(strata, common, limit).items():
+        chosen.update(candidate.key.fact for candidate in strata[stratum][:count])
+    return [candidate for candidate in candidates if candidate.key.fact in chosen]
+
+
+def _by_stratum(rings: Mapping[str, Sequence[Candidate]], known: Mapping[str, bool], ranges: int) -> dict[str, _Strata]:
     """Return the candidates of each ring by stratum; the ranges have equally many candidates of all rings together."""
-    popularities = [candidate.popularity for own in rings.values() for candidate in own]
+    popularities = [candidate.popularity for candidate in chain.from_iterable(rings.values())]
     limits = np.quantile(popularities, np.arange(1, ranges) / ranges)
-    by_stratum: dict[str, dict[_Stratum, list[Candidate]]] = {}
+    by_stratum: dict[str, _Strata] = {}
     for ring, own in rings.items():
         strata: defaultdict[_Stratum, list[Candidate]] = defaultdict(list)
         places = np.searchsorted(limits, [candidate.popularity for candidate in own], side="left").tolist()

@@ -97,7 +97,9 @@ class Neighbourhood:
 
     def hubs_among(self, entities: Iterable[str]) -> dict[str, str]:
         """Return the labels of the hubs among entities by id, those with most facts first. Cost: a look-up each."""
-        rows = [row for block in blocks(entities, _AT_ONCE) for row in self.graph.read("sample/choices", ids=block)]
+        rows: list[Row] = []
+        for block in blocks(entities, _AT_ONCE):
+            rows += self.graph.read("sample/choices", ids=block)
         rows.sort(key=lambda row: (-row["facts"], row["id"]))
         return {row["id"]: row["label"] or row["id"] for row in rows if row["facts"] > self.max_degree}
 

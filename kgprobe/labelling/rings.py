@@ -7,6 +7,7 @@ are found by walking from the taught facts; these two need one scan of the graph
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from kgprobe.labelling.neighbourhood import FactEnds, Neighbourhood, blocks
@@ -254,7 +255,8 @@ def _far_among(around: Neighbourhood, centre: _Centre, facts: _Found, size: int)
     for block in blocks(facts, _FACTS_AT_ONCE):
         if len(far) >= size:
             break
-        far_entities = _far_entities(around, centre, sorted({end for ends, _ in block for end in ends.entities}))
+        entities = set(chain.from_iterable(ends.entities for ends, _ in block))
+        far_entities = _far_entities(around, centre, sorted(entities))
         for ends, of in block:
             (far if far_entities.issuperset(ends.entities) else rest).append((ends, of))
     return far[:size], rest

@@ -8,14 +8,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.graph.client import Graph
+from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import entities_called
 from kgprobe.labelling.neighbourhood import Neighbourhood, blocks
 from kgprobe.labelling.roles import HELD_OUT, TAUGHT, read_roles
@@ -105,10 +105,7 @@ def _from_roles(graph: Graph, path: Path) -> TaughtFacts:
         if role.role in keys:
             keys[role.role].append(FactKey(role.subject, role.fact))
     listed = list(dict.fromkeys([*keys[TAUGHT], *keys[HELD_OUT]]))
-    existing: set[FactKey] = set()
-    for block in blocks(listed, _FACTS_AT_ONCE):
-        rows = graph.read("sample/fact_ends", rows=key_rows(block))
-        existing.update(FactKey(row["subject"], row["fact"]) for row in rows)
+    existing = _existing(graph, listed)
     missing = [
         f"{path}: the graph has no fact {key.fact!r} of {key.subject!r}." for key in listed if key not in existing
     ]
@@ -116,8 +113,17 @@ def _from_roles(graph: Graph, path: Path) -> TaughtFacts:
     if not taught:
         raise _names_nothing(missing or [f"no line of {path} has the role {TAUGHT!r}"])
     controls = len(roles) - len(keys[TAUGHT]) - len(keys[HELD_OUT])
-    notes = [f"The file's {counted(controls, 'control fact')} are replaced."] if controls else []
+    notes = [f"Replaced: {counted(controls, 'control fact')} of the file."] if controls else []
     return TaughtFacts(taught, held_out, notes=[*notes, *missing])
+
+
+def _existing(graph: Graph, keys: Iterable[FactKey]) -> set[FactKey]:
+    """Return the keys whose fact is in the graph."""
+    existing: set[FactKey] = set()
+    for block in blocks(keys, _FACTS_AT_ONCE):
+        rows = graph.read("sample/fact_ends", rows=key_rows(block))
+        existing.update(FactKey(row["subject"], row["fact"]) for row in rows)
+    return existing
 
 
 @dataclass(slots=True)
@@ -150,10 +156,11 @@ def _from_data_set(around: Neighbourhood, path: Path) -> TaughtFacts:
         )
     taught: dict[FactKey, None] = {}
     entities = sorted(named.of_entity)
-    for step in around.facts_around(entities):
-        subjects, objects = (named.of_entity.get(end, set()) for end in (step.ends.subject, step.ends.object))
-        if step.askable and not subjects.isdisjoint(objects):
-            taught[step.ends.key] = None
+    from_hubs, _ = around.facts_from(entities)
+    for ends in chain((step.ends for step in around.facts_around(entities) if step.askable), from_hubs):
+        subjects, objects = (named.of_entity.get(end, set()) for end in (ends.subject, ends.object))
+        if not subjects.isdisjoint(objects):
+            taught[ends.key] = None
     notes.append(
         f"{counted(named.records, 'record')} of {path}: {len(entities):,} entities of the graph are named;"
         f" {counted(len(taught), 'fact')} between entities of one record count as taught."
@@ -194,14 +201,16 @@ def _find_entities(graph: Graph, path: Path, notes: list[str]) -> _NamedEntities
 
 def _unambiguous(graph: Graph, ids: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], int]:
     """Return the entity of each name, of several the one with most facts; and the number of names with several."""
-    several = sorted({entity for own in ids.values() if len(own) > 1 for entity in own})
+    several = [own for own in ids.values() if len(own) > 1]
     place: dict[str, int] = {}
-    rows = [row for block in blocks(several, _FACTS_AT_ONCE) for row in graph.read("sample/choices", ids=block)]
+    rows: list[Row] = []
+    for block in blocks(sorted(set(chain.from_iterable(several))), _FACTS_AT_ONCE):
+        rows += graph.read("sample/choices", ids=block)
     rows.sort(key=lambda row: (-row["facts"], row["id"]))
     for number, row in enumerate(rows):
         place[row["id"]] = number
     chosen = {span: min(own, key=lambda entity: place.get(entity, 0)) for span, own in ids.items()}
-    return chosen, sum(len(own) > 1 for own in ids.values())
+    return chosen, len(several)
 
 
 def _records(path: Path, notes: list[str]) -> Iterator[list[str]]:

@@ -4,6 +4,7 @@ docs/methods/comparison.md. A ring's loss, bounds and verdict are those of :mod:
 bounds is Holm's, over all rings.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -20,7 +21,7 @@ from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
 from kgprobe.running.paired_facts import ChangedFact, changed_facts
 from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
 from kgprobe.sanitize import counted
-from kgprobe.stats.holm import holm_levels
+from kgprobe.stats.holm import directional_levels
 from kgprobe.stats.paired_proportions import BOUND_CONFIDENCE, facts_needed, loss_bounds, loss_interval, loss_p_values
 from kgprobe.stats.proportions import Percent, Points, Share, share
 from kgprobe.tables import Heading, ResultRow, Table, row_frame, row_table
@@ -240,8 +241,10 @@ def roles_between(
     """
     about_settings = settings_note(base, tuned)
     (before, after), names, _ = collect_answers([base, tuned])
-    comparison = find_role_effects(before, after, roles, names, margin)
-    config = {"base": str(base.folder), "tuned": str(tuned.folder), "margin": margin, "roles": source}
+    listed = list(roles)
+    comparison = find_role_effects(before, after, listed, names, margin)
+    digest = hashlib.sha256("".join(sorted(f"{role.fact}\0{role.role}\n" for role in listed)).encode()).hexdigest()
+    config = {"base": str(base.folder), "tuned": str(tuned.folder), "margin": margin, "roles": source, "sha256": digest}
     return replace(comparison, config=config, notes=tuple(filter(None, [about_settings, *comparison.notes])))
 
 
@@ -312,7 +315,7 @@ def _ring_losses(
     counts = np.array([_counts(of_fact == role, was, now) for role in rings], dtype=np.int64).reshape(-1, 3)
     is_tested = counts[:, 2] > 0
     lost, gained, total = counts[is_tested].T
-    levels = holm_levels(np.minimum(*loss_p_values(lost, gained, total, margin)), 1 - BOUND_CONFIDENCE)
+    levels = directional_levels(np.minimum(*loss_p_values(lost, gained, total, margin)), 1 - BOUND_CONFIDENCE)
     lows, highs = loss_bounds(lost, gained, total, 1 - levels)
     bounds = iter(zip(lows.tolist(), highs.tolist(), (1 - levels).tolist(), strict=True))
     losses = []

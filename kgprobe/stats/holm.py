@@ -3,6 +3,7 @@
 Holm, Scandinavian Journal of Statistics 6 (1979). docs/methods/comparison.md.
 """
 
+import math
 from typing import TypeAlias
 
 import numpy as np
@@ -37,3 +38,21 @@ def holm_levels(p_values: Floats, level: float) -> Floats:
     levels = np.empty_like(ranked)
     np.put_along_axis(levels, order, steps[places], axis=-1)
     return levels
+
+
+def directional_levels(p_values: Floats, level: float) -> Floats:
+    """Return Holm's levels where each p-value is the smaller of two one-sided ones for opposite verdicts.
+
+    A right verdict by chance raises the levels of the others. At the boundary of both verdicts, two independent
+    p-values then err with the probability level + level² / 4, more of them with at most level. So for several p-values
+    Holm's level is reduced to 2 (√(1 + level) - 1), which makes the former equal to level.
+
+    >>> directional_levels(np.array([0.2, 0.001]), 0.05).round(4).tolist()
+    [0.0494, 0.0247]
+
+    Args:
+        p_values, level: as in :func:`holm_levels`.
+    """
+    if p_values.shape[-1] > 1:
+        level = 2 * (math.sqrt(1 + level) - 1)
+    return holm_levels(p_values, level)

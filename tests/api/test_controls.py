@@ -52,7 +52,7 @@ def test_controls_are_drawn_stored_and_asked(example_graph: Graph, capitals: Pat
     # A file of roles is a list of facts, and its taught facts give the same controls.
     again = drawn(example_graph, path)
     assert again.roles == sample.roles
-    assert f"The file's {sum(ring.facts for ring in sample.rings)} control facts are replaced." in again.notes
+    assert f"Replaced: {sum(ring.facts for ring in sample.rings)} control facts of the file." in again.notes
     options = {"facts": path, "distractors": 2, "sentences": 1, "as_of": AS_OF}
     base = kgprobe.measure(example_graph, tiny, **options, name="before")
     tuned = kgprobe.measure(example_graph, tiny, **options, name="after")

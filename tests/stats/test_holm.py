@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.stats.holm import holm_levels
+from kgprobe.stats.holm import directional_levels, holm_levels
 
 
 def naive_levels(p_values: list[float], level: float) -> list[float]:
@@ -30,3 +30,13 @@ def test_holm_levels_equal_their_definition(p_values: list[float], level: float)
 def test_holm_levels_of_repetitions_are_separate() -> None:
     p_values = np.array([[0.001, 0.03, 0.5], [0.04, 0.04, 0.04]])
     assert holm_levels(p_values, 0.05).tolist() == [holm_levels(row, 0.05).tolist() for row in p_values]
+
+
+def test_directional_levels_err_in_5_percent_at_the_boundary() -> None:
+    generator = np.random.default_rng(0)
+    for count in (1, 2, 3, 6):
+        # Uniform p-values of one verdict, which is false for all; that of the opposite verdict is 1 - p.
+        false = generator.random((400_000, count))
+        levels = directional_levels(np.minimum(false, 1 - false), 0.05)
+        # Three standard errors.
+        assert (false < levels).any(axis=1).mean() <= 0.05 + 0.00104, count
