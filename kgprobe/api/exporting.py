@@ -48,7 +48,7 @@ def export_sft(
     Raises:
         ArgumentError: an option is not allowed, a class has no facts, there are too few known facts for their share,
             a control is not in the graph, or the folder has something else.
-        KgprobeError: there is no such table, or no fact is left to teach.
+        KgprobeError: the table does not exist, or all facts to teach are left out.
     """
     given = make_options(SftOptions, options, "export_sft")
     labels = _opened(table)
@@ -72,7 +72,7 @@ def export_hub(table: LabelTable | str | Path, folder: str | Path, **options: An
 
     Raises:
         ArgumentError: the folder exists, or an option is unknown.
-        KgprobeError: there is no such table.
+        KgprobeError: the table does not exist.
     """
     return publish_table(_opened(table), Path(folder), make_options(HubOptions, options, "export_hub"))
 

@@ -107,11 +107,12 @@ def read_manifest(folder: str | Path) -> Manifest:
         ) from error
 
 
-def claim_folder(folder: Path, settings: Mapping[str, Any]) -> None:
-    """Make the folder of a training set.
+def check_folder(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Raise ArgumentError if a folder has other files, or a training set of other settings.
 
     Raises:
-        ArgumentError: it has other files, or another training set.
+        ArgumentError: it has.
+        KgprobeError: its manifest is damaged.
     """
     if (folder / MANIFEST).exists():
         changes = differences(read_manifest(folder).settings(), settings)
@@ -121,7 +122,6 @@ def claim_folder(folder: Path, settings: Mapping[str, Any]) -> None:
             )
     elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ArgumentError("folder", f"is {folder}, which exists and is not a training set. Name another.")
-    make_folder(folder)
 
 
 def write_training_set(
@@ -136,6 +136,7 @@ def write_training_set(
     Raises:
         KgprobeError: a file cannot be written.
     """
+    make_folder(folder)
     chat = manifest.options["format"] == CHAT
     splits = {"train": TRAIN, "test": TEST} if test else {"train": TRAIN}
     _write_lines(folder / TRAIN, train)

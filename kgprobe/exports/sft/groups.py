@@ -70,14 +70,22 @@ class ChosenGroups:
 
 
 def choose_groups(
-    table: LabelTable, teach: Collection[str], refuse: Collection[str], *, limit: int | None, seed: int
+    table: LabelTable,
+    teach: Collection[str],
+    refuse: Collection[str],
+    *,
+    with_known: bool,
+    limit: int | None,
+    seed: int,
 ) -> ChosenGroups:
     """Return the groups with facts of some classes, and those of known facts.
 
-    Cost: a pass over the table. Memory: the facts of the chosen classes and the known facts.
+    Cost: a pass over the table. Memory: the facts of the chosen classes; with refusals or ``with_known``, also the
+    known facts.
 
     Args:
         teach, refuse: classes of any scheme.
+        with_known: True to return groups of known facts.
         limit: maximum number of facts to teach; the last group may exceed it.
         seed: of the order, and of the facts of ``limit``.
 
@@ -88,7 +96,8 @@ def choose_groups(
     both = [name for name in teach if name in refuse]
     if both:
         raise ArgumentError("refuse", f"has {', '.join(both)}, which is also in `teach`; choose one of them.")
-    purposes = {TAUGHT: teach, REFUSED: refuse, KNOWN: KNOWN_CLASSES}
+    # Known facts decide which groups are refused.
+    purposes = {TAUGHT: teach, REFUSED: refuse, KNOWN: KNOWN_CLASSES if with_known or refuse else ()}
     chosen: defaultdict[tuple[str, str], dict[str, list[ClassedFact]]] = defaultdict(dict)
     sizes: Counter[str] = Counter()
     for row in table.rows():

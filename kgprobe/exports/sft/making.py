@@ -16,7 +16,7 @@ from kgprobe.exports.sft.files import (
     HELD_OUT,
     Manifest,
     RoleCounts,
-    claim_folder,
+    check_folder,
     record_of,
     write_training_set,
 )
@@ -122,14 +122,16 @@ def make_training_set(
     """Write a training set; see :func:`kgprobe.export_sft`."""
     if options.refuse and QUESTION not in FORMS[options.form]:
         raise ArgumentError("refuse", "needs questions: a sentence has no end that says 'I don't know'. Change `form`.")
-    chosen = choose_groups(table, options.teach, options.refuse, limit=options.limit, seed=seed)
+    with_known = options.known_share > 0
+    chosen = choose_groups(table, options.teach, options.refuse, with_known=with_known, limit=options.limit, seed=seed)
     wordings = Wordings(graph, FORMS[options.form], options.wordings, seed, as_of)
     read = _read_controls(graph, controls, wordings)
     manifest = _begun_manifest(graph, table, options, read, seed, as_of)
-    claim_folder(folder, manifest.settings())
+    check_folder(folder, manifest.settings())
 
     worded = list(_worded(wordings, chosen.by_purpose[TAUGHT]))
-    to_teach = [group for group in worded if (group.group.subject, group.group.relation) not in read.ends]
+    ends = read.ends
+    to_teach = [group for group in worded if (group.group.subject, group.group.relation) not in ends]
     division = divide_groups(to_teach, options.held_out, options.held_out_by, seed)
     guard = Guard(division, read.groups)
     guard.removed[CONTROL] += _fact_count(worded) - _fact_count(to_teach)

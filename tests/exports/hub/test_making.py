@@ -61,8 +61,8 @@ def test_croissant_is_valid_and_reads_the_rows(table: LabelTable, tmp_path: Path
 
 def test_same_table_gives_the_same_bytes(table: LabelTable, tmp_path: Path) -> None:
     folders = [kgprobe.export_hub(table, tmp_path / name).folder for name in ("one", "two")]
-    one, two = ([path.read_bytes() for path in sorted(folder.rglob("*.*"))] for folder in folders)
-    assert (one == two, len(one)) == (True, 3)
+    first, second = ([path.read_bytes() for path in sorted(folder.rglob("*.*"))] for folder in folders)
+    assert (first == second, len(first)) == (True, 3)
 
 
 def test_existing_folder_is_refused(table: LabelTable, tmp_path: Path) -> None:

@@ -270,4 +270,4 @@ def test_pairs_of_one_question_are_in_one_part(export: Export, table: LabelTable
     for name in ("train.jsonl", "test.jsonl"):
         for record in lines(exported_set, name):
             parts.setdefault(record["purpose"], set()).update(ends[fact] for fact in record["facts"])
-    assert all(one.isdisjoint(other) for one, other in combinations(parts.values(), 2))
+    assert all(part.isdisjoint(other) for part, other in combinations(parts.values(), 2))
