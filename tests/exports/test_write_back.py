@@ -201,7 +201,8 @@ def test_label_of_one_term_is_not_written_onto_another(
     keanu = "MATCH (p {name: 'Keanu Reeves'})-[r:ACTED_IN]->(m {title: 'The Matrix'})"
     list(own.run_text(f"{keanu} SET r.since = '1999' CREATE (p)-[:ACTED_IN {{since: '2003'}}]->(m)", {})[1])
     mapping.write_text(MAPPING.replace('label = "acted in"', 'label = "acted in"\nstart = "since"'))
-    (fact,) = [row for row in table.rows() if (row.subject_name, row.object_name) == ("Keanu Reeves", "The Matrix")]
+    ends = ("Keanu Reeves", "ACTED_IN", "The Matrix")
+    (fact,) = [row for row in table.rows() if (row.subject_name, row.relation, row.object_name) == ends]
     first = replace(fact, fact=fact_id(fact.subject, fact.relation, fact.object, "1999"))
     assert write(write_table(tmp_path / "first", [first]), own, mapping).written == 1
     assert rows(own, f"{keanu} WHERE r.kgprobe_run IS NOT NULL RETURN r.since AS since") == [{"since": "1999"}]
