@@ -31,7 +31,7 @@ class ClosedBook:
     def __str__(self) -> str:
         """Return the numbers, a line each."""
         labelled = self.questions - sum(self.missing.values())
-        reasons = [f"Without: {count:,}: {reason}." for reason, count in self.missing.items()]
+        reasons = [f"{count:,} without: {reason}." for reason, count in self.missing.items()]
         return "\n".join([f"{self.path}: {labelled:,} of {self.questions:,} questions have labels.", *reasons])
 
 

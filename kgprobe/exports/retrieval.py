@@ -101,11 +101,17 @@ def facts_to_retrieve(
     Cost: one pass over the labels; two for two steps. Memory: the facts around the entities.
     """
     check_classes(options.classes)
-    if not entities:
-        for labelled in labels.rows():
-            if options.selects(labelled):
-                yield _fact(labelled, (), sentences)
+    if entities:
+        yield from _facts_around(labels, sentences, options, entities)
         return
+    for labelled in labels.rows():
+        if options.selects(labelled):
+            yield _fact(labelled, (), sentences)
+
+
+def _facts_around(
+    labels: Labels, sentences: Sentences, options: RetrievalOptions, entities: Collection[str]
+) -> Iterator[FactToRetrieve]:
     near = _near(labels, entities, options.steps)
     around: dict[str, list[_Ranked]] = {entity: [] for entity in entities}
     for labelled in labels.rows():
@@ -114,14 +120,14 @@ def facts_to_retrieve(
             for entity in owners:
                 _keep(around[entity], _Ranked(labelled), options.per_entity)
     owners_of: dict[tuple[str, str], list[str]] = defaultdict(list)
-    chosen: dict[tuple[str, str], _Ranked] = {}
+    chosen: dict[tuple[str, str], LabelledFact] = {}
     for entity, ranked_facts in around.items():
         for ranked in ranked_facts:
             key = ranked.labelled.subject, ranked.labelled.fact
             owners_of[key].append(entity)
-            chosen[key] = ranked
-    for key, ranked in sorted(chosen.items(), key=lambda item: item[1].rank):
-        yield _fact(ranked.labelled, tuple(owners_of[key]), sentences)
+            chosen[key] = ranked.labelled
+    for key, labelled in sorted(chosen.items(), key=lambda item: surest_first(item[1])):
+        yield _fact(labelled, tuple(owners_of[key]), sentences)
 
 
 def surest_first(fact: FactToRetrieve | LabelledFact) -> tuple[float, float, str, str]:

@@ -295,16 +295,20 @@ class _Matching:
             matches = list(zip(located.facts, by_id[start:end], by_triple[start:end], strict=True))
             start = end
             position, is_by_id = self._label_of(located, matches)
-            stored = list(located.stored)
-            marked = bool(stored) and stored[NAMES.index(MARKER)] is not None
-            if not marked:
-                given = zip(self._values.names, stored, strict=False)
-                self._foreign.update(name for name, value in given if value is not None)
+            marked = self._is_marked(located)
             if position >= 0:
-                same = stored == self._values.of(position)
+                same = list(located.stored) == self._values.of(position)
                 yield _Place(located.element, position, is_by_id, marked, same)
-            elif located.fault is None and located.stored:
+            elif marked or (located.stored and located.fault is None):
                 yield _Place(located.element, NOT_LABELLED, False, marked, False)
+
+    def _is_marked(self, located: LocatedFacts) -> bool:
+        """Return True if an element has properties of an earlier call; count other properties of these names."""
+        if located.stored and located.stored[NAMES.index(MARKER)] is not None:
+            return True
+        given = zip(self._values.names, located.stored, strict=False)
+        self._foreign.update(name for name, value in given if value is not None)
+        return False
 
     def _label_of(self, located: LocatedFacts, matches: Sequence[tuple[Fact, int, int]]) -> tuple[int, bool]:
         """Return the position of the label to write, and True if it was found by the fact's id."""

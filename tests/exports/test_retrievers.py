@@ -58,4 +58,4 @@ def test_graphrag_items_are_unknown_facts_of_the_question(example: Graph, table:
     texts = {fact.fact: fact.text for fact in kgprobe.unknown_facts(example, table)}
     assert [item.content for item in result.items] == [texts[fact] for fact in expected(table, 4)]
     tool = kgprobe.graphrag_retriever(example, table).convert_to_tool("unknown", "Unknown facts.")
-    assert {"query_text", "top_k"} == set(tool.parameters.model_dump_tool()["properties"])
+    assert {"query_text", "top_k"} == set(tool.get_parameters()["properties"])

@@ -18,6 +18,7 @@ from kgprobe.graph import located_facts
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.labelling.table import SCHEMES, LabelTable
+from kgprobe.sources.values import fact_id
 from tests.cli.inprocess import run
 from tests.conftest import require_engine
 from tests.exports.own_graphs import FILMS, MAPPING, content, labelled, rows, write_table
@@ -188,9 +189,25 @@ def test_labels_of_other_ids_match_by_triple(own: Graph, table: LabelTable, mapp
     done = write(write_table(tmp_path / "others", twice), own, mapping)
     assert (done.written, done.relations[0].found) == (2, 2)
     assert done.obstacles == {"several labelled facts have its subject, relation and object": 2}
-    # With its own id, a fact has its own relationship only.
+    # Two relationships of one fact both get its label.
     list(own.run_text("MATCH (p {name: 'Halle Berry'}), (m {title: 'Cloud Atlas'}) CREATE (p)-[:ACTED_IN]->(m)", {})[1])
     assert write(write_table(tmp_path / "own", acted), own, mapping).written == 4
+
+
+@ON_ONE
+def test_label_of_one_term_is_not_written_onto_another(
+    own: Graph, table: LabelTable, mapping: Path, tmp_path: Path
+) -> None:
+    keanu = "MATCH (p {name: 'Keanu Reeves'})-[r:ACTED_IN]->(m {title: 'The Matrix'})"
+    list(own.run_text(f"{keanu} SET r.since = '1999' CREATE (p)-[:ACTED_IN {{since: '2003'}}]->(m)", {})[1])
+    mapping.write_text(MAPPING.replace('label = "acted in"', 'label = "acted in"\nstart = "since"'))
+    ends = ("Keanu Reeves", "ACTED_IN", "The Matrix")
+    (fact,) = [row for row in table.rows() if (row.subject_name, row.relation, row.object_name) == ends]
+    first = replace(fact, fact=fact_id(fact.subject, fact.relation, fact.object, "1999"))
+    assert write(write_table(tmp_path / "first", [first]), own, mapping).written == 1
+    assert rows(own, f"{keanu} WHERE r.kgprobe_run IS NOT NULL RETURN r.since AS since") == [{"since": "1999"}]
+    # Another id of the same triple: both terms are candidates.
+    assert write(write_table(tmp_path / "either", [replace(fact, fact="Q1")]), own, mapping).written == 2
 
 
 @ON_ONE
