@@ -35,9 +35,8 @@ def test_compressed_models_of_the_guide_get_verdicts(
         assert done.returncode == 0, done.stderr
     codes = {}
     for name in ("int8", "pruned", "merged"):
-        done = run("compare", "hf:./base", f"hf:./{name}", "--fail-if-lost", "8%", **variables)
+        done = run("compare", "hf:./base", f"hf:./{name}", "--fail-if-lost", "4%", **variables)
         codes[name] = done.returncode
-        print(name, done.stdout)
     # The mean of a model and itself is the model.
     assert codes["merged"] == 0
     assert codes["int8"] in (0, 3)
