@@ -110,8 +110,8 @@ def profile_facts(
 def profiled_fact(fact: WikiProfileFact, counts: Mapping[str, Counts], threshold: float) -> ProfiledFact:
     """Return a fact with the profile that its answers give.
 
-    A task without any answer is left out; without answers to both tasks with context, or to both questions of a
-    direction, there is no profile (appendix D.1).
+    A task without any answer is left out. Without answers to both tasks with context, or to both questions of a
+    direction, the profile is None (appendix D.1).
 
     Args:
         counts: right and all answers, by task.
@@ -147,7 +147,7 @@ def _lowest(shares: Mapping[str, float], form: str) -> float | None:
 
 
 def _tasks_of(fact: WikiProfileFact, options: WikiProfileOptions, thinking: Thinking | None) -> list[_Task]:
-    # What is measured without thinking must not think, whatever the model's default is.
+    # The model's default may be to think.
     plain = None if thinking is None else Thinking(is_on=False)
     tasks = []
     for name in (*ENCODING, *_QUESTIONS):

@@ -51,10 +51,10 @@ class WikiProfiles(Result):
     def records(self) -> list[FactProfile]:
         """Return a row for each fact."""
         rows = []
-        for one in self.facts:
-            fact = one.fact
-            numbers = (one.encoded, one.recalled, one.by_thinking)
-            rows.append(FactProfile(fact.id, fact.category, fact.subject, fact.object, one.profile, *numbers))
+        for profiled in self.facts:
+            fact = profiled.fact
+            numbers = (profiled.encoded, profiled.recalled, profiled.by_thinking)
+            rows.append(FactProfile(fact.id, fact.category, fact.subject, fact.object, profiled.profile, *numbers))
         return rows
 
     def tables(self) -> list[Table]:
@@ -76,8 +76,8 @@ class WikiProfiles(Result):
     def _tasks(self) -> list[dict[str, Any]]:
         right: Counter[str] = Counter()
         answers: Counter[str] = Counter()
-        for one in self.facts:
-            for task, count in one.counts.items():
+        for profiled in self.facts:
+            for task, count in profiled.counts.items():
                 right[task] += count.right
                 answers[task] += count.answers
         rows = []
@@ -86,7 +86,7 @@ class WikiProfiles(Result):
         return rows
 
     def _counts(self) -> Counter[str]:
-        return Counter(one.profile for one in self.facts if one.profile is not None)
+        return Counter(fact.profile for fact in self.facts if fact.profile is not None)
 
     def summary(self) -> str:
         """Return the number of facts, and of those without a profile and left out."""

@@ -30,7 +30,7 @@ def class_of_answers(greedy_right: int, greedy: int, sampled_right: int, sampled
 
 
 def guessed_classes(guess: float, greedy: int, sampled: int) -> Mapping[str, float]:
-    """Return the probability of each class for a model that guesses each answer anew.
+    """Return the probability of each class for a model whose answers are independent guesses.
 
     >>> guessed_classes(0.5, 1, 1)
     {'highly known': 0.5, 'maybe known': 0.0, 'weakly known': 0.25, 'unknown': 0.25}

@@ -54,7 +54,7 @@ class RecallEvidence(Evidence, frozen=True, tag="recall"):
 
     @property
     def slick(self) -> str | None:
-        """SliCK's class; None if no greedy answer is right and there are no samples."""
+        """SliCK's class; None if all greedy answers are wrong and there are no samples."""
         return class_of_answers(self.greedy_right, self.greedy, self.sampled_right, self.sampled)
 
     @property
@@ -140,9 +140,7 @@ def most_frequent(greedy: Sequence[str], sampled: Sequence[str]) -> tuple[str, .
 
 def _class_tables(facts: pd.DataFrame, notes: Sequence[str]) -> list[Table]:
     classed = facts[facts["class"].notna()]
-    guess_note = (
-        "By guessing: a model that answers each question with a random object of the relation, drawn anew each time."
-    )
+    guess_note = "By guessing: a model that gives a random object of the relation, drawn independently, as each answer."
     tables = []
     if len(classed):
         rows = []

@@ -64,15 +64,15 @@ class RecallProbe:
         prompt once. The names of a relation's objects are read on first use.
         """
         items = self._items.of(facts, seed)
-        asked = [item for item in items if item.prompts]
+        askable = [item for item in items if item.prompts]
         requests: list[Request] = []
-        for item in asked:
+        for item in askable:
             requests += self._requests(item, seed)
         answers = self._generator.answer(requests, share_counter(len(requests), _WRITING))
-        progress = share_counter(len(asked))
+        progress = share_counter(len(askable))
         each = self._options.prompts * (1 + self._options.samples)
         outcomes = []
-        for number, item in enumerate(asked):
+        for number, item in enumerate(askable):
             outcomes.append(self._outcome(item, answers[each * number : each * (number + 1)]))
             progress(1)
         questions = list(map(attrgetter("question"), items))
