@@ -54,7 +54,7 @@ class RecallEvidence(Evidence, frozen=True, tag="recall"):
 
     @property
     def slick(self) -> str | None:
-        """SliCK's class; None if all greedy answers are wrong and there are no samples."""
+        """SliCK's class; None if all greedy answers are wrong and nothing was sampled."""
         return class_of_answers(self.greedy_right, self.greedy, self.sampled_right, self.sampled)
 
     @property
