@@ -34,7 +34,7 @@ _PROMPTS = {
     "": "Answer the question with a name, as briefly as you can.\n\nQuestion: {}\nAnswer:",
 }
 _CHOOSE = "Answer the question with the letter of the right choice.\n\nQuestion: {}\n{}\nAnswer:"
-_LETTER = re.compile(r"\W*(?:the )?(?:answer|choice)?(?: is)?\W*([A-Z])(?:\W|$)")
+_LETTER = re.compile(r"\W*(?i:the )?(?i:answer|choice)?(?i: is)?\W*([A-Z])(?:[.):,]|\s*$)")
 
 
 @dataclass(frozen=True, slots=True)
