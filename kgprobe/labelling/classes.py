@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from scipy.stats import binom
 
+from kgprobe.probes.recall.classes import class_of_answers
+
 # Answers that a way of asking needs before it decides: fewer are too often right by luck.
 FEWEST_ANSWERS = 3
 # Probability of as many right answers by guessing, above which a fact is not encoded.
@@ -50,13 +52,7 @@ def slick_class(greedy: Counts, sampled: Counts) -> str | None:
         greedy: greedy answers, one for each prompt with its own few-shot examples.
         sampled: answers at a temperature above 0, over the same prompts.
     """
-    if not greedy.answers:
-        return None
-    if greedy.right:
-        return "highly known" if greedy.right == greedy.answers else "maybe known"
-    if not sampled.answers:
-        return None
-    return "weakly known" if sampled.right else "unknown"
+    return class_of_answers(greedy.right, greedy.answers, sampled.right, sampled.answers)
 
 
 def profile_class(recognised: Counts, recalled: Counts, thinking: Counts = NO_ANSWERS) -> str | None:

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, make_folder, replacing
+from kgprobe.probes.recall.classes import CLASSES
 from kgprobe.running.settings import CONFIG, claim, read_config
 from kgprobe.tables import Heading, ResultRow
 
@@ -29,7 +30,7 @@ FACTS = "facts.parquet"
 # Origins of a label: answers to this fact, or a prediction by beliefs or a judge.
 ASKED, PREDICTED = BASES = ("asked", "predicted")
 # SliCK (Gekhman et al. 2024, section 3).
-SLICK = ("highly known", "maybe known", "weakly known", "unknown")
+SLICK = CLASSES
 # Profile of a fact (WikiProfile, 2602.14080).
 PROFILE = ("recalled", "recalled by thinking only", "encoded, not recalled", "not encoded")
 BELIEFS = tuple(word.value for word in BeliefWord)

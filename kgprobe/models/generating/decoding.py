@@ -234,6 +234,8 @@ def generate_tokens(
 ) -> torch.Tensor:
     """Return the tokens that transformers generates after contexts, which are padded on the left; shape (rows, new).
 
+    Cost: if at most half of the contexts are distinct, each distinct one is computed once.
+
     Args:
         end_tokens: ids of the tokens that end a row; the first one pads.
         stopping_criteria, logits_processor: as of transformers.
@@ -250,10 +252,12 @@ def generate_tokens(
     for row, context in enumerate(contexts):
         tokens[row, longest - len(context) :] = torch.tensor(context)
         mask[row, longest - len(context) :] = 1
+    tokens, mask = tokens.to(model.device), mask.to(model.device)
     config: Any = GenerationConfig
     rows: torch.Tensor = model.generate(
-        input_ids=tokens.to(model.device),
-        attention_mask=mask.to(model.device),
+        input_ids=tokens,
+        attention_mask=mask,
+        **({} if settings.get("num_beams", 1) > 1 else _shared_cache(model, contexts, tokens, mask)),
         generation_config=config(
             do_sample=False, eos_token_id=list(end_tokens) or None, pad_token_id=padding, use_cache=True, **settings
         ),
@@ -261,6 +265,45 @@ def generate_tokens(
         stopping_criteria=StoppingCriteriaList(stopping_criteria),
     )
     return rows[:, longest:]
+
+
+def _shared_cache(
+    model: Any, contexts: Sequence[Sequence[int]], tokens: torch.Tensor, mask: torch.Tensor
+) -> dict[str, Any]:
+    """Return a cache of all tokens but the last, computed once for equal contexts, as an argument of ``generate``.
+
+    Empty if most contexts are distinct, or if the model's cache is not a list of keys and values.
+
+    Args:
+        tokens, mask: the contexts padded on the left; shape (rows, longest).
+    """
+    from transformers import DynamicCache, GenerationConfig
+    from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
+
+    numbers: dict[tuple[int, ...], int] = {}
+    numbered = [numbers.setdefault(tuple(context), len(numbers)) for context in contexts]
+    # A row of padding alone has no probabilities.
+    if 2 * len(numbers) > len(contexts) or min(map(len, contexts)) < 2:
+        return {}
+    first = [numbered.index(number) for number in range(len(numbers))]
+    config: Any = GenerationConfig
+    computed = model.generate(
+        input_ids=tokens[first, :-1],
+        attention_mask=mask[first, :-1],
+        generation_config=config(
+            do_sample=False, pad_token_id=0, use_cache=True, max_new_tokens=1, return_dict_in_generate=True
+        ),
+    )
+    # The name before transformers 5.24 is that of the argument, too.
+    name = "cache" if "cache" in computed else "past_key_values"
+    cache = computed.get(name)
+    if type(cache) is not DynamicCache:
+        return {}
+    # Layers of a subclass have states besides keys and values.
+    if any(type(layer) not in (DynamicLayer, DynamicSlidingWindowLayer) for layer in cache.layers):
+        return {}
+    cache.batch_select_indices(torch.tensor(numbered, device=tokens.device))
+    return {name: cache}
 
 
 def _continuations(

@@ -115,6 +115,21 @@ class FactQuestion:
         return 0.5 if self.kind is Kind.YES_NO else 0.0
 
 
+def right_and_former(rows: Sequence[Row]) -> tuple[list[RightAnswer], list[RightAnswer]]:
+    """Return the objects that are right, and those that were and no longer are.
+
+    Args:
+        rows: all objects of a subject and relation, see :func:`~kgprobe.probes.asking.read_answers`.
+    """
+    right: list[RightAnswer] = []
+    former: list[RightAnswer] = []
+    for row in rows:
+        if row["current"] or row["former"]:
+            answer = RightAnswer(row["id"], (row["label"], *row["aliases"]))
+            (right if row["current"] else former).append(answer)
+    return right, former
+
+
 class QuestionItems:
     """Questions about a graph's facts.
 
@@ -244,12 +259,7 @@ class QuestionItems:
 
     def _choose_kind(self, fact: AskedFact, answers: Sequence[Row], generator: np.random.Generator) -> FactQuestion:
         """Return a question of a random kind, still without text, or with the reason why the fact cannot be asked."""
-        right: list[RightAnswer] = []
-        former: list[RightAnswer] = []
-        for row in answers:
-            if row["current"] or row["former"]:
-                answer = RightAnswer(row["id"], (row["label"], *row["aliases"]))
-                (right if row["current"] else former).append(answer)
+        right, former = right_and_former(answers)
         reason = nameless(fact)
         if fact.relation not in self._templates:
             reason = "its relation is not asked: it is inactive, not selected, or has no yes/no question"

@@ -234,3 +234,24 @@ def test_a_continuation_goes_on_over_lines_and_knows_no_chat(chat: str | None) -
         text = scorer.tokenizer.decode(naive_greedy(scorer, tokens, 24), skip_special_tokens=True)
         assert isinstance(answer, Answer)
         assert answer.text == text.strip()
+
+
+@pytest.mark.parametrize("name", ["llama", "gemma3, narrow window", "mamba"])
+def test_equal_prompts_are_computed_once(name: str) -> None:
+    scorer = make_scorer(name)
+    generator = LocalGenerator(scorer)
+    sizes: list[int] = []
+
+    def count(_: object, __: object, arguments: dict[str, torch.Tensor]) -> None:
+        sizes.append(arguments["input_ids"].numel())
+
+    hook = scorer.model.register_forward_pre_hook(count, with_kwargs=True)
+    requests = [Request(prompt, 3, 1.0, seed) for prompt in PROMPTS[:2] for seed in range(8)]
+    generator.answer(requests)
+    hook.remove()
+    longest = max(generator.answer([request])[0].prompt_tokens for request in requests)  # type: ignore[union-attr]
+    # The prompts without their last tokens, then one token per step of the 16 rows.
+    expected = 2 * (longest - 1) + 16 + 2 * 16
+    # A recurrent model computes each row, and has computed the prompts before that shows.
+    assert sum(sizes) <= (expected if name != "mamba" else expected + 16 * longest)
+    assert (max(sizes) == 16 * longest) == (name == "mamba")
