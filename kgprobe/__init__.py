@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kgprobe.api.comparing import compare_runs as compare_runs
     from kgprobe.api.comparing import find_gap as find_gap
     from kgprobe.api.comparing import open_result as open_result
+    from kgprobe.api.cutoff import find_cutoff as find_cutoff
     from kgprobe.api.datasets import build_dataset as build_dataset
     from kgprobe.api.datasets import export_dataset as export_dataset
     from kgprobe.api.datasets import import_dataset as import_dataset
