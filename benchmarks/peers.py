@@ -42,7 +42,8 @@ def name_features(names: Sequence[str]) -> NDArray[np.float32]:
         padded = f"  {name.lower()} "
         for first in range(len(padded) - 2):
             row[zlib.crc32(padded[first : first + 3].encode()) % NAME_FEATURES] += 1
-    return features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-9)
+    features /= np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-9)
+    return features
 
 
 class _GraphSage(nn.Module):
@@ -134,9 +135,10 @@ def factor_model(past: Floats, asked: Ints, right: Bools, seed: int) -> Floats:
         seed: of the start of the fit.
     """
     facts, models = _fit_factors(past, seed)
-    mean = models.mean(axis=0)
+    mean: Floats = models.mean(axis=0)
     spread = np.cov(models.T) * (1 - 1 / len(models)) + 0.25 * np.eye(models.shape[1])
-    new, covariance = laplace(facts[asked], right, mean, np.linalg.inv(spread))
+    precision: Floats = np.linalg.inv(spread)
+    new, covariance = laplace(facts[asked], right, mean, precision)
     log_odds = facts @ new
     variance = ((facts @ covariance) * facts).sum(axis=1)
     # MacKay's approximation of the mean over the posterior.

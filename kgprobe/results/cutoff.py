@@ -155,16 +155,16 @@ class Cutoff(Result):
                 f"No estimate: {counted(self.facts, 'dated fact')} since {self.since}; at least {FEWEST} before and"
                 f" {FEWEST} after a possible cut-off are needed."
             )
-        test = f"test for any drop: p = {change.p_value:.3f}, {counted(self.facts, 'fact')} since {self.since}"
+        facts = f"{counted(self.facts, 'fact')} since {self.since}"
         if self.verdict is CutoffVerdict.NOT_VISIBLE:
-            return f"No cut-off visible ({test})."
+            return f"No cut-off visible: test for any drop p = {change.p_value:.3f}, {facts}."
+        about = f"{month_of(change.time)} (95% interval: {_interval(change)})"
         if self.verdict is CutoffVerdict.GRADUAL:
             return (
-                f"No cut-off visible: answers get worse over time, but a smooth curve fits as well as a drop ({test})."
+                f"No clear cut-off: answers get worse over time, but a drop is not distinguishable from a smooth curve"
+                f" (p = {change.p_value_beyond_curve:.3f}, {facts}). If it is a drop, the cut-off is about {about}."
             )
-        return (
-            f"{self.model} knows until about {month_of(change.time)} (95% interval: {self._interval(change)}; {test})."
-        )
+        return f"{self.model} knows facts until about {about}; test for any drop p = {change.p_value:.3f}, {facts}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return verdict, change point, years and kinds, with stable keys; times are in years, None for no end."""

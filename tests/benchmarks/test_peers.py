@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import optimize, special
 
 from benchmarks.learner_peers import (
@@ -52,7 +53,7 @@ def test_laplace_is_at_the_most_probable_coefficients() -> None:
     mean, precision = np.array([0.5, 0.0, -0.5]), np.diag([1.0, 2.0, 3.0])
     found, covariance = laplace(columns, right, mean, precision)
 
-    def loss(x: np.ndarray) -> float:  # type: ignore[type-arg]
+    def loss(x: NDArray[np.float64]) -> float:
         eta = columns @ x
         return float(np.logaddexp(0, eta).sum() - right @ eta + 0.5 * (x - mean) @ precision @ (x - mean))
 
@@ -97,7 +98,7 @@ def test_scores_of_equal_their_definition() -> None:
 def test_factor_world_models_differ_in_kinds_of_facts() -> None:
     world = factor_world([0])
     assert world.past.shape == (20, len(world.right))
-    correlations = np.corrcoef(world.past)
+    correlations = np.asarray(np.corrcoef(world.past))
     assert correlations.min() < 0.1 < correlations[np.triu_indices(20, 1)].max()
     assert world.right.mean() == pytest.approx(special.expit(0.5), abs=0.15)
 

@@ -124,7 +124,7 @@ def test_find_change_copies_of_subjects_widen_the_interval() -> None:
 def test_difficulty_a_late_relation_is_not_taken_for_hard() -> None:
     # Relation 1 has only facts after the drop; within a year, relations are equally hard.
     random = np.random.default_rng(0)
-    times = 2010.5 + random.integers(14, size=2_000)
+    times = random.integers(14, size=2_000).astype(np.float64) + 2010.5
     groups = np.where((times > 2018) & (random.random(2_000) < 0.7), 1, 0)
     right = (random.random(2_000) < np.where(times > 2018, 0.2, 0.8)).astype(np.float64)
     width, popularity = np.ones(2_000), np.full((2_000, 1), np.nan)
@@ -133,7 +133,7 @@ def test_difficulty_a_late_relation_is_not_taken_for_hard() -> None:
 
 
 def test_adjusted_shares_equal_facts_have_the_plain_share() -> None:
-    times = np.repeat([2010.5, 2011.5], 200)
+    times = np.repeat(np.array([2010.5, 2011.5]), 200)
     right = np.concatenate([np.arange(200) < 150, np.arange(200) < 40]).astype(np.float64)
     nothing = np.full((400, 1), np.nan)
     answers = DatedAnswers(times, np.ones(400), right, nothing, np.zeros(400, np.int64), np.arange(400))
@@ -146,7 +146,7 @@ def test_adjusted_shares_equal_facts_have_the_plain_share() -> None:
 
 def test_adjusted_shares_remove_a_trend_of_popularity() -> None:
     random = np.random.default_rng(0)
-    times = 2010.5 + random.integers(6, size=6_000)
+    times = random.integers(6, size=6_000).astype(np.float64) + 2010.5
     popularity = random.standard_normal(6_000) - 0.4 * (times - 2013)
     right = (random.random(6_000) < special.expit(1.5 * popularity)).astype(np.float64)
     answers = DatedAnswers(
