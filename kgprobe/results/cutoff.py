@@ -48,7 +48,7 @@ Bools = NDArray[np.bool_]
 class CutoffVerdict(str, Enum):
     """Outcome of the estimate.
 
-    ``VISIBLE``: the answers drop. ``GRADUAL``: they get worse over time, but a drop cannot be told from a smooth curve.
+    ``VISIBLE``: the answers drop. ``GRADUAL``: they get worse over time, but a smooth curve is possible, too.
     ``NOT_VISIBLE``: no drop is found. ``TOO_FEW``: the facts are too few or of too few dates for an estimate.
     """
 
