@@ -330,13 +330,22 @@ def compare_runs(runs: "Sequence[Run]") -> None:
     help="Ask until the 95% interval is at most ±P, for example 0.02 for 2 points.  [default: ask nothing]",
 )
 @count_option("--rounds", help="With --precision: maximum number of rounds.  [default: no limit]")
+@cloup.option("--cutoff", is_flag=True, help="Estimate the model's knowledge cut-off from dated facts.")
+@count_option("--since", metavar="YEAR", help="With --cutoff: first year of the facts.  [default: 15 years ago]")
 @year_relation_option
 @explain_option
 @ray_option
 @given_options(("Models behind an API", ApiLimits), argument="api", left_out=_SEQUENTIAL)
 @on_graph
 def estimate(
-    run: str | None, precision: float | None, api: dict[str, Any], graph: str | None, as_json: bool, **options: Any
+    run: str | None,
+    precision: float | None,
+    cutoff: bool,
+    since: int | None,
+    api: dict[str, Any],
+    graph: str | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Estimate how much of the whole graph a model knows from the answers of RUN.
 
@@ -344,14 +353,24 @@ def estimate(
     every choice of questions and every prediction of the other facts. Runs begun with --aim estimate need fewest
     questions. With --precision, continues the run, whose probe and model are known.
 
+    With --cutoff, RUN can also be a measurement. Prints the date after which the model knows less, with its 95%
+    interval, if a cut-off is visible, and right answers by year.
+
     \b
     kgprobe rounds run distractors --model demo --aim estimate --name of-all
     kgprobe estimate of-all
     kgprobe estimate of-all --precision 0.02
+    kgprobe estimate of-all --cutoff --since 2010
     """  # noqa: D301
     from kgprobe.api.rounds import estimate_rates, open_run
+    from kgprobe.cli.cutoff import check_cutoff_usage, show_cutoff
     from kgprobe.running.callbacks import Stop
 
+    rates = {"--from": options["predictors"], "--precision": precision, "--rounds": options["rounds"]}
+    check_cutoff_usage(cutoff, since, rates)
+    if cutoff:
+        show_cutoff(run, since, options["year_relation"], graph, as_json)
+        return
     with open_models(api) as models, open_graph(graph) as connection:
         run = open_run(connection, run).name
         if precision is None:

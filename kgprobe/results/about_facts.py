@@ -4,6 +4,7 @@ docs/methods/findings.md.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -42,21 +43,51 @@ def read_about_facts(
     if isinstance(graph, DatasetFacts):
         about = pd.DataFrame([graph.rows[fact] for fact in subjects if fact in graph.rows])
         return about, YearSource(FACT_START, "start of the fact", 0, len(about))
+    dated = read_dated_facts(graph, subjects, year_relation)
+    for row, date in zip(dated.rows, dated.dates, strict=True):
+        row["year"] = year_of(date)
+        del row["start"], row["dates"]
+    return pd.DataFrame(dated.rows), dated.source
+
+
+@dataclass(frozen=True, slots=True)
+class DatedFacts:
+    """Facts with their dates.
+
+    Attributes:
+        rows: columns of ``sample/about`` for each fact of the graph.
+        dates: the date of each by the source, as ISO 8601; None if unknown.
+        source: the source of the dates.
+    """
+
+    rows: list[Row]
+    dates: list[str | None]
+    source: YearSource
+
+
+def read_dated_facts(
+    graph: Graph, subjects: Mapping[str, str], year_relation: str | None, *, all_dates: bool = False
+) -> DatedFacts:
+    """Return data and dates of facts; arguments and cost as in :func:`read_about_facts`.
+
+    Args:
+        all_dates: read the subjects' dates by all possible sources, also if the user chose one.
+    """
     sources = candidate_sources(graph, year_relation)
-    relations = [source for source in sources if source != FACT_START]
-    rows = _rows_about(graph, subjects, relations)
-    years: list[dict[str, int | None]] = []
-    for row in rows:
-        own = {date["relation"]: year_of(date["date"]) for date in row.pop("dates")}
-        years.append({FACT_START: year_of(row.pop("start")), **own})
+    read = {*sources, *(candidate_sources(graph, None) if all_dates else ())}
+    rows = _rows_about(graph, subjects, sorted(read - {FACT_START}))
+    by_source = [_dates_of(row) for row in rows]
     dated = dict.fromkeys(sources, 0)
-    for own in years:
+    for own in by_source:
         for name in sources:
-            dated[name] += own.get(name) is not None
+            dated[name] += year_of(own.get(name)) is not None
     source = choose_source(graph, dated, len(rows))
-    for row, own in zip(rows, years, strict=True):
-        row["year"] = own.get(source.relation)
-    return pd.DataFrame(rows), source
+    return DatedFacts(rows, [own.get(source.relation) for own in by_source], source)
+
+
+def _dates_of(row: Row) -> dict[str, str | None]:
+    """Return the dates of a fact by source: its own start, and relations of its subject."""
+    return {FACT_START: row["start"], **{date["relation"]: date["date"] for date in row["dates"]}}
 
 
 def _rows_about(graph: Graph, subjects: Mapping[str, str], year_relations: Sequence[str]) -> list[Row]:
