@@ -137,10 +137,10 @@ def factor_model(past: Floats, asked: Ints, right: Bools, seed: int) -> Floats:
     facts, models = _fit_factors(past, seed)
     mean: Floats = models.mean(axis=0)
     spread = np.cov(models.T) * (1 - 1 / len(models)) + 0.25 * np.eye(models.shape[1])
-    precision: Floats = np.linalg.inv(spread)
+    precision: Floats = np.asarray(np.linalg.inv(spread), dtype=np.float64)
     new, covariance = laplace(facts[asked], right, mean, precision)
-    log_odds = facts @ new
-    variance = ((facts @ covariance) * facts).sum(axis=1)
+    log_odds: Floats = facts @ new
+    variance: Floats = ((facts @ covariance) * facts).sum(axis=1)
     # MacKay's approximation of the mean over the posterior.
     probabilities: Floats = special.expit(log_odds / np.sqrt(1 + np.pi * variance / 8))
     return probabilities

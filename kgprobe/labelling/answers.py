@@ -3,20 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Protocol, cast
 
 from kgprobe.labelling.classes import NO_ANSWERS, Counts
 from kgprobe.labelling.ways import RECALL, SAMPLED, Way
 from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance
-
-
-class RecallCounts(Protocol):
-    """The part of the evidence of the probe ``recall`` that labels need: greedy and sampled answers to one fact."""
-
-    greedy_right: int
-    greedy: int
-    sampled_right: int
-    sampled: int
+from kgprobe.probes.recall.evidence import RecallEvidence
 
 
 @dataclass(slots=True)
@@ -101,9 +92,9 @@ def count_answers(way: Way, measurements: Sequence[Iterable[Outcome]]) -> WayAns
 def _counted(way: Way, outcome: Outcome) -> dict[str, tuple[int, int, float | None]]:
     """Return right answers, answers and chance level of an outcome, by column."""
     chance = guessing_chance(outcome)
-    if way.name != RECALL:
+    counts = outcome.evidence
+    if not isinstance(counts, RecallEvidence):
         return {way.name: (int(outcome.verdict is Verdict.RIGHT), 1, chance)}
-    counts = cast("RecallCounts", outcome.evidence)
     return {
         RECALL: (counts.greedy_right, counts.greedy, chance),
         SAMPLED: (counts.sampled_right, counts.sampled, chance),
