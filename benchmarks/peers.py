@@ -137,7 +137,7 @@ def factor_model(past: Floats, asked: Ints, right: Bools, seed: int) -> Floats:
     facts, models = _fit_factors(past, seed)
     mean: Floats = models.mean(axis=0)
     spread = np.cov(models.T) * (1 - 1 / len(models)) + 0.25 * np.eye(models.shape[1])
-    precision: Floats = np.asarray(np.linalg.inv(spread), dtype=np.float64)
+    precision: Floats = np.linalg.inv(spread).astype(np.float64)
     new, covariance = laplace(facts[asked], right, mean, precision)
     log_odds: Floats = facts @ new
     variance: Floats = ((facts @ covariance) * facts).sum(axis=1)
