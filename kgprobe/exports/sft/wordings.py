@@ -114,7 +114,7 @@ class Wordings:
         keys = [fact.key for group in groups for fact in group.facts]
         described = facts_present(self.graph, keys)
         answers = read_answers(self.graph, list(described), self.as_of)
-        worded = []
+        worded: list[WordedGroup] = []
         for group in groups:
             # Reasons of the facts that have no example yet.
             reasons = dict.fromkeys((fact.key for fact in group.facts), "not in the graph")
