@@ -165,12 +165,12 @@ def measure(name: str, repetitions: int, seed: int, world: World | None = None) 
         rows.append(
             (covers, is_found, is_found and change.p_value_beyond_curve > 0.05, high - low, change.time - world.cutoff)
         )
-    covered, found, curved, widths, errors = np.array(rows, dtype=np.float64).T
-    is_found = found > 0
+    covered, detected, curved, widths, errors = np.array(rows, dtype=np.float64).T
+    is_found = detected > 0
     return CutoffCoverage(
         world=name,
         covered=float(covered.mean()),
-        found=float(found.mean()),
+        found=float(detected.mean()),
         covered_if_found=float(covered[is_found].mean()) if is_found.any() else math.nan,
         curved=float(curved.mean()),
         width=float(np.median(widths)),

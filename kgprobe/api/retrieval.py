@@ -46,9 +46,9 @@ def unknown_facts(
 
     Cost: a pass over the labels; two for two steps. Memory: the facts around the entities.
     """
-    made = make_options(RetrievalOptions, options, "retrieval")
+    chosen = make_options(RetrievalOptions, options, "retrieval")
     ids = entity_ids(graph, several("entities", entities))
-    return facts_to_retrieve(find_labels(labels), sentences_of(graph), made, ids)
+    return facts_to_retrieve(find_labels(labels), sentences_of(graph), chosen, ids)
 
 
 def retrieval_texts(
@@ -71,9 +71,9 @@ def retrieval_texts(
     """
     if format not in FORMATS:
         raise ArgumentError("format", f"is {format!r}; one of {', '.join(FORMATS)} is expected.")
-    made = make_options(RetrievalOptions, options, "retrieval")
+    chosen = make_options(RetrievalOptions, options, "retrieval")
     ids = entity_ids(graph, several("entities", entities))
-    return retrieval_lines(find_labels(labels), sentences_of(graph), made, ids, format)
+    return retrieval_lines(find_labels(labels), sentences_of(graph), chosen, ids, format)
 
 
 def export_retrieval(
@@ -156,5 +156,5 @@ def _question_facts(graph: Graph, labels: LabelTable | Run | str | Path, options
             raise ArgumentError(
                 name, "is not an option of retrievers, which return the facts of a question's entities."
             )
-    made = make_options(RetrievalOptions, options, "the retriever")
-    return QuestionFacts(graph, find_labels(labels), sentences_of(graph), made)
+    chosen = make_options(RetrievalOptions, options, "the retriever")
+    return QuestionFacts(graph, find_labels(labels), sentences_of(graph), chosen)

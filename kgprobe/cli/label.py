@@ -55,7 +55,8 @@ def label(model: str, csv: Path | None, api: dict[str, Any], graph: str | None, 
     \b
     kgprobe label --model demo --limit 200
     kgprobe label --model hf:./model --facts facts.tsv --ways distractors,recall
-    kgprobe label --model demo --ways distractors --limit 500 --fill --csv labels.csv
+    kgprobe label --model demo --ways distractors --limit 500 --fill \\
+        --csv labels.csv
     """  # noqa: D301
     from kgprobe.api.labelling import LabelProgress, label_facts
 

@@ -44,7 +44,7 @@ def write_eval_results(
         dataset_id=dataset,
         task_id=task,
         value=round(100 * published.all_facts.rate.value, 2),
-        date=published.asked.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        date=published.answered.strftime("%Y-%m-%dT%H:%M:%SZ"),
         source_url=source,
         source_name=None if source is None else "kgprobe",
         notes=published.settings,

@@ -87,7 +87,7 @@ def write_record(
 
 def _uuid_of(published: PublishedShares, benchmark: str) -> UUID:
     """Return an identifier that depends on the measurement's settings and on the time of its last answer."""
-    parts = (benchmark, published.model_id, digest_of(published.measurement.config), published.asked.isoformat())
+    parts = (benchmark, published.model_id, digest_of(published.measurement.config), published.answered.isoformat())
     return UUID(bytes=hashlib.sha256("\0".join(parts).encode()).digest()[:16], version=4)
 
 
@@ -95,7 +95,7 @@ def _record(
     published: PublishedShares, organization: str, relationship: str, benchmark: str, dataset: str | None
 ) -> dict[str, Any]:
     about = published.measurement.about
-    moment = str(int(published.asked.timestamp()))
+    moment = str(int(published.answered.timestamp()))
     versions = {f"version_{name}": version for name, version in about.versions.items()}
     return {
         "schema_version": SCHEMA_VERSION,
@@ -123,7 +123,9 @@ def _record(
                 **published.model,
             },
         },
-        "evaluation_results": [_result(published, one, benchmark, dataset) for one in published.shares],
+        "evaluation_results": [
+            _result(published, published_share, benchmark, dataset) for published_share in published.shares
+        ],
     }
 
 

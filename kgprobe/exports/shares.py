@@ -43,7 +43,7 @@ class PublishedShares:
     Attributes:
         model_id: id of the model on the Hugging Face hub, or of the form ``owner/name``.
         model: settings of the asked model, as texts: revision, digest of the weights, precision.
-        asked: time of the last answer, in UTC.
+        answered: time of the last answer, in UTC.
         chance: mean chance level of the questions; None if unknown.
         without_answer: number of facts that could not be asked, or got no answer.
         shares: of all facts first, then of each relation, the largest first.
@@ -52,7 +52,7 @@ class PublishedShares:
     measurement: Measurement
     model_id: str
     model: dict[str, str]
-    asked: datetime
+    answered: datetime
     chance: float | None
     without_answer: int
     shares: tuple[PublishedShare, ...]
@@ -124,9 +124,11 @@ def published_shares(measurement: Measurement, model_id: str | None = None) -> P
 def model_settings(measurement: Measurement) -> dict[str, str]:
     """Return the settings of the asked model as texts, such as its revision and the digest of its weights."""
     described = measurement.config["described"]
-    asked: dict[str, Any] = described.get("scorer") or described.get("generator") or {}
-    settings = {name: str(asked[name]) for name in _MODEL_SETTINGS if asked.get(name) is not None}
-    versions = asked.get("versions") or {}
+    settings_of_model: dict[str, Any] = described.get("scorer") or described.get("generator") or {}
+    settings = {
+        name: str(settings_of_model[name]) for name in _MODEL_SETTINGS if settings_of_model.get(name) is not None
+    }
+    versions = settings_of_model.get("versions") or {}
     return {**settings, **{f"version_{name}": str(versions[name]) for name in versions}}
 
 

@@ -146,27 +146,27 @@ class _NamedEntities:
 def _from_data_set(around: Neighbourhood, path: Path) -> TaughtFacts:
     """Return the facts whose ends a record names, and all named entities."""
     notes: list[str] = []
-    named = _find_entities(around.graph, path, notes)
-    if not named.of_entity:
-        tried = ", ".join(named.candidates[:_SHOWN]) or "no capitalised words"
+    entities_of_file = _find_entities(around.graph, path, notes)
+    if not entities_of_file.of_entity:
+        tried = ", ".join(entities_of_file.candidates[:_SHOWN]) or "no capitalised words"
         raise ArgumentError(
             "near",
-            f"names no entity of this graph: in {counted(named.records, 'record')} of {path}, texts such as {tried}"
-            f" were looked up. The graph has entities such as {_examples(around)}.",
+            f"names no entity of this graph: in {counted(entities_of_file.records, 'record')} of {path}, texts such as"
+            f" {tried} were looked up. The graph has entities such as {_examples(around)}.",
         )
     taught: dict[FactKey, None] = {}
-    entities = sorted(named.of_entity)
+    entities = sorted(entities_of_file.of_entity)
     from_hubs, _ = around.facts_from(entities)
     for ends in chain((step.ends for step in around.facts_around(entities) if step.askable), from_hubs):
-        subjects, objects = (named.of_entity.get(end, set()) for end in (ends.subject, ends.object))
+        subjects, objects = (entities_of_file.of_entity.get(end, set()) for end in (ends.subject, ends.object))
         if not subjects.isdisjoint(objects):
             taught[ends.key] = None
     notes.append(
-        f"{counted(named.records, 'record')} of {path}: {len(entities):,} entities of the graph are named;"
+        f"{counted(entities_of_file.records, 'record')} of {path}: {len(entities):,} entities of the graph are named;"
         f" {counted(len(taught), 'fact')} between entities of one record count as taught."
     )
-    if named.ambiguous:
-        notes.append(f"{named.ambiguous:,} names have several entities; the one with most facts is meant.")
+    if entities_of_file.ambiguous:
+        notes.append(f"{entities_of_file.ambiguous:,} names have several entities; the one with most facts is meant.")
     return TaughtFacts(sorted(taught), entities=entities, notes=notes)
 
 
@@ -187,8 +187,8 @@ def _find_entities(graph: Graph, path: Path, notes: list[str]) -> _NamedEntities
             spans.update(dict.fromkeys(span for _, _, span in _spans(line)))
     ids: dict[str, list[str]] = {}
     for block in blocks(spans, _NAMES_AT_ONCE):
-        for found in entities_called(graph, set(block)):
-            ids |= found
+        for block_ids in entities_called(graph, set(block)):
+            ids |= block_ids
     ids = {span: own for span, own in ids.items() if own}
     entity_of, ambiguous = _unambiguous(graph, ids)
     of_entity: defaultdict[str, set[int]] = defaultdict(set)

@@ -80,11 +80,10 @@ class LabelComparison(Result):
 
     def tables(self) -> list[Table]:
         """Return the numbers of facts by both classes, the transitions with intervals, and the first moved facts."""
-        one, other = self.one, self.other
         tables = [
             self._matrix(),
-            row_table("transitions", "Transitions", self.transitions, one=one, other=other),
-            row_table("moved", "Facts that moved", self.moved, limit=SHOWN_FACTS, one=one, other=other),
+            row_table("transitions", "Transitions", self.transitions, one=self.one, other=self.other),
+            row_table("moved", "Facts that moved", self.moved, limit=SHOWN_FACTS, one=self.one, other=self.other),
         ]
         return [table for table in tables if table.rows]
 

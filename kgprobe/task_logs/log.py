@@ -53,10 +53,10 @@ class TaskLog:
     @property
     def metrics(self) -> list[str]:
         """Metrics with a value of any document, in the order of the log."""
-        found: dict[str, None] = {}
+        metrics: dict[str, None] = {}
         for document in self.documents.values():
-            found.update(dict.fromkeys(document.values))
-        return list(found)
+            metrics.update(dict.fromkeys(document.values))
+        return list(metrics)
 
     def mean(self, metric: str) -> float:
         """Return the mean of a metric over the documents that have a value."""

@@ -27,7 +27,10 @@ class SftOptions:
 
     teach: tuple[str, ...] = option(help="Teach the facts of this class; repeatable.", metavar="CLASS")
     limit: int | None = option(
-        None, "Maximum number of facts to teach, with the held-out ones, drawn at random.", minimum=1, none="all"
+        None,
+        "Maximum number of facts to teach, with the held-out ones, drawn at random.",
+        minimum=1,
+        shown_default="all",
     )
     form: str = option("questions", "Form of the examples.", choices=tuple(FORMS))
     format: str = option("chat", "Format of a line: chat messages, or prompt and completion.", choices=FORMATS)
