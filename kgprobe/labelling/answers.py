@@ -40,10 +40,11 @@ class FactCounts:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Answers of one measurement: distinct facts, and True for a right verdict."""
+    """Answers of one measurement: distinct facts, True for a right verdict, and its chance level, None if unknown."""
 
     facts: Sequence[str]
     right: Sequence[bool]
+    chances: Sequence[float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +79,16 @@ def count_answers(way: Way, measurements: Sequence[Iterable[Outcome]]) -> WayAns
     for outcomes in measurements:
         ids: list[str] = []
         right: list[bool] = []
+        chances: list[float | None] = []
         for outcome in outcomes:
             ids_asked.add(outcome.fact.fact)
             if outcome.verdict.counts:
                 ids.append(outcome.fact.fact)
                 right.append(outcome.verdict is Verdict.RIGHT)
+                chances.append(guessing_chance(outcome))
                 for column, counted in _counted(way, outcome).items():
                     facts[column].setdefault(outcome.fact.fact, FactCounts()).add(*counted)
-        rounds.append(Round(ids, right))
+        rounds.append(Round(ids, right, chances))
     return WayAnswers(way, facts, rounds, len(ids_asked))
 
 

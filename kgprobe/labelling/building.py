@@ -101,11 +101,12 @@ def labelled_rows(
         names = _names(facts, positions, relation_names)
         predicted = predictions.of(positions)
         numbers = zip(predicted.known.tolist(), predicted.low.tolist(), predicted.high.tolist(), strict=True)
-        for ids, (known, low, high), word in zip(names, numbers, predicted.words, strict=True):
+        bases = [ASKED if has_answers else PREDICTED for has_answers in predicted.has_answers.tolist()]
+        for ids, basis, (known, low, high), word in zip(names, bases, numbers, predicted.words, strict=True):
             counts = answers.counts(ids[0])
-            basis, slick, profile = PREDICTED, None, None
+            slick, profile = None, None
             if counts:
-                basis, slick, profile = ASKED, answers.slick(ids[0]), answers.profile(ids[0])
+                slick, profile = answers.slick(ids[0]), answers.profile(ids[0])
             yield LabelledFact(*ids, basis, known, low, high, word.value, slick, profile, counts)
         on_progress(int(positions[-1]) + 1, len(facts))
 

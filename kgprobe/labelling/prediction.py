@@ -5,6 +5,7 @@ coefficient the answers decide: this calibrates them. Predictions are compared w
 (:func:`cross_validate`).
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -43,7 +44,7 @@ class AnsweredRounds:
         rounds: positions of distinct facts, and True for a wrong answer, for each measurement.
         positions: all answered facts, ascending.
         right, wrong: numbers of their answers.
-        by_luck: probability of as many right answers by guessing.
+        by_luck: probability of as many right verdicts by guessing.
     """
 
     rounds: Sequence[tuple[Positions, Bools]]
@@ -56,20 +57,23 @@ class AnsweredRounds:
     def of(cls, facts: AskableFacts, answers: WayAnswers) -> "AnsweredRounds":
         """Return the answers of a way. Cost: one pass over the facts of the graph for each measurement."""
         rounds = []
+        chances: defaultdict[str, list[float]] = defaultdict(list)
         for measured in answers.rounds:
             positions = facts.positions(measured.facts)
             known = positions >= 0
+            for fact, chance in zip(measured.facts, measured.chances, strict=True):
+                if chance is not None:
+                    chances[fact].append(chance)
             rounds.append((positions[known], ~np.array(measured.right, np.bool_)[known]))
         positions = np.unique(np.concatenate([places for places, _ in rounds])).astype(np.int64)
         counts = np.zeros((len(positions), 2), np.int64)
         for places, wrong in rounds:
             counts[np.searchsorted(positions, places), wrong.astype(np.int64)] += 1
         right, wrong_ = counts.T
-        counted = answers.facts[answers.way.name]
         luck_of = cache(at_least)
         by_luck = []
         for key, count in zip(facts.keys(positions), right.tolist(), strict=True):
-            by_luck.append(luck_of(count, tuple(counted[key.fact].chances)))
+            by_luck.append(luck_of(count, tuple(chances[key.fact])))
         return cls(rounds, positions, right, wrong_, np.array(by_luck))
 
 
@@ -81,12 +85,14 @@ class Predicted:
         known: expected probability of a right answer, 1 - E[theta].
         low, high: its 90% credible interval.
         words: the beliefs.
+        has_answers: True for a fact with answers in the way of asking.
     """
 
     known: Floats
     low: Floats
     high: Floats
     words: Sequence[BeliefWord]
+    has_answers: Bools
 
 
 class Predictions:
@@ -114,7 +120,8 @@ class Predictions:
         right = np.where(has_answers, self._answered.right[places], 0)
         wrong = np.where(has_answers, self._answered.wrong[places], 0)
         by_luck = np.where(has_answers, self._answered.by_luck[places], 1.0)
-        return Predicted(1 - theta, 1 - high, 1 - low, belief_words(right, wrong, theta, low, high, by_luck))
+        words = belief_words(right, wrong, theta, low, high, by_luck)
+        return Predicted(1 - theta, 1 - high, 1 - low, words, has_answers)
 
 
 def fitted(

@@ -45,7 +45,7 @@ class LabelledFact(ResultRow):
     """The labels of one fact.
 
     Attributes:
-        basis: ``asked``, or ``predicted`` without an answer to this fact.
+        basis: ``asked``, or ``predicted`` without an answer to this fact in the way that the probability is of.
         known: probability that the model knows the fact, with its 90% interval; in [0, 1].
         belief: the belief in words, as in runs.
         slick, profile: its classes; None if the answers do not decide.

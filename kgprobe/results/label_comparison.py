@@ -167,7 +167,8 @@ def _graph_of(table: LabelTable) -> str | None:
 def _asked(table: LabelTable, scheme: str) -> pd.DataFrame:
     """Return the asked facts with a class, with their names, class and probability."""
     ids = ["fact", "subject", "subject_name", "relation", "relation_name", "object", "object_name"]
-    filters = [("basis", "=", ASKED)]
+    # Only beliefs are also predicted.
+    filters = [("basis", "=", ASKED)] if scheme == "belief" else None
     facts: pd.DataFrame = pq.read_table(
         table.folder / FACTS, columns=[*ids, scheme, "known"], filters=filters
     ).to_pandas()

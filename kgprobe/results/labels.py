@@ -202,8 +202,9 @@ def read_labels_of(table: LabelTable, notes: Sequence[str] = ()) -> Labels:
     statistics = read_statistics(table.folder)
     totals: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
     for key, count in counts.items():
-        for label in (f"{scheme} {name}" for scheme, name in key.labels if name is not None):
-            totals[key.is_asked][label] += count
+        for scheme, name in key.labels:
+            if name is not None:
+                totals[key.is_by_answers(scheme)][f"{scheme} {name}"] += count
     classes: list[ClassShare] = []
     for scheme in SCHEME_NAMES:
         classes += _classes(scheme, totals, statistics.guessed.get(scheme, {}))
@@ -236,6 +237,10 @@ class _Key:
     @property
     def is_asked(self) -> bool:
         return self.basis == ASKED
+
+    def is_by_answers(self, scheme: str) -> bool:
+        """Return True for a class by answers: classes other than beliefs are never predicted."""
+        return self.is_asked or scheme != "belief"
 
     @property
     def labels(self) -> tuple[tuple[str, str | None], ...]:
@@ -285,9 +290,10 @@ def _by_relation(counts: Counter[_Key], sums: Counter[_Key]) -> list[RelationCla
         classes: Counter[str] = Counter()
         facts = 0
         for key in keys:
-            if key.is_asked:
-                facts += own[key]
-                classes.update({label: own[key] for _, label in key.labels if label is not None})
+            facts += own[key] if key.is_asked else 0
+            for scheme, label in key.labels:
+                if label is not None and key.is_by_answers(scheme):
+                    classes[label] += own[key]
         known, predicted_known = (_mean(own, sums, side) for side in (True, False))
         predicted = sum(own.values()) - facts
         rows.append(RelationClasses(relation, name, facts, known, classes, predicted, predicted_known))

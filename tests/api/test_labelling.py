@@ -145,6 +145,21 @@ def test_fill_adds_all_facts_with_predictions(example_graph: Graph, tmp_path: Pa
         assert (written[fact]["distractors_right"], written[fact]["distractors_answers"]) == counts
 
 
+def test_fact_without_answers_in_the_way_of_the_probability_is_predicted(example_graph: Graph) -> None:
+    # Questions with ten or more right answers are not asked, and distractors ask about such facts.
+    labels = kgprobe.label_facts(
+        example_graph, well_read(), ways="distractors,questions", by="questions", limit=40, as_of=AS_OF
+    )
+    rows = list(labels.table.rows())
+    only_distractors = [row for row in rows if "questions" not in row.answers]
+    assert only_distractors
+    assert {row.basis for row in only_distractors} == {"predicted"}
+    assert all(row.answers and row.belief.startswith("leans") for row in only_distractors)
+    assert labels.asked_facts == len(rows) - len(only_distractors)
+    beliefs = [row for row in labels.classes if row.scheme == "belief"]
+    assert sum(row.facts for row in beliefs) == labels.asked_facts
+
+
 def test_same_call_makes_the_same_table(example_graph: Graph) -> None:
     stop = Callbacks(should_stop=lambda: True)
     with pytest.raises(KgprobeError, match=r"Stopped after 5 of 12 facts of distractors 1 of 3"):
