@@ -49,7 +49,7 @@ class RingBalance(ResultRow):
         role: the ring.
         candidates: number of facts from which it is drawn; of larger rings, a random sample.
         facts: number of drawn facts.
-        matched: True if its distribution is that of the other rings.
+        matched: True if its distribution of popularity and answers is that of the other matched rings.
         popularity: mean of log(1 + degree) or log(1 + popularity), summed over both ends; None without facts.
         known: share of right answers of the base model, among the drawn facts that it was asked; None without any.
         unasked: share of the drawn facts that the base model was not asked; None without a base model or facts.
@@ -73,7 +73,7 @@ class ControlSample(Result):
     Attributes:
         rings: the rings with their balance.
         taught, held_out: numbers of facts.
-        ranges: number of ranges of popularity in which rings are matched; 0 if no rings are.
+        ranges: number of ranges of popularity in which rings are matched; 1 if in answers alone; 0 if no rings are.
         roles: all facts with their roles: taught, held out, and drawn.
     """
 
@@ -154,7 +154,7 @@ def _balances(graph: Graph, rings: Rings, matched: MatchedRings, known: Mapping[
             continue
         popularity = float(np.mean([candidate.popularity for candidate in drawn]))
         right, unasked = (None, None) if known is None else _answer_shares(drawn, known)
-        is_matched = ring not in matched.unmatched and (matched.ranges > 1 or bool(known))
+        is_matched = matched.ranges > 1 and ring not in matched.unmatched
         example = examples[drawn[0].key]
         balances.append(RingBalance(ring, candidates, len(drawn), is_matched, popularity, right, unasked, example))
     return balances
@@ -189,14 +189,23 @@ def _notes(
         notes.append("The far facts are of taught relations: no fact of another relation is far.")
     if rings.unknown:
         notes.append(f"{rings.unknown:,} candidates are left out: the {options.match} of an end is unknown.")
+    return [*notes, *_matching_notes(matched, options.match, has_answers)]
+
+
+def _matching_notes(matched: MatchedRings, by: str, has_answers: bool) -> list[str]:
+    """Return notes on the rings that are matched, and those that are not."""
     if not matched.ranges:
-        return [*notes, "No rings are matched: fewer than two are large enough, or they have no facts alike."]
+        return ["No rings are matched: fewer than two are large enough and have facts alike."]
+    notes = []
     if matched.unmatched:
-        notes.append(f"Not matched, as they have too few facts: {', '.join(matched.unmatched)}.")
+        notes.append(
+            "Not matched, as they have too few facts, or too few like those of the other rings:"
+            f" {', '.join(matched.unmatched)}."
+        )
     if matched.ranges == 1:
-        notes.append(f"Not matched in {options.match}: the rings have too few facts of equal {options.match}.")
+        notes.append(f"Not matched in {by}: the rings have too few facts of equal {by}.")
     else:
-        notes.append(f"Matched in {counted(matched.ranges, 'range')} of {options.match}.")
+        notes.append(f"Matched in {matched.ranges} ranges of {by}.")
     if has_answers:
         notes.append("Matched in the base model's answers.")
     return notes
