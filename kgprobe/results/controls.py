@@ -37,7 +37,7 @@ _WHY_EMPTY = {
     "same relation": "no other subject has a taught relation",
     "neighbour": "no other fact with an untaught relation has a taught subject or object as its object",
     "two hops": "no other fact is at an entity next to the taught ones",
-    "far": "no fact that can be asked is farther than two steps from the taught facts",
+    "far": "no tested fact is farther than two steps from the taught facts",
 }
 
 
@@ -186,7 +186,12 @@ def _notes(
         )
     notes += [f"No facts in the ring {ring}: {_WHY_EMPTY[ring]}." for ring, own in rings.candidates.items() if not own]
     if rings.far_of_taught_relations:
-        notes.append("The far facts are of taught relations: no fact of another relation is far.")
+        notes.append("The far facts are of taught relations: no tested fact of another relation is far.")
+    if rings.tested is not None:
+        notes.append(
+            f"The distance of {rings.tested:,} facts of other relations was computed, and of no more; few or none are"
+            " far."
+        )
     if rings.unknown:
         notes.append(f"{rings.unknown:,} candidates are left out: the {options.match} of an end is unknown.")
     return [*notes, *_matching_notes(matched, options.match, has_answers)]
