@@ -4,7 +4,7 @@ docs/methods/controls.md.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +29,9 @@ from kgprobe.verbalize.askable_relations import askable_relations
 # Candidates of each ring, in terms of the limit: matching selects among them.
 _CANDIDATES = 10
 _SHOWN_HUBS = 3
+
+# Columns of the base model's answers.
+_OF_BASE = ("right", "unasked")
 
 # Reasons why a ring is empty.
 _WHY_EMPTY = {
@@ -60,9 +63,9 @@ class RingBalance(ResultRow):
     candidates: Annotated[int, Heading("candidates")]
     facts: Annotated[int, Heading("facts")]
     matched: bool
-    popularity: Annotated[float | None, Heading("mean log popularity")]
-    known: Annotated[float | None, Heading("right before", Percent)]
-    unasked: Annotated[float | None, Heading("not asked before", Percent)]
+    popularity: Annotated[float | None, Heading("popularity")]
+    known: Annotated[float | None, Heading("right", Percent)]
+    unasked: Annotated[float | None, Heading("unasked", Percent)]
     example: Annotated[str | None, Heading("example")]
 
 
@@ -90,8 +93,12 @@ class ControlSample(Result):
         return self.rings
 
     def tables(self) -> list[Table]:
-        """Return the rings with their balance."""
-        return [row_table("rings", "Control facts, by ring", self.rings)]
+        """Return the rings with their balance; without a base model, without columns of its answers."""
+        table = row_table("rings", "Control facts, by ring (popularity: mean of logarithms)", self.rings)
+        if all(ring.unasked is None for ring in self.rings):
+            rows = [{name: cell for name, cell in row.items() if name not in _OF_BASE} for row in table.rows]
+            table = replace(table, rows=rows)
+        return [table]
 
     def summary(self) -> str:
         """Return the numbers of facts."""
