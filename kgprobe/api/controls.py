@@ -39,7 +39,7 @@ def sample_controls(
 
     >>> sample = kgprobe.sample_controls(graph, ["France | capital | Paris"], limit=20, as_of="2025-12")
     >>> sample.summary()
-    '101 control facts around 1 taught.'
+    '87 control facts around 1 taught.'
     >>> [ring.role for ring in sample.rings][:3]
     ['same subject', 'inverse', 'same relation']
 

@@ -5,13 +5,13 @@ unasked. The common distribution has, in each stratum, as many facts as the ring
 """
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgprobe.labelling.rings import Candidate
 
@@ -19,10 +19,14 @@ RIGHT, WRONG, UNASKED = "right", "wrong", "unasked"
 
 # Rings with fewer candidates are not matched: they would leave the others almost no facts.
 FEWEST = 20
-# Numbers of ranges of popularity, from the closest match to none.
-_RANGES = (5, 3, 2, 1)
+# Highest difference between the mean popularities of two matched rings, in standard deviations of their candidates.
+BALANCE = 0.25
+# Numbers of ranges of popularity, from the closest match.
+_RANGES = (20, 10, 5, 3, 2)
+_ANSWERS = (RIGHT, WRONG, UNASKED)
 
-_Stratum: TypeAlias = tuple[int, str]
+_Floats: TypeAlias = NDArray[np.float64]
+_Ints: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +35,7 @@ class MatchedRings:
 
     Attributes:
         drawn: facts of each ring, in the order of the candidates.
-        ranges: number of ranges of popularity; 0 if no rings are matched: fewer than two have enough candidates, or
-            these have no stratum in common.
+        ranges: number of ranges of popularity; 1 if rings are matched in answers alone; 0 if no two rings are matched.
         unmatched: rings with candidates that are not matched.
     """
 
@@ -51,86 +54,106 @@ def answer_of(fact: str, known: Mapping[str, bool]) -> str:
 def match_rings(candidates: Mapping[str, Sequence[Candidate]], known: Mapping[str, bool], limit: int) -> MatchedRings:
     """Draw facts from rings so that all have the same distribution over strata, up to rounding.
 
-    Of the numbers of ranges 5, 3, 2 and 1, the highest is used whose common distribution has at least half as many
-    facts as the smallest ring, or as the limit. Each ring draws as many multiples of the common distribution as it has
-    candidates for.
+    As many rings as possible are matched, in as many ranges of popularity as possible. Each draws as many multiples of
+    the common distribution as it has candidates for. A match counts if the common distribution has at least half as
+    many facts as the smallest ring, or as the limit, and if the mean popularities of any two rings differ by at most
+    ``BALANCE``. Without one, rings are matched in answers alone.
+
+    Cost: sorting the candidates of at most 57 selections of rings, once for each number of ranges.
 
     Args:
         candidates: by ring, each in random order.
         known: the base model's answers by fact, true if right; empty without a base model.
         limit: maximum number of facts in each ring.
     """
-    matched = {ring: own for ring, own in candidates.items() if len(own) >= FEWEST}
+    rings = {ring: _Ring.of(own, known) for ring, own in candidates.items() if len(own) >= FEWEST}
+    ranges, chosen = _best_match(rings, limit, bool(known))
     drawn = {ring: list(own[:limit]) for ring, own in candidates.items()}
-    ranges, strata, common = _closest_strata(matched, known, limit)
-    for ring, own in strata.items():
-        drawn[ring] = _drawn_from(matched[ring], own, common, limit)
-    unmatched = [ring for ring, own in candidates.items() if own and ring not in strata]
+    drawn |= {ring: [candidates[ring][place] for place in places] for ring, places in chosen.items()}
+    unmatched = [ring for ring, own in candidates.items() if own and ring not in chosen]
     return MatchedRings(drawn, ranges, unmatched)
 
 
-_Strata: TypeAlias = dict[_Stratum, list[Candidate]]
+@dataclass(frozen=True, slots=True)
+class _Ring:
+    """The candidates of a ring: their popularity, and the place of their answer in ``_ANSWERS``."""
+
+    popularity: _Floats
+    answer: _Ints
+
+    @classmethod
+    def of(cls, candidates: Sequence[Candidate], known: Mapping[str, bool]) -> "_Ring":
+        answers = [_ANSWERS.index(answer_of(candidate.key.fact, known)) for candidate in candidates]
+        return cls(np.array([candidate.popularity for candidate in candidates], float), np.array(answers, np.int64))
 
 
-def _closest_strata(
-    rings: Mapping[str, Sequence[Candidate]], known: Mapping[str, bool], limit: int
-) -> tuple[int, dict[str, _Strata], dict[_Stratum, int]]:
-    """Return the number of ranges, the strata of each ring, and the common distribution; 0 and none without one."""
-    if len(rings) < 2:
-        return 0, {}, {}
-    enough = min(limit, *map(len, rings.values())) / 2
-    for ranges in _RANGES:
-        strata = _by_stratum(rings, known, ranges)
-        common = _common(strata)
-        if sum(common.values()) >= enough:
-            break
-    return (ranges, strata, common) if common else (0, {}, {})
+_Drawn: TypeAlias = dict[str, list[int]]
 
 
-def _drawn_from(
-    candidates: Sequence[Candidate], strata: _Strata, common: Mapping[_Stratum, int], limit: int
-) -> list[Candidate]:
-    """Return the facts of a ring that follow the common distribution, in the order of the candidates."""
-    chosen: set[str] = set()
-    for stratum, count in _numbers(strata, common, limit).items():
-        chosen.update(candidate.key.fact for candidate in strata[stratum][:count])
-    return [candidate for candidate in candidates if candidate.key.fact in chosen]
+def _best_match(rings: Mapping[str, _Ring], limit: int, has_answers: bool) -> tuple[int, _Drawn]:
+    """Return the number of ranges, and the places of the drawn candidates by matched ring; 0 and none without."""
+    for numbers in (_RANGES, (1,) if has_answers else ()):
+        for size in range(len(rings), 1, -1):
+            matches = []
+            for names in combinations(rings, size):
+                matches += _match({name: rings[name] for name in names}, numbers, limit)
+            if matches:
+                # Of several selections with this many rings, the first with most facts.
+                return max(matches, key=lambda match: sum(map(len, match[1].values())))
+    return 0, {}
 
 
-def _by_stratum(rings: Mapping[str, Sequence[Candidate]], known: Mapping[str, bool], ranges: int) -> dict[str, _Strata]:
-    """Return the candidates of each ring by stratum; the ranges have equally many candidates of all rings together."""
-    popularities = [candidate.popularity for candidate in chain.from_iterable(rings.values())]
-    limits = np.quantile(popularities, np.arange(1, ranges) / ranges)
-    by_stratum: dict[str, _Strata] = {}
-    for ring, own in rings.items():
-        strata: defaultdict[_Stratum, list[Candidate]] = defaultdict(list)
-        places = np.searchsorted(limits, [candidate.popularity for candidate in own], side="left").tolist()
-        for candidate, place in zip(own, places, strict=True):
-            strata[place, answer_of(candidate.key.fact, known)].append(candidate)
-        by_stratum[ring] = dict(strata)
-    return by_stratum
+def _match(rings: Mapping[str, _Ring], numbers: Sequence[int], limit: int) -> list[tuple[int, _Drawn]]:
+    """Return the match of all these rings in the highest number of ranges in which they are balanced, if any."""
+    enough = min(limit, *(len(ring.answer) for ring in rings.values())) / 2
+    for ranges in numbers:
+        strata = dict(_strata(rings, ranges))
+        counts = {name: np.bincount(own, minlength=ranges * len(_ANSWERS)) for name, own in strata.items()}
+        common = np.min(list(counts.values()), axis=0)
+        if not common.any() or common.sum() < enough:
+            continue
+        drawn = {name: _draw(own, _numbers(counts[name], common, limit)) for name, own in strata.items()}
+        # A single range is a match in answers alone.
+        if ranges == 1 or _is_balanced(rings, drawn):
+            return [(ranges, drawn)]
+    return []
 
 
-def _common(by_stratum: Mapping[str, Mapping[_Stratum, Sequence[Candidate]]]) -> dict[_Stratum, int]:
-    """Return the smallest number of candidates of any ring in each stratum, where all have some."""
-    sizes: defaultdict[_Stratum, list[int]] = defaultdict(list)
-    for strata in by_stratum.values():
-        for stratum, own in strata.items():
-            sizes[stratum].append(len(own))
-    return {stratum: min(own) for stratum, own in sorted(sizes.items()) if len(own) == len(by_stratum)}
+def _strata(rings: Mapping[str, _Ring], ranges: int) -> Iterator[tuple[str, _Ints]]:
+    """Yield each ring with the numbers of its candidates' strata; all rings have the same weight in the ranges."""
+    popularity = np.concatenate([ring.popularity for ring in rings.values()])
+    weights = np.concatenate([np.full(len(ring.answer), 1 / len(ring.answer)) for ring in rings.values()])
+    order = np.argsort(popularity, kind="stable")
+    shares = np.cumsum(weights[order]) / len(rings)
+    limits = popularity[order][np.searchsorted(shares, np.arange(1, ranges) / ranges - 1e-9)]
+    for name, ring in rings.items():
+        yield name, np.searchsorted(limits, ring.popularity, side="left") * len(_ANSWERS) + ring.answer
 
 
-def _numbers(
-    strata: Mapping[_Stratum, Sequence[Candidate]], common: Mapping[_Stratum, int], limit: int
-) -> dict[_Stratum, int]:
+def _draw(strata: _Ints, numbers: _Ints) -> list[int]:
+    """Return the places of the first candidates in each stratum, in the order of the candidates."""
+    places = [np.flatnonzero(strata == stratum)[: numbers[stratum]] for stratum in np.flatnonzero(numbers)]
+    return sorted(np.concatenate(places).tolist())
+
+
+def _is_balanced(rings: Mapping[str, _Ring], drawn: Mapping[str, Sequence[int]]) -> bool:
+    """Return True if the mean popularities of any two draws differ by at most ``BALANCE`` standard deviations."""
+    means = {name: float(np.mean(rings[name].popularity[list(places)])) for name, places in drawn.items()}
+    variances = {name: float(np.var(rings[name].popularity)) for name in drawn}
+    return all(
+        abs(means[first] - means[second]) <= BALANCE * math.sqrt((variances[first] + variances[second]) / 2) + 1e-9
+        for first, second in combinations(drawn, 2)
+    )
+
+
+def _numbers(counts: _Ints, common: _Ints, limit: int) -> _Ints:
     """Return how many facts a ring draws from each stratum: the common distribution, scaled and rounded."""
-    scale = min(limit / sum(common.values()), *(len(strata[stratum]) / count for stratum, count in common.items()))
-    exact = {stratum: scale * count for stratum, count in common.items()}
-    numbers = {stratum: math.floor(number + 1e-9) for stratum, number in exact.items()}
+    shared = common > 0
+    scale = min(limit / common.sum(), float(np.min(counts[shared] / common[shared])))
+    exact = scale * common
+    numbers: _Ints = np.floor(exact + 1e-9).astype(np.int64)
     # Largest remainders first, so that the sum is that of the exact numbers.
-    missing = math.floor(sum(exact.values()) + 1e-9) - sum(numbers.values())
-    remainders = Counter({stratum: exact[stratum] - numbers[stratum] for stratum in exact})
-    for stratum, _ in remainders.most_common(missing):
-        if numbers[stratum] < len(strata[stratum]):
-            numbers[stratum] += 1
+    missing = math.floor(exact.sum() + 1e-9) - int(numbers.sum())
+    first = np.argsort(numbers - exact, kind="stable")[:missing]
+    numbers[first] += numbers[first] < counts[first]
     return numbers

@@ -18,8 +18,9 @@ _SAME_SUBJECT, _INVERSE, _SAME_RELATION, _NEIGHBOUR, _TWO_HOPS = NEAR
 
 # Facts whose distance is computed at once; entities walked at once.
 _FACTS_AT_ONCE = 500
-# Candidates of the far ring before their distance is known, in terms of those after.
-_FAR_CANDIDATES = 3
+# Facts whose distance is computed until enough are far: at most so many times the candidates, but this number of any.
+_TESTED_PER_CANDIDATE = 10
+_TESTED = 20_000
 
 
 class Candidate(NamedTuple):
@@ -45,6 +46,8 @@ class Rings:
         skipped_hubs: hubs among them that are the subject of too many facts, whose own facts are not read either.
         unknown: number of facts left out because the popularity of an end is unknown.
         far_of_taught_relations: True if all far facts are of relations that were taught.
+        tested: number of facts whose distance was computed, if there are more of these and too few were far; None
+            otherwise.
     """
 
     candidates: Mapping[str, Sequence[Candidate]]
@@ -52,6 +55,7 @@ class Rings:
     skipped_hubs: Sequence[str]
     unknown: int
     far_of_taught_relations: bool
+    tested: int | None = None
 
 
 class _Pool:
@@ -61,11 +65,13 @@ class _Pool:
         self._size, self._seed = size, seed
         self._facts: dict[str, tuple[int, FactEnds, str | None]] = {}
         self._highest = 2**64
+        self._is_cut = False
 
     def add(self, ends: FactEnds, of: str | None = None) -> None:
         """Add a fact; of several taught facts that it is near to, the one with the lowest id is stored."""
         rank = seeded_number(self._seed, "control", ends.fact)
         if rank > self._highest:
+            self._is_cut = True
             return
         other = self._facts.get(ends.fact)
         if other is not None and other[2] is not None:
@@ -79,12 +85,18 @@ class _Pool:
         """True with as many facts as the pool may have."""
         return len(self._facts) >= self._size
 
+    @property
+    def has_left_out(self) -> bool:
+        """True if more facts were added than the pool may have."""
+        return self._is_cut or len(self._facts) > self._size
+
     def facts(self) -> list[tuple[FactEnds, str | None]]:
         """Return the facts in the order of their hashes, each with the taught fact."""
         self._cut()
         return [(ends, of) for _, ends, of in self._facts.values()]
 
     def _cut(self) -> None:
+        self._is_cut = self.has_left_out
         lowest = sorted(self._facts.items(), key=lambda entry: entry[1][0])[: self._size]
         self._facts = dict(lowest)
         if len(lowest) == self._size:
@@ -168,7 +180,8 @@ def find_rings(
     """Find the candidates of each ring.
 
     Cost: at most ``max_degree`` facts for each taught entity; for *two hops*, of as many further entities as give
-    ``size`` facts; one scan of the graph's facts; and the facts of the ends of some three times ``size`` facts.
+    ``size`` facts; one scan of the graph's facts; and the facts of the ends of those whose distance is computed, until
+    ``size`` of them are far: at most ten times ``size``, or 20,000.
 
     Args:
         taught: the taught facts.
@@ -179,7 +192,8 @@ def find_rings(
     """
     centre = _Centre.around(list(around.ends_of(taught)), held_out, entities)
     pools = {ring: _Pool(size, seed) for ring in (*NEAR, FAR)}
-    pools[FAR] = _Pool(_FAR_CANDIDATES * size, seed)
+    for ring in (_SAME_RELATION, FAR):
+        pools[ring] = _Pool(max(_TESTED_PER_CANDIDATE * size, _TESTED), seed)
     walked = _walk_centre(around, centre, pools)
     hubs = around.hubs_among(entity for entity in centre.entities if entity not in walked)
     from_hubs, skipped = around.facts_from(hubs)
@@ -188,13 +202,17 @@ def find_rings(
     _walk_next(around, centre, pools[_TWO_HOPS], seed)
     _scan(around, centre, pools)
     facts = {ring: pool.facts() for ring, pool in pools.items()}
-    facts[FAR] = _far_among(around, centre, facts[FAR], size)[0]
+    tested = len(facts[FAR]) if pools[FAR].has_left_out else None
+    facts[FAR] = _far_among(around, centre, facts[FAR], size, 0)[0]
     is_fallback = not facts[FAR]
     if is_fallback:
-        facts[FAR], facts[_SAME_RELATION] = _far_among(around, centre, facts[_SAME_RELATION], size)
+        facts[FAR], facts[_SAME_RELATION] = _far_among(around, centre, facts[_SAME_RELATION], size, size)
+    elif len(facts[FAR]) == size:
+        tested = None
+    facts[_SAME_RELATION] = facts[_SAME_RELATION][:size]
     candidates = {ring: list(_with_popularity(own)) for ring, own in facts.items()}
     unknown = sum(map(len, facts.values())) - sum(map(len, candidates.values()))
-    return Rings(candidates, hubs, skipped, unknown, is_fallback and bool(facts[FAR]))
+    return Rings(candidates, hubs, skipped, unknown, is_fallback and bool(facts[FAR]), tested)
 
 
 def _walk_centre(around: Neighbourhood, centre: _Centre, pools: Mapping[str, _Pool]) -> set[str]:
@@ -248,18 +266,18 @@ def _scan(around: Neighbourhood, centre: _Centre, pools: Mapping[str, _Pool]) ->
 _Found = list[tuple[FactEnds, str | None]]
 
 
-def _far_among(around: Neighbourhood, centre: _Centre, facts: _Found, size: int) -> tuple[_Found, _Found]:
-    """Return the first facts that are farther than two steps, at most ``size``, and the facts that are not."""
+def _far_among(around: Neighbourhood, centre: _Centre, facts: _Found, size: int, others: int) -> tuple[_Found, _Found]:
+    """Return the first ``size`` facts that are farther than two steps, and the first ``others`` that are not."""
     far: _Found = []
     rest: _Found = []
     for block in blocks(facts, _FACTS_AT_ONCE):
-        if len(far) >= size:
+        if len(far) >= size and len(rest) >= others:
             break
         entities = set(chain.from_iterable(ends.entities for ends, _ in block))
         far_entities = _far_entities(around, centre, sorted(entities))
         for ends, of in block:
             (far if far_entities.issuperset(ends.entities) else rest).append((ends, of))
-    return far[:size], rest
+    return far[:size], rest[:others]
 
 
 def _far_entities(around: Neighbourhood, centre: _Centre, entities: Sequence[str]) -> set[str]:

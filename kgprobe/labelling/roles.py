@@ -4,6 +4,7 @@ docs/methods/controls.md. A file of roles has one JSON object per line, ``{"subj
 `kgprobe probe --facts FILE` asks the facts, and `kgprobe compare --roles FILE` reports each role.
 """
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -56,8 +57,9 @@ def read_roles(path: Path) -> Iterator[FactRole]:
     try:
         with open(path, "rb") as file:
             for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield _checked(decoder.decode(line), path, number)
+                text = line.removeprefix(BOM_UTF8) if number == 1 else line
+                if text.strip():
+                    yield _checked(decoder.decode(text), path, number)
     except OSError as error:
         raise ArgumentError("roles", f"cannot be read: {error}.") from error
     except msgspec.DecodeError as error:

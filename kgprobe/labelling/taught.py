@@ -5,6 +5,7 @@ docs/methods/controls.md. A fact is taught by a data set if one of its records n
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -74,16 +75,23 @@ def read_taught(around: Neighbourhood, near: Listed) -> TaughtFacts:
 
 
 def _names_nothing(missing: Sequence[str]) -> ArgumentError:
-    reasons = f": {'; '.join(missing[:_SHOWN])}" if missing else "."
+    """Return the error on a list without a fact of the graph.
+
+    Args:
+        missing: sentences on its lines; none for an empty list.
+    """
+    if not missing:
+        return ArgumentError("near", "is empty: it lists no facts.")
+    reasons = " ".join(missing[:_SHOWN])
     return ArgumentError(
-        "near", f"names no fact of this graph{reasons} `kgprobe sample facts` shows facts that the graph has."
+        "near", f"names no fact of this graph. {reasons} `kgprobe sample facts` shows facts that the graph has."
     )
 
 
 def _first_record(path: Path) -> Mapping[str, Any]:
     """Return the first line of a file that is not blank; empty if it is not a JSON object."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             line = next((line for line in file if line.strip()), "")
     except (OSError, ValueError) as error:
         raise ArgumentError("near", f"cannot be read: {error}.") from error
@@ -111,7 +119,7 @@ def _from_roles(graph: Graph, path: Path) -> TaughtFacts:
     ]
     taught, held_out = (list(dict.fromkeys(key for key in own if key in existing)) for own in keys.values())
     if not taught:
-        raise _names_nothing(missing or [f"no line of {path} has the role {TAUGHT!r}"])
+        raise _names_nothing(missing or [f"No line of {path} has the role {TAUGHT!r}."])
     controls = len(roles) - len(keys[TAUGHT]) - len(keys[HELD_OUT])
     notes = [f"Replaced: {counted(controls, 'control fact')} of the file."] if controls else []
     return TaughtFacts(taught, held_out, notes=[*notes, *missing])
@@ -219,9 +227,10 @@ def _records(path: Path, notes: list[str]) -> Iterator[list[str]]:
     try:
         with open(path, "rb") as file:
             for number, line in enumerate(file, start=1):
-                if line.strip():
+                text = line.removeprefix(BOM_UTF8) if number == 1 else line
+                if text.strip():
                     try:
-                        yield list(_texts(msgspec.json.decode(line)))
+                        yield list(_texts(msgspec.json.decode(text)))
                     except (msgspec.DecodeError, UnicodeError, RecursionError):
                         bad.append(number)
     except OSError as error:

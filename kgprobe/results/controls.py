@@ -4,7 +4,7 @@ docs/methods/controls.md.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +30,9 @@ from kgprobe.verbalize.askable_relations import askable_relations
 _CANDIDATES = 10
 _SHOWN_HUBS = 3
 
+# Columns of the base model's answers.
+_OF_BASE = ("right", "unasked")
+
 # Reasons why a ring is empty.
 _WHY_EMPTY = {
     "same subject": "the taught subjects have no other facts that can be asked",
@@ -37,7 +40,7 @@ _WHY_EMPTY = {
     "same relation": "no other subject has a taught relation",
     "neighbour": "no other fact with an untaught relation has a taught subject or object as its object",
     "two hops": "no other fact is at an entity next to the taught ones",
-    "far": "no fact that can be asked is farther than two steps from the taught facts",
+    "far": "no tested fact is farther than two steps from the taught facts",
 }
 
 
@@ -49,7 +52,7 @@ class RingBalance(ResultRow):
         role: the ring.
         candidates: number of facts from which it is drawn; of larger rings, a random sample.
         facts: number of drawn facts.
-        matched: True if its distribution is that of the other rings.
+        matched: True if its distribution of popularity and answers is that of the other matched rings.
         popularity: mean of log(1 + degree) or log(1 + popularity), summed over both ends; None without facts.
         known: share of right answers of the base model, among the drawn facts that it was asked; None without any.
         unasked: share of the drawn facts that the base model was not asked; None without a base model or facts.
@@ -60,9 +63,9 @@ class RingBalance(ResultRow):
     candidates: Annotated[int, Heading("candidates")]
     facts: Annotated[int, Heading("facts")]
     matched: bool
-    popularity: Annotated[float | None, Heading("mean log popularity")]
-    known: Annotated[float | None, Heading("right before", Percent)]
-    unasked: Annotated[float | None, Heading("not asked before", Percent)]
+    popularity: Annotated[float | None, Heading("popularity")]
+    known: Annotated[float | None, Heading("right", Percent)]
+    unasked: Annotated[float | None, Heading("unasked", Percent)]
     example: Annotated[str | None, Heading("example")]
 
 
@@ -73,7 +76,7 @@ class ControlSample(Result):
     Attributes:
         rings: the rings with their balance.
         taught, held_out: numbers of facts.
-        ranges: number of ranges of popularity in which rings are matched; 0 if no rings are.
+        ranges: number of ranges of popularity in which rings are matched; 1 if in answers alone; 0 if no rings are.
         roles: all facts with their roles: taught, held out, and drawn.
     """
 
@@ -90,8 +93,12 @@ class ControlSample(Result):
         return self.rings
 
     def tables(self) -> list[Table]:
-        """Return the rings with their balance."""
-        return [row_table("rings", "Control facts, by ring", self.rings)]
+        """Return the rings with their balance; without a base model, without columns of its answers."""
+        table = row_table("rings", "Control facts, by ring (popularity: mean of logarithms)", self.rings)
+        if all(ring.unasked is None for ring in self.rings):
+            rows = [{name: cell for name, cell in row.items() if name not in _OF_BASE} for row in table.rows]
+            table = replace(table, rows=rows)
+        return [table]
 
     def summary(self) -> str:
         """Return the numbers of facts."""
@@ -154,7 +161,7 @@ def _balances(graph: Graph, rings: Rings, matched: MatchedRings, known: Mapping[
             continue
         popularity = float(np.mean([candidate.popularity for candidate in drawn]))
         right, unasked = (None, None) if known is None else _answer_shares(drawn, known)
-        is_matched = ring not in matched.unmatched and (matched.ranges > 1 or bool(known))
+        is_matched = matched.ranges > 1 and ring not in matched.unmatched
         example = examples[drawn[0].key]
         balances.append(RingBalance(ring, candidates, len(drawn), is_matched, popularity, right, unasked, example))
     return balances
@@ -186,17 +193,31 @@ def _notes(
         )
     notes += [f"No facts in the ring {ring}: {_WHY_EMPTY[ring]}." for ring, own in rings.candidates.items() if not own]
     if rings.far_of_taught_relations:
-        notes.append("The far facts are of taught relations: no fact of another relation is far.")
+        notes.append("The far facts are of taught relations: no tested fact of another relation is far.")
+    if rings.tested is not None:
+        notes.append(
+            f"The distance of {rings.tested:,} facts of other relations was computed, and of no more; few or none are"
+            " far."
+        )
     if rings.unknown:
         notes.append(f"{rings.unknown:,} candidates are left out: the {options.match} of an end is unknown.")
+    return [*notes, *_matching_notes(matched, options.match, has_answers)]
+
+
+def _matching_notes(matched: MatchedRings, by: str, has_answers: bool) -> list[str]:
+    """Return notes on the rings that are matched, and those that are not."""
     if not matched.ranges:
-        return [*notes, "No rings are matched: fewer than two are large enough, or they have no facts alike."]
+        return ["No rings are matched: fewer than two are large enough and have facts alike."]
+    notes = []
     if matched.unmatched:
-        notes.append(f"Not matched, as they have too few facts: {', '.join(matched.unmatched)}.")
+        notes.append(
+            "Not matched, as they have too few facts, or too few like those of the other rings:"
+            f" {', '.join(matched.unmatched)}."
+        )
     if matched.ranges == 1:
-        notes.append(f"Not matched in {options.match}: the rings have too few facts of equal {options.match}.")
+        notes.append(f"Not matched in {by}: the rings have too few facts of equal {by}.")
     else:
-        notes.append(f"Matched in {counted(matched.ranges, 'range')} of {options.match}.")
+        notes.append(f"Matched in {matched.ranges} ranges of {by}.")
     if has_answers:
         notes.append("Matched in the base model's answers.")
     return notes

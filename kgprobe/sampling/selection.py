@@ -339,8 +339,10 @@ def _find_triple(
 
 
 def _lines(file: TextIO, name: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines with their numbers, without a byte order mark."""
     try:
-        yield from enumerate(file, start=1)
+        for number, line in enumerate(file, start=1):
+            yield number, line.removeprefix("\ufeff") if number == 1 else line
     except UnicodeDecodeError as error:
         raise ArgumentError(
             "facts", f"cannot be read: {name} is not UTF-8, or it is packed ({error.reason})."

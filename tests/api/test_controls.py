@@ -12,6 +12,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.labelling.roles import FAR, NEAR, FactRole, read_roles, write_roles
 from kgprobe.models.model import Model
 from kgprobe.results.controls import ControlSample
+from kgprobe.sampling.selection import list_facts
 from tests.stored import store_measurement
 
 AS_OF = "2025-12"
@@ -129,6 +130,48 @@ def test_controls_name_what_was_looked_up_and_what_exists(example_graph: Graph, 
         drawn(example_graph, tmp_path / "nowhere")
     with pytest.raises(ArgumentError, match="`match` is 'size'"):
         drawn(example_graph, listed, match="size")
+
+
+def test_controls_say_that_a_file_is_empty(example_graph: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "facts.txt"
+    path.write_text("\n")
+    with pytest.raises(ArgumentError, match="`near` is empty: it lists no facts"):
+        drawn(example_graph, path)
+    path.write_text("Atlantis | capital | Poseidonis\nThule | capital | Poseidonis\n")
+    with pytest.raises(ArgumentError) as error:
+        drawn(example_graph, path)
+    # A sentence each.
+    assert ".;" not in str(error.value)
+    assert f". {path}, line 2: " in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "France | capital | Paris",
+        "France\tcapital\tParis",
+        '{"subject": "France", "relation": "capital", "object": "Paris"}',
+        '{"text": "Paris is the capital of France"}',
+    ],
+)
+def test_lists_of_facts_may_begin_with_a_byte_order_mark(example_graph: Graph, tmp_path: Path, line: str) -> None:
+    plain, marked = tmp_path / "plain.txt", tmp_path / "marked.txt"
+    plain.write_text(line + "\n")
+    marked.write_text(line + "\n", encoding="utf-8-sig")
+    expected = names_of(drawn(example_graph, plain, limit=3), "taught")
+    assert names_of(drawn(example_graph, marked, limit=3), "taught") == expected != set()
+    if "text" not in line:
+        assert {key.fact for key in list_facts(example_graph, marked, 20251201).keys} == expected
+        # As `kgprobe probe --facts` opens it.
+        with open(marked, encoding="utf-8") as file:
+            assert {key.fact for key in list_facts(example_graph, file, 20251201).keys} == expected
+
+
+def test_roles_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    roles = [FactRole("s", "f", "taught")]
+    write_roles(tmp_path / "roles.jsonl", roles)
+    (tmp_path / "marked.jsonl").write_text((tmp_path / "roles.jsonl").read_text(), encoding="utf-8-sig")
+    assert list(read_roles(tmp_path / "marked.jsonl")) == roles
 
 
 def test_controls_say_why_a_ring_is_empty(example_graph: Graph, capitals: Path) -> None:

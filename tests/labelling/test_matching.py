@@ -2,17 +2,29 @@
 
 import random
 from collections import Counter
+from itertools import combinations
+from statistics import fmean, pvariance
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.labelling.matching import FEWEST, answer_of, match_rings
+from kgprobe.labelling.matching import BALANCE, FEWEST, MatchedRings, answer_of, match_rings
 from kgprobe.labelling.rings import Candidate
 from kgprobe.sampling.keys import FactKey
 
 
 def ring(name: str, popularities: list[float]) -> list[Candidate]:
     return [Candidate(FactKey("s", f"{name}{number}"), value) for number, value in enumerate(popularities)]
+
+
+def assert_balanced(rings: dict[str, list[Candidate]], matched: MatchedRings) -> None:
+    """The mean popularities of matched rings differ by at most a quarter of a standard deviation."""
+    names = [name for name, own in rings.items() if own and name not in matched.unmatched]
+    assert len(names) > 1
+    for pair in combinations(names, 2):
+        means = [fmean(candidate.popularity for candidate in matched.drawn[name]) for name in pair]
+        variance = fmean(pvariance([candidate.popularity for candidate in rings[name]]) for name in pair)
+        assert abs(means[0] - means[1]) <= BALANCE * variance**0.5 + 1e-6, pair
 
 
 def test_rings_are_drawn_with_equal_shares_of_ranges_and_answers() -> None:
@@ -66,8 +78,40 @@ def test_every_ring_keeps_facts_within_the_limit(rings: list[list[float]], limit
         if len(candidates[name]) < FEWEST:
             assert drawn == candidates[name][:limit]
             assert (name in matched.unmatched) == bool(drawn)
-        elif matched.ranges:
-            assert name not in matched.unmatched
+    if matched.ranges > 1:
+        assert_balanced(candidates, matched)
+
+
+def normal(name: str, size: int, mean: float) -> list[Candidate]:
+    generator = random.Random(name)
+    return ring(name, [generator.gauss(mean, 1) for _ in range(size)])
+
+
+def test_ring_without_common_support_is_not_matched() -> None:
+    rings = {"a": normal("a", 30, 0), "b": normal("b", 500, 8), "c": normal("c", 5_000, 8)}
+    matched = match_rings(rings, {}, 500)
+    assert (matched.ranges > 1, matched.unmatched) == (True, ["a"])
+    assert_balanced(rings, matched)
+    assert {name: len(drawn) for name, drawn in matched.drawn.items()}["a"] == 30
+    # Without another ring like it, none is matched.
+    apart = match_rings({name: rings[name] for name in ("a", "c")}, {}, 500)
+    assert (apart.ranges, apart.unmatched) == (0, ["a", "c"])
+
+
+def test_rings_apart_are_matched_in_answers_alone() -> None:
+    rings = {"a": normal("a", 100, 0), "b": normal("b", 100, 8)}
+    known = {f"a{number}": number < 80 for number in range(100)} | {f"b{number}": number < 40 for number in range(100)}
+    matched = match_rings(rings, known, 100)
+    assert (matched.ranges, matched.unmatched) == (1, [])
+    shares = [fmean(known[candidate.key.fact] for candidate in drawn) for drawn in matched.drawn.values()]
+    assert abs(shares[0] - shares[1]) < 0.02
+
+
+def test_large_rings_do_not_set_the_ranges() -> None:
+    rings = {"a": normal("a", 60, 7), "b": normal("b", 4_000, 8), "c": normal("c", 5_000, 8)}
+    matched = match_rings(rings, {}, 500)
+    assert matched.unmatched == []
+    assert_balanced(rings, matched)
 
 
 def test_small_ring_does_not_empty_the_others() -> None:

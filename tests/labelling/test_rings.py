@@ -134,6 +134,30 @@ def test_far_facts_are_of_taught_relations_if_no_other_is_far(graph: Graph) -> N
     }
 
 
+def test_far_ring_is_filled_if_few_facts_are_far(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    edges = [Fact("taught", "s", "r0", "o")]
+    for number in range(60):
+        # The last of these facts has an end two steps away: it is in no ring.
+        edges.append(Fact(f"a{number}", "s", "r1", f"a{number}"))
+        edges.append(Fact(f"b{number}", f"a{number}", "r2", f"b{number}"))
+        edges.append(Fact(f"c{number}", f"b{number}", "r3", f"c{number}"))
+    edges += [Fact(f"f{number}", f"x{number}", "r4", f"y{number}") for number in range(8)]
+    ids = sorted({end for edge in edges for end in (edge.subject, edge.object)})
+    fill(graph, [Entity(entity, f"name {entity}") for entity in ids], edges)
+    whole = found_rings(graph, edges, ["taught"], 100)
+    assert sorted(ids_of(whole)[FAR]) == [f"f{number}" for number in range(8)]
+    few = found_rings(graph, edges, ["taught"], 100, size=3)
+    assert (ids_of(few)[FAR], few.tested) == (ids_of(whole)[FAR][:3], None)
+    # A bound on the tested facts is reported.
+    monkeypatch.setattr("kgprobe.labelling.rings._TESTED", 10)
+    bounded = found_rings(graph, edges, ["taught"], 100, size=1, seed=1)
+    assert (bounded.tested is None) == bool(ids_of(bounded)[FAR])
+    monkeypatch.setattr("kgprobe.labelling.rings._TESTED_PER_CANDIDATE", 1)
+    bounded = found_rings(graph, edges, ["taught"], 100, size=20)
+    assert bounded.tested == 20
+    assert len(ids_of(bounded)[FAR]) < 8
+
+
 def test_draw_depends_on_the_seed_and_not_on_the_order(graph: Graph) -> None:
     records, edges = made_up(3)
     fill(graph, records, edges)
@@ -143,7 +167,7 @@ def test_draw_depends_on_the_seed_and_not_on_the_order(graph: Graph) -> None:
     other = ids_of(found_rings(graph, edges, taught, 20, size=4, seed=1))
     for ring in (*NEAR, FAR):
         assert len(some[ring]) == min(4, len(whole[ring])), ring
-        if ring not in ("two hops", FAR):
+        if ring != "two hops":
             assert some[ring] == whole[ring][:4]
         assert set(some[ring]) <= set(whole[ring])
     assert some != other
