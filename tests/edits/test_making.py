@@ -1,6 +1,7 @@
 """Questions from the example graph: an edit's statement, its consequences, and facts that must not change."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -123,6 +124,20 @@ def test_make_questions_locality_is_of_unedited_facts(questions: list[EditQuesti
         objects = {answer.id for question in same for answer in question.expected}
         rows = connection.read("edits/facts_of_subjects", ids=["Q142", "Q17"], as_of=DAY, limit=1000)
         assert objects.isdisjoint({row["object"] for row in rows if row["relation"] == relation}) or edit == "e2"
+
+
+def test_make_questions_new_objects_of_other_edits_are_not_wrong(connection: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "edits.tsv"
+
+    def wrong(lines: str) -> set[str]:
+        path.write_text(lines)
+        edits, _ = find_edits(connection, read_edit_file(path), DAY)
+        written, _ = make_questions(connection, edits, EditOptions(), as_of=DAY, seed=0)
+        return {answer.id or "" for answer in of(written, "e1", "efficacy")[0].wrong}
+
+    line = "France\tshares border with\tJapan\tSpain\n"
+    other = min(wrong(line) - {"Q29"})
+    assert other not in wrong(f"{line}France\tshares border with\t{other}\tGermany\n")
 
 
 def test_make_questions_same_seed_gives_same_questions(connection: Graph, found: tuple[list[Edit], list[str]]) -> None:
