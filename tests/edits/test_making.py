@@ -76,6 +76,26 @@ def test_find_edits_unusable_lines_are_named(found: tuple[list[Edit], list[str]]
     assert record != 6 or "Name the replaced one as `old`." in problem
 
 
+def test_find_edits_repeated_and_contradictory_lines_are_left_out(connection: Graph, tmp_path: Path) -> None:
+    lines = [
+        "France\tcapital\tRome",
+        "Q142\tP36\tQ220\tQ90",
+        "Japan\tcontinent\tEurope",
+        "Germany\tcapital\tRome",
+        "Germany\tcapital\tParis\tBerlin",
+        "France\tcapital\tRome",
+        "France\tshares border with\tJapan\tSpain",
+        "France\tshares border with\tEgypt\tGermany",
+    ]
+    (tmp_path / "edits.tsv").write_text("\n".join(lines))
+    edits, problems = find_edits(connection, read_edit_file(tmp_path / "edits.tsv"), DAY)
+    assert [edit.id for edit in edits] == ["e1", "e3", "e7", "e8"]
+    assert problems == [
+        "records 4, 5: they replace Q64 as P36 of Q183 by different objects.",
+        "2 records repeat an earlier edit: 2, 6.",
+    ]
+
+
 def test_make_questions_statement_and_its_variants(questions: list[EditQuestion]) -> None:
     (statement,) = of(questions, "e1", "efficacy")
     assert statement.prompt == "The capital of France is"
