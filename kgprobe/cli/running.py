@@ -186,8 +186,11 @@ def view_bars() -> Iterator["OnView"]:
         yield move
 
 
-def measuring(title: str, api: Mapping[str, Any] = MappingProxyType({})) -> AbstractContextManager["Callbacks"]:
+@contextmanager
+def measuring(title: str, api: Mapping[str, Any] = MappingProxyType({})) -> Iterator["Callbacks"]:
     """Show the progress of a measurement; see :func:`watched`. With a batch API, Ctrl-C stops at once.
+
+    If Ctrl-C stops at once, print that the answers so far are stored, and how to continue.
 
     Args:
         api: options of :class:`~kgprobe.api.options.ApiLimits`, by name.
@@ -196,7 +199,12 @@ def measuring(title: str, api: Mapping[str, Any] = MappingProxyType({})) -> Abst
     def began(start: "Start") -> str:
         return f"{_titled(title, start)}: {start.total:,} facts, {start.done:,} of them measured before."
 
-    return watched(title, "facts", began, "" if api.get("batch_api") else "batch")
+    try:
+        with watched(title, "facts", began, "" if api.get("batch_api") else "batch") as callbacks:
+            yield callbacks
+    except KeyboardInterrupt:
+        click.echo("The answers to finished batches are stored. Repeat the command to continue.", err=True)
+        raise
 
 
 def sweeping(title: str) -> AbstractContextManager["Callbacks"]:

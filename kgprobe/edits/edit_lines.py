@@ -3,6 +3,7 @@
 Subject, relation and objects are ids or names. The old object is found in the graph, unless the line names it.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -77,12 +78,15 @@ def entities_named(graph: Graph, ids: Iterable[str]) -> dict[str, Entity]:
 
 
 def find_edits(graph: Graph, file: EditFile, as_of: int) -> tuple[list[Edit], list[str]]:
-    """Return the edits of a file, and messages about lines that the graph cannot resolve.
+    """Return the edits of a file, and messages about other lines.
+
+    Left out are lines that the graph cannot resolve, lines that repeat an edit, and all lines that replace the same
+    object by different ones.
 
     Cost: a walk from each subject; one scan of the entities if a line has names in place of ids.
     """
     triples, problems = _triples(graph, file)
-    edits: list[Edit] = []
+    edits: dict[int, Edit] = {}
     held = _held(graph, {triple[0] for triple in triples.values()}, as_of)
     ids: set[str] = set()
     for subject, relation, new, _ in triples.values():
@@ -94,10 +98,48 @@ def find_edits(graph: Graph, file: EditFile, as_of: int) -> tuple[list[Edit], li
         if problem is None and subject in by_id and new in by_id:
             former = None if replaced is None else by_id[replaced["object"]]
             key = None if replaced is None else FactKey(subject, replaced["fact"])
-            edits.append(Edit(f"e{number}", by_id[subject], relation, by_id[new], former, key))
+            edits[number] = Edit(f"e{number}", by_id[subject], relation, by_id[new], former, key)
         else:
             problems.append(f"record {number}: {problem or 'its subject or its new object has no label.'}")
-    return edits, problems
+    consistent, further = _consistent(edits)
+    return consistent, problems + further
+
+
+def _consistent(edits: Mapping[int, Edit]) -> tuple[list[Edit], list[str]]:
+    """Return the edits without repeated and contradictory ones, and messages about these.
+
+    Args:
+        edits: by the number of the record.
+    """
+    problems: list[str] = []
+    repeated: list[int] = []
+    seen: set[tuple[str, str, str | None, str]] = set()
+    # Different edits with the same subject, relation and replaced object contradict each other.
+    rivals: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for number, edit in edits.items():
+        old = None if edit.old is None else edit.old.id
+        key = (edit.subject.id, edit.relation, old, edit.object.id)
+        if key in seen:
+            repeated.append(number)
+            continue
+        seen.add(key)
+        if old is not None:
+            rivals[edit.subject.id, edit.relation, old].append(number)
+    left_out = set(repeated)
+    for (subject, relation, old), numbers in rivals.items():
+        if len(numbers) > 1:
+            left_out.update(numbers)
+            replaced = f"{old} as {relation} of {subject}"
+            problems.append(f"records {_listed(numbers)}: they replace {replaced} by different objects.")
+    if repeated:
+        count = "record repeats" if len(repeated) == 1 else "records repeat"
+        problems.append(f"{len(repeated):,} {count} an earlier edit: {_listed(repeated)}.")
+    return [edit for number, edit in edits.items() if number not in left_out], problems
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    listed = ", ".join(map(str, numbers[:_SHOWN]))
+    return listed if len(numbers) <= _SHOWN else f"{listed}, …"
 
 
 def _triples(graph: Graph, file: EditFile) -> tuple[dict[int, tuple[str, str, str, str | None]], list[str]]:

@@ -7,7 +7,7 @@ the subject, the inverse relation, negation, two hops, and facts of the same sub
 import heapq
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +54,7 @@ class _Facts:
         described: facts with names, by key.
         truths: right objects by fact.
         distractors: wrong objects by fact.
-        edited: subjects and relations of all edits.
+        edited: subjects and relations of all edits, with the normalized names of their new objects.
         unmade: kinds of questions that could not be made, with the reason.
     """
 
@@ -62,7 +62,7 @@ class _Facts:
     of_subjects: Mapping[str, Sequence[Row]]
     to_objects: Mapping[tuple[str, str], Sequence[Row]]
     pools: Mapping[str, Sequence[FactKey]]
-    edited: frozenset[tuple[str, str]]
+    edited: Mapping[tuple[str, str], Set[str]]
     described: dict[FactKey, AskedFact] = field(default_factory=dict)
     truths: dict[str, list[NamedAnswer]] = field(default_factory=dict)
     distractors: dict[str, list[NamedAnswer]] = field(default_factory=dict)
@@ -130,7 +130,9 @@ def _read_facts(graph: Graph, edits: Sequence[Edit], options: EditOptions, as_of
     rows = [{"relation": relation, "object": object_} for relation, object_ in sorted(targets)]
     for row in graph.read("edits/facts_to_objects", rows=rows, as_of=as_of, limit=_POOL):
         to_objects[row["relation"], row["object"]].append(row)
-    edited = frozenset((edit.subject.id, edit.relation) for edit in edits)
+    edited: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for edit in edits:
+        edited[edit.subject.id, edit.relation].update(map(normalized, edit.object.names))
     own = sorted({edit.relation for edit in edits} & relations.keys())
     pools = _pools(graph, own, as_of, seed) if options.neighbours else {}
     return _Facts(relations, of_subjects, to_objects, pools, edited)
@@ -269,9 +271,12 @@ class _Author:
         return self._add(group, kind, Cloze(template, subject).prompt, expected, article=article, **others)
 
     def _wrong_objects(self, graph: Graph, seed: int) -> tuple[NamedAnswer, ...]:
-        """Return the old object and the distractors of the edited statement."""
+        """Return the old object and the distractors of the edited statement.
+
+        New objects of other edits of the same subject and relation are right, too.
+        """
         edit, count = self._edit, self._options.distractors
-        excluded = set(map(normalized, edit.object.names))
+        excluded = set(self._facts.edited[edit.subject.id, edit.relation])
         wrong: list[NamedAnswer] = []
         if edit.old is not None:
             wrong.append(NamedAnswer(edit.old.names, OLD, edit.old.id))

@@ -48,24 +48,26 @@ def clustered_share(right: Sequence[bool], clusters: Sequence[str]) -> Share:
 def clustered_loss(before: Sequence[bool], after: Sequence[bool], clusters: Sequence[str]) -> Points:
     """Return the share of right answers before, less that after, with one-sided 95% bounds by Tango's score.
 
-    The counts of lost and gained answers are divided by the design effect of the clusters, where it is above 1. If
-    no answer has changed, a cluster counts as one answer.
+    The counts of lost and gained answers are divided by the design effect of clusters whose answers change together, so
+    a cluster counts as one answer. The effect is not estimated: clusters without or with few changes would make it too
+    small, and a further lost answer could lower the upper bound.
 
     >>> print(clustered_loss([True] * 200, [True] * 200, [f"e{n}" for n in range(200)]))
-    +0.0 [-1.0, +1.0]
+    +0.0 [-2.0, +2.0]
+    >>> print(clustered_loss([True] * 200, [True] * 200, [f"e{n // 2}" for n in range(200)]))
+    +0.0 [-4.0, +4.0]
 
     Args:
         before, after: right answers to each question, at least one.
         clusters: the cluster of each question.
     """
     changes = np.asarray(before, dtype=np.float64) - np.asarray(after, dtype=np.float64)
-    loss, total, codes = float(changes.mean()), len(changes), _codes(clusters)
-    count = int(codes.max()) + 1
-    simple = float(((changes - loss) ** 2).mean()) / total
-    effect = total / count if simple == 0 or count < 2 else max(1.0, _variance(changes - loss, codes) / simple)
+    total, sizes = len(changes), np.bincount(_codes(clusters))
+    # The design effect of an intra-cluster correlation of 1 (Kish); equal to the size of clusters of equal size.
+    effect = float(sizes @ sizes) / total
     counts: list[Any] = [float((changes > 0).sum()), float((changes < 0).sum()), float(total)]
     low, high = loss_bounds(*(value / effect for value in counts))
-    return Points(loss, float(low), float(high))
+    return Points(float(changes.mean()), float(low), float(high))
 
 
 def _codes(clusters: Sequence[str]) -> NDArray[np.int64]:

@@ -1,11 +1,15 @@
 """``kgprobe sample edits``, ``probe edits`` and ``compare --edits`` as they are typed."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from kgprobe.edits.asking import EditAsking
 from kgprobe.edits.questions import read_questions, write_questions
+from kgprobe.probes.outcome import Outcome
+from kgprobe.sampling.keys import FactKey
 from tests.cli.inprocess import Completed, run
 from tests.edits.asked import OSLO, QUESTIONS, TOKYO, question
 
@@ -101,3 +105,27 @@ def test_sample_edits_facts_to_unlearn_are_listed(home: dict[str, str], tmp_path
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["group"] for row in rows].count("locality") == 2
     assert rows[0]["expected"] == [{"names": ["Paris"], "id": "Q90"}]
+
+
+def test_probe_edits_interrupted_keeps_answers_and_continues(
+    talker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_questions(tmp_path / "questions.jsonl", KEPT)
+    options = ("--model", talker, "--way", "scores", "--batch-size", "2", "--name", "new")
+    command = ("probe", "edits", str(tmp_path / "questions.jsonl"), *options)
+    environment = {"KGPROBE_HOME": str(tmp_path / "home")}
+    ask = EditAsking.ask
+
+    def interrupt(probe: EditAsking, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
+        if len(facts) < 2:
+            raise KeyboardInterrupt
+        return ask(probe, facts, seed)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(EditAsking, "ask", interrupt)
+        stopped = run(*command, **environment)
+    assert stopped.returncode == 1
+    assert "The answers to finished batches are stored. Repeat the command to continue.\n" in stopped.stderr
+    again = run(*command, **environment)
+    assert again.returncode == 0, again.stderr
+    assert "2 of them measured before" in again.stderr

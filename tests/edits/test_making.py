@@ -1,6 +1,7 @@
 """Questions from the example graph: an edit's statement, its consequences, and facts that must not change."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -75,6 +76,26 @@ def test_find_edits_unusable_lines_are_named(found: tuple[list[Edit], list[str]]
     assert record != 6 or "Name the replaced one as `old`." in problem
 
 
+def test_find_edits_repeated_and_contradictory_lines_are_left_out(connection: Graph, tmp_path: Path) -> None:
+    lines = [
+        "France\tcapital\tRome",
+        "Q142\tP36\tQ220\tQ90",
+        "Japan\tcontinent\tEurope",
+        "Germany\tcapital\tRome",
+        "Germany\tcapital\tParis\tBerlin",
+        "France\tcapital\tRome",
+        "France\tshares border with\tJapan\tSpain",
+        "France\tshares border with\tEgypt\tGermany",
+    ]
+    (tmp_path / "edits.tsv").write_text("\n".join(lines))
+    edits, problems = find_edits(connection, read_edit_file(tmp_path / "edits.tsv"), DAY)
+    assert [edit.id for edit in edits] == ["e1", "e3", "e7", "e8"]
+    assert problems == [
+        "records 4, 5: they replace Q64 as P36 of Q183 by different objects.",
+        "2 records repeat an earlier edit: 2, 6.",
+    ]
+
+
 def test_make_questions_statement_and_its_variants(questions: list[EditQuestion]) -> None:
     (statement,) = of(questions, "e1", "efficacy")
     assert statement.prompt == "The capital of France is"
@@ -123,6 +144,20 @@ def test_make_questions_locality_is_of_unedited_facts(questions: list[EditQuesti
         objects = {answer.id for question in same for answer in question.expected}
         rows = connection.read("edits/facts_of_subjects", ids=["Q142", "Q17"], as_of=DAY, limit=1000)
         assert objects.isdisjoint({row["object"] for row in rows if row["relation"] == relation}) or edit == "e2"
+
+
+def test_make_questions_new_objects_of_other_edits_are_not_wrong(connection: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "edits.tsv"
+
+    def wrong(lines: str) -> set[str]:
+        path.write_text(lines)
+        edits, _ = find_edits(connection, read_edit_file(path), DAY)
+        written, _ = make_questions(connection, edits, EditOptions(), as_of=DAY, seed=0)
+        return {answer.id or "" for answer in of(written, "e1", "efficacy")[0].wrong}
+
+    line = "France\tshares border with\tJapan\tSpain\n"
+    other = min(wrong(line) - {"Q29"})
+    assert other not in wrong(f"{line}France\tshares border with\t{other}\tGermany\n")
 
 
 def test_make_questions_same_seed_gives_same_questions(connection: Graph, found: tuple[list[Edit], list[str]]) -> None:

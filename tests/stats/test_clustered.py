@@ -52,3 +52,42 @@ def test_clustered_loss_of_whole_edits_has_wider_bounds() -> None:
     single = clustered_loss(before, after, CLUSTERS)
     assert whole.value == single.value == 0.1
     assert (whole.low or 0) < (single.low or 0) < (single.high or 0) < (whole.high or 0)
+
+
+@pytest.mark.parametrize(("clusters", "size"), [(5, 6), (20, 6), (100, 1), (100, 6)])
+@pytest.mark.parametrize("common", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("rate", [0.02, 0.05, 0.1])
+def test_clustered_loss_bounds_rarely_miss_the_loss(clusters: int, size: int, common: float, rate: float) -> None:
+    # Answers follow the draw of their cluster with the probability ``common``.
+    generator = np.random.default_rng(1)
+    shape = (2_000, clusters, size)
+    draws = np.where(generator.random(shape) < common, generator.random((*shape[:2], 1)), generator.random(shape))
+    counts, repetitions = np.unique((draws < rate).sum(axis=(1, 2)), return_counts=True)
+    total, below, above = clusters * size, 0, 0
+    for lost, repeated in zip(counts.tolist(), repetitions.tolist(), strict=True):
+        after = [False] * lost + [True] * (total - lost)
+        loss = clustered_loss([True] * total, after, np.repeat(CLUSTERS[:clusters], size).tolist())
+        below += repeated * ((loss.high or 0.0) < rate)
+        above += repeated * ((loss.low or 0.0) > rate)
+    assert max(below, above) <= 0.05 * shape[0]
+
+
+@pytest.mark.parametrize("gained", [0, 10])
+def test_clustered_loss_grows_with_each_lost_answer(gained: int) -> None:
+    clusters = np.repeat(CLUSTERS[:20], 6).tolist()
+    before, after = [False] * gained + [True] * (120 - gained), [True] * 120
+    previous = clustered_loss(before, after, clusters)
+    # First answers that were right before, from different edits; then the gained ones.
+    for place in [*range(gained, 120, 7), *range(gained)]:
+        after[place] = False
+        loss = clustered_loss(before, after, clusters)
+        assert (loss.low or 0.0) > (previous.low or 0.0)
+        assert (loss.high or 0.0) > (previous.high or 0.0)
+        previous = loss
+
+
+def test_clustered_loss_single_lost_answer_of_few_edits_is_unsure() -> None:
+    clusters = np.repeat(CLUSTERS[:20], 6).tolist()
+    loss = clustered_loss([True] * 120, [True] * 119 + [False], clusters)
+    assert (loss.low or 0.0) < -0.15
+    assert (loss.high or 0.0) > 0.15
