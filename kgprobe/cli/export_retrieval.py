@@ -73,8 +73,8 @@ def retrieval(
             for line in api.retrieval_texts(connection, opened, names, format=format_, **options):
                 click.echo(line)
             return
-        path = api.export_retrieval(connection, opened, output, names, format=format_, **options)
-    click.echo(f"Wrote {path}.", err=True)
+        written = api.export_retrieval(connection, opened, output, names, format=format_, **options)
+    click.echo(f"Wrote {written}", err=True)
 
 
 def _lines(file: "TextIO | None") -> list[str]:

@@ -68,6 +68,11 @@ class LabelledFact(ResultRow):
     profile: Annotated[str | None, Heading("profile")]
     answers: Mapping[str, tuple[int, int]]
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Its classes of all schemes."""
+        return tuple(name for name in (self.slick, self.profile, self.belief) if name is not None)
+
     def is_in(self, classes: Collection[str]) -> bool:
         """Return True if one of its classes is among these, or none are given."""
         return not classes or self.slick in classes or self.profile in classes or self.belief in classes
@@ -184,6 +189,12 @@ def check_classes(classes: Iterable[str]) -> tuple[str, ...]:
             known = "; ".join(f"{scheme}: {', '.join(names)}" for scheme, names in SCHEMES.items())
             raise ArgumentError("classes", f"has no class {name!r}. Classes are {known}.")
     return given
+
+
+def classes_with_facts(sizes: Mapping[str, int]) -> str:
+    """Return the classes that have facts, with their numbers, for messages."""
+    known = [name for names in SCHEMES.values() for name in names if sizes.get(name)]
+    return ", ".join(f"{name} ({sizes[name]:,})" for name in known) or "none"
 
 
 # Columns of Parquet that are not texts.

@@ -73,6 +73,10 @@ def test_without_entities_all_facts_of_the_classes_come_in_order(example: Graph,
     assert [fact.fact for fact in found(example, table)] == [each.fact for each in table.rows() if each.known < 0.5]
     with pytest.raises(ArgumentError, match=r"has no class .forgotten."):
         found(example, table, classes=("forgotten",))
+    with pytest.raises(
+        ArgumentError, match=r"has recalled, without a fact in example\. .*: highly known \([\d,]+\), unknown"
+    ):
+        found(example, table, classes=("recalled",))
     with pytest.raises(UnknownNameError, match="No entity is called 'Frannce'; close to it: France"):
         found(example, table, ["Frannce"])
 
@@ -132,6 +136,7 @@ def test_command_writes_json_for_entities_of_a_file(example: Graph, table: Label
     written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     wanted = found(example, table, ["France", "Germany"], per_entity=2)
     assert [row["fact"] for row in written] == [fact.fact for fact in wanted]
+    assert done.stderr == f"Wrote {out}: {len(wanted)} facts.\n"
     assert written[0].keys() == set(FactToRetrieve.__struct_fields__)
     printed = run(*command, "--per-entity", "2", **environment).stdout
     assert printed.splitlines() == list(dict.fromkeys(fact.text for fact in wanted))
