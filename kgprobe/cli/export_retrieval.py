@@ -7,7 +7,7 @@ import click
 import cloup
 
 from kgprobe.cli.commands import OptionsFirst, given_options
-from kgprobe.cli.options import debug_option, graph_option, open_graph
+from kgprobe.cli.options import debug_option, force_option, graph_option, open_graph, refuse_existing
 from kgprobe.exports.retrieval_options import FORMATS, RetrievalOptions
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @cloup.option(
     "--entities",
     "entity_file",
-    type=click.File("r", encoding="utf-8"),
+    type=click.File("r", encoding="utf-8-sig"),
     metavar="FILE",
     help="File with the id or name of an entity per line; - reads standard input.",
 )
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="File to write.  [default: standard output]",
 )
+@force_option
 @graph_option
 @debug_option
 def retrieval(
@@ -48,6 +49,7 @@ def retrieval(
     options: dict[str, Any],
     format_: str,
     output: Path | None,
+    force: bool,
     graph: str | None,
 ) -> None:
     """Write the facts that the model of TABLE or RUN does not know, to put them into its prompts.
@@ -67,6 +69,8 @@ def retrieval(
     names = [*entities, *_lines(entity_file)]
     if entity_file is not None and not names:
         raise click.UsageError("--entities names a file without entities.")
+    if output is not None:
+        refuse_existing(output, force, "--output")
     with open_graph(graph) as connection:
         opened = read_label_table(labels) if is_label_table(labels) else open_run(connection, labels)
         if output is None:

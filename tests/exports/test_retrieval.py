@@ -123,7 +123,7 @@ def test_cypher_script_merges_the_facts(
 def test_command_writes_json_for_entities_of_a_file(example: Graph, table: LabelTable, tmp_path: Path) -> None:
     endpoint, out = example.endpoint, tmp_path / "unknown.jsonl"
     names = tmp_path / "names.txt"
-    names.write_text("France\n\nQ183\n")
+    names.write_text("France\n\nQ183\n", encoding="utf-8-sig")
     environment = {
         "KGPROBE_GRAPH": endpoint.address,
         "KGPROBE_GRAPH_USER": endpoint.user,
@@ -138,6 +138,8 @@ def test_command_writes_json_for_entities_of_a_file(example: Graph, table: Label
     assert [row["fact"] for row in written] == [fact.fact for fact in wanted]
     assert done.stderr == f"Wrote {out}: {len(wanted)} facts.\n"
     assert written[0].keys() == set(FactToRetrieve.__struct_fields__)
+    again = run(*command, "-o", str(out), **environment)
+    assert (again.returncode, "--force overwrites it" in " ".join(again.stderr.split())) == (2, True), again.stderr
     printed = run(*command, "--per-entity", "2", **environment).stdout
     assert printed.splitlines() == list(dict.fromkeys(fact.text for fact in wanted))
 
