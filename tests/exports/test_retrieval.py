@@ -144,5 +144,19 @@ def test_command_writes_json_for_entities_of_a_file(example: Graph, table: Label
     assert printed.splitlines() == list(dict.fromkeys(fact.text for fact in wanted))
 
 
+def test_unknown_labels_are_named_with_runs_and_tables(example: Graph, tmp_path: Path) -> None:
+    endpoint = example.endpoint
+    write_label_table(tmp_path / "labels" / "base", CONFIG, [])
+    environment = {
+        "KGPROBE_HOME": str(tmp_path),
+        "KGPROBE_GRAPH": endpoint.address,
+        "KGPROBE_GRAPH_USER": endpoint.user,
+        "KGPROBE_GRAPH_PASSWORD": endpoint.password,
+        "KGPROBE_GRAPH_DATABASE": endpoint.database or "",
+    }
+    done = run("export", "retrieval", "nosuch", **environment)
+    assert (done.returncode, "Label tables: base." in " ".join(done.stderr.split())) == (2, True), done.stderr
+
+
 def test_every_format_has_a_writer() -> None:
     assert tuple(WRITERS) == FORMATS
