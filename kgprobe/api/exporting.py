@@ -6,6 +6,7 @@ from typing import Any
 
 from kgprobe.arguments import whole_number
 from kgprobe.dates import as_of_day
+from kgprobe.errors import ArgumentError
 from kgprobe.exports.hub import HubOptions
 from kgprobe.exports.hub.making import PublishedTable, publish_table
 from kgprobe.exports.sft import SftOptions
@@ -51,6 +52,8 @@ def export_sft(
         KgprobeError: the table does not exist, or all facts to teach are left out.
     """
     given = make_options(SftOptions, options, "export_sft")
+    if "held_out_by" in options and not given.held_out:
+        raise ArgumentError("held_out_by", "has no effect with `held_out` 0. Leave out one of them.")
     labels = _opened(table)
     day = as_of_day(labels.config.get("as_of") if as_of is None else as_of)
     file = None if controls is None else Path(controls)

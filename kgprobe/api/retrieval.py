@@ -1,6 +1,7 @@
 """``kgprobe.unknown_facts`` and ``kgprobe.export_retrieval``: facts that a model does not know, for its prompts."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,7 @@ from kgprobe.api.writing_back import find_labels
 from kgprobe.arguments import several, whole_number
 from kgprobe.errors import ArgumentError, KgprobeError, how_to_install
 from kgprobe.exports.question_facts import QuestionFacts
-from kgprobe.exports.retrieval import FactToRetrieve, facts_to_retrieve, retrieval_lines, sentences_of
+from kgprobe.exports.retrieval import WRITERS, FactToRetrieve, Writer, facts_to_retrieve, sentences_of
 from kgprobe.exports.retrieval_options import FORMATS, RetrievalOptions
 from kgprobe.files import replacing
 from kgprobe.graph.client import Graph
@@ -16,10 +17,28 @@ from kgprobe.graph.names import entity_ids
 from kgprobe.labelling.table import LabelTable
 from kgprobe.options import make_options
 from kgprobe.results.measurement import Run
+from kgprobe.sanitize import counted
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from neo4j_graphrag.retrievers.base import Retriever
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalFile:
+    """A written file of facts to retrieve.
+
+    Attributes:
+        path: the file.
+        facts: number of facts.
+    """
+
+    path: Path
+    facts: int
+
+    def __str__(self) -> str:
+        """Return the path and the number of facts."""
+        return f"{self.path}: {counted(self.facts, 'fact')}."
 
 
 def unknown_facts(
@@ -69,30 +88,45 @@ def retrieval_texts(
     Raises:
         UnknownNameError, ArgumentError, KgprobeError: as in :func:`unknown_facts`.
     """
-    if format not in FORMATS:
-        raise ArgumentError("format", f"is {format!r}; one of {', '.join(FORMATS)} is expected.")
-    chosen = make_options(RetrievalOptions, options, "retrieval")
-    ids = entity_ids(graph, several("entities", entities))
-    return retrieval_lines(find_labels(labels), sentences_of(graph), chosen, ids, format)
+    return _writer(format)(unknown_facts(graph, labels, entities, **options))
 
 
 def export_retrieval(
-    graph: Graph, labels: LabelTable | Run | str | Path, file: str | Path, entities: Sequence[str] = (), **options: Any
-) -> Path:
-    """Write a file of facts that a model does not know; return its path.
+    graph: Graph,
+    labels: LabelTable | Run | str | Path,
+    file: str | Path,
+    entities: Sequence[str] = (),
+    *,
+    format: str = "text",  # noqa: A002
+    **options: Any,
+) -> RetrievalFile:
+    """Write a file of facts that a model does not know.
 
     Args:
         file: replaced if it exists.
-        graph, labels, entities, options: as in :func:`retrieval_texts`, with ``format``.
+        graph, labels, entities, format, options: as in :func:`retrieval_texts`.
 
     Raises:
         UnknownNameError, ArgumentError, KgprobeError: as in :func:`unknown_facts`; or the file cannot be written.
     """
-    path = Path(file)
-    lines = retrieval_texts(graph, labels, entities, **options)
+    path, count = Path(file), 0
+    write, facts = _writer(format), unknown_facts(graph, labels, entities, **options)
+
+    def counted_facts() -> Iterator[FactToRetrieve]:
+        nonlocal count
+        for fact in facts:
+            count += 1
+            yield fact
+
     with replacing(path) as unfinished, open(unfinished, "w", encoding="utf-8") as opened:
-        opened.writelines(f"{line}\n" for line in lines)
-    return path
+        opened.writelines(f"{line}\n" for line in write(counted_facts()))
+    return RetrievalFile(path, count)
+
+
+def _writer(format_: str) -> Writer:
+    if format_ not in FORMATS:
+        raise ArgumentError("format", f"is {format_!r}; one of {', '.join(FORMATS)} is expected.")
+    return WRITERS[format_]
 
 
 def langchain_retriever(

@@ -7,7 +7,8 @@ import click
 import cloup
 
 from kgprobe.cli.commands import OptionsFirst, given_options
-from kgprobe.cli.options import debug_option, graph_option, open_graph
+from kgprobe.cli.options import debug_option, force_option, graph_option, open_graph, refuse_existing
+from kgprobe.cli.write_back import run_called
 from kgprobe.exports.retrieval_options import FORMATS, RetrievalOptions
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 @cloup.option(
     "--entities",
     "entity_file",
-    type=click.File("r", encoding="utf-8"),
+    type=click.File("r", encoding="utf-8-sig"),
     metavar="FILE",
     help="File with the id or name of an entity per line; - reads standard input.",
 )
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="File to write.  [default: standard output]",
 )
+@force_option
 @graph_option
 @debug_option
 def retrieval(
@@ -48,6 +50,7 @@ def retrieval(
     options: dict[str, Any],
     format_: str,
     output: Path | None,
+    force: bool,
     graph: str | None,
 ) -> None:
     """Write the facts that the model of TABLE or RUN does not know, to put them into its prompts.
@@ -61,20 +64,21 @@ def retrieval(
     kgprobe export retrieval labels --class unknown --format jsonl -o unknown
     """  # noqa: D301
     from kgprobe.api import retrieval as api
-    from kgprobe.api.rounds import open_run
     from kgprobe.labelling.table import is_label_table, read_label_table
 
     names = [*entities, *_lines(entity_file)]
     if entity_file is not None and not names:
         raise click.UsageError("--entities names a file without entities.")
+    if output is not None:
+        refuse_existing(output, force, "--output")
     with open_graph(graph) as connection:
-        opened = read_label_table(labels) if is_label_table(labels) else open_run(connection, labels)
+        opened = read_label_table(labels) if is_label_table(labels) else run_called(connection, labels)
         if output is None:
             for line in api.retrieval_texts(connection, opened, names, format=format_, **options):
                 click.echo(line)
             return
-        path = api.export_retrieval(connection, opened, output, names, format=format_, **options)
-    click.echo(f"Wrote {path}.", err=True)
+        written = api.export_retrieval(connection, opened, output, names, format=format_, **options)
+    click.echo(f"Wrote {written}", err=True)
 
 
 def _lines(file: "TextIO | None") -> list[str]:

@@ -40,10 +40,10 @@ def sft(table: str, graph: str | None, as_json: bool, **options: Any) -> None:
     or a control, in either direction. The same command writes the same bytes.
 
     \b
-    kgprobe export sft labels --teach unknown -o sft
+    kgprobe export sft labels --teach "not encoded" -o sft
     kgprobe export sft labels --teach unknown --teach "weakly known" \\
-        --known-share 0.5 --form both --wordings 3 -o sft
-    kgprobe export sft labels --teach "highly known" --refuse unknown -o sft
+        --known-share 0.5 --form both --wordings 3 -o mixed
+    kgprobe export sft labels --teach "highly known" --refuse unknown -o refusing
     """  # noqa: D301
     from kgprobe.api.exporting import export_sft
     from kgprobe.progress import waiting

@@ -72,6 +72,7 @@ graph_option = cloup.option(
 )
 seed_option = cloup.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 json_option = cloup.option("--json", "as_json", is_flag=True, help="Print JSON for programs instead of a table.")
+force_option = cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
 full_option = cloup.option("--full", is_flag=True, help="Print every table, not only the summary.")
 # The relation that gives a fact's year in results.
 year_relation_option = cloup.option(

@@ -7,7 +7,7 @@ import click
 import cloup
 
 from kgprobe.cli.commands import OptionsFirst, given_options
-from kgprobe.cli.options import common_options, open_graph, refuse_existing
+from kgprobe.cli.options import common_options, force_option, open_graph, refuse_existing
 from kgprobe.cli.rendering import render
 from kgprobe.labelling.control_options import ControlOptions
 from kgprobe.progress import waiting
@@ -34,7 +34,7 @@ from kgprobe.progress import waiting
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write all facts with their roles, in JSON Lines.",
 )
-@cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
+@force_option
 @common_options
 def controls(graph: str | None, as_json: bool, output: Path | None, force: bool, **options: Any) -> None:
     """Draw control facts of a fine-tune: facts around the taught ones, in rings from near to far.

@@ -12,9 +12,11 @@ import cloup
 from kgprobe.cli.commands import OptionsFirst
 from kgprobe.cli.options import on_graph, open_graph
 from kgprobe.cli.rendering import render
+from kgprobe.errors import UnknownNameError
 from kgprobe.progress import OnProgress, progress_bar
 
 if TYPE_CHECKING:
+    from kgprobe.graph.client import Graph
     from kgprobe.labelling.table import LabelTable
     from kgprobe.results.measurement import Run
 
@@ -110,14 +112,28 @@ def labels_called(name: str, graph: str | None) -> "Iterator[LabelTable | Run]":
     Raises:
         UnknownNameError: there is neither a table nor a run of this name.
     """
-    from kgprobe.api.rounds import open_run
     from kgprobe.labelling.table import is_label_table, read_label_table
 
     if is_label_table(name):
         yield read_label_table(name)
         return
     with open_graph(graph) as connection:
-        yield open_run(connection, name)
+        yield run_called(connection, name)
+
+
+def run_called(connection: "Graph", name: str) -> "Run":
+    """Return a run that is not a label table.
+
+    Raises:
+        UnknownNameError: there is no such run; the message lists the runs and the label tables.
+    """
+    from kgprobe.api.rounds import open_run
+    from kgprobe.labelling.table import label_tables
+
+    try:
+        return open_run(connection, name)
+    except UnknownNameError as error:
+        raise UnknownNameError(f"{error} Label tables: {', '.join(label_tables()) or 'none'}.") from error
 
 
 @contextmanager

@@ -6,7 +6,7 @@ docs/guides/retrieval.md. A question names a fact (``fact``, an id; or ``subject
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, TypeAlias
@@ -18,10 +18,18 @@ from kgprobe.labelling.table import LabelledFact
 _Key: TypeAlias = tuple[str, ...]
 _TRIPLE = ("subject", "relation", "object")
 
+# Keys that questions get, after PREFIX.
+PREFIX = "closed_book_"
+KEYS = ("known", "class", "belief", "basis", "facts", "missing")
+
+# Returns those of some names that no entity of the graph has.
+UnknownNames: TypeAlias = Callable[[Collection[str]], Collection[str]]
+
 # Reasons for a question without labels.
 NOT_NAMED = "names neither a fact nor entities"
 NO_LABEL = "its fact has no label"
 NO_FACTS = "its entities have no labelled facts"
+UNKNOWN_NAME = "no entity of the graph has this name"
 SEVERAL = "several labelled facts have these names"
 
 
@@ -56,7 +64,10 @@ class _Sought:
 
 
 def with_closed_book(
-    labels: Labels, questions: Sequence[Mapping[str, Any]], scheme: str | None = None
+    labels: Labels,
+    questions: Sequence[Mapping[str, Any]],
+    scheme: str | None = None,
+    unknown_names: UnknownNames | None = None,
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
     """Return questions with what the model knows without retrieval, and the numbers of those without labels by reason.
 
@@ -66,6 +77,7 @@ def with_closed_book(
 
     Args:
         scheme: scheme of the classes; None is ``slick``, for a run ``belief``.
+        unknown_names: called if some questions' entities have no labels; None does not tell them from unknown names.
 
     Raises:
         ArgumentError: the labels have no classes of the scheme.
@@ -81,14 +93,28 @@ def with_closed_book(
             sought.entities[entity] = _Mean()
     for row in labels.rows():
         sought.take(row)
+    columns = [_closed_book(question, sought, scheme) for question in questions]
+    if unknown_names is not None:
+        _tell_unknown_names(questions, columns, unknown_names)
     answered = []
-    reasons: Counter[str] = Counter()
-    for question in questions:
-        columns = _closed_book(question, sought, scheme)
-        if columns["missing"] is not None:
-            reasons[columns["missing"]] += 1
-        answered.append({**question, **{f"closed_book_{name}": value for name, value in columns.items()}})
-    return answered, reasons
+    for question, own in zip(questions, columns, strict=True):
+        answered.append({**question, **{f"{PREFIX}{name}": value for name, value in own.items()}})
+    return answered, Counter(own["missing"] for own in columns if own["missing"] is not None)
+
+
+def _tell_unknown_names(
+    questions: Sequence[Mapping[str, Any]], columns: Sequence[dict[str, Any]], unknown_names: UnknownNames
+) -> None:
+    """Give questions another reason if no entity of the graph has a name of theirs."""
+    names = {
+        number: _given_entities(question)
+        for number, question in enumerate(questions)
+        if columns[number]["missing"] == NO_FACTS
+    }
+    unknown = set(unknown_names({name for own in names.values() for name in own})) if names else set()
+    for number, own in names.items():
+        if unknown.issuperset(own):
+            columns[number]["missing"] = UNKNOWN_NAME
 
 
 def _closed_book(question: Mapping[str, Any], sought: _Sought, scheme: str) -> dict[str, Any]:
@@ -132,9 +158,13 @@ def _entities(question: Mapping[str, Any]) -> Iterator[str]:
     """Yield the entities of a question that names no fact, each once, in lower case."""
     if _fact_key(question) is not None:
         return
+    yield from dict.fromkeys(name.lower() for name in _given_entities(question))
+
+
+def _given_entities(question: Mapping[str, Any]) -> list[str]:
     given = question.get("entities", question.get("entity"))
-    names: Iterable[Any] = [given] if isinstance(given, str) else given if isinstance(given, list) else ()
-    yield from dict.fromkeys(name.lower() for name in names if isinstance(name, str))
+    names: Sequence[Any] = [given] if isinstance(given, str) else given if isinstance(given, list) else ()
+    return [name for name in names if isinstance(name, str)]
 
 
 def _names(row: LabelledFact) -> tuple[set[str], set[str], set[str]]:

@@ -32,13 +32,13 @@ def write_eval_results(
         source: URL of the evaluation, such as of its page.
 
     Raises:
-        ArgumentError: the data set's id has no form of the hub, or the source is not an URL.
+        ArgumentError: the data set's id has no form of the hub, or the source is not a URL.
         KgprobeError: the file cannot be written.
     """
     if "/" not in dataset or not can_be_on_hub(dataset):
         raise ArgumentError("dataset", f"is {dataset!r}; expected the id of a data set on the hub: owner/name.")
     if source is not None and not re.match(r"https?://[^\s/]+", source):
-        raise ArgumentError("source", f"is {source!r}; expected an URL: https://…")
+        raise ArgumentError("source", f"is {source!r}; expected a URL: https://…")
     task = task or published.task
     entry = EvalResultEntry(
         dataset_id=dataset,

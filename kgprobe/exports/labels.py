@@ -1,12 +1,21 @@
 """Labels of facts to hand on: the rows of a label table, or the beliefs of a run in the same form."""
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.runs import find_run
-from kgprobe.labelling.table import ASKED, PREDICTED, SCHEMES, LabelledFact, LabelTable
+from kgprobe.labelling.table import (
+    ASKED,
+    PREDICTED,
+    SCHEMES,
+    LabelledFact,
+    LabelTable,
+    check_classes,
+    classes_with_facts,
+)
 
 BELIEF = "belief"
 
@@ -35,10 +44,33 @@ class Labels:
         """
         chosen = scheme or self.schemes[0]
         if chosen not in self.schemes:
-            raise ArgumentError(
-                "scheme", f"is {chosen}; {self.name} is a run, which has {' and '.join(self.schemes)} only."
-            )
+            raise ArgumentError("scheme", f"is {chosen}; {self._schemes_of_run()}.")
         return chosen
+
+    def check_classes(self, classes: Collection[str]) -> None:
+        """Raise ArgumentError if the rows cannot have one of these classes."""
+        possible = [name for scheme in self.schemes for name in SCHEMES[scheme]]
+        missing = [name for name in check_classes(classes) if name not in possible]
+        if missing:
+            raise ArgumentError(
+                "classes", f"has {', '.join(missing)}; {self._schemes_of_run()}: {', '.join(possible)}."
+            )
+
+    def require_facts(self, classes: Collection[str]) -> None:
+        """Raise ArgumentError if no fact has one of these classes; the message lists those that have some.
+
+        Cost: a pass over the labels.
+        """
+        sizes = Counter(name for row in self.rows() for name in row.classes)
+        if not any(sizes[name] for name in classes):
+            raise ArgumentError(
+                "classes",
+                f"has {', '.join(classes)}, without a fact in {self.name}. Classes with facts:"
+                f" {classes_with_facts(sizes)}.",
+            )
+
+    def _schemes_of_run(self) -> str:
+        return f"{self.name} is a run, which has {' and '.join(self.schemes)} only"
 
 
 def labels_of_table(table: LabelTable) -> Labels:

@@ -6,7 +6,7 @@ docs/guides/retrieval.md.
 import heapq
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ import msgspec
 from kgprobe.exports.labels import Labels
 from kgprobe.exports.retrieval_options import RetrievalOptions
 from kgprobe.graph.client import Graph
-from kgprobe.labelling.table import LabelledFact, check_classes
+from kgprobe.labelling.table import LabelledFact
 from kgprobe.records import Relation
 from kgprobe.verbalize.sentences import fill
 from kgprobe.verbalize.templates.generic import generic_relation
@@ -96,17 +96,22 @@ def facts_to_retrieve(
         entities: ids; empty for all facts.
 
     Raises:
-        ArgumentError: no scheme has such a class.
+        ArgumentError: the labels have no such class, or no fact of the classes.
 
-    Cost: one pass over the labels; two for two steps. Memory: the facts around the entities.
+    Cost: one pass over the labels; two for two steps, and another if no fact is selected. Memory: the facts around the
+        entities.
     """
-    check_classes(options.classes)
+    labels.check_classes(options.classes)
     if entities:
-        yield from _facts_around(labels, sentences, options, entities)
-        return
-    for labelled in labels.rows():
-        if options.selects(labelled):
-            yield _fact(labelled, (), sentences)
+        chosen = _facts_around(labels, sentences, options, entities)
+    else:
+        chosen = (_fact(labelled, (), sentences) for labelled in labels.rows() if options.selects(labelled))
+    is_empty = True
+    for fact in chosen:
+        is_empty = False
+        yield fact
+    if is_empty and options.classes:
+        labels.require_facts(options.classes)
 
 
 def _facts_around(
@@ -221,20 +226,12 @@ def _literal(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+# Makes the lines of a file of facts.
+Writer: TypeAlias = Callable[[Iterable[FactToRetrieve]], Iterator[str]]
+
 # By the name of the format.
-WRITERS: Mapping[str, Callable[[Iterable[FactToRetrieve]], Iterator[str]]] = {
+WRITERS: Mapping[str, Writer] = {
     "text": text_lines,
     "jsonl": json_lines,
     "cypher": cypher_lines,
 }
-
-
-def retrieval_lines(
-    labels: Labels, sentences: Sentences, options: RetrievalOptions, entities: Sequence[str], format_: str
-) -> Iterator[str]:
-    """Yield the lines of a file of facts to retrieve.
-
-    Args:
-        format_: one of :data:`WRITERS`.
-    """
-    return WRITERS[format_](facts_to_retrieve(labels, sentences, options, entities))

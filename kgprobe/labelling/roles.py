@@ -61,7 +61,7 @@ def read_roles(path: Path) -> Iterator[FactRole]:
                 if text.strip():
                     yield _checked(decoder.decode(text), path, number)
     except OSError as error:
-        raise ArgumentError("roles", f"cannot be read: {error}.") from error
+        raise ArgumentError("roles", f"is {path}, which cannot be read: {error.strerror or error}.") from error
     except msgspec.DecodeError as error:
         raise ArgumentError("roles", f"{path}, line {number}: {error}.") from error
 

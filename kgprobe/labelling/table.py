@@ -4,6 +4,7 @@ docs/methods/labels.md. A table is a folder with ``config.json`` (model, graph, 
 and ``facts.parquet``. Reading and writing is by groups of rows, so that tables of ten million facts fit.
 """
 
+import glob
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
@@ -67,6 +68,11 @@ class LabelledFact(ResultRow):
     slick: Annotated[str | None, Heading("SliCK")]
     profile: Annotated[str | None, Heading("profile")]
     answers: Mapping[str, tuple[int, int]]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Its classes of all schemes."""
+        return tuple(name for name in (self.slick, self.profile, self.belief) if name is not None)
 
     def is_in(self, classes: Collection[str]) -> bool:
         """Return True if one of its classes is among these, or none are given."""
@@ -154,14 +160,20 @@ def read_label_table(name: str | Path) -> LabelTable:
     """
     folder = _folder_of(name)
     if not (folder / CONFIG).exists():
-        own = home() / "labels" / name
+        run = f" {name} is a run." if any((home() / "runs").glob(f"{glob.escape(folder.name)}-????????")) else ""
         raise KgprobeError(
-            f"No label table {name}: its {CONFIG} is neither in that folder nor in {own}. Make it: kgprobe label"
+            f"No label table {name}: neither {folder.absolute()} nor {home() / 'labels' / name} has a {CONFIG}.{run}"
+            f" Label tables: {', '.join(label_tables()) or 'none'}. Make it: kgprobe label"
         )
     config = read_config(folder, LABEL_TABLE)
     if not (folder / FACTS).exists():
         raise KgprobeError(f"The label table {folder} is unfinished. Repeat the kgprobe label command that began it.")
     return LabelTable(folder, config)
+
+
+def label_tables() -> list[str]:
+    """Return the names of the label tables in kgprobe's own folder."""
+    return sorted(path.parent.name for path in (home() / "labels").glob(f"*/{CONFIG}") if path.is_file())
 
 
 def _folder_of(name: str | Path) -> Path:
@@ -184,6 +196,12 @@ def check_classes(classes: Iterable[str]) -> tuple[str, ...]:
             known = "; ".join(f"{scheme}: {', '.join(names)}" for scheme, names in SCHEMES.items())
             raise ArgumentError("classes", f"has no class {name!r}. Classes are {known}.")
     return given
+
+
+def classes_with_facts(sizes: Mapping[str, int]) -> str:
+    """Return the classes that have facts, with their numbers, for messages."""
+    known = [name for names in SCHEMES.values() for name in names if sizes.get(name)]
+    return ", ".join(f"{name} ({sizes[name]:,})" for name in known) or "none"
 
 
 # Columns of Parquet that are not texts.

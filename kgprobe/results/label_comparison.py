@@ -153,7 +153,7 @@ def compare_tables(one: LabelTable, other: LabelTable, scheme: str) -> LabelComp
         facts=len(paired),
         transitions=transitions,
         moved=moved,
-        notes=_differences(one, other),
+        notes=_differences(one, other, names),
     )
 
 
@@ -176,11 +176,16 @@ def _asked(table: LabelTable, scheme: str) -> pd.DataFrame:
     return labelled
 
 
-def _differences(one: LabelTable, other: LabelTable) -> list[str]:
+def _differences(one: LabelTable, other: LabelTable, names: tuple[str, str]) -> list[str]:
     """Return a note on different settings other than the model."""
     notes = []
-    for name in ("ways", "by", "repeats", "seed", "as_of"):
-        first, second = one.config.get(name), other.config.get(name)
+    for setting in ("ways", "by", "repeats", "seed", "as_of"):
+        first, second = one.config.get(setting), other.config.get(setting)
         if first != second:
-            notes.append(f"They differ: {name} is {first} and {second}.")
+            own = f"{_in_words(first)} in {names[0]}, {_in_words(second)} in {names[1]}"
+            notes.append(f"They differ: {setting} is {own}.")
     return notes
+
+
+def _in_words(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -252,7 +252,9 @@ def moved_tables(folder: Path) -> tuple[Any, Any]:
     taught = replace(asked, profile="recalled", known=0.8)
     alone = replace(asked, fact="f9")
     one = write_label_table(folder / "one", CONFIG, [FRANCE, asked, alone, replace(CHAD, fact="f7")])
-    other = write_label_table(folder / "other", {**CONFIG, "repeats": 3}, [taught, FRANCE, replace(CHAD, fact="f7")])
+    other = write_label_table(
+        folder / "other", {**CONFIG, "ways": ["distractors", "recall"]}, [taught, FRANCE, replace(CHAD, fact="f7")]
+    )
     return one, other
 
 
@@ -262,7 +264,7 @@ def test_transitions_count_asked_facts_of_both(tmp_path: Path) -> None:
     assert rows == {("recalled", "recalled"): (1, 1.0), ("not encoded", "recalled"): (1, 1.0)}
     (moved,) = compared.moved
     assert (moved.fact, moved.subject_name, moved.known_before, moved.known_after) == ("f2", "Chad", 0.1, 0.8)
-    assert compared.notes == ["They differ: repeats is None and 3."]
+    assert compared.notes == ["They differ: ways is distractors, questions in one, distractors, recall in other."]
     assert "1 of 2 facts moved" in compared.summary()
     alone = write_label_table(tmp_path / "alone", CONFIG, [replace(FRANCE, fact="f8")])
     with pytest.raises(KgprobeError, match="No asked fact has a class of SliCK in both: 1 facts in one, 1 in alone"):

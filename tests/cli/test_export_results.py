@@ -110,7 +110,7 @@ def test_record_is_valid_by_the_published_schemas(home: dict[str, str], tmp_path
         (("eval-results", NAME, "--dataset", "capitals", "--model-id", ID), "--dataset is 'capitals'"),
         (
             ("eval-results", NAME, "--dataset", "me/capitals", "--model-id", ID, "--source", "page"),
-            "--source is 'page'; expected an URL",
+            "--source is 'page'; expected a URL",
         ),
         (("every-eval-ever", NAME, "--organization", "Us", "--model-id", "small"), "--model-id is 'small'"),
         (("every-eval-ever", NAME, "--organization", " ", "--model-id", ID), "--organization is empty"),

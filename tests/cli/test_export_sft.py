@@ -1,6 +1,7 @@
 """`kgprobe export sft` as a user types it; the content of the files is tested in tests/exports."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,11 @@ def test_wrong_arguments_are_named(
     done = run("export", "sft", *arguments, "-o", str(tmp_path / "sft"), **home)
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
     assert message in " ".join(done.stderr.split())
+
+
+def test_examples_of_the_help_have_folders_of_their_own() -> None:
+    folders = re.findall(r" -o (\w+)", run("export", "sft", "--help").stdout)
+    assert len(folders) == len(set(folders)) == 3
 
 
 def test_folder_of_another_export_is_refused(home: dict[str, str], labels: str, tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import pytest
 
 import kgprobe
 from kgprobe.errors import ArgumentError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.labelling.table import LabelledFact, LabelTable, write_label_table
 from tests.cli.inprocess import run
 from tests.exports.own_graphs import CONFIG
@@ -69,6 +71,11 @@ def test_command_writes_the_questions(table: LabelTable, tmp_path: Path) -> None
     done = run(*command, "--scheme", "belief")
     assert (done.returncode, done.stderr) == (0, f"{out}: 1 of 1 questions have labels.\n")
     assert json.loads(out.read_text())["closed_book_class"] == "leans unknown"
+    again = run(*command)
+    assert (again.returncode, "--force overwrites it" in " ".join(again.stderr.split())) == (2, True), again.stderr
+    onto = run(*command[:-1], str(questions), "--force")
+    assert (onto.returncode, "--output is" in onto.stderr, questions.stat().st_size) == (2, True, 15), onto.stderr
+    command.append("--force")
     questions.write_text('{"fact": "f2"}\n[1]\n', encoding="utf-8")
     assert "line 2: expected an object, found '[1]'" in " ".join(run(*command).stderr.split())
 
@@ -77,5 +84,29 @@ def test_unreadable_questions_are_named_with_their_line(table: LabelTable, tmp_p
     (tmp_path / "bad.jsonl").write_text('{"fact": "f2"}\n{"fact"', encoding="utf-8")
     with pytest.raises(ArgumentError, match=r"bad\.jsonl, line 2: not JSON"):
         kgprobe.export_closed_book(table, tmp_path / "bad.jsonl", tmp_path / "out.jsonl")
-    with pytest.raises(ArgumentError, match="cannot be read"):
+    with pytest.raises(ArgumentError, match=r"none\.jsonl, which cannot be read: No such file or directory\.$"):
         kgprobe.export_closed_book(table, tmp_path / "none.jsonl", tmp_path / "out.jsonl")
+    (tmp_path / "bad.jsonl").write_text('\n{"closed_book_known": 0.3, "fact": "f2"}', encoding="utf-8")
+    with pytest.raises(ArgumentError, match=r"bad\.jsonl, line 2: has closed_book_known already"):
+        kgprobe.export_closed_book(table, tmp_path / "bad.jsonl", tmp_path / "out.jsonl")
+    (tmp_path / "bad.jsonl").write_text("\n", encoding="utf-8")
+    with pytest.raises(ArgumentError, match=r"bad\.jsonl, which has no questions"):
+        kgprobe.export_closed_book(table, tmp_path / "bad.jsonl", tmp_path / "out.jsonl")
+
+
+def test_byte_order_mark_is_skipped(table: LabelTable, tmp_path: Path) -> None:
+    (tmp_path / "questions.jsonl").write_text('{"fact": "f2"}\n', encoding="utf-8-sig")
+    done = kgprobe.export_closed_book(table, tmp_path / "questions.jsonl", tmp_path / "out.jsonl")
+    assert (done.questions, done.missing) == (1, {})
+
+
+def test_unknown_names_are_counted_apart(example_endpoint: Endpoint, table: LabelTable, tmp_path: Path) -> None:
+    questions = [{"entity": "Germany"}, {"entity": "Q183"}, {"entities": ["Gremany"]}, {"entity": "France"}]
+    (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, questions)), encoding="utf-8")
+    with Graph(example_endpoint) as graph:
+        for own in (graph, lambda: graph):
+            done = kgprobe.export_closed_book(table, tmp_path / "questions.jsonl", tmp_path / "out", graph=own)
+            assert done.missing == {
+                "its entities have no labelled facts": 2,
+                "no entity of the graph has this name": 1,
+            }

@@ -5,6 +5,8 @@ import pytest
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.exports.label_index import AMBIGUOUS, NOT_LABELLED, LabelIndex
 from kgprobe.exports.labels import labels_of_run
+from kgprobe.exports.retrieval import facts_to_retrieve
+from kgprobe.exports.retrieval_options import RetrievalOptions
 from kgprobe.graph.client import Graph
 from kgprobe.records import Fact
 from tests.graph.query_world import build_world
@@ -27,6 +29,8 @@ def test_beliefs_of_a_run_are_labels(graph: Graph) -> None:
     assert (labels.model, labels.check_scheme(None)) == ("m2", "belief")
     with pytest.raises(ArgumentError, match="second is a run, which has belief only"):
         labels.check_scheme("slick")
+    with pytest.raises(ArgumentError, match="has unknown; second is a run, which has belief only"):
+        next(facts_to_retrieve(labels, lambda fact: fact.fact, RetrievalOptions(classes=("unknown",))))
     with pytest.raises(UnknownNameError, match="Unknown run 'third'"):
         labels_of_run(graph, "third")
 

@@ -73,6 +73,10 @@ def test_without_entities_all_facts_of_the_classes_come_in_order(example: Graph,
     assert [fact.fact for fact in found(example, table)] == [each.fact for each in table.rows() if each.known < 0.5]
     with pytest.raises(ArgumentError, match=r"has no class .forgotten."):
         found(example, table, classes=("forgotten",))
+    with pytest.raises(
+        ArgumentError, match=r"has recalled, without a fact in example\. .*: highly known \([\d,]+\), unknown"
+    ):
+        found(example, table, classes=("recalled",))
     with pytest.raises(UnknownNameError, match="No entity is called 'Frannce'; close to it: France"):
         found(example, table, ["Frannce"])
 
@@ -119,7 +123,7 @@ def test_cypher_script_merges_the_facts(
 def test_command_writes_json_for_entities_of_a_file(example: Graph, table: LabelTable, tmp_path: Path) -> None:
     endpoint, out = example.endpoint, tmp_path / "unknown.jsonl"
     names = tmp_path / "names.txt"
-    names.write_text("France\n\nQ183\n")
+    names.write_text("France\n\nQ183\n", encoding="utf-8-sig")
     environment = {
         "KGPROBE_GRAPH": endpoint.address,
         "KGPROBE_GRAPH_USER": endpoint.user,
@@ -132,9 +136,26 @@ def test_command_writes_json_for_entities_of_a_file(example: Graph, table: Label
     written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     wanted = found(example, table, ["France", "Germany"], per_entity=2)
     assert [row["fact"] for row in written] == [fact.fact for fact in wanted]
+    assert done.stderr == f"Wrote {out}: {len(wanted)} facts.\n"
     assert written[0].keys() == set(FactToRetrieve.__struct_fields__)
+    again = run(*command, "-o", str(out), **environment)
+    assert (again.returncode, "--force overwrites it" in " ".join(again.stderr.split())) == (2, True), again.stderr
     printed = run(*command, "--per-entity", "2", **environment).stdout
     assert printed.splitlines() == list(dict.fromkeys(fact.text for fact in wanted))
+
+
+def test_unknown_labels_are_named_with_runs_and_tables(example: Graph, tmp_path: Path) -> None:
+    endpoint = example.endpoint
+    write_label_table(tmp_path / "labels" / "base", CONFIG, [])
+    environment = {
+        "KGPROBE_HOME": str(tmp_path),
+        "KGPROBE_GRAPH": endpoint.address,
+        "KGPROBE_GRAPH_USER": endpoint.user,
+        "KGPROBE_GRAPH_PASSWORD": endpoint.password,
+        "KGPROBE_GRAPH_DATABASE": endpoint.database or "",
+    }
+    done = run("export", "retrieval", "nosuch", **environment)
+    assert (done.returncode, "Label tables: base." in " ".join(done.stderr.split())) == (2, True), done.stderr
 
 
 def test_every_format_has_a_writer() -> None:

@@ -9,6 +9,7 @@ from kgprobe import __version__
 from kgprobe.datasets.card import plain, size_category
 from kgprobe.exports.hub.columns import Column, in_order
 from kgprobe.labelling.table import LabelTable
+from kgprobe.models.spec_forms import model_name
 from kgprobe.sanitize import counted
 
 
@@ -16,7 +17,7 @@ def description_of(table: LabelTable) -> str:
     """Return a sentence about the table."""
     return (
         f"{counted(len(table), 'fact')} of a knowledge graph, each with the probability that the language model"
-        f" {table.model} knows it, and its classes."
+        f" {model_name(table.model)} knows it, and its classes."
     )
 
 
@@ -54,7 +55,9 @@ def card_of(
     body = ["", f"# {plain(name)}", "", plain(description_of(table)), "", *_classes_lines(classes), "## Columns", ""]
     body += ["| column | |", "| --- | --- |"]
     body += [f"| `{column.name}` | {column.description} |" for column in columns]
-    settings = msgspec.json.format(msgspec.json.encode(table.config, order="sorted"), indent=2).decode()
+    # The model without its folder on this machine or the address of its server.
+    config = {**table.config, "model": model_name(table.model)}
+    settings = msgspec.json.format(msgspec.json.encode(config, order="sorted"), indent=2).decode()
     body += [
         "",
         "## How it was made",

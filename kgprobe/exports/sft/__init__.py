@@ -44,7 +44,9 @@ class SftOptions:
     refuse: tuple[str, ...] = option(
         (), "Teach 'I don't know' for the facts of this class; repeatable.", metavar="CLASS"
     )
-    refusal: str = option(REPLACE, "Replace the answer by 'I don't know', or add how sure it is.", choices=REFUSALS)
+    refusal: str = option(
+        REPLACE, "With --refuse: replace the answer by 'I don't know', or add how sure it is.", choices=REFUSALS
+    )
     held_out: float = option(
         0.1, "Share of the facts to hold out as a test set, by each of --held-out-by.", minimum=0, below=1
     )

@@ -8,11 +8,10 @@ is refused.
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from kgprobe.errors import ArgumentError
 from kgprobe.labelling.roles import TAUGHT
-from kgprobe.labelling.table import SCHEMES, LabelledFact, LabelTable, check_classes
+from kgprobe.labelling.table import SLICK, LabelledFact, LabelTable, check_classes, classes_with_facts
 from kgprobe.sampling.keys import FactKey, seeded_number
 
 # Purposes of examples, with the role of taught facts.
@@ -101,7 +100,7 @@ def choose_groups(
     chosen: defaultdict[tuple[str, str], dict[str, list[ClassedFact]]] = defaultdict(dict)
     sizes: Counter[str] = Counter()
     for row in table.rows():
-        sizes.update(_classes_of(row))
+        sizes.update(row.classes)
         purpose, class_ = _purpose_of(row, purposes)
         if purpose is not None:
             fact = ClassedFact(FactKey(row.subject, row.fact), row.object, class_, row.known)
@@ -138,24 +137,23 @@ def _grouped(
 def _purpose_of(row: LabelledFact, purposes: Mapping[str, Collection[str]]) -> tuple[str | None, str]:
     """Return the first purpose with a class of a fact, and that class; None and an empty text for none."""
     for purpose, classes in purposes.items():
-        for name in _classes_of(row):
+        for name in row.classes:
             if name in classes:
                 return purpose, name
     return None, ""
-
-
-def _classes_of(row: LabelledFact) -> list[str]:
-    return [name for name in (row.slick, row.profile, row.belief) if name is not None]
 
 
 def _require_facts(argument: str, classes: Iterable[str], sizes: Mapping[str, int], table: LabelTable) -> None:
     """Raise ArgumentError if a class has no facts; the message lists those that have some."""
     empty = [name for name in classes if not sizes.get(name)]
     if empty:
-        known = [name for name in chain.from_iterable(SCHEMES.values()) if sizes.get(name)]
-        listed = ", ".join(f"{name} ({sizes[name]:,})" for name in known) or "none"
+        recall = ""
+        if any(name in SLICK for name in empty) and not any(sizes.get(name) for name in SLICK):
+            recall = " SliCK's classes need the way recall: kgprobe label --ways …,recall."
         raise ArgumentError(
-            argument, f"has {', '.join(empty)}, without a fact in {table.name}. Classes with facts: {listed}."
+            argument,
+            f"has {', '.join(empty)}, without a fact in {table.name}. Classes with facts:"
+            f" {classes_with_facts(sizes)}.{recall}",
         )
 
 

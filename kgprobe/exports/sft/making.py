@@ -10,7 +10,7 @@ import msgspec
 
 from kgprobe import __version__
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.exports.sft import FORMS, QUESTION, SftOptions
+from kgprobe.exports.sft import BY_ENTITY, BY_FACT, BY_RELATION, FORMS, PAD, QUESTION, SftOptions
 from kgprobe.exports.sft.division import CONTROL, Division, Guard, divide_groups
 from kgprobe.exports.sft.files import (
     HELD_OUT,
@@ -37,6 +37,10 @@ from kgprobe.tables import Heading, ResultRow, Table, row_table
 
 # Groups that are worded at once.
 _GROUPS_AT_ONCE = 500
+
+
+# Beginnings of notes on units of which none is held out.
+_TOO_FEW = {BY_FACT: "there are ", BY_ENTITY: "the unconnected entities of ", BY_RELATION: "the relations of "}
 
 
 def _listed_counts(counts: Mapping[str, int]) -> str:
@@ -122,6 +126,8 @@ def make_training_set(
     """Write a training set; see :func:`kgprobe.export_sft`."""
     if options.refuse and QUESTION not in FORMS[options.form]:
         raise ArgumentError("refuse", "needs questions: a sentence has no end that says 'I don't know'. Change `form`.")
+    if options.refusal == PAD and not options.refuse:
+        raise ArgumentError("refusal", f"is {PAD}, which needs facts to be unsure of: name their classes by `refuse`.")
     with_known = options.known_share > 0
     chosen = choose_groups(table, options.teach, options.refuse, with_known=with_known, limit=options.limit, seed=seed)
     wordings = Wordings(graph, FORMS[options.form], options.wordings, seed, as_of)
@@ -153,7 +159,7 @@ def make_training_set(
         generic=sorted(wordings.generic & (used | _relations_of(division))),
     )
     written = write_training_set(folder, complete, train, test, _roles(examples, division, read))
-    return TrainingSet(folder, written, notes=list(_notes(written, table, options)))
+    return TrainingSet(folder, written, notes=list(_notes(written, table, options, _fact_count(to_teach))))
 
 
 def _begun_manifest(
@@ -189,7 +195,7 @@ def _read_controls(graph: Graph, path: Path | None, wordings: Wordings) -> _Cont
     """Return the controls of a file of roles; lines of taught and held-out facts are left out.
 
     Raises:
-        ArgumentError: the file cannot be read, or a control is not in the graph.
+        ArgumentError: the file cannot be read or has no controls, or a control is not in the graph.
     """
     if path is None:
         return _Controls()
@@ -212,9 +218,12 @@ def _control_roles(path: Path) -> list[FactRole]:
     """Return the controls of a file of roles."""
     rings = (*fact_roles.NEAR, fact_roles.FAR)
     try:
-        return [role for role in read_roles(path) if role.role in rings]
+        controls = [role for role in read_roles(path) if role.role in rings]
     except ArgumentError as error:
         raise ArgumentError("controls", error.problem) from error
+    if not controls:
+        raise ArgumentError("controls", f"is {path}, which has no controls. Roles of controls are {', '.join(rings)}.")
+    return controls
 
 
 def _control_group(key: FactKey, row: Row) -> Group:
@@ -303,14 +312,19 @@ def _nothing_to_teach(left_out: Mapping[str, int]) -> str:
     return f"No fact is left to teach. Left out: {reasons or 'none'}. Choose further classes, or lower `held_out`."
 
 
-def _notes(manifest: Manifest, table: LabelTable, options: SftOptions) -> Iterator[str]:
-    """Yield notes on left-out facts, generic templates, empty units and a changed graph."""
+def _notes(manifest: Manifest, table: LabelTable, options: SftOptions, to_teach: int) -> Iterator[str]:
+    """Yield notes on left-out facts, generic templates, empty units and a changed graph.
+
+    Args:
+        to_teach: number of facts to teach, with held-out ones.
+    """
     for reason, count in manifest.left_out.items():
         yield f"{counted(count, 'fact')} left out: {reason}."
     if manifest.generic:
         yield f"Generic templates, made from the label, are used for: {', '.join(manifest.generic)}."
     for unit in options.held_out_by:
         if options.held_out and HELD_OUT.format(unit) not in manifest.counts:
-            yield f"Nothing is held out by {unit}: no {unit} has few enough facts for `held_out` {options.held_out:g}."
+            few = f"{_TOO_FEW[unit]}{counted(to_teach, 'fact')} to teach"
+            yield f"Nothing is held out by {unit}: {few}: too few to hold out {options.held_out:g} of them."
     if table.config.get("graph") not in (None, manifest.graph):
         yield f"The graph is another one than that of {table.name}, or it has changed since."

@@ -49,6 +49,15 @@ def test_card_header_and_counts_are_those_of_the_table(table: LabelTable, tmp_pa
     ]
 
 
+def test_folder_of_the_model_is_not_published(tmp_path: Path) -> None:
+    own = write_label_table(tmp_path / "labels", {**CONFIG, "model": "hf:/home/ada/models/tuned"}, [labelled(1)])
+    folder = kgprobe.export_hub(own, tmp_path / "published").folder
+    for name in ("README.md", "croissant.json"):
+        text = (folder / name).read_text(encoding="utf-8")
+        assert ("language model tuned knows it" in text, "/home/ada" in text) == (True, False)
+    assert '"model": "tuned"' in (folder / "README.md").read_text(encoding="utf-8")
+
+
 def test_croissant_is_valid_and_reads_the_rows(table: LabelTable, tmp_path: Path) -> None:
     croissant = pytest.importorskip("mlcroissant", reason="mlcroissant is not installed")
     published = kgprobe.export_hub(table, tmp_path / "published")

@@ -171,6 +171,28 @@ def test_controls_are_appended_and_never_in_training(export: Export, table: Labe
     assert exported_set.manifest.left_out["it has the subject and relation of a control"] >= len(chosen)
 
 
+def test_file_without_controls_is_refused(export: Export, tmp_path: Path) -> None:
+    path = tmp_path / "controls.jsonl"
+    for roles in ((), (FactRole("Q142", "some fact", TAUGHT),)):
+        write_roles(path, roles)
+        with pytest.raises(ArgumentError, match=r"`controls` is .*controls\.jsonl, which has no controls"):
+            export(controls=path)
+
+
+def test_table_without_slick_names_the_way_of_its_classes(example: Graph, table: LabelTable, tmp_path: Path) -> None:
+    rows = [replace(row, slick=None) for row in table.rows(["unknown"])]
+    plain = write_label_table(tmp_path / "plain", CONFIG, rows)
+    with pytest.raises(ArgumentError, match=r"without a fact .* kgprobe label --ways …,recall\.$"):
+        kgprobe.export_sft(example, plain, tmp_path / "sft", teach=["unknown"])
+
+
+def test_too_few_facts_to_hold_out_are_noted(example: Graph, table: LabelTable, tmp_path: Path) -> None:
+    few = write_label_table(tmp_path / "few", CONFIG, list(table.rows(["unknown"]))[:2])
+    exported_set = kgprobe.export_sft(example, few, tmp_path / "sft", teach=["unknown"], held_out=1e-6)
+    notes = [note for note in exported_set.notes if note.startswith("Nothing is held out")]
+    assert "Nothing is held out by fact: there are 2 facts to teach: too few to hold out 1e-06 of them." in notes
+
+
 def test_relation_without_templates_gets_generic_ones(graph: Graph, tmp_path: Path) -> None:
     source = WrittenSource(
         [Entity("A", "Ada"), Entity("B", "Berlin"), Entity("C", "Cleo")],
@@ -199,6 +221,9 @@ def test_relation_without_templates_gets_generic_ones(graph: Graph, tmp_path: Pa
         ({"teach": ["forgotten"]}, "has no class 'forgotten'"),
         ({"refuse": ["unknown"]}, "has unknown, which is also in `teach`"),
         ({"refuse": ["weakly known"], "form": "statements"}, "needs questions"),
+        ({"refusal": "pad"}, "`refusal` is pad, which needs facts to be unsure of"),
+        ({"held_out": 0.0, "held_out_by": ["fact"]}, "`held_out_by` has no effect with `held_out` 0"),
+        ({"teach": ["surely known", "recalled"]}, r"recalled, without .*\)\.$"),
         ({"known_share": 0.9}, r"`known_share` is 0.9, for which [\d,]+ examples"),
         ({"held_out": 1.0}, "`held_out` is 1.0"),
         ({"controls": "nowhere.jsonl"}, "cannot be read"),
