@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.sanitize import counted
+from kgprobe.task_logs.harness_log import TOOL as HARNESS
 from kgprobe.task_logs.log import LoggedDocument, ModelLog, TaskLog
 
 # Largest difference between a reported mean and the mean over documents that is rounding.
 _ROUNDING = 1e-9
+_FILE_NAMES = " Tasks are read from the files' names: samples_TASK.jsonl or samples_TASK_TIME.jsonl."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ def _common_tasks(first: ModelLog, second: ModelLog) -> list[str]:
     if not common:
         raise KgprobeError(
             f"No common task: {first.path} has {_listed(first.tasks)}; {second.path} has {_listed(second.tasks)}."
+            f"{_FILE_NAMES if first.tool == HARNESS else ''}"
         )
     return common
 

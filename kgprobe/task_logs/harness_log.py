@@ -17,7 +17,8 @@ from kgprobe.files import read_json
 from kgprobe.task_logs.log import LoggedDocument, ModelLog, TaskLog, is_accuracy, shown_text
 
 TOOL = "lm-evaluation-harness"
-_NAME = re.compile(r"samples_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)\.jsonl")
+# Renamed files may have no time.
+_NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<time>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?))?\.jsonl")
 _REQUIRED = ("doc_id", "doc_hash", "metrics")
 _AGAIN = "Run the evaluation again, with --log_samples."
 
@@ -51,7 +52,8 @@ def read_harness_log(path: Path) -> ModelLog:
         path: a file, or a folder of one model; the newest file of each task counts.
 
     Raises:
-        KgprobeError: the folder has several models, or a log is unfinished or damaged.
+        KgprobeError: the folder has several models, or two files of one task without a time in their names; or a log is
+            unfinished or damaged.
     """
     files = sample_files(path)
     folders = {file.parent for file in files}
@@ -61,10 +63,16 @@ def read_harness_log(path: Path) -> ModelLog:
     newest: dict[str, tuple[str, Path]] = {}
     for file in files:
         task, time = _task_and_time(file)
-        newest[task] = max(newest.get(task, ("", file)), (time, file))
+        earlier, other = newest.get(task, (time, file))
+        if other != file and not (earlier and time):
+            raise KgprobeError(
+                f"{other} and {file} are both logs of {task}, and a name without a time does not show which is newer."
+                " Give one of them."
+            )
+        newest[task] = max((earlier, other), (time, file))
     tasks, models = {}, []
     for task, (time, file) in newest.items():
-        results = _read_results(file.with_name(f"results_{time}.json"))
+        results = _read_results(file.with_name(f"results_{time}.json")) if time else _Results({})
         tasks[task] = _read_task(task, file, results)
         models.append(results.model_name)
     older = len(files) - len(newest)
@@ -73,9 +81,9 @@ def read_harness_log(path: Path) -> ModelLog:
 
 
 def _task_and_time(file: Path) -> tuple[str, str]:
-    """Return the task and the time in a file's name; of a renamed file, ``samples`` and an empty text."""
+    """Return the task and the time in a file's name: of other names, the task ``samples``; without a time, empty."""
     named = _NAME.fullmatch(file.name)
-    return (named["task"], named["time"]) if named else ("samples", "")
+    return (named["task"], named["time"] or "") if named else ("samples", "")
 
 
 def _read_results(path: Path) -> _Results:

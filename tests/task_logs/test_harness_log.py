@@ -58,6 +58,21 @@ def test_harness_log_newest_of_a_task_counts(tmp_path: Path) -> None:
     assert log.notes == [f"{tmp_path}: 1 older logs of the same tasks are not read."]
 
 
+def test_harness_log_renamed_files_are_tasks_of_their_names(tmp_path: Path) -> None:
+    write_lines(tmp_path / "samples_arc.jsonl", [1, 1])
+    write_lines(tmp_path / "samples_mmlu.jsonl", [0, 1])
+    log = open_task_log(tmp_path)
+    assert {name: task.mean("acc") for name, task in log.tasks.items()} == {"arc": 1.0, "mmlu": 0.5}
+    assert log.notes == []
+
+
+def test_harness_log_without_a_time_is_not_ordered(tmp_path: Path) -> None:
+    write_lines(tmp_path / "samples_arc.jsonl", [1, 1])
+    write_lines(tmp_path / "samples_arc_2026-01-02T03-04-05.000001.jsonl", [0, 0])
+    with pytest.raises(KgprobeError, match=r"samples_arc\.jsonl and .*samples_arc_2026.* are both logs of arc"):
+        open_task_log(tmp_path)
+
+
 def test_harness_log_filters_are_metrics_of_one_document(tmp_path: Path) -> None:
     strict = write_lines(tmp_path / "strict", [1, 0], metric="exact_match", filter="strict-match")
     loose = write_lines(tmp_path / "loose", [1, 1], metric="exact_match", filter="flexible-extract")
