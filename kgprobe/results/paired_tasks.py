@@ -133,13 +133,17 @@ def _pair_metrics(
     if left_out:
         notes.append(f"{first.task}: not compared, as they are no accuracies: {_listed(left_out)}.")
     paired = []
-    for metric in first.metrics:
-        scored = [pair for pair in documents if metric in pair[0].values and metric in pair[1].values]
-        if not scored or metric in left_out:
+    for metric in dict.fromkeys([*first.metrics, *second.metrics]):
+        if metric in left_out:
             continue
+        scored = [pair for pair in documents if metric in pair[0].values and metric in pair[1].values]
         missing = len(documents) - len(scored)
         if missing:
-            notes.append(f"{first.task}, {metric}: {missing:,} of {len(documents):,} documents have no value.")
+            notes.append(
+                f"{first.task}, {metric}: {missing:,} of {len(documents):,} documents have no value in one of the logs."
+            )
+        if not scored:
+            continue
         values = np.array([[log.values[metric] for log in pair] for pair in scored])
         paired.append(PairedMetric(first.task, metric, scored, values[:, 0], values[:, 1]))
     return paired
