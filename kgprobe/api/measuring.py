@@ -1,5 +1,6 @@
 """``kgprobe.measure``: ask a list of facts once each, by one probe."""
 
+import glob
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -133,15 +134,16 @@ def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurem
         graph: its graph, for findings; that of a data set needs none.
 
     Raises:
-        KgprobeError: no such measurement.
+        UnknownNameError: no such measurement.
     """
     path = find_measurement(folder)
     if path is None and is_spec(str(folder)):
         raise unmeasured(str(folder))
     if path is None:
-        raise KgprobeError(
-            f"No measurement {folder}: its {CONFIG} is neither in that folder nor in {home() / 'probes'}."
-        )
+        problem = f"No measurement {folder}: its {CONFIG} is neither in that folder nor in {home() / 'probes'}."
+        if has_run_folder(str(folder)):
+            problem += " There is a run of this name, but this takes measurements only."
+        raise UnknownNameError(problem)
     config = read_measurement(path)
     kind = PROBES.get(config["probe"])
     outcomes = Outcomes(path / FILE, kind.evidence())
@@ -149,6 +151,11 @@ def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurem
     done, unanswered = verdicts.total(), verdicts[Verdict.UNANSWERED]
     graph = None if "dataset" in config else graph
     return Measurement(path, kind, config, Progress(done, done, unanswered, Stop.DONE), (), graph)
+
+
+def has_run_folder(name: str) -> bool:
+    """Return True if a run of this name has a folder, in any graph; its folder ends with eight hexadecimal digits."""
+    return not is_path(name) and any((home() / "runs").glob(f"{glob.escape(name)}-{'[0-9a-f]' * 8}"))
 
 
 def find_measurement(name: str | Path) -> Path | None:

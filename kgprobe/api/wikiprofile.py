@@ -38,8 +38,9 @@ def profile_wikiprofile(
         options: of :class:`~kgprobe.datasets.wikiprofile.WikiProfileOptions`, by name.
 
     Raises:
-        ArgumentError: the file cannot be read, an option is invalid, or choices are asked and the file has none.
-        KgprobeError: the file lacks a column or a usable row, or the model cannot be asked.
+        ArgumentError: the file cannot be read, or lacks a column or a usable row; an option is invalid, or choices are
+            asked and the file has none.
+        KgprobeError: the model cannot be asked.
     """
     from kgprobe.labelling.wikiprofile import profile_facts
     from kgprobe.models.model import load_model

@@ -122,7 +122,7 @@ def _failing_with_2() -> Iterator[None]:
     type=_Points(),
     metavar="POINTS%",
     help="Test if RESULT 2 lost more accuracy than this many points against RESULT 1. Exit code: 0 not lost, 1 lost, 2"
-    " check failed, 3 undecided.",
+    " could not run, 3 undecided.",
 )
 @cloup.option(
     "--gap",

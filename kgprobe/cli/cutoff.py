@@ -1,9 +1,13 @@
 """``kgprobe estimate --cutoff``: the knowledge cut-off of a model, from a measurement or a run."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import click
 
 from kgprobe.cli.options import open_graph
 from kgprobe.cli.rendering import render
+from kgprobe.errors import UnknownNameError
 from kgprobe.progress import waiting
 
 
@@ -24,6 +28,19 @@ def show_cutoff(
         with waiting("Estimating"):
             cutoff = find_cutoff(result, since=since, year_relation=year_relation)
     render(cutoff, as_json)
+
+
+@contextmanager
+def measurement_named(name: str | None) -> Iterator[None]:
+    """Say that an unknown run is a measurement, which only --cutoff takes, if there is one of this name."""
+    from kgprobe.api.measuring import find_measurement
+
+    try:
+        yield
+    except UnknownNameError as error:
+        if name is None or find_measurement(name) is None:
+            raise
+        raise click.UsageError(f"{name} is a measurement; only --cutoff takes one. Without it, give a run.") from error
 
 
 def check_cutoff_usage(cutoff: bool, since: int | None, others: dict[str, object]) -> None:

@@ -315,7 +315,12 @@ def compare_runs(runs: "Sequence[Run]") -> None:
 
 
 @cloup.command(cls=OptionsFirst)
-@cloup.argument("run", required=False, help="Name of the run.  [default: the latest run]")
+@cloup.argument(
+    "run",
+    required=False,
+    metavar="[RUN|RESULT]",
+    help="Name of the run; with --cutoff also a measurement, by name or folder.  [default: the latest run]",
+)
 @cloup.option(
     "--from",
     "predictors",
@@ -353,7 +358,7 @@ def estimate(
     every choice of questions and every prediction of the other facts. Runs begun with --aim estimate need fewest
     questions. With --precision, continues the run, whose probe and model are known.
 
-    With --cutoff, RUN can also be a measurement. Prints the date after which the model knows less, with its 95%
+    With --cutoff, RESULT is a run or a measurement. Prints the date after which the model knows less, with its 95%
     interval, if a cut-off is visible, and right answers by year.
 
     \b
@@ -363,7 +368,7 @@ def estimate(
     kgprobe estimate of-all --cutoff --since 2010
     """  # noqa: D301
     from kgprobe.api.rounds import estimate_rates, open_run
-    from kgprobe.cli.cutoff import check_cutoff_usage, show_cutoff
+    from kgprobe.cli.cutoff import check_cutoff_usage, measurement_named, show_cutoff
     from kgprobe.running.callbacks import Stop
 
     rates = {"--from": options["predictors"], "--precision": precision, "--rounds": options["rounds"]}
@@ -372,7 +377,8 @@ def estimate(
         show_cutoff(run, since, options["year_relation"], graph, as_json)
         return
     with open_models(api) as models, open_graph(graph) as connection:
-        run = open_run(connection, run).name
+        with measurement_named(run):
+            run = open_run(connection, run).name
         if precision is None:
             with waiting("Estimating"):
                 estimated = estimate_rates(connection, run, **options)

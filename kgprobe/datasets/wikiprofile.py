@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import ArgumentError
 from kgprobe.models.generating.thinking import thinking_option
 from kgprobe.options import option
 
@@ -78,8 +78,7 @@ def read_wikiprofile(path: Path) -> WikiProfileFile:
     """Return the facts of a WikiProfile file. Unusable rows are counted by reason and skipped.
 
     Raises:
-        ArgumentError: the file does not exist or cannot be read.
-        KgprobeError: a column is missing, or no row can be used.
+        ArgumentError: the file does not exist or cannot be read, a column is missing, or no row can be used.
     """
     facts: dict[str, WikiProfileFact] = {}
     skipped: Counter[str] = Counter()
@@ -93,7 +92,7 @@ def read_wikiprofile(path: Path) -> WikiProfileFile:
             facts[row[ID]] = _fact_of(row)
     if not facts:
         reasons = "; ".join(f"{count:,}: {reason}" for reason, count in skipped.most_common())
-        raise KgprobeError(f"No row of {path} can be used. {reasons or 'It has no rows'}.")
+        raise ArgumentError("source", f"is {str(path)!r}, of which no row can be used. {reasons or 'It has no rows'}.")
     return WikiProfileFile(list(facts.values()), dict(skipped.most_common()))
 
 
@@ -104,13 +103,15 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
             columns = reader.fieldnames or ()
             missing = [name for name in _REQUIRED if name not in columns]
             if missing:
-                raise KgprobeError(
-                    f"{path} has no column {', '.join(missing)}; it has {', '.join(columns) or 'none'}. Download"
-                    " wikiprofile.csv of google/WikiProfile from the Hugging Face Hub."
+                raise ArgumentError(
+                    "source",
+                    f"is {str(path)!r}, which has no column {', '.join(missing)}; it has {', '.join(columns) or 'none'}"
+                    ". Download wikiprofile.csv of google/WikiProfile from the Hugging Face Hub.",
                 )
             yield from reader
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ArgumentError("source", f"is {str(path)!r}, which cannot be read as CSV: {error}.") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ArgumentError("source", f"is {str(path)!r}, which cannot be read as CSV: {reason}.") from error
 
 
 def _fact_of(row: Mapping[str, str]) -> WikiProfileFact:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgprobe.beliefs.summary import BeliefWord
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home, make_folder, replacing
 from kgprobe.probes.recall.classes import CLASSES
 from kgprobe.running.settings import CONFIG, claim, read_config
@@ -156,12 +156,13 @@ def read_label_table(name: str | Path) -> LabelTable:
     """Return a label table, by its folder or its name in kgprobe's own folder.
 
     Raises:
-        KgprobeError: no such table, or it is unfinished.
+        UnknownNameError: no such table.
+        KgprobeError: it is unfinished.
     """
     folder = _folder_of(name)
     if not (folder / CONFIG).exists():
         run = f" {name} is a run." if any((home() / "runs").glob(f"{glob.escape(folder.name)}-????????")) else ""
-        raise KgprobeError(
+        raise UnknownNameError(
             f"No label table {name}: neither {folder.absolute()} nor {home() / 'labels' / name} has a {CONFIG}.{run}"
             f" Label tables: {', '.join(label_tables()) or 'none'}. Make it: kgprobe label"
         )

@@ -13,7 +13,7 @@ import msgspec
 import pandas as pd
 import pyarrow.parquet as pq
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import ArgumentError
 from kgprobe.labelling.table import ASKED, FACTS, SCHEMES, LabelTable
 from kgprobe.results.labels import SCHEME_NAMES
 from kgprobe.results.result import SHOWN_FACTS, Result
@@ -132,9 +132,10 @@ def compare_tables(one: LabelTable, other: LabelTable, scheme: str) -> LabelComp
     before, after = (_asked(table, scheme) for table in (one, other))
     paired = before.merge(after[["fact", scheme, "known"]], on="fact", suffixes=("", "_after"))
     if paired.empty:
-        raise KgprobeError(
-            f"No asked fact has a class of {SCHEME_NAMES[scheme]} in both: {len(before):,} facts in {one.name},"
-            f" {len(after):,} in {other.name}. Label the same facts in the same ways, or choose another `scheme`."
+        raise ArgumentError(
+            "other",
+            f"has no asked fact with a class of {SCHEME_NAMES[scheme]} in both: {len(before):,} facts in {one.name},"
+            f" {len(after):,} in {other.name}. Label the same facts in the same ways, or choose another `scheme`.",
         )
     counts = Counter(zip(paired[scheme], paired[f"{scheme}_after"], strict=True))
     totals = Counter(paired[scheme])

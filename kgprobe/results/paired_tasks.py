@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.sanitize import counted
+from kgprobe.task_logs.harness_log import TOOL as HARNESS
 from kgprobe.task_logs.log import LoggedDocument, ModelLog, TaskLog
 
 # Largest difference between a reported mean and the mean over documents that is rounding.
 _ROUNDING = 1e-9
+_FILE_NAMES = " Tasks are read from the files' names: samples_TASK.jsonl or samples_TASK_TIME.jsonl."
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,9 @@ def pair_logs(first: ModelLog, second: ModelLog, metrics: Sequence[str] = ()) ->
         metrics: names of the metrics to compare; empty for all.
 
     Raises:
-        ArgumentError: no such metric.
-        KgprobeError: logs of different tools, without a common task, or with a task without common documents.
+        ArgumentError: no such metric; logs of different tools, without a common task, or with a task without common
+            documents.
+        KgprobeError: no common metric has values in [0, 1].
     """
     common = _common_tasks(first, second)
     notes = [*first.notes, *second.notes, *_lone_tasks(first, second), *_lone_tasks(second, first)]
@@ -86,15 +89,19 @@ def _lone_tasks(log: ModelLog, other: ModelLog) -> list[str]:
 def _common_tasks(first: ModelLog, second: ModelLog) -> list[str]:
     """Return the tasks that both logs have."""
     if first.tool != second.tool:
-        raise KgprobeError(
-            f"{first.path} is a log of {first.tool}, {second.path} one of {second.tool}. Compare logs of one tool."
+        raise ArgumentError(
+            "results",
+            f"have different tools: {first.path} is a log of {first.tool}, {second.path} one of {second.tool}. Compare"
+            " logs of one tool.",
         )
     if first.path.resolve() == second.path.resolve():
-        raise KgprobeError(f"{first.path} is given twice.")
+        raise ArgumentError("results", f"have {first.path} twice.")
     common = [task for task in first.tasks if task in second.tasks]
     if not common:
-        raise KgprobeError(
-            f"No common task: {first.path} has {_listed(first.tasks)}; {second.path} has {_listed(second.tasks)}."
+        raise ArgumentError(
+            "results",
+            f"have no common task: {first.path} has {_listed(first.tasks)}; {second.path} has {_listed(second.tasks)}."
+            f"{_FILE_NAMES if first.tool == HARNESS else ''}",
         )
     return common
 
@@ -105,7 +112,7 @@ def _pair_documents(first: TaskLog, second: TaskLog, notes: list[str]) -> list[t
     keys = [key for key in first.documents if key in second.documents]
     sizes = f"{len(keys):,} of {len(first.documents):,} and {len(second.documents):,} documents of {task} are common"
     if not keys:
-        raise KgprobeError(f"The logs have other documents: {sizes}. Evaluate both models on the same data.")
+        raise ArgumentError("results", f"have different documents: {sizes}. Evaluate both models on the same data.")
     if len(keys) < max(len(first.documents), len(second.documents)):
         notes.append(f"{sizes}; only these are compared.")
     both = [(first.documents[key], second.documents[key]) for key in keys]
@@ -130,13 +137,17 @@ def _pair_metrics(
     if left_out:
         notes.append(f"{first.task}: not compared, as they are no accuracies: {_listed(left_out)}.")
     paired = []
-    for metric in first.metrics:
-        scored = [pair for pair in documents if metric in pair[0].values and metric in pair[1].values]
-        if not scored or metric in left_out:
+    for metric in dict.fromkeys([*first.metrics, *second.metrics]):
+        if metric in left_out:
             continue
+        scored = [pair for pair in documents if metric in pair[0].values and metric in pair[1].values]
         missing = len(documents) - len(scored)
         if missing:
-            notes.append(f"{first.task}, {metric}: {missing:,} of {len(documents):,} documents have no value.")
+            notes.append(
+                f"{first.task}, {metric}: {missing:,} of {len(documents):,} documents have no value in one of the logs."
+            )
+        if not scored:
+            continue
         values = np.array([[log.values[metric] for log in pair] for pair in scored])
         paired.append(PairedMetric(first.task, metric, scored, values[:, 0], values[:, 1]))
     return paired

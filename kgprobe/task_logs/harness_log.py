@@ -4,6 +4,7 @@ Each line is a document and a filter of its answers; ``doc_hash`` identifies the
 it has the model's name, the number of documents and the means that the tool reports.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,11 +14,11 @@ from typing import Any
 import msgspec
 
 from kgprobe.errors import KgprobeError
-from kgprobe.files import read_json
 from kgprobe.task_logs.log import LoggedDocument, ModelLog, TaskLog, is_accuracy, shown_text
 
 TOOL = "lm-evaluation-harness"
-_NAME = re.compile(r"samples_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)\.jsonl")
+# Renamed files may have no time.
+_NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<time>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?))?\.jsonl")
 _REQUIRED = ("doc_id", "doc_hash", "metrics")
 _AGAIN = "Run the evaluation again, with --log_samples."
 
@@ -51,7 +52,8 @@ def read_harness_log(path: Path) -> ModelLog:
         path: a file, or a folder of one model; the newest file of each task counts.
 
     Raises:
-        KgprobeError: the folder has several models, or a log is unfinished or damaged.
+        KgprobeError: the folder has several models, or two files of one task without a time in their names; or a log is
+            unfinished or damaged.
     """
     files = sample_files(path)
     folders = {file.parent for file in files}
@@ -61,10 +63,16 @@ def read_harness_log(path: Path) -> ModelLog:
     newest: dict[str, tuple[str, Path]] = {}
     for file in files:
         task, time = _task_and_time(file)
-        newest[task] = max(newest.get(task, ("", file)), (time, file))
+        earlier, other = newest.get(task, (time, file))
+        if other != file and not (earlier and time):
+            raise KgprobeError(
+                f"{other} and {file} are both logs of {task}, and a name without a time does not show which is newer."
+                " Give one of them."
+            )
+        newest[task] = max((earlier, other), (time, file))
     tasks, models = {}, []
     for task, (time, file) in newest.items():
-        results = _read_results(file.with_name(f"results_{time}.json"))
+        results = _read_results(file.with_name(f"results_{time}.json")) if time else _Results({})
         tasks[task] = _read_task(task, file, results)
         models.append(results.model_name)
     older = len(files) - len(newest)
@@ -73,16 +81,26 @@ def read_harness_log(path: Path) -> ModelLog:
 
 
 def _task_and_time(file: Path) -> tuple[str, str]:
-    """Return the task and the time in a file's name; of a renamed file, ``samples`` and an empty text."""
+    """Return the task and the time in a file's name: of other names, the task ``samples``; without a time, empty."""
     named = _NAME.fullmatch(file.name)
-    return (named["task"], named["time"]) if named else ("samples", "")
+    return (named["task"], named["time"] or "") if named else ("samples", "")
 
 
 def _read_results(path: Path) -> _Results:
+    """Return the results next to a log, also with NaN; empty ones if there are none."""
     try:
-        return read_json(path, _Results, _AGAIN)
+        content = path.read_bytes()
     except FileNotFoundError:
         return _Results({})
+    except OSError as error:
+        raise KgprobeError(f"{path} cannot be read: {error.strerror}. {_AGAIN}") from error
+    results = _decode(content)
+    if results is None:
+        raise KgprobeError(f"{path} is damaged: it is not a JSON object. {_AGAIN}")
+    try:
+        return msgspec.convert(results, _Results)
+    except msgspec.ValidationError as error:
+        raise KgprobeError(f"{path} is damaged: {error}. {_AGAIN}") from error
 
 
 def _read_task(task: str, path: Path, results: _Results) -> TaskLog:
@@ -100,15 +118,18 @@ def _read_task(task: str, path: Path, results: _Results) -> TaskLog:
             by_id[place] = f"{digest} {keys[digest]}", document
             keys[digest] += 1
         for name in line["metrics"]:
-            metric = _metric(name, line.get("filter", "none"))
+            metric, value = _metric(name, line.get("filter", "none")), line.get(name)
             if metric in by_id[place][1].values:
                 raise KgprobeError(
                     f"{path}, line {number}: document {place} has a second value of {metric}. Give the log of one run."
                 )
-            if better.get(name) is False or not is_accuracy(line.get(name)):
+            if better.get(name) is False:
                 left_out[metric] = None
-            else:
-                _add(by_id[place][1], metric, float(line[name]), line.get("filtered_resps"))
+            elif is_accuracy(value):
+                _add(by_id[place][1], metric, float(value), line.get("filtered_resps"))
+            # None or NaN is the value of a document without a score.
+            elif value is not None and value == value:
+                left_out[metric] = None
     _refuse_unfinished(task, path, len(by_id), results)
     for _, document in by_id.values():
         for metric in left_out:
@@ -136,10 +157,13 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _decode(text: bytes) -> dict[str, Any] | None:
-    """Return a JSON object; None for other texts."""
+    """Return a JSON object, also with the constants NaN and Infinity, which the tool writes; None for other texts."""
     try:
-        line = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        try:
+            line = msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            line = json.loads(text)
+    except (ValueError, RecursionError):
         return None
     return line if isinstance(line, dict) else None
 

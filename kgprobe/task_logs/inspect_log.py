@@ -7,6 +7,7 @@ identified by the sample's id and its input.
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -96,18 +97,18 @@ def read_inspect_log(path: Path) -> ModelLog:
     Raises:
         KgprobeError: the folder has several models, or a log is unfinished or damaged.
     """
-    newest: dict[str, tuple[str, Path, _Log]] = {}
+    newest: dict[str, tuple[Path, _Log]] = {}
     files = log_files(path)
     for file in files:
         log = _read(file)
         task = _task_name(log.eval)
-        if task not in newest or newest[task][0] < log.eval.created:
-            newest[task] = log.eval.created, file, log
-    models = {log.eval.model for _, _, log in newest.values()}
+        if task not in newest or _created(newest[task]) < _created((file, log)):
+            newest[task] = file, log
+    models = {log.eval.model for _, log in newest.values()}
     if len(models) > 1:
         raise KgprobeError(f"{path} has logs of several models: {', '.join(sorted(models))}. Give the log of one.")
     tasks, notes = {}, []
-    for task, (_, file, log) in newest.items():
+    for task, (file, log) in newest.items():
         if log.status != "success":
             raise KgprobeError(f"{file} is unfinished: its status is {log.status!r}. {_RETRY}")
         tasks[task] = _task_log(task, file, log)
@@ -115,6 +116,20 @@ def read_inspect_log(path: Path) -> ModelLog:
     if older:
         notes.append(f"{path}: {older} older logs of the same tasks are not read.")
     return ModelLog(TOOL, models.pop(), path, tasks, notes)
+
+
+def _created(read: tuple[Path, _Log]) -> datetime:
+    """Return the time of a log, to compare logs of one task; a time without a zone is in UTC, as Inspect reads it."""
+    file, log = read
+    try:
+        # Python 3.10 reads no Z.
+        time = datetime.fromisoformat(log.eval.created.replace("Z", "+00:00"))
+    except ValueError as error:
+        raise KgprobeError(
+            f"{file.parent} has several logs of one task, and {file} has no time of creation, so that the newest is"
+            " unknown. Give one of the files."
+        ) from error
+    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
 
 
 def _is_log(path: Path) -> bool:

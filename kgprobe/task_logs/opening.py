@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.task_logs.harness_log import read_harness_log, sample_files
 from kgprobe.task_logs.inspect_log import log_files, read_inspect_log
 from kgprobe.task_logs.log import ModelLog
@@ -17,7 +17,8 @@ def open_task_log(path: Path) -> ModelLog:
     """Read the log of one model.
 
     Raises:
-        KgprobeError: not a log, logs of several models or tools, an unfinished or a damaged log.
+        UnknownNameError: not a log.
+        KgprobeError: logs of several models or tools, an unfinished or a damaged log.
     """
     by_harness, by_inspect = sample_files(path), log_files(path)
     if by_harness and by_inspect:
@@ -27,11 +28,11 @@ def open_task_log(path: Path) -> ModelLog:
     if by_inspect:
         return read_inspect_log(path)
     if _results_alone(path):
-        raise KgprobeError(
+        raise UnknownNameError(
             f"{path} has results of lm-evaluation-harness without documents. Run it with --log_samples, and give the"
             " folder or a file samples_*.jsonl."
         )
-    raise KgprobeError(f"{path} is not a log of lm-evaluation-harness (samples_*.jsonl) or Inspect (.eval, .json).")
+    raise UnknownNameError(f"{path} is not a log of lm-evaluation-harness (samples_*.jsonl) or Inspect (.eval, .json).")
 
 
 def _results_alone(path: Path) -> bool:

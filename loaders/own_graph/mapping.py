@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct, field
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.records import Rejected, Relation
 from kgprobe.sources.lines import validation_message
 from kgprobe.sources.values import check_id
@@ -184,12 +184,14 @@ def read_mapping(path: Path) -> Mapping:
     """Read a mapping from a file.
 
     Raises:
-        KgprobeError: the file does not exist or is not a mapping; the message has the place.
+        UnknownNameError: the file does not exist.
+        ArgumentError: the mapping lacks entities or facts, or has errors.
+        KgprobeError: the file is not a mapping; the message has the place.
     """
     try:
         content = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:
-        raise KgprobeError(
+        raise UnknownNameError(
             f"The mapping {path} does not exist. `kgprobe load graph --propose` writes one to review."
         ) from error
     except UnicodeDecodeError as error:
@@ -203,7 +205,7 @@ def read_mapping(path: Path) -> Mapping:
     except (msgspec.ValidationError, RecursionError) as error:
         raise KgprobeError(f"{path}: {validation_message(error)}.") from error
     for problem in _problems(mapping):
-        raise KgprobeError(f"{path}: {problem}.")
+        raise ArgumentError("mapping", f"is {path}: {problem}.")
     return mapping
 
 

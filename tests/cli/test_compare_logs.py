@@ -69,6 +69,24 @@ def test_compare_logs_with_wrong_usage_is_refused(logs: Path, arguments: tuple[s
     assert said in " ".join(done.stderr.split())
 
 
+@pytest.mark.parametrize("check", [(), ("--fail-if-lost", "2%")])
+@pytest.mark.parametrize(
+    ("name", "changes", "said"),
+    [
+        (NAME, {"doc_hash": "other"}, "different documents: 0 of 600 and 2 documents of arc are common"),
+        ("samples_mmlu.jsonl", {}, "have no common task"),
+        ("nothing", {}, "is not a log of lm-evaluation-harness"),
+    ],
+)
+def test_compare_logs_of_other_documents_exits_with_2(
+    logs: Path, check: tuple[str, ...], name: str, changes: dict[str, str], said: str
+) -> None:
+    write_lines(logs / "other" / name, [1, 0], **changes)
+    done = compare(logs, str(logs / "base"), str(logs / "other"), *check)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())
+
+
 def test_compare_logs_failure_with_margin_exits_with_2(logs: Path) -> None:
     (logs / "worse" / NAME).write_text('{"doc_id": 0')
     done = compare(logs, str(logs / "base"), str(logs / "worse"), "--fail-if-lost", "2%")

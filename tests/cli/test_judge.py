@@ -90,7 +90,7 @@ def test_figures_of_a_judged_graph(home: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("train", "nowhere"), 1, "No measurement nowhere"),
+        (("train", "nowhere"), 2, "No measurement nowhere"),
         (("train", "ruled", "--test-size", "1"), 2, "--test-size is 1.0; expected a share"),
         (("train", "ruled", "--words", "a/b"), 2, "--words is 'a/b'"),
         (("train", "ruled", "--epochs", "0"), 2, "--epochs"),

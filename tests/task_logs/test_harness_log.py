@@ -1,12 +1,14 @@
 """Logs of lm-evaluation-harness: written by it, and damaged ones."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kgprobe.errors import KgprobeError
+from kgprobe.results.paired_tasks import pair_logs
 from kgprobe.task_logs.opening import is_task_log, open_task_log
 from tests.task_logs.written import write_harness_logs, write_lines
 
@@ -56,6 +58,40 @@ def test_harness_log_newest_of_a_task_counts(tmp_path: Path) -> None:
     log = open_task_log(tmp_path)
     assert log.tasks["a_b"].mean("acc") == 0
     assert log.notes == [f"{tmp_path}: 1 older logs of the same tasks are not read."]
+
+
+def test_harness_log_renamed_files_are_tasks_of_their_names(tmp_path: Path) -> None:
+    write_lines(tmp_path / "samples_arc.jsonl", [1, 1])
+    write_lines(tmp_path / "samples_mmlu.jsonl", [0, 1])
+    log = open_task_log(tmp_path)
+    assert {name: task.mean("acc") for name, task in log.tasks.items()} == {"arc": 1.0, "mmlu": 0.5}
+    assert log.notes == []
+
+
+def test_harness_log_without_a_time_is_not_ordered(tmp_path: Path) -> None:
+    write_lines(tmp_path / "samples_arc.jsonl", [1, 1])
+    write_lines(tmp_path / "samples_arc_2026-01-02T03-04-05.000001.jsonl", [0, 0])
+    with pytest.raises(KgprobeError, match=r"samples_arc\.jsonl and .*samples_arc_2026.* are both logs of arc"):
+        open_task_log(tmp_path)
+
+
+def test_harness_log_null_and_nan_are_missing_values(tmp_path: Path) -> None:
+    time = "2026-01-02T03-04-05.000001"
+    path = write_lines(tmp_path / f"samples_t_{time}.jsonl", [1, 0, math.nan, 1])
+    path.write_text(path.read_text().replace('"acc": 0', '"acc": null'))
+    (tmp_path / f"results_{time}.json").write_text('{"results": {"t": {"acc,none": NaN}}, "model_name": "m"}')
+    log = open_task_log(tmp_path)
+    assert (log.model, log.tasks["t"].left_out, log.tasks["t"].reported) == ("m", (), {})
+    assert [document.values for document in log.tasks["t"].documents.values()] == [{"acc": 1}, {}, {}, {"acc": 1}]
+
+
+def test_pair_logs_keeps_documents_with_two_values(tmp_path: Path) -> None:
+    for name, values in (("a", [1, 0, math.nan, 1]), ("b", [math.nan, 1, 1, 0])):
+        write_lines(tmp_path / f"{name}.jsonl", values)
+    paired = pair_logs(open_task_log(tmp_path / "a.jsonl"), open_task_log(tmp_path / "b.jsonl"))
+    (metric,) = paired.metrics
+    assert (metric.first.tolist(), metric.second.tolist()) == ([0, 1], [1, 0])
+    assert paired.notes == ["samples, acc: 2 of 4 documents have no value in one of the logs."]
 
 
 def test_harness_log_filters_are_metrics_of_one_document(tmp_path: Path) -> None:

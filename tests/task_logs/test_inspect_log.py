@@ -1,5 +1,6 @@
 """Logs of Inspect: written by it, and damaged ones."""
 
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -77,3 +78,15 @@ def test_inspect_log_without_success_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"status": "success"', '"status": "cancelled"', 1))
     with pytest.raises(KgprobeError, match="is unfinished: its status is 'cancelled'"):
         open_task_log(path)
+
+
+def test_inspect_log_newest_is_by_time_not_by_text(tmp_path: Path) -> None:
+    for name, wrong, created in (("a", {1}, "2026-01-02T09:00:00+09:00"), ("b", {1, 2}, "2026-01-02T01:00:00+00:00")):
+        write_inspect_log(tmp_path / name, wrong, log_format="json", limit=5)
+        (path,) = (tmp_path / name).glob("*.json")
+        changed = re.sub(r'"created": "[^"]*"', f'"created": "{created}"', path.read_text(), count=1)
+        (tmp_path / f"{name}.json").write_text(changed)
+    assert open_task_log(tmp_path).tasks["own"].mean("match") == 3 / 5
+    (tmp_path / "a.json").write_text((tmp_path / "a.json").read_text().replace("2026-01-02T09:00:00+09:00", "", 1))
+    with pytest.raises(KgprobeError, match=r"a\.json has no time of creation, so that the newest is unknown"):
+        open_task_log(tmp_path)
