@@ -118,7 +118,8 @@ def _read_task(task: str, path: Path, results: _Results) -> TaskLog:
             by_id[place] = f"{digest} {keys[digest]}", document
             keys[digest] += 1
         for name in line["metrics"]:
-            metric, value = _metric(name, line.get("filter", "none")), line.get(name)
+            metric = _metric(name, line.get("filter", "none"))
+            value: Any = line.get(name)
             if metric in by_id[place][1].values:
                 raise KgprobeError(
                     f"{path}, line {number}: document {place} has a second value of {metric}. Give the log of one run."

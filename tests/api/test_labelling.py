@@ -267,7 +267,9 @@ def test_transitions_count_asked_facts_of_both(tmp_path: Path) -> None:
     assert compared.notes == ["They differ: ways is distractors, questions in one, distractors, recall in other."]
     assert "1 of 2 facts moved" in compared.summary()
     alone = write_label_table(tmp_path / "alone", CONFIG, [replace(FRANCE, fact="f8")])
-    with pytest.raises(KgprobeError, match="No asked fact has a class of SliCK in both: 1 facts in one, 1 in alone"):
+    with pytest.raises(
+        KgprobeError, match="has no asked fact with a class of SliCK in both: 1 facts in one, 1 in alone"
+    ):
         kgprobe.compare_labels(tmp_path / "one", alone, scheme="slick")
 
 

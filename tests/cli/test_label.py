@@ -69,5 +69,5 @@ def test_unknown_facts_are_named(own: dict[str, str], talker: str) -> None:
 
 def test_missing_table_is_named(own: dict[str, str]) -> None:
     missing = run("labels", "show", "nowhere", **own)
-    assert missing.returncode == 1
+    assert missing.returncode == 2
     assert "No label table nowhere" in missing.stderr

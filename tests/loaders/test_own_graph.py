@@ -12,11 +12,12 @@ from click.testing import CliRunner
 import kgprobe
 from kgprobe.api.loading import load
 from kgprobe.cli.load import load as load_command
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph import record_batches
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint, same_database
 from kgprobe.graph.loading import LoadProgress
+from kgprobe.loaders.own_graph.mapping import read_mapping
 from kgprobe.loaders.own_graph.sentences import sentences_of, sentences_of_date, words_of
 from kgprobe.loaders.own_graph.values import bound_of, literal_of
 from kgprobe.records import Entity, Fact, Placed, Rejected
@@ -485,3 +486,11 @@ def test_what_is_no_sentence() -> None:
     assert released is not None
     assert (released.cloze, released.wh_question) == ("[X] was released in [Y]", "When was [X] released?")
     assert words_of("TVSeriesOf") == "TV series of"
+
+
+def test_read_mapping_missing_or_without_facts_is_usage(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="does not exist"):
+        read_mapping(tmp_path / "absent.toml")
+    (tmp_path / "mapping.toml").write_text('entities = [{label = "City", name = "name"}]')
+    with pytest.raises(ArgumentError, match=r"mapping\.toml: it has no facts"):
+        read_mapping(tmp_path / "mapping.toml")
