@@ -164,7 +164,7 @@ def test_compare_roles_wrong_usage_is_named(probes: Path, roles: Path) -> None:
     for arguments, message in (
         (("base", "--roles", str(roles)), "--roles needs two results, not 1."),
         (("--gap", "base", "words", "--roles", str(roles)), "--gap and --roles exclude each other"),
-        (("base", "same", "--roles", "none.jsonl"), "--roles cannot be read"),
+        (("base", "same", "--roles", "none.jsonl"), "--roles is none.jsonl, which cannot be read"),
     ):
         done = compare(probes, *arguments)
         assert (done.returncode, message in done.stderr) == (2, True), done.stderr

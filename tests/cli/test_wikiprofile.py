@@ -34,5 +34,5 @@ def test_bad_files_end_with_the_reason(tmp_path: Path) -> None:
     assert "cannot be read" in missing.stderr
     path = write(tmp_path / "other.csv", [row()], ("fact_id", "subject"))
     other = run("dataset", "profile", str(path), "--model", "demo")
-    assert other.returncode == 1
+    assert other.returncode == 2
     assert "no column object" in other.stderr

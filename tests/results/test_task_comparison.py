@@ -98,7 +98,7 @@ def test_corrected_bounds_together_err_in_five_percent() -> None:
 def test_compare_logs_of_other_tasks_names_them(tmp_path: Path) -> None:
     first = write_lines(tmp_path / "a" / "samples_arc_2026-01-02T03-04-05.000001.jsonl", [1.0])
     second = write_lines(tmp_path / "b" / "samples_mmlu_2026-01-02T03-04-05.000001.jsonl", [1.0])
-    with pytest.raises(KgprobeError, match=r"No common task: .* has arc; .* has mmlu\."):
+    with pytest.raises(KgprobeError, match=r"no common task: .* has arc; .* has mmlu\."):
         kgprobe.compare_logs(first, second)
 
 
