@@ -25,14 +25,12 @@ if TYPE_CHECKING:
     from kgprobe.api.comparing import compare as compare
     from kgprobe.api.comparing import compare_runs as compare_runs
     from kgprobe.api.comparing import find_gap as find_gap
-    from kgprobe.api.comparing import open_result as open_result
     from kgprobe.api.controls import check_roles as check_roles
     from kgprobe.api.controls import sample_controls as sample_controls
     from kgprobe.api.cutoff import find_cutoff as find_cutoff
     from kgprobe.api.datasets import build_dataset as build_dataset
     from kgprobe.api.datasets import export_dataset as export_dataset
     from kgprobe.api.datasets import import_dataset as import_dataset
-    from kgprobe.api.datasets import open_dataset as open_dataset
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo
     from kgprobe.api.edits import compare_edits as compare_edits
@@ -51,13 +49,9 @@ if TYPE_CHECKING:
     from kgprobe.api.judging import compare_judges as compare_judges
     from kgprobe.api.judging import evaluate_judge as evaluate_judge
     from kgprobe.api.judging import judge_graph as judge_graph
-    from kgprobe.api.judging import judged_graph as judged_graph
-    from kgprobe.api.judging import open_judge as open_judge
     from kgprobe.api.judging import train_judge as train_judge
-    from kgprobe.api.kept_results import kept_results as kept_results
     from kgprobe.api.labelling import compare_labels as compare_labels
     from kgprobe.api.labelling import label_facts as label_facts
-    from kgprobe.api.labelling import open_labels as open_labels
     from kgprobe.api.loading import finish_bulk as finish_bulk
     from kgprobe.api.loading import import_command as import_command
     from kgprobe.api.loading import load as load
@@ -65,7 +59,6 @@ if TYPE_CHECKING:
     from kgprobe.api.loading import propose_mapping as propose_mapping
     from kgprobe.api.loading import write_bulk as write_bulk
     from kgprobe.api.measuring import measure as measure
-    from kgprobe.api.measuring import open_measurement as open_measurement
     from kgprobe.api.papers import paper as paper
     from kgprobe.api.papers import paper_options as paper_options
     from kgprobe.api.publishing import export_eval_results as export_eval_results
@@ -81,12 +74,9 @@ if TYPE_CHECKING:
     from kgprobe.api.retrieval import retrieval_texts as retrieval_texts
     from kgprobe.api.retrieval import unknown_facts as unknown_facts
     from kgprobe.api.rounds import estimate_rates as estimate_rates
-    from kgprobe.api.rounds import forget_run as forget_run
     from kgprobe.api.rounds import hide_beliefs as hide_beliefs
-    from kgprobe.api.rounds import open_run as open_run
     from kgprobe.api.rounds import resume_rounds as resume_rounds
     from kgprobe.api.rounds import run_rounds as run_rounds
-    from kgprobe.api.rounds import runs as runs
     from kgprobe.api.rounds import show_beliefs as show_beliefs
     from kgprobe.api.sampling import sample_distractors as sample_distractors
     from kgprobe.api.sampling import sample_facts as sample_facts
@@ -94,6 +84,9 @@ if TYPE_CHECKING:
     from kgprobe.api.sampling import sample_questions as sample_questions
     from kgprobe.api.sampling import sample_sentences as sample_sentences
     from kgprobe.api.sampling import sample_statements as sample_statements
+    from kgprobe.api.stored import delete as delete
+    from kgprobe.api.stored import list_results as list_results
+    from kgprobe.api.stored import open as open
     from kgprobe.api.studies import study_calibration as study_calibration
     from kgprobe.api.studies import study_distractor_count as study_distractor_count
     from kgprobe.api.studies import study_examples as study_examples

@@ -1,15 +1,11 @@
 """Comparisons of stored results: models on shared facts, forgetting after fine-tuning, gaps between probes."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgprobe.api.measuring import find_measurement, is_path, open_measurement, unmeasured
-from kgprobe.api.rounds import open_run
 from kgprobe.arguments import whole_number
-from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.rows import Rows
-from kgprobe.models.spec_forms import is_spec
 from kgprobe.running.runs import get_run
 
 if TYPE_CHECKING:
@@ -19,37 +15,6 @@ if TYPE_CHECKING:
     from kgprobe.results.comparison import Comparison
     from kgprobe.results.forgetting import Forgetting
     from kgprobe.results.knowledge_gap import KnowledgeGap
-
-
-def open_result(name: str | Path, graph: Graph | None = None) -> "Stored":
-    """Return a stored measurement by name or folder, or a run by name; the model is not loaded.
-
-    The spec of a model stands for its newest measurement.
-
-    >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
-    >>> kgprobe.open_result(made.folder).model
-    'demo'
-
-    Args:
-        graph: graph of the run, and of the labels of relations; optional for a measurement.
-
-    Raises:
-        UnknownNameError: no such result.
-        KgprobeError: another version of kgprobe began the run.
-    """
-    folder = find_measurement(name)
-    if folder is not None:
-        return open_measurement(folder, graph)
-    if is_spec(str(name)):
-        raise unmeasured(str(name))
-    if is_path(name):
-        raise UnknownNameError(f"{name} has no measurement: no config.json of one in it.")
-    if graph is None:
-        raise UnknownNameError(f"No measurement {str(name)!r}; to open a run of that name, give its graph.")
-    try:
-        return open_run(graph, str(name))
-    except UnknownNameError as error:
-        raise UnknownNameError(f"No measurement {str(name)!r}, neither as a folder nor by name. {error}") from None
 
 
 def compare(results: "Sequence[Stored]", *, seed: int = 0, families: "Mapping[str, str] | None" = None) -> "Comparison":
@@ -74,7 +39,7 @@ def compare(results: "Sequence[Stored]", *, seed: int = 0, families: "Mapping[st
     Cost: reading all answers; one test for each pair of models and relation.
 
     Args:
-        results: at least two measurements or runs, by any probes; :func:`open_result` opens them.
+        results: at least two measurements or runs, by any probes; :func:`kgprobe.open` opens them.
         seed: seed of the bootstrap of other metrics than accuracy.
         families: family of a model by its spec or name; None takes the part of each name before the size.
 

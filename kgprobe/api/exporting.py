@@ -4,6 +4,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from kgprobe.api.stored import open_label_table
 from kgprobe.arguments import whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError
@@ -14,7 +15,7 @@ from kgprobe.exports.sft.files import Manifest
 from kgprobe.exports.sft.files import read_manifest as read
 from kgprobe.exports.sft.making import TrainingSet, make_training_set
 from kgprobe.graph.client import Graph
-from kgprobe.labelling.table import LabelTable, read_label_table
+from kgprobe.labelling.table import LabelTable
 from kgprobe.options import make_options
 
 
@@ -81,7 +82,7 @@ def export_hub(table: LabelTable | str | Path, folder: str | Path, **options: An
 
 
 def _opened(table: LabelTable | str | Path) -> LabelTable:
-    return table if isinstance(table, LabelTable) else read_label_table(table)
+    return table if isinstance(table, LabelTable) else open_label_table(table)
 
 
 def read_manifest(folder: str | Path) -> Manifest:

@@ -255,11 +255,10 @@ def _check_usage(request: _Request) -> None:
 
 def _are_logs(results: tuple[str, ...]) -> bool:
     """Return True if any result is a log of another tool, and not a stored result of that name."""
-    from kgprobe.api.measuring import find_measurement
+    from kgprobe.api.stored import is_stored
     from kgprobe.task_logs.opening import is_task_log
 
-    names = [name for name in results if not is_spec(name) and find_measurement(name) is None]
-    return any(is_task_log(Path(name)) for name in names)
+    return any(is_task_log(Path(name)) for name in results if not is_spec(name) and not is_stored(name))
 
 
 def _check_log_usage(request: _Request, are_logs: bool) -> None:
@@ -287,10 +286,11 @@ def _compare_logs(request: _Request) -> "TaskComparison | TaskLosses":
 def _compare_stored(
     request: _Request, connection: "Graph | None"
 ) -> "Comparison | Forgetting | KnowledgeGap | RoleComparison":
-    from kgprobe.api.comparing import check_forgetting, compare, find_gap, open_result
+    from kgprobe.api.comparing import check_forgetting, compare, find_gap
+    from kgprobe.api.stored import open_answers
 
     with waiting("Reading the answers"):
-        stored = [open_result(name, connection) for name in request.results]
+        stored = [open_answers(name, connection) for name in request.results]
     for name, opened in zip(request.results, stored, strict=True):
         if is_spec(name):
             click.echo(f"{name}: its newest measurement, {opened.about.name}.", err=True)

@@ -9,7 +9,6 @@ import cloup
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     as_of_or,
-    count_option,
     debug_option,
     json_option,
     loading_options,
@@ -36,7 +35,7 @@ _LABELLED = 2000
 
 @click.group(cls=CommandGroup)
 def judge() -> None:
-    """Judge a whole graph from a few thousand answers: label, train, evaluate, compare, predict, show.
+    """Judge a whole graph from a few thousand answers: label, train, evaluate, compare, predict.
 
     A judge is a classifier on a model's hidden states. It predicts the model's answer to a statement: true, false or
     unknown.
@@ -90,9 +89,9 @@ def train(labels: str, model: str | None, page: Path | None, as_json: bool, **op
     kgprobe judge train LABELS --out judge.html
     """  # noqa: D301
     from kgprobe.api.judging import train_judge
-    from kgprobe.api.measuring import open_measurement
+    from kgprobe.api.stored import open as open_stored
 
-    measured = open_measurement(labels)
+    measured = open_stored(labels, kind="measurement")
     spec = measured.model if model is None else model
     with (
         open_models() as models,
@@ -138,11 +137,11 @@ def evaluate(judge_name: str, labels: str, model: str | None, page: Path | None,
     \b
     kgprobe judge evaluate JUDGE LABELS
     """  # noqa: D301
-    from kgprobe.api.judging import evaluate_judge, open_judge
-    from kgprobe.api.measuring import open_measurement
+    from kgprobe.api.judging import evaluate_judge
+    from kgprobe.api.stored import open as open_stored
 
     with open_models() as models:
-        trained, measured = open_judge(judge_name), open_measurement(labels)
+        trained, measured = open_stored(judge_name, kind="judge"), open_stored(labels, kind="measurement")
         opened = open_asked(models, trained.reader["name"] if model is None else model)
         result = evaluate_judge(trained, measured, model=opened, **options)
     _show(result, page, as_json)
@@ -163,10 +162,11 @@ def compare(judges: tuple[str, ...], as_json: bool) -> None:
     \b
     kgprobe judge compare SMALL LARGE
     """  # noqa: D301
-    from kgprobe.api.judging import compare_judges, open_judge
+    from kgprobe.api.judging import compare_judges
+    from kgprobe.api.stored import open as open_stored
 
     with open_models() as models:
-        opened = [open_judge(name) for name in judges]
+        opened = [open_stored(name, kind="judge") for name in judges]
         for trained in opened:
             open_asked(models, trained.reader["name"])
         result = compare_judges(opened, models=models)
@@ -188,16 +188,17 @@ def predict(judge_name: str, model: str | None, graph: str | None, as_json: bool
 
     Estimates how correct, truthful and informative the model is. Facts are judged in shards, one Parquet file each.
     Repeat the command to continue an interrupted one; several processes can each judge a share (--shard). Prints the
-    figures of `kgprobe judge show`, and stores a summary for `kgprobe graph query explore/judged`.
+    figures of `kgprobe show`, and stores a summary for `kgprobe graph query explore/judged`.
 
     \b
     kgprobe judge predict JUDGE
     kgprobe judge predict JUDGE --shard 1/4 --name whole
     kgprobe judge predict JUDGE --ray 8
     """  # noqa: D301
-    from kgprobe.api.judging import judge_graph, open_judge
+    from kgprobe.api.judging import judge_graph
+    from kgprobe.api.stored import open as open_stored
 
-    trained = open_judge(judge_name)
+    trained = open_stored(judge_name, kind="judge")
     with open_models() as models, open_graph(graph) as connection:
         opened = open_asked(models, trained.reader["name"] if model is None else model)
         with sweeping(f"Judging with {judge_name}") as callbacks:
@@ -205,33 +206,6 @@ def predict(judge_name: str, model: str | None, graph: str | None, as_json: bool
     if sweep.judged is None:
         report_end(sweep.swept.stopped, None, sweep.progress(), "Repeat the command to continue.")
     render(sweep, as_json)
-
-
-@judge.command(cls=OptionsFirst)
-@cloup.argument("sweep", help="Folder or name of a judged graph.")
-@cloup.option(
-    "--labels",
-    metavar="LABELS",
-    help="Labels of `kgprobe judge label` that correct the figures.  [default: the judge's own]",
-)
-@cloup.option("--raw", is_flag=True, help="Show the judge's figures without correction.")
-@count_option(
-    "--types", default=20, metavar="N", help="Maximum number of types of subjects, and of objects; --json has all."
-)
-@json_option
-@debug_option
-def show(as_json: bool, **options: Any) -> None:
-    """Show the figures of a judged graph: correct, truthful and informative, by relation, type and popularity.
-
-    The judge's own figures have its bias. The estimates next to them are corrected by labels, with intervals.
-
-    \b
-    kgprobe judge show SWEEP
-    kgprobe judge show SWEEP --labels LABELS --json
-    """  # noqa: D301
-    from kgprobe.api.judging import judged_graph
-
-    render(judged_graph(**options), as_json)
 
 
 def _show(result: "JudgeQuality | TrainedJudge", path: Path | None, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""``kgprobe label``: label facts by how a model answers them; ``kgprobe labels``: show and compare label tables."""
+"""``kgprobe label``: label facts by how a model answers them; ``kgprobe labels``: compare label tables."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,23 +76,7 @@ def label(model: str, csv: Path | None, api: dict[str, Any], graph: str | None, 
 
 @click.group(cls=CommandGroup)
 def labels() -> None:
-    """Show and compare label tables."""
-
-
-@labels.command("show", cls=cloup.Command)
-@cloup.argument("name", help="Label table, by name or folder.")
-@csv_option
-@json_option
-@debug_option
-def show_labels(name: str, csv: Path | None, as_json: bool) -> None:
-    """Show a label table: shares of the classes, relations, calibration.
-
-    \b
-    kgprobe labels show my-labels --csv labels.csv
-    """  # noqa: D301
-    from kgprobe.api.labelling import open_labels
-
-    _show(open_labels(name), csv, as_json)
+    """Compare label tables."""
 
 
 @labels.command("compare", cls=cloup.Command)

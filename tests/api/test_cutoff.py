@@ -71,7 +71,7 @@ def measured(folder: Path, graph: Graph, *, drop: bool) -> Stored:
         key, verdict = FactKey(f"s{number}", f"f{number}"), Verdict.RIGHT if is_right else Verdict.WRONG
         lines.append(encode_line(number, Outcome(key, verdict, f"r{number % 2}", evidence=evidence)))
     (folder / FILE).write_bytes(b"".join(lines))
-    return kgprobe.open_result(folder, graph)
+    return kgprobe.open(folder, graph)
 
 
 def test_find_cutoff_known_drop_is_found_in_its_interval(dated: Graph, tmp_path: Path) -> None:
@@ -120,10 +120,10 @@ def test_find_cutoff_few_facts_and_bad_arguments_are_told(dated: Graph, tmp_path
     with pytest.raises(ArgumentError, match="`since` is 2030, after the date of the result"):
         kgprobe.find_cutoff(result, since=2030)
     with pytest.raises(KgprobeError, match="opened without a graph"):
-        kgprobe.find_cutoff(kgprobe.open_result(tmp_path / "few"))
+        kgprobe.find_cutoff(kgprobe.open(tmp_path / "few"))
     backwards = store_measurement(tmp_path / "back", {"f0": True}, reversed=True, reversed_of="{}")
     with pytest.raises(ArgumentError, match="from object to subject"):
-        kgprobe.find_cutoff(kgprobe.open_result(backwards, dated))
+        kgprobe.find_cutoff(kgprobe.open(backwards, dated))
 
 
 def test_find_cutoff_chosen_relation_dates_facts_by_their_subjects(dated: Graph, tmp_path: Path) -> None:

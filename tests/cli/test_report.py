@@ -1,4 +1,4 @@
-"""``kgprobe report`` and ``kgprobe view`` as a user types them."""
+"""``kgprobe report`` and ``kgprobe results`` as a user types them."""
 
 import csv
 import json
@@ -33,12 +33,17 @@ def test_results_become_a_page_and_rows(home: dict[str, str], model: str, tmp_pa
     # The same, where the command is named; a result may be called like one.
     again = kgprobe("report", "page", "first", "second", "--out", str(out), **home)
     assert again.stdout.splitlines()[-1] == f"Page: {out.as_uri()}"
-    viewed = kgprobe("view", **home)
-    assert viewed.returncode == 0, viewed.stderr
-    assert "first" in viewed.stdout
-    rows = [json.loads(line) for line in kgprobe("view", "--json", **home).stdout.splitlines()]
+    listed = kgprobe("results", **home)
+    assert listed.returncode == 0, listed.stderr
+    assert "first" in listed.stdout
+    rows = [
+        json.loads(line)
+        for line in kgprobe(
+            "results", "--kind", "measurement", "--kind", "report", "--json", **home
+        ).stdout.splitlines()
+    ]
     assert {"first", "second"} <= {row["name"] for row in rows}
-    assert {row["kind"] for row in rows} >= {"measurement", "report"}
+    assert {row["kind"] for row in rows} == {"measurement", "report"}
 
 
 @pytest.mark.parametrize(
