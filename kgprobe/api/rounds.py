@@ -73,7 +73,7 @@ def run_rounds(
         year_relation: id or name of a relation whose date at the subject is the fact's year in findings; ``start`` is
             the year in which the fact began; None chooses, see :mod:`kgprobe.sampling.years`. Does not affect the run.
         view: True to write the beliefs onto the facts after each round, and at the end those about all facts, in place
-            of another run's; see :func:`show_beliefs`. False leaves the facts as they are.
+            of another run's; see :func:`apply_beliefs`. False leaves the facts as they are.
         on_view: called with the step (removing the beliefs of another run, or writing those of this one at the end),
             the number of finished entities or facts, and of all.
         options: fields of :class:`~kgprobe.running.plan.RoundsOptions`, and options of the probe.
@@ -221,11 +221,11 @@ def forget_run(graph: Graph, run: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def show_beliefs(graph: Graph, run: str | None = None, *, on_view: OnView = ignore_view) -> int:
+def apply_beliefs(graph: Graph, run: str | None = None, *, on_view: OnView = ignore_view) -> int:
     """Bring a run into view: write its beliefs onto all facts that it can ask; return the number of these facts.
 
     >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, facts_per_round=4, distractors=3, name="seen", view=False)
-    >>> shown = kgprobe.show_beliefs(graph, "seen")
+    >>> shown = kgprobe.apply_beliefs(graph, "seen")
     >>> text = "MATCH ()-[f:FACT]->() WHERE f.belief <> 'not asked' RETURN f.alpha AS alpha, f.beta AS beta"
     >>> len(graph.query(text))
     4
@@ -248,7 +248,7 @@ def show_beliefs(graph: Graph, run: str | None = None, *, on_view: OnView = igno
     return show_run(graph, open_run(graph, run).name, on_view)
 
 
-def hide_beliefs(graph: Graph, *, on_view: OnView = ignore_view) -> int:
+def remove_beliefs(graph: Graph, *, on_view: OnView = ignore_view) -> int:
     """Remove the beliefs of the run in view from the facts; return the number of these facts.
 
     The beliefs themselves are kept with their run.

@@ -12,7 +12,7 @@ import click
 import cloup
 
 from kgprobe.api.options import COMMUNITY_METHODS, ReversingOptions
-from kgprobe.cli.browser import browser, labels
+from kgprobe.cli.browser import browser, types
 from kgprobe.cli.commands import CommandGroup, given_options
 from kgprobe.cli.load import finish_import
 from kgprobe.cli.options import (
@@ -310,7 +310,7 @@ def shell(graph: str | None) -> None:
 
 
 graph.add_command(browser)
-graph.add_command(labels)
+graph.add_command(types)
 graph.add_command(finish_import)
 
 
