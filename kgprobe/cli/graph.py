@@ -296,9 +296,10 @@ def communities(
 @graph_option
 @debug_option
 def shell(graph: str | None) -> None:
-    """Open a Cypher prompt, or read statements from a pipe. :help lists its commands.
+    """Open a Cypher prompt, or read statements from a pipe.
 
-    Each statement is one transaction.
+    A statement ends with a semicolon, and is one transaction. The name of a query, such as explore/unknown, runs it.
+    :param limit => 10 sets a parameter of the next statements; :param lists all.
     """
     from kgprobe.cli.shell import run_shell
 

@@ -10,7 +10,7 @@ import cloup
 from kgprobe.api.options import ApiLimits
 from kgprobe.beliefs.register import ESTIMATE_SAMPLING, SAMPLING_RULES
 from kgprobe.cli.browser import watch_in_browser
-from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import CommandGroup, OptionsFirst, ShareType, given_options
 from kgprobe.cli.options import (
     BEHIND_API,
     ask_password,
@@ -325,9 +325,9 @@ def compare_runs(runs: "Sequence[Run]") -> None:
 )
 @cloup.option(
     "--precision",
-    type=click.FloatRange(min=0, max=0.5, min_open=True, max_open=True),
-    metavar="P",
-    help="Ask until the 95% interval is at most ±P, for example 0.02 for 2 points.  [default: ask nothing]",
+    type=ShareType(min=0, max=0.5, min_open=True, max_open=True),
+    metavar="SHARE",
+    help="Ask until the 95% interval is at most ± this: 2% or 0.02 for 2 points.  [default: ask nothing]",
 )
 @count_option("--rounds", help="With --precision: maximum number of rounds.  [default: no limit]")
 @year_relation_option
@@ -352,7 +352,7 @@ def estimate(
     \b
     kgprobe rounds run distractors --model demo --aim estimate --name of-all
     kgprobe estimate of-all
-    kgprobe estimate of-all --precision 0.02
+    kgprobe estimate of-all --precision 2%
     """  # noqa: D301
     from kgprobe.api.rounds import estimate_rates, open_run
     from kgprobe.running.callbacks import Stop

@@ -91,7 +91,7 @@ def test_figures_of_a_judged_graph(home: dict[str, str]) -> None:
     ("arguments", "code", "message"),
     [
         (("train", "nowhere"), 2, "No measurement nowhere"),
-        (("train", "ruled", "--test-size", "1"), 2, "--test-size is 1.0; expected a share"),
+        (("train", "ruled", "--test-size", "1"), 2, "--test-size is 1, which is not a share; write 1% or 0.01."),
         (("train", "ruled", "--words", "a/b"), 2, "--words is 'a/b'"),
         (("train", "ruled", "--epochs", "0"), 2, "--epochs"),
         (("evaluate", "nobody", "ruled"), 1, "kgprobe judge train"),
