@@ -37,12 +37,12 @@ def judge() -> None:
     unknown.
 
     \b
-    kgprobe probe labels --model demo --limit 2000 --name capitals --relation capital
+    kgprobe probe true-false --model demo --limit 2000 --name capitals --relation capital
     kgprobe judge train capitals
     """  # noqa: D301
 
 
-_labels_argument = cloup.argument("labels", help="Result of `kgprobe probe labels`: its folder or its name.")
+_labels_argument = cloup.argument("labels", help="Result of `kgprobe probe true-false`: its folder or its name.")
 _reader_option = model_option(
     "Model whose hidden states are read: demo, hf:NAME, or hf:./folder with a model in it; for example a smaller"
     " one of the same family.  [default: the labelled model]",
@@ -205,7 +205,7 @@ def predict(judge_name: str, model: str | None, graph: str | None, as_json: bool
 @cloup.option(
     "--labels",
     metavar="LABELS",
-    help="Labels of `kgprobe probe labels` that correct the figures.  [default: the judge's own]",
+    help="Labels of `kgprobe probe true-false` that correct the figures.  [default: the judge's own]",
 )
 @cloup.option("--raw", is_flag=True, help="Show the judge's figures without correction.")
 @count_option(
