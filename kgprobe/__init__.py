@@ -27,16 +27,11 @@ if TYPE_CHECKING:
     from kgprobe.api.comparing import find_gap as find_gap
     from kgprobe.api.controls import check_roles as check_roles
     from kgprobe.api.controls import sample_controls as sample_controls
-    from kgprobe.api.cutoff import find_cutoff as find_cutoff
     from kgprobe.api.datasets import build_dataset as build_dataset
     from kgprobe.api.datasets import export_dataset as export_dataset
     from kgprobe.api.datasets import import_dataset as import_dataset
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo
-    from kgprobe.api.edits import compare_edits as compare_edits
-    from kgprobe.api.edits import open_edits as open_edits
-    from kgprobe.api.edits import probe_edits as probe_edits
-    from kgprobe.api.edits import sample_edits as sample_edits
     from kgprobe.api.exporting import export_hub as export_hub
     from kgprobe.api.exporting import export_sft as export_sft
     from kgprobe.api.exporting import read_manifest as read_manifest
@@ -73,11 +68,11 @@ if TYPE_CHECKING:
     from kgprobe.api.retrieval import langchain_retriever as langchain_retriever
     from kgprobe.api.retrieval import retrieval_texts as retrieval_texts
     from kgprobe.api.retrieval import unknown_facts as unknown_facts
+    from kgprobe.api.rounds import apply_beliefs as apply_beliefs
     from kgprobe.api.rounds import estimate_rates as estimate_rates
-    from kgprobe.api.rounds import hide_beliefs as hide_beliefs
+    from kgprobe.api.rounds import remove_beliefs as remove_beliefs
     from kgprobe.api.rounds import resume_rounds as resume_rounds
     from kgprobe.api.rounds import run_rounds as run_rounds
-    from kgprobe.api.rounds import show_beliefs as show_beliefs
     from kgprobe.api.sampling import sample_distractors as sample_distractors
     from kgprobe.api.sampling import sample_facts as sample_facts
     from kgprobe.api.sampling import sample_negatives as sample_negatives
@@ -105,7 +100,6 @@ if TYPE_CHECKING:
     from kgprobe.api.templates import convert_patterns as convert_patterns
     from kgprobe.api.templates import list_templates as list_templates
     from kgprobe.api.templates import write_templates as write_templates
-    from kgprobe.api.wikiprofile import profile_wikiprofile as profile_wikiprofile
     from kgprobe.api.writing_back import remove_labels as remove_labels
     from kgprobe.api.writing_back import write_back as write_back
     from kgprobe.beliefs.painting import clear_paint as clear_paint

@@ -42,10 +42,12 @@ def eval_results(result: str, output: Path, **options: Any) -> None:
     kgprobe export eval-results llama-capitals -o Llama-3.2-1B \\
         --dataset me/capitals --source https://example.org/page.html
     """  # noqa: D301
-    from kgprobe.api.measuring import open_measurement
     from kgprobe.api.publishing import export_eval_results
+    from kgprobe.api.stored import open as open_stored
 
-    click.echo(f"Written: {visible(str(export_eval_results(open_measurement(result), output, **options)))}")
+    click.echo(
+        f"Written: {visible(str(export_eval_results(open_stored(result, kind='measurement'), output, **options)))}"
+    )
 
 
 @click.command("every-eval-ever", cls=OptionsFirst)
@@ -73,8 +75,8 @@ def every_eval_ever(result: str, output: Path, **options: Any) -> None:
     kgprobe export every-eval-ever llama-capitals -o records \\
         --organization "My group"
     """  # noqa: D301
-    from kgprobe.api.measuring import open_measurement
     from kgprobe.api.publishing import export_every_eval_ever
+    from kgprobe.api.stored import open as open_stored
 
-    record, answers = export_every_eval_ever(open_measurement(result), output, **options)
+    record, answers = export_every_eval_ever(open_stored(result, kind="measurement"), output, **options)
     click.echo(f"Written: {visible(str(record))}\nAnswers: {visible(str(answers))}")

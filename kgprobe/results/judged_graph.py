@@ -110,7 +110,7 @@ class JudgedGraph(Result):
         """Return the figures corrected by other labels than the judge's own.
 
         Args:
-            labels: measurement of the probe ``labels`` on the same graph.
+            labels: measurement of the probe ``true-false`` on the same graph.
 
         Raises:
             ArgumentError: the labels are of another probe, graph, model, selection of facts, or of other negatives.

@@ -13,7 +13,6 @@ from kgprobe.papers.presets import PRESETS, papers_with, preset_of
 from kgprobe.papers.tables import PAPERS
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.examples import ExampleOptions
-from kgprobe.probes.labels import LabelOptions
 from kgprobe.probes.register import PROBES
 from kgprobe.running.plan import RoundsOptions
 from kgprobe.sampling.drawing import DrawOptions
@@ -41,7 +40,6 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "dataset build": (DatasetOptions,),
     "dataset probe": (ExampleOptions,),
     "dataset export": (ExampleOptions,),
-    "judge label": (LabelOptions,),
     "judge train": (JudgeOptions,),
     "judge predict": (SweepOptions,),
 }
