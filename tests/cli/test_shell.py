@@ -193,7 +193,7 @@ def test_a_pipe_of_statements(endpoint: Endpoint) -> None:
     assert "250 rows, 50 of them not shown" in done.stderr
     assert "│ last" in done.stdout
     assert "needs the parameter nobody" in done.stderr
-    assert "Unknown query 'explore/nothing'; known are: explore/around" in done.stderr
+    assert "Unknown query 'explore/nothing'; expected one of explore/around" in done.stderr
     assert "load/" not in done.stdout + done.stderr
     assert "Unknown command :nothing" in done.stderr
     assert done.stderr.count("Error: ") == 6
