@@ -67,7 +67,7 @@ def test_labels_are_asked_for(home: dict[str, str], talker: str) -> None:
         "2025-12",
         "--json",
     )
-    done = run("judge", "label", "--model", talker, *options, **home)
+    done = run("probe", "true-false", "--model", talker, *options, **home)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["probe"], told["facts"], told["done"]) == ("true-false", 2, 2)
