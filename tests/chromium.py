@@ -13,6 +13,8 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+# Milliseconds; a loaded machine needs much longer than an idle one.
+WAIT = 300_000
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -58,6 +60,7 @@ def looking_at(browser: "Browser", path: Path, width: int = 1200, scheme: str = 
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme="dark" if scheme == "dark" else "light"
     )
+    context.set_default_timeout(WAIT)
     page = context.new_page()
     seen = Seen(page)
     page.on("console", lambda message: seen.complaints.append(message.text))

@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.chromium import WAIT
+
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
-
-# Starting Neo4j Browser fetches some megabytes, and a first query is compiled.
-WAIT = 15_000
 
 
 def connect(page: "Page", address: str, password_file: Path) -> None:

@@ -24,6 +24,7 @@ from kgprobe.probes.register import PROBES
 from kgprobe.records import Rejected
 from kgprobe.search.strategies import STRATEGIES
 from kgprobe.sources.contract import LOADERS, open_source
+from tests.doctests import runner
 from tests.installed import install
 from tests.models.tiny import byte_level, random_model
 
@@ -313,11 +314,11 @@ def test_python_of_documents_can_be_read() -> None:
 
 
 @pytest.fixture
-def home(tmp_path: Path, demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, demo_models: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user's own folder with the demo model in it, where the session also writes its files."""
     folder = tmp_path / "home"
     folder.mkdir()
-    (folder / "models").symlink_to(demo_folder.parent)
+    (folder / "models").symlink_to(demo_models)
     monkeypatch.setenv("KGPROBE_HOME", str(folder))
     for variable in ("KGPROBE_GRAPH", "KGPROBE_GRAPH_DATABASE"):
         monkeypatch.delenv(variable, raising=False)
@@ -325,17 +326,17 @@ def home(tmp_path: Path, demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return folder
 
 
-@pytest.mark.usefixtures("home", "examples", "shared_demo")
-def test_the_session_in_python_runs_as_it_is_written() -> None:
+@pytest.mark.usefixtures("home", "examples")
+def test_the_session_in_python_runs_as_it_is_written(request: pytest.FixtureRequest) -> None:
     namespace: dict[str, object] = {"__name__": "__main__"}
-    runner = doctest.DocTestRunner(verbose=False)
+    session = runner(tiny="tiny" in request.node.callspec.id)
     told: list[str] = []
     with contextlib.closing(_Graphs(namespace)):
         for block in blocks_of(SESSION, "python"):
             place = f"{named(SESSION)}, line {block.line}"
             if block.text.startswith(">>>"):
                 test = doctest.DocTestParser().get_doctest(block.text, namespace, place, named(SESSION), block.line - 1)
-                runner.run(test, out=told.append, clear_globs=False)
+                session.run(test, out=told.append, clear_globs=False)
                 # A test works on a copy of what it is given.
                 namespace.update(test.globs)
                 assert told == [], "".join(told)

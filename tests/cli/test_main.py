@@ -33,7 +33,7 @@ def exit_without_reader(*arguments: str, read: int = 0, **environment: str) -> t
     if read:
         assert len(os.read(reader, read)) == read
         os.close(reader)
-    _, said = process.communicate(timeout=120)
+    _, said = process.communicate(timeout=300)
     return process.returncode, said
 
 

@@ -183,7 +183,6 @@ def test_table_is_repeated(paper: str, table: str, home: dict[str, str], model: 
 
 @pytest.mark.slow
 # Judges are labelled, trained and used: some minutes on a busy machine.
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("entry", WITH_COMMANDS, ids=lambda entry: f"{entry.paper}-{entry.table}")
 @pytest.mark.usefixtures("working_folder", "shared_demo")
 def test_every_command_runs_on_the_demo_model(

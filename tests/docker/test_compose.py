@@ -21,11 +21,11 @@ from kgprobe.servers.engine import Launch
 from kgprobe.servers.leases import stop
 from kgprobe.servers.opening import folder_of, open_graph
 from kgprobe.servers.server import status_of
-from tests.chromium import chromium
+from tests.chromium import WAIT, chromium
 from tests.cli.inprocess import run as typed
 from tests.cli.test_browser import COLOURS
 from tests.conftest import REPOSITORY, require_engine
-from tests.neo4j_browser import WAIT, connect, drawn, run
+from tests.neo4j_browser import connect, drawn, run
 from tests.servers.servers import clean_environment
 from tests.test_documents import commands_in, problems_of
 
@@ -191,7 +191,7 @@ def process(arguments: list[str], home: Path) -> Iterator[None]:
             yield
         finally:
             service.terminate()
-            assert service.wait(60) == 128 + 15
+            assert service.wait(300) == 128 + 15
 
 
 def healthy(service: Mapping[str, Any]) -> bool:
@@ -206,9 +206,8 @@ def healthy(service: Mapping[str, Any]) -> bool:
     return False
 
 
-@pytest.mark.usefixtures("shared_demo")
 def test_the_demo_and_browser_outside_of_docker(
-    tmp_path: Path, demo_folder: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, demo_models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require_engine("neo4j")
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -230,7 +229,7 @@ def test_the_demo_and_browser_outside_of_docker(
     monkeypatch.setitem(engines.ENGINES, "neo4j", dataclasses.replace(neo4j, command=command))  # type: ignore[arg-type]
     home, folder = tmp_path / "home", tmp_path / "graph"
     home.mkdir()
-    (home / "models").symlink_to(demo_folder.parent)
+    (home / "models").symlink_to(demo_models)
     try:
         with (
             chromium() as browser,

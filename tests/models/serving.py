@@ -59,7 +59,7 @@ def serve(folder: Path, log: Path) -> Iterator[str]:
             [*command, *options], stdout=output, stderr=output, env=os.environ | {"HF_HUB_OFFLINE": "1"}
         )
     try:
-        deadline = time.monotonic() + 180
+        deadline = time.monotonic() + 600
         while True:
             assert server.poll() is None, log.read_text()
             assert time.monotonic() < deadline, log.read_text()
@@ -72,7 +72,7 @@ def serve(folder: Path, log: Path) -> Iterator[str]:
     finally:
         server.terminate()
         try:
-            server.wait(10)
+            server.wait(30)
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()

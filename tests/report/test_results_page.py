@@ -250,8 +250,7 @@ def test_map_opens_zooms_and_keeps_labels_apart(browser: "Browser", page_of_both
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 3)
         for _ in range(6):
             page.mouse.wheel(0, -100)
-        page.wait_for_timeout(100)
-        assert page.evaluate("stage.view.scale") > 2
+        page.wait_for_function("stage.view.scale > 2")
         assert overlaps(page) == 0
         assert before > 0
         page.click("#map-back")

@@ -53,7 +53,7 @@ def holder(folder: Path) -> subprocess.Popen[str]:
 
 def leave(process: subprocess.Popen[str]) -> None:
     """Let a holder go, and see that it ends well."""
-    process.communicate(timeout=120)
+    process.communicate(timeout=300)
     assert process.returncode == 0
 
 
@@ -67,7 +67,7 @@ def servers_on(folder: Path) -> list[psutil.Process]:
     ]
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 120.0) -> Any:
+def wait_for(condition: Callable[[], Any], seconds: float = 600.0) -> Any:
     """The condition's value as soon as it is true; a failure if it never is."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
