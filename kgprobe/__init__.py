@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kgprobe.api.comparing import open_result as open_result
     from kgprobe.api.controls import check_roles as check_roles
     from kgprobe.api.controls import sample_controls as sample_controls
-    from kgprobe.api.cutoff import find_cutoff as find_cutoff
     from kgprobe.api.datasets import build_dataset as build_dataset
     from kgprobe.api.datasets import export_dataset as export_dataset
     from kgprobe.api.datasets import import_dataset as import_dataset
@@ -80,14 +79,14 @@ if TYPE_CHECKING:
     from kgprobe.api.retrieval import langchain_retriever as langchain_retriever
     from kgprobe.api.retrieval import retrieval_texts as retrieval_texts
     from kgprobe.api.retrieval import unknown_facts as unknown_facts
+    from kgprobe.api.rounds import apply_beliefs as apply_beliefs
     from kgprobe.api.rounds import estimate_rates as estimate_rates
     from kgprobe.api.rounds import forget_run as forget_run
-    from kgprobe.api.rounds import hide_beliefs as hide_beliefs
     from kgprobe.api.rounds import open_run as open_run
+    from kgprobe.api.rounds import remove_beliefs as remove_beliefs
     from kgprobe.api.rounds import resume_rounds as resume_rounds
     from kgprobe.api.rounds import run_rounds as run_rounds
     from kgprobe.api.rounds import runs as runs
-    from kgprobe.api.rounds import show_beliefs as show_beliefs
     from kgprobe.api.sampling import sample_distractors as sample_distractors
     from kgprobe.api.sampling import sample_facts as sample_facts
     from kgprobe.api.sampling import sample_negatives as sample_negatives
