@@ -29,7 +29,7 @@ class Verbalizations:
     done: int = 0
 
     def relations(self) -> Iterator[Placed]:
-        """The relations, without sentences."""
+        """Yield the relations, without sentences."""
         known: set[str] = set()
         for pair, fact in self._usable():
             if fact.relation not in known:
@@ -37,7 +37,7 @@ class Verbalizations:
                 yield _placed(pair, Relation(fact.relation, tidy(pair.relation_label)))
 
     def entities(self) -> Iterator[Placed]:
-        """Subjects and objects."""
+        """Yield subjects and objects."""
         known: set[str] = set()
         for pair, fact in self._usable():
             for identifier, label in ((fact.subject, pair.subject_label), (fact.object, pair.object_label)):

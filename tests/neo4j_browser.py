@@ -33,6 +33,6 @@ def run(page: "Page", text: str) -> "Locator":
 
 
 def drawn(frame: "Locator", colour: str) -> int:
-    """How many relationships of a colour a frame's picture has."""
+    """Return how many relationships of a colour a frame's picture has."""
     frame.locator("g.relationship").first.wait_for(timeout=WAIT)
     return frame.locator(f"g.relationship path.b-outline[fill='{colour}' i]").count()

@@ -53,7 +53,7 @@ class Block:
 
 
 def blocks_of(document: Path, *languages: str) -> list[Block]:
-    """The fenced blocks of a document, of these languages or of all."""
+    """Return the fenced blocks of a document, of these languages or of all."""
     blocks: list[Block] = []
     fence: tuple[str, int] | None = None
     inside: list[str] = []
@@ -71,13 +71,13 @@ def blocks_of(document: Path, *languages: str) -> list[Block]:
 
 
 def prose_of(document: Path) -> str:
-    """A document without its fenced blocks, whose lines are left empty."""
+    """Return a document without its fenced blocks, whose lines are left empty."""
     text = document.read_text(encoding="utf-8")
     return re.sub(r"^```.*?^```$", lambda block: "\n" * block[0].count("\n"), text, flags=re.DOTALL | re.MULTILINE)
 
 
 def anchors_of(document: Path) -> list[str]:
-    """What links to its headings end in, as GitHub makes them."""
+    """Return what links to its headings end in, as GitHub makes them."""
     headings = re.findall(r"^#+ (.+)$", prose_of(document), re.MULTILINE)
     return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
@@ -132,7 +132,7 @@ def test_files_that_are_named_are_there(document: Path) -> None:
 
 
 def commands_in(text: str) -> Iterator[list[str]]:
-    """The arguments of each `kgprobe …` of a shell line."""
+    """Yield the arguments of each `kgprobe …` of a shell line."""
     words = shlex.split(text.replace("…", ""), comments=True)
     for place, word in enumerate(words):
         before = words[place - 1] if place else ";"
@@ -143,7 +143,7 @@ def commands_in(text: str) -> Iterator[list[str]]:
 
 
 def problems_of(arguments: Sequence[str]) -> list[str]:
-    """What of a command line does not exist: the command, or options of it."""
+    """Return what of a command line does not exist: the command, or options of it."""
     command: click.Command = command_line
     context = click.Context(command)
     rest = list(arguments)
@@ -162,14 +162,14 @@ def problems_of(arguments: Sequence[str]) -> list[str]:
 
 
 def flags_of(command: click.Command) -> set[str]:
-    """The options of a command."""
+    """Return the options of a command."""
     own = {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
     return {*own, "--help", "--version"}
 
 
 @functools.cache
 def all_flags() -> frozenset[str]:
-    """The options of all commands."""
+    """Return the options of all commands."""
 
     def of(command: click.Command, context: click.Context) -> Iterator[str]:
         yield from flags_of(command)

@@ -54,7 +54,7 @@ SET fact.alpha = 3.0, fact.beta = 1.0, fact.theta = 0.75, fact.low = 0.2, fact.h
 
 @contextmanager
 def served(graph: Path, home: Path) -> Iterator[dict[str, str]]:
-    """The command at work: what it tells, by name; ended as Ctrl-C does."""
+    """Provide the command at work: what it tells, by name; ended as Ctrl-C does."""
     command = [sys.executable, "-m", "kgprobe", "graph", "browser", "--no-open", "--graph", str(graph)]
     environment = {**os.environ, "KGPROBE_HOME": str(home), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(

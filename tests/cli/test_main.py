@@ -113,7 +113,7 @@ def test_help_of_a_run_has_at_most_40_options_in_groups() -> None:
 
 
 def every_option() -> Iterator[tuple[str, click.Option]]:
-    """Each option of each command, with the command."""
+    """Yield each option of each command, with the command."""
     from kgprobe.cli.main import kgprobe as root
 
     commands: list[tuple[str, click.Command]] = [("kgprobe", root)]

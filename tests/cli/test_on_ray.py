@@ -29,7 +29,7 @@ def test_ray_for_an_api_is_refused(home: dict[str, str]) -> None:
 
 
 def begun(command: list[str], answers: Path, home: dict[str, str]) -> "subprocess.Popen[str]":
-    """A command in a session of its own, which has stored its first batch."""
+    """Return a command in a session of its own, which has stored its first batch."""
     process = subprocess.Popen(
         [sys.executable, "-m", "kgprobe", *command],
         stdout=subprocess.PIPE,

@@ -17,7 +17,7 @@ from tests.servers.servers import clean_environment, wait_for
 
 
 def assert_beliefs_are_the_trail(run: str, found: dict[str, Any], home: dict[str, str]) -> list[dict[str, Any]]:
-    """Every answer of the trail is counted once in the graph, and nothing else is; gives the trail."""
+    """Return every answer of the trail is counted once in the graph, and nothing else is; gives the trail."""
     outcomes = [json.loads(line) for line in Path(found["outcomes"]).read_text().splitlines()]
     query = (
         "MATCH (b:Belief {run: $run}) WHERE b.right + b.wrong > 0 "
@@ -45,7 +45,7 @@ def assert_beliefs_are_the_trail(run: str, found: dict[str, Any], home: dict[str
 
 
 def lines_of(runs: Path, run: str) -> list[str]:
-    """The lines of a run's trail."""
+    """Return the lines of a run's trail."""
     return [line for file in runs.glob(f"{run}-*/outcomes.jsonl") for line in file.read_text().splitlines()]
 
 

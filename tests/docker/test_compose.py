@@ -35,7 +35,7 @@ SCRIPT = "demo.sh"
 
 
 def interpolated(text: str, variables: Mapping[str, str]) -> str:
-    """What compose makes of ``${NAME:-default}``, ``${NAME:?message}`` and ``$$``."""
+    """Return what compose makes of ``${NAME:-default}``, ``${NAME:?message}`` and ``$$``."""
 
     def value(found: re.Match[str]) -> str:
         if found["name"] is None:
@@ -48,7 +48,7 @@ def interpolated(text: str, variables: Mapping[str, str]) -> str:
 
 
 def compose(name: str = "compose.yaml", **variables: str) -> dict[str, Any]:
-    """A compose file as it is read with these variables."""
+    """Return a compose file as it is read with these variables."""
     yaml = pytest.importorskip("yaml")
     text = (FOLDER / name).read_text(encoding="utf-8")
     read: dict[str, Any] = yaml.safe_load(interpolated(text, {"NEO4J_PASSWORD": PASSWORD, **variables}))
@@ -56,7 +56,7 @@ def compose(name: str = "compose.yaml", **variables: str) -> dict[str, Any]:
 
 
 def kgprobe_commands(services: Mapping[str, Any]) -> list[list[str]]:
-    """The arguments of each kgprobe that a service starts."""
+    """Return the arguments of each kgprobe that a service starts."""
     found = []
     for service in services.values():
         if str(service.get("image", "")).startswith("kgprobe:") and "command" in service:
@@ -180,7 +180,7 @@ def settings_of(environment: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def process(arguments: list[str], home: Path) -> Iterator[None]:
-    """A service that stays, until it is asked to end, as docker does."""
+    """Provide a service that stays, until it is asked to end, as docker does."""
     with subprocess.Popen(
         [sys.executable, "-m", "kgprobe", *arguments],
         env=clean_environment() | {"KGPROBE_HOME": str(home)},
@@ -195,7 +195,7 @@ def process(arguments: list[str], home: Path) -> Iterator[None]:
 
 
 def healthy(service: Mapping[str, Any]) -> bool:
-    """Whether a service's own check passes before its retries are used up."""
+    """Return whether a service's own check passes before its retries are used up."""
     program, *rest = service["healthcheck"]["test"][1:]
     assert program == "python"
     for _ in range(service["healthcheck"]["retries"]):

@@ -36,7 +36,7 @@ LISTED = 40
 
 
 def ends(relation: str, place: int) -> dict[str, str]:
-    """Every second fact is a capital, the others are members of one union."""
+    """Return every second fact is a capital, the others are members of one union."""
     country = {"subject": f"c{place}", "subject_label": f"Country {place} {EVIL if place == 3 else ''}"}
     union = {"object": "un", "object_label": "Union"}
     city = {"object": f"t{place}", "object_label": f"Town of country number {place}"}

@@ -26,7 +26,7 @@ def test_batches_ahead_are_those_of_each_stage_whatever_the_limit_does(sizes, li
     stages = stages_of(sizes)
 
     def changing():
-        """The limit, which changes after each batch."""
+        """Return the limit, which changes after each batch."""
         return limits[len(found) % len(limits)]
 
     found = []
