@@ -10,7 +10,7 @@ from kgprobe.api.kind_names import JUDGED_GRAPH, MEASUREMENT, RUN
 from kgprobe.api.measuring import open_measurement
 from kgprobe.api.rounds import open_run
 from kgprobe.api.stored import find
-from kgprobe.arguments import optional_number, whole_number
+from kgprobe.arguments import check_choice, optional_number, whole_number
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
@@ -166,8 +166,7 @@ def group_table(
     if by is not None and (centers or object_of is not None):
         raise ArgumentError("by", "excludes `centers` and `object_of`, which are other groups; give one of them.")
     kind = "entity" if by is None else by
-    if kind not in KINDS:
-        raise ArgumentError("by", f"is {by!r}; {', '.join(KINDS)} are possible.")
+    check_choice("by", kind, KINDS)
     if centers and object_of is not None:
         raise ArgumentError("object_of", "excludes `centers`; give one of them.")
     group = _grouping(graph, kind, centers, object_of)
@@ -191,7 +190,7 @@ def _grouping(
     return partial(group_by_kind, graph, kind=kind)
 
 
-def write_sheet(results: "Sequence[Stored]", path: str | Path, *, per_kind: int = 50, seed: int = 0) -> int:
+def write_sheet(results: "Sequence[Stored]", output: str | Path, *, per_kind: int = 50, seed: int = 0) -> int:
     """Write a CSV sheet of questions, right answers and a model's answers, for people to assess; return its rows.
 
     Table 4 of KGLens. Each annotator fills in a copy: *understood* (can the question be understood?) and *correct* (is
@@ -214,7 +213,7 @@ def write_sheet(results: "Sequence[Stored]", path: str | Path, *, per_kind: int 
 
     refuse_repeated("results", results)
     per_kind, seed = whole_number("per_kind", per_kind), whole_number("seed", seed, 0)
-    return write(Path(path), _outcomes_by_name(results), per_kind, seed)
+    return write(Path(output), _outcomes_by_name(results), per_kind, seed)
 
 
 def assess_questions(results: "Sequence[Stored]", sheets: "Sequence[str | Path]") -> "Assessment":

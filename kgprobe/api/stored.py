@@ -27,6 +27,7 @@ from kgprobe.api.kinds import (
     run_name,
 )
 from kgprobe.api.rounds import forget_run
+from kgprobe.arguments import check_choice
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph, Row
@@ -56,8 +57,7 @@ def kinds_named(names: Sequence[str]) -> Sequence[Kind]:
         ArgumentError: no such kind.
     """
     for name in names:
-        if name not in KINDS:
-            raise ArgumentError("kinds", f"has {name!r}; expected some of {', '.join(KINDS)}.")
+        check_choice("kind", name, KINDS)
     return [KINDS[name] for name in names or KINDS]
 
 

@@ -10,7 +10,7 @@ import cloup
 from click.core import ParameterSource
 
 from kgprobe.api.kind_names import JUDGED_GRAPH, KIND_NAMES, MEASUREMENT, RUN
-from kgprobe.cli.commands import OptionsFirst
+from kgprobe.cli.commands import Choice, OptionsFirst
 from kgprobe.cli.options import (
     count_option,
     debug_option,
@@ -37,7 +37,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 _open_option = cloup.option("--open", "in_browser", is_flag=True, help="Open the page in the web browser.")
 
 
-class KindName(click.Choice[str]):
+class KindName(Choice):
     """The name of a kind of results, with hyphens for spaces."""
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ _kind_option = cloup.option(
     "Rates by group",
     cloup.option(
         "--by",
-        type=click.Choice(["relation", "type", "year", "popularity", "entity", "graph"]),
+        type=Choice(["relation", "type", "year", "popularity", "entity", "graph"]),
         help="Print win rates and zero-sense rates of all groups of this kind, with the results in columns; graph: a"
         " row for each model.",
     ),

@@ -244,7 +244,7 @@ def test_open_unknown_name_lists_near_names_of_every_kind(home: Path) -> None:
         kgprobe.open("zebra")
     with pytest.raises(UnknownNameError, match="nowhere holds no result"):
         kgprobe.open(home / "nowhere")
-    with pytest.raises(ArgumentError, match="`kinds` has 'picture'"):
+    with pytest.raises(ArgumentError, match="`kind` is 'picture'"):
         kgprobe.open("films", kind="picture")
 
 
