@@ -165,7 +165,7 @@ def show(
     kgprobe show gpt2-films llama-films --by year
     kgprobe show films=gpt2-easy films=gpt2-hard nba=gpt2-nba
     """  # noqa: D301
-    if _is_grouped(grouping) or any(_graph_of(name)[0] for name in names):
+    if any(_graph_of(name)[0] for name in names) or _is_grouped(grouping):
         table = _rates(names, kind, graph, grouping)
         page = table.page()
         if csv is not None:

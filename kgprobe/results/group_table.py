@@ -81,7 +81,8 @@ def group_by_popularity(facts: pd.DataFrame) -> Grouped:
     known = popularity.dropna()
     thirds = thirds_of(known.to_numpy())
     groups = {fact: [thirds.of(value)] for fact, value in known.items()}
-    names = {name: name for name in (HEAD, TORSO, TAIL)}
+    present = {name for group in groups.values() for name in group}
+    names = {name: name for name in (HEAD, TORSO, TAIL) if name in present}
     return Grouped("popularity", groups, names, list(names))
 
 

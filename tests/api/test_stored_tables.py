@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import kgprobe
@@ -13,6 +14,8 @@ from kgprobe.beliefs.group_rates import SHOWN_GROUPS
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
+from kgprobe.results.group_table import group_by_popularity
+from kgprobe.stats.value_counts import HEAD, TAIL, TORSO
 from tests.cli.inprocess import run as cli
 from tests.models.api.fault_proxy import FaultProxy
 from tests.servers.shared import environment_of
@@ -222,14 +225,12 @@ def test_group_table_by_centers_and_years(stored: dict[str, Path], example_graph
         kgprobe.group_table(example_graph, [result], by="colour")
 
 
-def test_group_table_by_popularity_has_its_thirds(stored: dict[str, Path], example_graph: Graph) -> None:
-    result = kgprobe.open(stored["yes-easy"], example_graph)
-    table = kgprobe.group_table(example_graph, [result], by="popularity")
-    finding = result.finding()
-    (grouping,) = [grouping for grouping in finding.groupings if grouping.by == "popularity"]
-    assert [(cell.name, cell.facts, cell.win_rate) for cell in table.cells] == [
-        (group.name, group.facts, group.win_rate) for group in grouping.groups
-    ]
+def test_group_by_popularity_divides_known_facts_into_thirds() -> None:
+    popularity = [None, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0]
+    facts = pd.DataFrame({"fact": [f"f{place}" for place in range(7)], "popularity": popularity})
+    grouped = group_by_popularity(facts)
+    assert [grouped.groups[f"f{place}"] for place in range(1, 7)] == [[HEAD], [HEAD], [TORSO], [TORSO], [TAIL], [TAIL]]
+    assert (list(grouped.order), "f0" in grouped.groups) == ([HEAD, TORSO, TAIL], False)
 
 
 def test_show_prints_and_writes_tables_of_rates(stored: dict[str, Path], example_graph: Graph) -> None:

@@ -49,7 +49,7 @@ def test_results_become_a_page_and_rows(home: dict[str, str], model: str, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["nothing-of-it"], 2, "No measurement 'nothing-of-it'"),
+        (["nothing-of-it"], 2, "is named 'nothing-of-it'; `kgprobe results` lists all"),
         (["first", "first"], 2, "the same result twice"),
         (["--seed", "-1"], 2, "seed"),
         (["--output", "/dev/null/page.html"], 1, "cannot be created"),
@@ -67,9 +67,9 @@ def test_what_cannot_be_reported_is_said(
 
 def test_without_a_result_nothing_is_written(tmp_path: Path) -> None:
     own = {"KGPROBE_HOME": str(tmp_path)}
-    viewed = kgprobe("view", **own)
-    assert viewed.returncode == 0
-    assert "has no results yet" in viewed.stdout
+    listed = kgprobe("results", **own)
+    assert listed.returncode == 0, listed.stderr
+    assert "has no results yet" in listed.stdout
 
 
 def test_a_picture_of_the_graph_is_drawn_and_its_facts_are_printed(home: dict[str, str], tmp_path: Path) -> None:
