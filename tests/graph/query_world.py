@@ -1,7 +1,7 @@
 """The graph of the query contract: one small graph in which every query has rows to find and rows to leave out.
 
-Records are loaded by the product's own loader. Runs, beliefs, effects, painted relationships and judged graphs are written
-by plain Cypher, so that a fault in one query does not change what all the others find.
+Records are loaded by the product's own loader. Runs, beliefs, effects, painted relationships and judged graphs are
+written by plain Cypher, so that a fault in one query does not change what all the others find.
 """
 
 from typing import Any
@@ -197,32 +197,11 @@ JUDGED_GRAPHS = [
     {"id": "judged-2", "model": "m2", "kept": "2026-02-02T00:00:00+00:00"},
 ]
 JUDGED: list[dict[str, Any]] = [
-    {
-        "judged_graph": "judged-1",
-        "relation": "capital",
-        "facts": 4,
-        "correct": 0.75,
-        "truthful": 0.8,
-        "informative": 0.9,
-    },
-    {
-        "judged_graph": "judged-2",
-        "relation": "capital",
-        "facts": 4,
-        "correct": 0.5,
-        "truthful": 0.55,
-        "informative": 0.95,
-    }
+    {"graph": "judged-1", "relation": "capital", "facts": 4, "correct": 0.75, "truthful": 0.8, "informative": 0.9},
+    {"graph": "judged-2", "relation": "capital", "facts": 4, "correct": 0.5, "truthful": 0.55, "informative": 0.95}
     | {"correct_low": 0.4, "correct_high": 0.6},
-    {"judged_graph": "judged-2", "relation": "knows", "facts": 5, "correct": 0.25, "truthful": 0.2, "informative": 0.8},
-    {
-        "judged_graph": "judged-2",
-        "relation": "borders",
-        "facts": 6,
-        "correct": 0.25,
-        "truthful": 0.3,
-        "informative": 0.85,
-    },
+    {"graph": "judged-2", "relation": "knows", "facts": 5, "correct": 0.25, "truthful": 0.2, "informative": 0.8},
+    {"graph": "judged-2", "relation": "borders", "facts": 6, "correct": 0.25, "truthful": 0.3, "informative": 0.85},
 ]
 
 WRITE_RUNS = "UNWIND $rows AS row CREATE (run:Run {id: row.id}) SET run += row"
@@ -237,7 +216,7 @@ WRITE_EFFECTS = "UNWIND $rows AS row CREATE (effect:Effect {id: row.id}) SET eff
 WRITE_JUDGED_GRAPHS = "UNWIND $rows AS row CREATE (judged_graph:JudgedGraph {id: row.id}) SET judged_graph += row"
 WRITE_JUDGED = """
 UNWIND $rows AS row
-MATCH (judged_graph:JudgedGraph {id: row.judged_graph}), (relation:Relation {id: row.relation})
+MATCH (judged_graph:JudgedGraph {id: row.graph}), (relation:Relation {id: row.relation})
 CREATE (judged_graph)-[judged:JUDGED]->(relation)
 SET judged += row.properties
 """
@@ -308,8 +287,8 @@ def _effect_rows() -> list[dict[str, Any]]:
     ]
 
 
-def _judged_row(judged_graph: str, relation: str, **properties: Any) -> dict[str, Any]:
-    return {"judged_graph": judged_graph, "relation": relation, "properties": properties}
+def _judged_row(graph: str, relation: str, **properties: Any) -> dict[str, Any]:
+    return {"graph": graph, "relation": relation, "properties": properties}
 
 
 def _painted_row(run: str, fact: str, theta: float, right: int, wrong: int) -> dict[str, Any]:
