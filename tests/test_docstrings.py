@@ -37,7 +37,6 @@ MODULES = (
     "kgprobe.api.models",
     "kgprobe.api.graphs",
     "kgprobe.api.labelling",
-    "kgprobe.api.publishing",
     "kgprobe.api.retrieval",
     "kgprobe.api.rounds",
     "kgprobe.api.sampling",
