@@ -76,14 +76,14 @@ if TYPE_CHECKING:
     from kgprobe.api.retrieval import langchain_retriever as langchain_retriever
     from kgprobe.api.retrieval import retrieval_texts as retrieval_texts
     from kgprobe.api.retrieval import unknown_facts as unknown_facts
+    from kgprobe.api.rounds import apply_beliefs as apply_beliefs
     from kgprobe.api.rounds import estimate_rates as estimate_rates
     from kgprobe.api.rounds import forget_run as forget_run
-    from kgprobe.api.rounds import hide_beliefs as hide_beliefs
     from kgprobe.api.rounds import open_run as open_run
+    from kgprobe.api.rounds import remove_beliefs as remove_beliefs
     from kgprobe.api.rounds import resume_rounds as resume_rounds
     from kgprobe.api.rounds import run_rounds as run_rounds
     from kgprobe.api.rounds import runs as runs
-    from kgprobe.api.rounds import show_beliefs as show_beliefs
     from kgprobe.api.sampling import sample_distractors as sample_distractors
     from kgprobe.api.sampling import sample_facts as sample_facts
     from kgprobe.api.sampling import sample_negatives as sample_negatives

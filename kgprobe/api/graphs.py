@@ -46,7 +46,7 @@ def paint_beliefs(
         runs: names of runs, each painted by relationships of its own; None is the latest run.
         against: name of an earlier run on the same graph, such as one before fine-tuning.
         expected: number of unasked facts to paint, those that the run in view most probably fails on. None: 200 if a
-            painted run is in view (:func:`kgprobe.show_beliefs`), else 0.
+            painted run is in view (:func:`kgprobe.apply_beliefs`), else 0.
 
     Raises:
         UnknownNameError: no such run.
@@ -72,7 +72,7 @@ def _expected_facts(graph: Graph, runs: Sequence[str], expected: int | None) -> 
         return _EXPECTED if in_view else 0
     if whole_number("expected", expected, minimum=0) and not in_view:
         raise ArgumentError(
-            "expected", f"is {expected}, but no painted run is in view; `kgprobe beliefs show {runs[0]}` brings one."
+            "expected", f"is {expected}, but no painted run is in view; `kgprobe beliefs apply {runs[0]}` brings one."
         )
     return expected
 

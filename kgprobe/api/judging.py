@@ -46,14 +46,14 @@ def train_judge(
 ) -> TrainedJudge:
     """Train a judge: a classifier that predicts a model's answer to a statement from hidden states.
 
-    >>> labels = kgprobe.measure(graph, "demo", "labels", limit=2000)  # doctest: +SKIP
+    >>> labels = kgprobe.measure(graph, "demo", "true-false", limit=2000)  # doctest: +SKIP
     >>> kgprobe.train_judge(labels).summary()  # doctest: +SKIP
 
     Cost: one forward pass over the labelled statements, through all candidate layers; then see
     :func:`kgprobe.judge.training.choose_classifier`.
 
     Args:
-        labels: measurement of the probe ``labels``, or its name.
+        labels: measurement of the probe ``true-false``, or its name.
         model: model whose hidden states are read; None for the labels' model. A smaller one of its family may do.
         name, seed, models: as in :func:`kgprobe.measure`.
         on_encoder, on_states, on_training: called with the finished and total numbers of statements for the prompt
@@ -113,8 +113,8 @@ def evaluate_judge(
 
     Args:
         judge: judge (see :func:`train_judge`), or its name.
-        labels: measurement of the probe ``labels``, or its name: the judge's own, whose test set counts, or another one
-            of the same model.
+        labels: measurement of the probe ``true-false``, or its name: the judge's own, whose test set counts, or
+            another one of the same model.
         model: model whose states are read; None opens the judge's own.
         words: answer words of the baseline.
         everything: True to use all facts of other labels; False to use only facts outside the judge's training set.
@@ -240,8 +240,8 @@ def judged_graph(
 
     Args:
         sweep: folder of the judged graph, or its name in kgprobe's own folder.
-        labels: measurement of the probe ``labels`` on the same graph, or its name; None takes the judge's own labels if
-            they exist.
+        labels: measurement of the probe ``true-false`` on the same graph, or its name; None takes the judge's own
+            labels if they exist.
         raw: True to omit the correction.
         types: number of types of subjects, and of objects, in tables; rows and JSON have all.
 

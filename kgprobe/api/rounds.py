@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kgprobe.arguments import optional_folder_name, several, whole_number
+from kgprobe.arguments import optional_folder_name, several, share_below, whole_number
 from kgprobe.beliefs.register import SAMPLING_RULES
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
@@ -73,7 +73,7 @@ def run_rounds(
         year_relation: id or name of a relation whose date at the subject is the fact's year in findings; ``start`` is
             the year in which the fact began; None chooses, see :mod:`kgprobe.sampling.years`. Does not affect the run.
         view: True to write the beliefs onto the facts after each round, and at the end those about all facts, in place
-            of another run's; see :func:`show_beliefs`. False leaves the facts as they are.
+            of another run's; see :func:`apply_beliefs`. False leaves the facts as they are.
         on_view: called with the step (removing the beliefs of another run, or writing those of this one at the end),
             the number of finished entities or facts, and of all.
         options: fields of :class:`~kgprobe.running.plan.RoundsOptions`, and options of the probe.
@@ -221,11 +221,11 @@ def forget_run(graph: Graph, run: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def show_beliefs(graph: Graph, run: str | None = None, *, on_view: OnView = ignore_view) -> int:
+def apply_beliefs(graph: Graph, run: str | None = None, *, on_view: OnView = ignore_view) -> int:
     """Bring a run into view: write its beliefs onto all facts that it can ask; return the number of these facts.
 
     >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, facts_per_round=4, distractors=3, name="seen", view=False)
-    >>> shown = kgprobe.show_beliefs(graph, "seen")
+    >>> shown = kgprobe.apply_beliefs(graph, "seen")
     >>> text = "MATCH ()-[f:FACT]->() WHERE f.belief <> 'not asked' RETURN f.alpha AS alpha, f.beta AS beta"
     >>> len(graph.query(text))
     4
@@ -248,7 +248,7 @@ def show_beliefs(graph: Graph, run: str | None = None, *, on_view: OnView = igno
     return show_run(graph, open_run(graph, run).name, on_view)
 
 
-def hide_beliefs(graph: Graph, *, on_view: OnView = ignore_view) -> int:
+def remove_beliefs(graph: Graph, *, on_view: OnView = ignore_view) -> int:
     """Remove the beliefs of the run in view from the facts; return the number of these facts.
 
     The beliefs themselves are kept with their run.
@@ -266,7 +266,7 @@ def estimate_rates(
     run: str | None = None,
     *,
     predictors: Sequence[str] = (),
-    precision: float | None = None,
+    precision: float | str | None = None,
     rounds: int | None = None,
     year_relation: str | None = None,
     model: Model | None = None,
@@ -289,8 +289,8 @@ def estimate_rates(
             hardest and uniform; for thompson, of an eighth of the facts.
         predictors: names of runs on the same graph, by other models or probes: facts that were hard for them are
             predicted to be hard.
-        precision: half the width of the interval of all facts, in (0, 0.5): questions are asked until it is reached,
-            with the options of the run. None asks no questions.
+        precision: half the width of the interval of all facts, a share below 0.5 such as ``"2%"`` or 0.02: questions
+            are asked until it is reached, with the options of the run. None asks no questions.
         rounds: maximum number of rounds of the run.
         year_relation, callbacks: as in :func:`kgprobe.run_rounds`.
         model: as in :func:`kgprobe.resume_rounds`.
@@ -308,7 +308,10 @@ def estimate_rates(
     others = [open_run(graph, other).name for other in several("predictors", predictors)]
     if run in others:
         raise ArgumentError("predictors", f"has {run!r}, the run itself; expected other runs.")
-    _check_precision(precision, rounds)
+    if precision is not None:
+        precision = share_below("precision", precision, 0.5, positive=True)
+    elif rounds is not None:
+        raise ArgumentError("rounds", "limits the questions for a `precision`; give one.")
     most = math.inf if rounds is None else whole_number("rounds", rounds)
     estimate = _estimate(graph, run, others, years, groups=precision is None)
     if precision is None:
@@ -330,13 +333,6 @@ def estimate_rates(
             break
     whole = _estimate(graph, run, others, years, groups=True)
     return replace(whole, stopped=stopped, reason=reason)
-
-
-def _check_precision(precision: float | None, rounds: int | None) -> None:
-    if precision is not None and not 0 < precision < 0.5:
-        raise ArgumentError("precision", f"is {precision}; expected a number between 0 and 0.5.")
-    if rounds is not None and precision is None:
-        raise ArgumentError("rounds", "limits the questions for a `precision`; give one.")
 
 
 def _next_rounds(done: int, times_too_wide: float) -> int:

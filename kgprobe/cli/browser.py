@@ -1,4 +1,4 @@
-"""``kgprobe graph browser`` and ``labels``: Neo4j Browser with kgprobe's style sheets, guide and queries."""
+"""``kgprobe graph browser`` and ``types``: Neo4j Browser with kgprobe's style sheets, guide and queries."""
 
 import http.server
 import json
@@ -62,7 +62,7 @@ def browser(files: Path | None, port: int | None, bind: str, host: str, in_brows
     """Open the graph in Neo4j Browser, with a style sheet and queries.
 
     Starts Neo4j if the graph is a Neo4j folder, opens Browser, and serves its files: style sheets with colours for
-    `kgprobe beliefs paint` and `kgprobe graph labels`, a guide with clickable queries, and more queries as favourites.
+    `kgprobe beliefs paint` and `kgprobe graph types`, a guide with clickable queries, and more queries as favourites.
     Prints the lines to type. Ctrl-C stops the file server; Neo4j runs until `kgprobe graph stop`.
 
     \b
@@ -113,16 +113,16 @@ def browser(files: Path | None, port: int | None, bind: str, host: str, in_brows
 @count_option("--count", default=12, help="Number of types.")
 @click.option("--remove", is_flag=True, help="Remove the labels.")
 @on_graph
-def labels(count: int, remove: bool, graph: str | None, as_json: bool) -> None:
+def types(count: int, remove: bool, graph: str | None, as_json: bool) -> None:
     """Label entities by the graph's largest types, such as :Country and :City.
 
     Neo4j Browser then colours them by type, and Cypher becomes shorter. Entities that are loaded later get their labels
     at the next call. Repeat the command to complete an interrupted one.
 
     \b
-    kgprobe graph labels --count 20
+    kgprobe graph types --count 20
     kgprobe graph query "MATCH (c:Country) RETURN c.label, c.unknown_share"
-    kgprobe graph labels --remove
+    kgprobe graph types --remove
     """  # noqa: D301
     from kgprobe.graph.type_labels import label_by_type, remove_type_labels
 

@@ -12,7 +12,7 @@ import click
 import cloup
 
 from kgprobe.api.options import COMMUNITY_METHODS, ReversingOptions
-from kgprobe.cli.browser import browser, labels
+from kgprobe.cli.browser import browser, types
 from kgprobe.cli.commands import CommandGroup, given_options
 from kgprobe.cli.load import finish_import
 from kgprobe.cli.options import (
@@ -296,9 +296,10 @@ def communities(
 @graph_option
 @debug_option
 def shell(graph: str | None) -> None:
-    """Open a Cypher prompt, or read statements from a pipe. :help lists its commands.
+    """Open a Cypher prompt, or read statements from a pipe.
 
-    Each statement is one transaction.
+    A statement ends with a semicolon, and is one transaction. The name of a query, such as explore/unknown, runs it.
+    :param limit => 10 sets a parameter of the next statements; :param lists all.
     """
     from kgprobe.cli.shell import run_shell
 
@@ -309,7 +310,7 @@ def shell(graph: str | None) -> None:
 
 
 graph.add_command(browser)
-graph.add_command(labels)
+graph.add_command(types)
 graph.add_command(finish_import)
 
 

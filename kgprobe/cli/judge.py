@@ -47,7 +47,7 @@ def judge() -> None:
     """  # noqa: D301
 
 
-judge.add_command(probe_command(PROBES.get("labels"), path="judge label", limit=_LABELLED))
+judge.add_command(probe_command(PROBES.get("true-false"), path="judge label", limit=_LABELLED))
 
 _labels_argument = cloup.argument("labels", help="Result of `kgprobe judge label`: its folder or its name.")
 _reader_option = model_option(

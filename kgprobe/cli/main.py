@@ -19,7 +19,10 @@ from kgprobe.servers.signals import ending_in_order
 
 # name -> (module:command, summary). With the summaries here, --help imports no module.
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "beliefs": ("kgprobe.cli.rounds:beliefs", "Show the beliefs of runs in the graph, or write them into your own."),
+    "beliefs": (
+        "kgprobe.cli.rounds:beliefs",
+        "Write the beliefs of a run into the graph, paint them, or write them into your own graph.",
+    ),
     "compare": ("kgprobe.cli.compare:compare", "Compare models on their stored answers."),
     "dataset": ("kgprobe.cli.dataset:dataset", "Build, show, ask and export multiple-choice data sets."),
     "demo": ("kgprobe.cli.rounds:demo", "Show all steps: example graph, small model, rounds, results page."),

@@ -10,7 +10,7 @@ import cloup
 from kgprobe.api.options import ApiLimits
 from kgprobe.beliefs.register import ESTIMATE_SAMPLING, SAMPLING_RULES
 from kgprobe.cli.browser import watch_in_browser
-from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import CommandGroup, OptionsFirst, ShareType, given_options
 from kgprobe.cli.options import (
     BEHIND_API,
     ask_password,
@@ -330,9 +330,9 @@ def compare_runs(runs: "Sequence[Run]") -> None:
 )
 @cloup.option(
     "--precision",
-    type=click.FloatRange(min=0, max=0.5, min_open=True, max_open=True),
-    metavar="P",
-    help="Ask until the 95% interval is at most ±P, for example 0.02 for 2 points.  [default: ask nothing]",
+    type=ShareType(min=0, max=0.5, min_open=True, max_open=True),
+    metavar="SHARE",
+    help="Ask until the 95% interval is at most ± this: 2% or 0.02 for 2 points.  [default: ask nothing]",
 )
 @count_option("--rounds", help="With --precision: maximum number of rounds.  [default: no limit]")
 @cloup.option("--cutoff", is_flag=True, help="Estimate the model's knowledge cut-off from dated facts.")
@@ -364,7 +364,7 @@ def estimate(
     \b
     kgprobe rounds run distractors --model demo --aim estimate --name of-all
     kgprobe estimate of-all
-    kgprobe estimate of-all --precision 0.02
+    kgprobe estimate of-all --precision 2%
     kgprobe estimate of-all --cutoff --since 2010
     """  # noqa: D301
     from kgprobe.api.rounds import estimate_rates, open_run
@@ -414,13 +414,13 @@ def _forecast(estimated: "GraphRates", precision: float) -> None:
 
 @click.group(cls=CommandGroup)
 def beliefs() -> None:
-    """Show the beliefs of runs in the graph, or write them into your own.
+    """Write the beliefs of a run onto the facts of the graph, paint them, or write them into your own graph.
 
     The beliefs of one run at a time are properties of the facts (alpha, beta, theta, belief, …): those of the run in
     view. `kgprobe rounds run` brings its run into view.
 
     \b
-    kgprobe beliefs show base
+    kgprobe beliefs apply base
     kgprobe graph query "MATCH (s:Entity {label: 'France'})-[f:FACT]->(o)
       RETURN f.relation_label, o.label, f.belief, f.alpha, f.beta"
     """  # noqa: D301
@@ -429,37 +429,37 @@ def beliefs() -> None:
 @beliefs.command(cls=OptionsFirst)
 @click.argument("run", required=False)
 @on_graph
-def show(run: str | None, graph: str | None, as_json: bool) -> None:
+def apply(run: str | None, graph: str | None, as_json: bool) -> None:
     """Bring RUN into view: write its beliefs onto all facts that it can ask. Without RUN, the latest run.
 
     The beliefs of the run that was in view are removed from the facts first; they are kept with their run. Repeat the
     command to continue an interrupted one.
 
     \b
-    kgprobe beliefs show
-    kgprobe beliefs show base
+    kgprobe beliefs apply
+    kgprobe beliefs apply base
     """  # noqa: D301
-    from kgprobe.api.rounds import open_run, show_beliefs
+    from kgprobe.api.rounds import apply_beliefs, open_run
 
     with open_graph(graph) as connection, view_bars() as on_view:
         name = open_run(connection, run).name
-        facts = show_beliefs(connection, name, on_view=on_view)
+        facts = apply_beliefs(connection, name, on_view=on_view)
     content = {"run": name, "facts": facts}
-    click.echo(json.dumps(content) if as_json else f"{facts:,} facts show the beliefs of run {name}.")
+    click.echo(json.dumps(content) if as_json else f"{facts:,} facts have the beliefs of run {name}.")
 
 
 @beliefs.command(cls=OptionsFirst)
 @on_graph
-def hide(graph: str | None, as_json: bool) -> None:
+def remove(graph: str | None, as_json: bool) -> None:
     """Remove the beliefs of the run in view from the facts; they are kept with their run.
 
     \b
-    kgprobe beliefs hide
+    kgprobe beliefs remove
     """  # noqa: D301
-    from kgprobe.api.rounds import hide_beliefs
+    from kgprobe.api.rounds import remove_beliefs
 
     with open_graph(graph) as connection, view_bars() as on_view:
-        facts = hide_beliefs(connection, on_view=on_view)
+        facts = remove_beliefs(connection, on_view=on_view)
     click.echo(json.dumps({"facts": facts}) if as_json else f"Removed the beliefs from {facts:,} facts.")
 
 

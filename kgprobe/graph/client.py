@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
-from neo4j import READ_ACCESS, WRITE_ACCESS, ManagedTransaction, Record, Result, ResultSummary, Session
+from neo4j import READ_ACCESS, WRITE_ACCESS, ManagedTransaction, Record, Result, Session
 from neo4j.exceptions import ConstraintError
 
 from kgprobe.errors import KgprobeError
@@ -191,15 +191,10 @@ class Graph:
         with self._in_use():
             return self._wait_for(ask)
 
-    def run_text(
-        self, text: str, parameters: Mapping[str, Any], on_summary: Callable[[ResultSummary], None] | None = None
-    ) -> tuple[list[str], Iterator[Row]]:
+    def run_text(self, text: str, parameters: Mapping[str, Any]) -> tuple[list[str], Iterator[Row]]:
         """Run a user's Cypher in one explicit transaction, and return its columns and an iterator of its rows.
 
         The transaction is committed after the last row, and rolled back if the rows are not read to the end.
-
-        Args:
-            on_summary: called after the last row with the driver's summary, which contains the plan.
 
         Raises:
             KgprobeError: the graph refuses the statement; the message shows the place of an error in it.
@@ -217,8 +212,6 @@ class Graph:
             with self._in_use(), showing_the_place(address, text), session, transaction:
                 for record in self._records(result):
                     yield {column: record[column] for column in columns}
-                if on_summary is not None:
-                    on_summary(self._wait_for(result.consume))
                 self._wait_for(transaction.commit)
 
         try:

@@ -81,7 +81,7 @@ def refuse_loaded(graph: Graph, argument: str) -> None:
     if graph.read("own/loads")[0]["loads"]:
         raise KgprobeError(
             f"`{argument}` is {graph.endpoint.address}, a graph that kgprobe has loaded. Labels are written into the"
-            " graph that facts came from; in kgprobe's graph, `kgprobe beliefs show RUN` writes beliefs."
+            " graph that facts came from; in kgprobe's graph, `kgprobe beliefs apply RUN` writes beliefs."
         )
 
 

@@ -8,7 +8,7 @@ from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
 
 NO_RUN = "The graph has no runs yet; `kgprobe rounds run distractors --model demo` starts one."
-NONE_IN_VIEW = "No run is in view; `kgprobe beliefs show RUN` brings one."
+NONE_IN_VIEW = "No run is in view; `kgprobe beliefs apply RUN` brings one."
 
 
 def find_run(graph: Graph, run: str) -> Row:

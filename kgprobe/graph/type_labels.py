@@ -64,7 +64,7 @@ def label_by_type(graph: Graph, count: int = 12, on_progress: OnProgress = no_pr
             "Labels of types need a graph on Neo4j; `kgprobe graph copy --to FOLDER` copies this one to Neo4j."
         )
     remove_type_labels(graph)
-    rows = graph.read("labels/largest", limit=count)
+    rows = graph.read("types/largest", limit=count)
     total, done = sum(row["size"] for row in rows), 0
 
     def report(more: int) -> None:
@@ -73,14 +73,14 @@ def label_by_type(graph: Graph, count: int = 12, on_progress: OnProgress = no_pr
         on_progress(done, max(done, total))
 
     for type_, label in _names(rows):
-        graph.write("labels/begin", type=type_, label=label)
-        _write(graph, "labels/add", label, graph.stream("labels/instances", type=type_), report)
+        graph.write("types/begin", type=type_, label=label)
+        _write(graph, "types/add", label, graph.stream("types/instances", type=type_), report)
     return type_labels(graph)
 
 
 def type_labels(graph: Graph) -> list[TypeLabel]:
     """Return the labels of types that instances have, the largest type first. Cost: a scan of the types."""
-    return [TypeLabel(row["label"], row["type"], row["name"], row["size"]) for row in graph.read("labels/names")]
+    return [TypeLabel(row["label"], row["type"], row["name"], row["size"]) for row in graph.read("types/names")]
 
 
 def remove_type_labels(graph: Graph) -> int:
@@ -88,11 +88,11 @@ def remove_type_labels(graph: Graph) -> int:
 
     Cost: a walk through the labelled instances; in transactions of bounded size.
     """
-    rows = graph.read("labels/names")
+    rows = graph.read("types/names")
     for row in rows:
         # By the label: an entity may no longer be an instance of the type.
-        _write(graph, "labels/remove", row["label"], graph.stream("labels/labelled", label=row["label"]))
-        graph.write("labels/end", type=row["type"])
+        _write(graph, "types/remove", row["label"], graph.stream("types/labelled", label=row["label"]))
+        graph.write("types/end", type=row["type"])
     return len(rows)
 
 

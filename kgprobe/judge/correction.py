@@ -17,9 +17,9 @@ from kgprobe.files import home
 from kgprobe.judge.graph_figures import METRICS, THIRD, GroupKey, WholeGraph
 from kgprobe.judge.judged_facts import PredictionConfig
 from kgprobe.judge.labels import Labels, labelled_statements, read_labels, set_aside
-from kgprobe.probes.labels.evidence import LabelEvidence
 from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.statements.metrics import NONE, metrics_of_fact
+from kgprobe.probes.true_false.evidence import TrueFalseEvidence
 from kgprobe.running.settings import CONFIG
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import SEEDED_ORDER
@@ -86,7 +86,7 @@ def labelled_metrics(outcomes: Iterable[Outcome]) -> list[LabelledMetrics]:
     labelled = []
     for outcome in outcomes:
         evidence = outcome.evidence
-        if not isinstance(evidence, LabelEvidence) or evidence.fact.judgement == NONE:
+        if not isinstance(evidence, TrueFalseEvidence) or evidence.fact.judgement == NONE:
             labelled.append(LabelledMetrics(outcome.fact, reason=NO_LABEL))
             continue
         negatives = [negative.judgement for negative in evidence.negatives]

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.judge import JudgeOptions
-from kgprobe.probes.labels.evidence import AnsweredNegative, LabelEvidence
 from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.statements.metrics import NONE, UNKNOWN
+from kgprobe.probes.true_false.evidence import AnsweredNegative, TrueFalseEvidence
 from kgprobe.running.measurement import read_measurement
 from kgprobe.running.store import FILE, Outcomes
 
@@ -30,7 +30,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """A measurement of the probe ``labels``.
+    """A measurement of the probe ``true-false``.
 
     Attributes:
         folder: folder of the measurement.
@@ -53,7 +53,7 @@ class Labels:
     @property
     def outcomes(self) -> Outcomes:
         """One outcome for each fact; read from disk."""
-        return Outcomes(self.folder / FILE, LabelEvidence)
+        return Outcomes(self.folder / FILE, TrueFalseEvidence)
 
     def statements(self, unlabelled: str = "skip") -> "LabelledStatements":
         """Return the labelled statements.
@@ -81,8 +81,8 @@ def read_labels(folder: Path) -> Labels:
         KgprobeError: the folder has no measurement, or its settings are damaged.
     """
     config = read_measurement(folder)
-    if config["probe"] != "labels":
-        raise ArgumentError("labels", f"is a measurement of {config['probe']}; expected one of the probe labels.")
+    if config["probe"] != "true-false":
+        raise ArgumentError("labels", f"is a measurement of {config['probe']}; expected one of the probe true-false.")
     return Labels(folder, config)
 
 
@@ -134,7 +134,7 @@ def labelled_statements(outcomes: Iterable[Outcome], unlabelled: str = "skip") -
     left_out = 0
     for outcome in outcomes:
         evidence = outcome.evidence
-        if not isinstance(evidence, LabelEvidence):
+        if not isinstance(evidence, TrueFalseEvidence):
             continue
         for statement in (evidence.fact, *evidence.negatives):
             judgement = statement.judgement

@@ -168,7 +168,7 @@ _NEGATIVES: Mapping[str, tuple[Any, str]] = {
 GRAPHEVAL: Presets = MappingProxyType(
     {
         "probe statements": _preset(**_NEGATIVES),
-        "probe labels": _preset(**_NEGATIVES, limit=(2000, "4.1"), times=(3, "4.1")),
+        "probe true-false": _preset(**_NEGATIVES, limit=(2000, "4.1"), times=(3, "4.1")),
         "judge label": _preset(**_NEGATIVES, limit=(2000, "4.1"), times=(3, "4.1")),
         "judge train": _preset(
             "The paper reads the last layer (--layers N), and does not give the units of its network. --prompt-encoder"

@@ -1,4 +1,4 @@
-"""Rows of a query: as a table for people, as JSON, JSON lines or CSV for programs; and its plan."""
+"""Rows of a query: as a table for people, as JSON, JSON lines or CSV for programs."""
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from kgprobe.graph.client import Row
-from kgprobe.graph.rows import QueryPlan, cell, plain
-from kgprobe.sanitize import spreadsheet_cell, visible, visible_lines
+from kgprobe.graph.rows import cell, plain
+from kgprobe.sanitize import spreadsheet_cell, visible
 
 # A column narrower than this is unreadable for long cells; and the width of its borders.
 _READABLE = 12
@@ -117,20 +117,3 @@ def write_csv(columns: Sequence[str], rows: Iterable[Row], out: TextIO) -> None:
     writer.writerow(map(written, columns))
     for row in rows:
         writer.writerow([written(plain(row[column])) for column in columns])
-
-
-def plan_shown(plan: QueryPlan) -> RenderableType:
-    """Return a table of a plan's operators, each indented below its consumer, or the engine's own text."""
-    if not plan.steps:
-        return Text(visible_lines(plan.text))
-    was_run = any(step.rows is not None for step in plan.steps)
-    shown = Table()
-    shown.add_column("operator", overflow="fold")
-    shown.add_column("details", overflow="fold")
-    for column in ("expected rows", *(("rows", "hits") if was_run else ())):
-        shown.add_column(column, justify="right")
-    for step in plan.steps:
-        numbers = ["" if number is None else f"{number:,.0f}" for number in (step.estimated, step.rows, step.hits)]
-        texts = [" " * step.depth + visible(step.operator), visible(step.details), *numbers[: 3 if was_run else 1]]
-        shown.add_row(*map(Text, texts))
-    return shown

@@ -13,12 +13,12 @@ from kgprobe.graph.ingest import load
 from kgprobe.judge.labels import labelled_statements, set_aside
 from kgprobe.models.model import Model, Models
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.probes.labels import INSTRUCTION
+from kgprobe.probes.true_false import INSTRUCTION
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results.judge import TrainedJudge
 from kgprobe.results.measurement import Measurement
 from tests.models.tiny import byte_level, random_model
-from tests.probes.labels.test_probe import Rule
+from tests.probes.true_false.test_probe import Rule
 from tests.written_source import WrittenSource
 
 COUNT = 90
@@ -55,7 +55,7 @@ def tiny() -> Model:
 def labels(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measurement:
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
     load(graph, world())
-    return kgprobe.measure(graph, Model("rule", generator=Rule(told)), "labels", times=1, as_of=20200101)
+    return kgprobe.measure(graph, Model("rule", generator=Rule(told)), "true-false", times=1, as_of=20200101)
 
 
 def trained(labels: Measurement, model: Model, **options: object) -> TrainedJudge:
@@ -187,7 +187,7 @@ def test_mistakes_are_told(labels: Measurement, tiny: Model, graph: Graph) -> No
     other = Model("other", scorer=Scorer(random_model("llama", len(tokenizer)), tokenizer, name="other"))
     with pytest.raises(KgprobeError, match="train a judge for this model"):
         kgprobe.evaluate_judge(result.judge, labels, model=other)
-    with pytest.raises(ArgumentError, match="share between 0 and 1"):
+    with pytest.raises(ArgumentError, match="a share above 0 below 1"):
         trained(labels, tiny, test_size=1.0)
     with pytest.raises(ArgumentError, match="words for true, false and unknown"):
         trained(labels, tiny, words="yes/no")
@@ -196,14 +196,14 @@ def test_mistakes_are_told(labels: Measurement, tiny: Model, graph: Graph) -> No
     with pytest.raises(KgprobeError, match="judge train"):
         kgprobe.open_judge("nobody")
     silent = kgprobe.measure(
-        graph, Model("mumbles", generator=Rule(lambda *_: "hm", "mumbles")), "labels", times=1, limit=4
+        graph, Model("mumbles", generator=Rule(lambda *_: "hm", "mumbles")), "true-false", times=1, limit=4
     )
     with pytest.raises(KgprobeError, match="no label"):
         trained(silent, tiny)
     scored = kgprobe.measure(graph, tiny, "statements", limit=4)
-    with pytest.raises(ArgumentError, match="one of the probe labels"):
+    with pytest.raises(ArgumentError, match="one of the probe true-false"):
         trained(scored, tiny)
-    answers = kgprobe.measure(graph, Model("else", generator=Rule(told, "else")), "labels", times=1, limit=4)
+    answers = kgprobe.measure(graph, Model("else", generator=Rule(told, "else")), "true-false", times=1, limit=4)
     with pytest.raises(KgprobeError, match="predicts answers of rule"):
         kgprobe.evaluate_judge(result.judge, answers, model=tiny)
 
@@ -217,7 +217,7 @@ def test_unreadable_labels_become_unknown_by_option(
     def partly(statement: str, number: int) -> str:
         return "…" if statement[-2] == "7" else told(statement, number)
 
-    made = kgprobe.measure(graph, Model("rule", generator=Rule(partly)), "labels", times=1, as_of=20200101)
+    made = kgprobe.measure(graph, Model("rule", generator=Rule(partly)), "true-false", times=1, as_of=20200101)
     skipped, kept = labelled_statements(made.outcomes), labelled_statements(made.outcomes, "unknown")
     assert 0 < skipped.unlabelled == len(kept.texts) - len(skipped.texts)
     assert kept.unlabelled == 0

@@ -156,7 +156,7 @@ def test_several_runs_are_painted_parallel_to_each_other(painted: Graph) -> None
 
 
 def test_unasked_facts_of_the_run_in_view_are_painted_as_expected(painted: Graph) -> None:
-    with pytest.raises(ArgumentError, match="no painted run is in view; `kgprobe beliefs show new` brings one"):
+    with pytest.raises(ArgumentError, match="no painted run is in view; `kgprobe beliefs apply new` brings one"):
         kgprobe.paint_beliefs(painted, "new", expected=1)
     assert kgprobe.paint_beliefs(painted, "new").counts["EXPECTED"] == 0
     painted.query("MATCH (r:Run {id: 'new'}) SET r.inView = true")

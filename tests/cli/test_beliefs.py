@@ -37,15 +37,15 @@ def test_beliefs_are_shown_on_facts_and_hidden(home: dict[str, str], model: str)
         assert asked.returncode == 0, asked.stderr
     in_view = "MATCH (r:Run) WHERE r.inView RETURN r.id AS run"
     assert json.loads(kgprobe("graph", "query", in_view, "--format", "jsonl", **home).stdout)["run"] == "seen"
-    shown = kgprobe("beliefs", "show", "unseen", "--json", **home)
+    shown = kgprobe("beliefs", "apply", "unseen", "--json", **home)
     assert shown.returncode == 0, shown.stderr
     facts = json.loads(shown.stdout)["facts"]
     held = "MATCH ()-[f:FACT]->() WHERE f.theta > 0 RETURN sum(f.right + f.wrong) AS answers, count(f) AS facts"
     row = json.loads(kgprobe("graph", "query", held, "--format", "jsonl", **home).stdout)
     assert (row["answers"], row["facts"]) == (4, facts)
-    assert kgprobe("beliefs", "hide", **home).stdout == f"Removed the beliefs from {facts:,} facts.\n"
+    assert kgprobe("beliefs", "remove", **home).stdout == f"Removed the beliefs from {facts:,} facts.\n"
     assert json.loads(kgprobe("graph", "query", held, "--format", "jsonl", **home).stdout)["facts"] == 0
-    nobody = kgprobe("beliefs", "show", "nobody", **home)
+    nobody = kgprobe("beliefs", "apply", "nobody", **home)
     assert (nobody.returncode, "Unknown run 'nobody'" in nobody.stderr) == (2, True), nobody.stderr
     for name in ("seen", "unseen"):
         assert kgprobe("rounds", "forget", name, "--yes", **home).returncode == 0

@@ -140,7 +140,7 @@ def test_path_and_communities_as_table_and_json(graph: Graph, at: dict[str, str]
     graph.query("MATCH (run:Run) REMOVE run.inView")
     hidden = kgprobe("graph", "path", "a", "c", **at)
     assert (hidden.returncode, hidden.stdout) == (1, "")
-    assert "No run is in view; `kgprobe beliefs show RUN` brings one." in hidden.stderr
+    assert "No run is in view; `kgprobe beliefs apply RUN` brings one." in hidden.stderr
 
 
 def test_query_json_is_one_list_of_rows(at: dict[str, str]) -> None:

@@ -12,7 +12,7 @@ from kgprobe.models.model import Model
 from tests.api.swept_world import world, write_judge, write_model
 from tests.cli.inprocess import run
 from tests.judge.sweeps import judged, said, write_labels, write_sweep
-from tests.probes.labels.test_probe import Rule
+from tests.probes.true_false.test_probe import Rule
 from tests.servers.shared import environment_of
 
 QUICK = ("--epochs", "1", "--units", "4")
@@ -28,7 +28,7 @@ def labels(home: dict[str, str]) -> str:
         with kgprobe.open_graph() as graph:
             model = Model("rule", generator=generator)
             options = {"times": 1, "limit": 90, "as_of": 20250101, "name": "ruled"}
-            return str(kgprobe.measure(graph, model, "labels", **options).folder.name)
+            return str(kgprobe.measure(graph, model, "true-false", **options).folder.name)
 
 
 def test_from_labels_to_figures(home: dict[str, str], labels: str, talker: str, tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_labels_are_asked_for(home: dict[str, str], talker: str) -> None:
     done = run("judge", "label", "--model", talker, *options, **home)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert (told["probe"], told["facts"], told["done"]) == ("labels", 2, 2)
+    assert (told["probe"], told["facts"], told["done"]) == ("true-false", 2, 2)
     none = run("judge", "train", "two", *QUICK, **home)
     assert (none.returncode, "Traceback" in none.stderr) == (1, False)
     assert "no label" in none.stderr
@@ -91,7 +91,7 @@ def test_figures_of_a_judged_graph(home: dict[str, str]) -> None:
     ("arguments", "code", "message"),
     [
         (("train", "nowhere"), 2, "No measurement nowhere"),
-        (("train", "ruled", "--test-size", "1"), 2, "--test-size is 1.0; expected a share"),
+        (("train", "ruled", "--test-size", "1"), 2, "--test-size is 1, which is not a share; write 1% or 0.01."),
         (("train", "ruled", "--words", "a/b"), 2, "--words is 'a/b'"),
         (("train", "ruled", "--epochs", "0"), 2, "--epochs"),
         (("evaluate", "nobody", "ruled"), 1, "kgprobe judge train"),

@@ -17,22 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.cli.shell import (
-    HELP,
-    LABELS,
-    PROPERTIES,
-    TYPES,
-    Vocabulary,
-    candidates,
-    is_complete,
-    pieces,
-    vocabulary_of,
-)
+from kgprobe.cli.shell import completions, is_complete, pieces
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.parameters import parse_assignment, parse_literal, parse_map, parse_parameters
-from kgprobe.graph.queries import QueryError, parameters_in, split_statements
+from kgprobe.graph.queries import QueryError, explore_names, parameters_in, split_statements
 from tests.cli.inprocess import run as kgprobe
 from tests.servers.servers import clean_environment
 from tests.servers.shared import environment_of
@@ -145,7 +135,7 @@ def test_any_text_is_a_value_or_refused(text: str) -> None:
         parse_literal(text)
 
 
-def test_pieces_are_commands_and_statements() -> None:
+def test_pieces_of_lines_are_commands_and_statements() -> None:
     lines = [
         ":param a => 1\n",
         "exit\n",
@@ -154,7 +144,7 @@ def test_pieces_are_commands_and_statements() -> None:
         ";\n",
         "RETURN\n",
         "  $a;\n",
-        ":help\n",
+        "explore/ready\n",
         "RETURN 2; RETURN 3\n",
         ":is no command here\n",
     ]
@@ -162,146 +152,63 @@ def test_pieces_are_commands_and_statements() -> None:
         ":param a => 1",
         "exit",
         "RETURN\nquit",
-        "RETURN\n$a".replace("\n", "\n  "),
-        ":help",
+        "RETURN\n  $a",
+        "explore/ready",
         "RETURN 2",
         "RETURN 3\n:is no command here",
     ]
-    assert is_complete(":help")
+    assert is_complete(":param")
+    assert is_complete("explore/ready")
     assert is_complete("RETURN 1;")
     assert not is_complete("RETURN\n1")
 
 
-def test_a_pipe_of_statements(endpoint: Endpoint) -> None:
+def test_shell_piped_statements_prints_tables(endpoint: Endpoint) -> None:
     typed = (
-        ":param name => \"Zo\\u00eb\"\n:params {a: 1, b: ['x']}\n:params\n:params [1]\n:param a=1\n"
+        ":param name => \"Zo\\u00eb\"\n:param b => ['x']\n:param\n:param a=1\n"
         "RETURN\n  'hi; ' + $name AS greeting;\nRETURN nonsense(;\n"
         "RETURN $nobody AS x;\n"
-        ":run explore/ready\n:run explore/nothing\n:nothing\n:queries\n:help\nUNWIND range(1, 250) AS i RETURN i;\n"
+        "explore/ready\nexplore/nothing\n:nothing\nUNWIND range(1, 250) AS i RETURN i;\n"
         "RETURN 'last' AS without_semicolon"
     )
     done = kgprobe("graph", "shell", typed=typed, **environment_of(endpoint))
-    assert 'name = Zoë\na = 1\nb = ["x"]\n' in done.stdout
-    assert "'[1]' is not of the form {name: value}" in done.stderr
+    assert 'name = Zoë\nb = ["x"]\n' in done.stdout
     assert "'a=1' is not of the form name => value" in done.stderr
     assert "│ hi; Zoë  │" in done.stdout
     assert "│ true   │" in done.stdout
-    assert "explore/neighbours" in done.stdout
-    assert ":run NAME" in done.stdout
     assert "│ 200 │" in done.stdout
     assert "│ 201 │" not in done.stdout
     assert "250 rows, 50 of them not shown" in done.stderr
     assert "│ last" in done.stdout
     assert "needs the parameter nobody" in done.stderr
     assert "Unknown query 'explore/nothing'; known are: explore/around" in done.stderr
-    assert "load/" not in done.stdout + done.stderr
     assert "Unknown command :nothing" in done.stderr
-    assert done.stderr.count("Error: ") == 6
+    assert done.stderr.count("Error: ") == 5
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("word", [":exit", "exit", "QUIT;", " quit "])
-def test_exit_leaves_at_once(endpoint: Endpoint, word: str) -> None:
+@pytest.mark.parametrize("word", ["exit", "QUIT;", " quit "])
+def test_shell_exit_leaves_at_once(endpoint: Endpoint, word: str) -> None:
     assert is_complete(word)
     done = kgprobe("graph", "shell", typed=f"{word}\nRETURN 'never' AS word;\n", **environment_of(endpoint))
     assert done.returncode == 0
     assert "never" not in done.stdout
 
 
-@pytest.mark.parametrize("word", ["EXPLAIN", "profile", "// first\nPROFILE"])
-def test_plans_are_shown(endpoint: Endpoint, word: str) -> None:
-    statement = f"{word} MATCH (e:Entity {{id: 'nobody'}})-[f:FACT]->(o) RETURN o.id AS id;"
-    done = kgprobe("graph", "shell", typed=statement, COLUMNS="100", **environment_of(endpoint))
-    assert done.returncode == 0, done.stderr
-    if "neo4j" in str(endpoint.folder):
-        lines = done.stdout.splitlines()
-        # Each operator is indented below the one that takes its rows.
-        operators = [line[2:].split("│")[0].rstrip() for line in lines if line.startswith("│ ")]
-        operators = [name for name in operators if name]
-        assert operators[0] == "ProduceResults"
-        assert [len(name) - len(name.lstrip()) for name in operators] == list(range(len(operators)))
-        assert ("hits" in lines[1]) == (word != "EXPLAIN")
-    else:
-        assert "MATCH RELATIONSHIP (e)-[f:FACT]->(o)" in done.stdout
-    assert "0 rows" in done.stderr
-    assert "returns no plan" not in done.stderr
-
-
-def test_a_profile_shows_its_rows_too(endpoint: Endpoint) -> None:
-    done = kgprobe("graph", "shell", typed="PROFILE UNWIND [41, 42] AS n RETURN n;", **environment_of(endpoint))
-    assert "│ 42 │" in done.stdout
-    assert "2 rows" in done.stderr
-    plain = kgprobe("graph", "shell", typed="UNWIND [41, 42] AS n RETURN n;", **environment_of(endpoint))
-    assert plain.stdout in done.stdout
-    assert len(plain.stdout) < len(done.stdout)
-
-
-def test_help_tells_all_in_lines_that_fit() -> None:
-    assert max(map(len, HELP.splitlines())) < 80
-    for word in (":param id => 'Q142'", ":params {", "exit, quit", "EXPLAIN", "PROFILE", "Tab"):
-        assert word in HELP
-
-
-WORDS = Vocabulary(
-    lambda: [
-        {"kind": "label", "name": "Film"},
-        {"kind": "type", "name": "FILMED_IN"},
-        {"kind": "property", "name": "film_year"},
-    ]
-)
-
-
-@pytest.mark.parametrize(
-    ("before", "some", "none"),
-    [
-        ("MATCH (e:", ["Film", "Entity"], ["FACT", "id"]),
-        ("MATCH (e:fi", ["Film"], ["FILMED_IN", "film_year", "Entity"]),
-        ("MATCH (e)-[f:", ["FILMED_IN", "FACT"], ["Film"]),
-        ("MATCH (e)-[:FACT|fi", ["FILMED_IN"], ["Film"]),
-        ("MATCH (e {", ["film_year", "id"], ["Film"]),
-        ("MATCH (e {id: 'Q1', fi", ["film_year"], ["Film"]),
-        ("MATCH (e) WHERE e.fi", ["film_year"], ["Film"]),
-        ("MATCH (e) RETURN e.", ["film_year", "label"], ["Film"]),
-        ("mat", ["MATCH"], ["Film"]),
-        ("MATCH (e)\nret", ["RETURN"], ["MATCH"]),
-        (":ru", [":run"], [":exit", "RETURN"]),
-        (":run explore/un", ["explore/unknown"], ["explore/known"]),
-        (":run ", ["explore/around"], ["load/facts"]),
-        ("RETURN {a: ", [], ["film_year", "Film"]),
-        ("RETURN '(e:", [], ["FACT"]),
-        ("", [], ["MATCH"]),
-    ],
-)
-def test_names_are_completed_where_they_belong(before: str, some: list[str], none: list[str]) -> None:
-    typed, found = candidates(before, WORDS, [":run", ":exit"])
-    assert before.endswith(typed)
-    assert set(some) <= set(found)
-    assert not set(none) & set(found)
-
-
-def test_names_of_the_graph_are_read_once_and_when_needed(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_completions_have_queries_and_names_of_the_graph(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     with Graph(endpoint) as graph:
-        graph.query("MERGE (a:Completed {completed: 1})-[r:COMPLETES]->(a)")
-        asked = []
-        read = graph.read
-        monkeypatch.setattr(graph, "read", lambda *names, **how: (asked.append(names), read(*names, **how))[1])
-        words = vocabulary_of(graph)
-        assert asked == []
-        assert {"Completed", *LABELS} <= set(words.of("label"))
-        assert {"COMPLETES", *TYPES} <= set(words.of("type"))
-        # Of the engine that tells none, those that every graph of kgprobe has.
-        assert set(PROPERTIES) <= set(words.of("property"))
-        assert ("completed" in words.of("property")) == ("neo4j" in str(endpoint.folder))
-        assert asked == [("explore/vocabulary",)]
+        graph.query("MERGE (a:Completed)-[r:COMPLETES]->(a)")
+        names = completions(graph)
+        assert {"Completed", "COMPLETES", "explore/unknown"} <= set(names)
+        assert "load/facts" not in names
         graph.query("MATCH (n:Completed) DETACH DELETE n")
 
+        def fail(_: str) -> list[dict[str, str]]:
+            raise KgprobeError("nobody there")
 
-def test_a_graph_that_does_not_answer_leaves_the_names_that_all_have() -> None:
-    def fail() -> list[dict[str, str]]:
-        raise KgprobeError("nobody there")
-
-    assert Vocabulary(fail).of("type") == sorted(TYPES)
+        monkeypatch.setattr(graph, "read", fail)
+        assert completions(graph) == list(explore_names())
 
 
 def test_a_failing_statement_changes_nothing(endpoint: Endpoint) -> None:
@@ -348,7 +255,12 @@ def test_at_a_terminal(endpoint: Endpoint, tmp_path: Path) -> None:
         until("kgprobe>")
         os.write(ours, b"RETURN\r40 + 2\rAS answer;\r")
         until(" 42 ")
-        until("1 row, ")
+        until("1 row")
+        until("kgprobe>")
+        os.write(ours, b"explore/rea\t")  # Tab completes the name of a query
+        until("dy")
+        os.write(ours, b"\r")
+        until("1 row")
         until("kgprobe>")
         os.write(ours, LONG.encode())
         until("count(b)")

@@ -58,7 +58,7 @@ def test_thinking_is_the_only_difference_of_two_results(home: dict[str, str], th
 
 
 def test_labels_are_read_behind_thoughts(home: dict[str, str], thinking_model: str) -> None:
-    command = ("labels", "--model", thinking_model, "--relation", "P36", "--as-of", "2024", "--limit", "2")
+    command = ("true-false", "--model", thinking_model, "--relation", "P36", "--as-of", "2024", "--limit", "2")
     found = measured(home, *command, "--times", "1", "--thinking", "2")
     assert {answer for row in found["lines"] for answer in row["evidence"]["fact"]["answers"]} == {"No"}
     (row,) = found["tables"]["thoughts"]["rows"]
@@ -91,7 +91,7 @@ def test_server_thinks_as_requested(home: dict[str, str]) -> None:
     [
         (("questions", "--thinking", "on"), "has no thinking switch"),
         (("questions", "--thinking", "a lot"), "--thinking is 'a lot'; expected off, on"),
-        (("labels", "--thinking", "64"), "has no thinking switch"),
+        (("true-false", "--thinking", "64"), "has no thinking switch"),
         (("distractors", "--thinking", "on"), "--thinking"),
         (("generation", "--thinking", "on"), "--thinking"),
     ],

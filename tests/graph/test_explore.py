@@ -252,7 +252,7 @@ def test_runs(believed: Graph) -> None:
 def test_the_words_that_a_graph_has(few_facts: Graph) -> None:
     rows = [(row["kind"], row["name"]) for row in few_facts.query("explore/vocabulary")]
     assert {("label", "Entity"), ("label", "Type"), ("type", "FACT"), ("type", "INSTANCE_OF")} <= set(rows)
-    assert {kind for kind, _ in rows} <= {"label", "type", "property"}
+    assert {kind for kind, _ in rows} == {"label", "type"}
     assert rows == sorted(set(rows))
 
 

@@ -6,6 +6,7 @@ Queries for people scan nothing but what they return, in a graph of 100,000 beli
 """
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ import pytest
 
 from kgprobe.graph import ingest
 from kgprobe.graph.client import Graph, apply_schema
+from kgprobe.graph.driver import make_driver
 from kgprobe.graph.parameters import default_parameters
 from kgprobe.graph.queries import explore_names, get_query, query_names
-from kgprobe.graph.rows import QueryPlan, plan_of
 from kgprobe.records import Entity
 from kgprobe.servers.opening import open_graph
 from tests.conftest import require_engine
@@ -75,25 +76,44 @@ def statements_by_key() -> list[str]:
     return [name for name, text in texts.items() if BY_KEY.search(text)]
 
 
-def plan_in(graph: Graph, how: str, text: str, parameters: dict[str, Any]) -> QueryPlan:
-    summaries: list[Any] = []
-    list(graph.run_text(f"{how} {text}", parameters, summaries.append)[1])
-    plan = plan_of(summaries[0])
-    assert plan is not None
-    return plan
+@dataclass(frozen=True)
+class Operator:
+    """One operator of a plan; rows and accesses to the store are None with ``EXPLAIN``."""
+
+    name: str
+    details: str
+    rows: int | None
+    hits: int | None
 
 
-def scanned(plan: QueryPlan) -> set[str]:
-    """Return the labels and types that a plan scans, as ``LEARNED|FORGOT``; not the scans that gave no rows."""
-    operators = set()
-    for step in plan.steps:
-        if "AllNodesScan" in step.operator:
-            operators.add("nodes")
-        elif "AllRelationshipsScan" in step.operator:
-            operators.add("relationships")
-        elif "Scan" in step.operator and step.rows != 0:
-            operators |= set(re.findall(r"\w*:([\w|]+)", step.details))
+def plan_in(graph: Graph, how: str, text: str, parameters: dict[str, Any]) -> list[Operator]:
+    with make_driver(graph.endpoint) as driver:
+        summary = driver.execute_query(f"{how} {text}", parameters, database_=graph.endpoint.database).summary
+    root = summary.profile or summary.plan
+    assert root is not None
+    return operators_of(root)
+
+
+def operators_of(node: dict[str, Any]) -> list[Operator]:
+    args = node.get("args", {})
+    name = node["operatorType"].partition("@")[0]
+    operators = [Operator(name, args.get("Details", ""), node.get("rows"), node.get("dbHits"))]
+    for child in node.get("children", ()):
+        operators += operators_of(child)
     return operators
+
+
+def scanned(plan: list[Operator]) -> set[str]:
+    """Return the labels and types that a plan scans, as ``LEARNED|FORGOT``; not the scans that gave no rows."""
+    found = set()
+    for operator in plan:
+        if "AllNodesScan" in operator.name:
+            found.add("nodes")
+        elif "AllRelationshipsScan" in operator.name:
+            found.add("relationships")
+        elif "Scan" in operator.name and operator.rows != 0:
+            found |= set(re.findall(r"\w*:([\w|]+)", operator.details))
+    return found
 
 
 def scans(graph: Graph, name: str) -> list[tuple[str, str]]:
@@ -101,9 +121,9 @@ def scans(graph: Graph, name: str) -> list[tuple[str, str]]:
     plan = plan_in(graph, "EXPLAIN", text, dict.fromkeys(re.findall(r"\$(\w+)", text)))
     by_key = set(BY_KEY.findall(text))
     return [
-        (step.operator, step.details)
-        for step in plan.steps
-        if "Scan" in step.operator and by_key & set(re.findall(r"\w*:\w+", step.details))
+        (operator.name, operator.details)
+        for operator in plan
+        if "Scan" in operator.name and by_key & set(re.findall(r"\w*:\w+", operator.details))
     ]
 
 
@@ -147,7 +167,7 @@ def test_profile_of_explore_queries_with_100000_beliefs(tmp_path: Path) -> None:
             parameters = default_parameters(query) | NAMED.get(name, {})
             plan = plan_in(graph, "PROFILE", query.text, parameters)
             operators[name] = scanned(plan) - FEW - RETURNED.get(name, set())
-            hits[name] = sum(step.hits or 0 for step in plan.steps)
+            hits[name] = sum(operator.hits or 0 for operator in plan)
             if "entity" in default_parameters(query):
                 plan = plan_in(graph, "PROFILE", query.text, parameters | {"entity": None})
                 operators[f"{name}, no entity"] = scanned(plan) - FEW

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgprobe.judge.judged_facts import SCHEMA
-from kgprobe.probes.labels.evidence import AnsweredNegative, AnsweredStatement, LabelEvidence
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.metrics import NONE, metrics_of
+from kgprobe.probes.true_false.evidence import AnsweredNegative, AnsweredStatement, TrueFalseEvidence
 from kgprobe.running.predictions import SHARDS, shard_path
 from kgprobe.running.settings import CONFIG
 from kgprobe.running.store import FILE, encode_line
@@ -85,7 +85,7 @@ def write_sweep(folder: Path, rows: Sequence[dict[str, Any]], shards: int = 1, *
 def said(fact: str, judgement: int, negatives: Sequence[int], relation: str = "r0") -> Outcome:
     """What a model said of the same fact; -1 where nothing can be read from it."""
     verdicts = {0: Verdict.RIGHT, 1: Verdict.WRONG, 2: Verdict.REFUSED, NONE: Verdict.OFF_FORMAT}
-    evidence = LabelEvidence(
+    evidence = TrueFalseEvidence(
         AnsweredStatement(f"It is {fact}.", ("…",), (judgement,)),
         f"o {fact}",
         tuple(
@@ -101,7 +101,7 @@ def write_labels(folder: Path, outcomes: Sequence[Outcome], **config: Any) -> Pa
     """Write a measurement of these labels, as one of the graph that :func:`write_sweep` has."""
     folder.mkdir(parents=True)
     told = {
-        "probe": "labels",
+        "probe": "true-false",
         "options": {"replace": "object", "any_type": False},
         "described": {"model": "demo"},
         "relations": ["r0"],

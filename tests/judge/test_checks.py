@@ -15,7 +15,7 @@ from kgprobe.results.judge import TrainedJudge
 from kgprobe.results.measurement import Measurement
 from tests.api.test_judging import FEW_STEPS, told, world
 from tests.models.tiny import byte_level, random_model
-from tests.probes.labels.test_probe import Rule
+from tests.probes.true_false.test_probe import Rule
 
 pytestmark = pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
 
@@ -48,7 +48,7 @@ def label(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
 
     def ask(generator: Rule, **options: object) -> Measurement:
         options = {"times": 1, "as_of": 20200101, **options}
-        return kgprobe.measure(graph, Model(generator.name, generator=generator), "labels", **options)  # type: ignore[arg-type]
+        return kgprobe.measure(graph, Model(generator.name, generator=generator), "true-false", **options)  # type: ignore[arg-type]
 
     return ask
 

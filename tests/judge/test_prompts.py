@@ -11,7 +11,7 @@ from kgprobe.judge.prompts import StatePrompt, prompt_for, word_probabilities
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.probes.labels import INSTRUCTION, STATEMENT
+from kgprobe.probes.true_false import INSTRUCTION, STATEMENT
 from tests.models.exactness import assert_same_states, double_copy
 from tests.models.tiny import byte_level, random_model
 

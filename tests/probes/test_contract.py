@@ -277,8 +277,8 @@ def test_a_probe_tells_how_far_a_batch_is(name: str, setting: ProbeContext) -> N
         heard.clear()
         with hearing_shares(heard.append):
             probe.ask(KEYS, [7])
-        # The few statements of the probe labels are one batch of the generator.
-        assert len(heard) >= (1 if name == "labels" else 2)
+        # The few statements of the probe true-false are one batch of the generator.
+        assert len(heard) >= (1 if name == "true-false" else 2)
         assert heard == sorted(set(heard))
         assert heard[-1] == pytest.approx(1.0)
 

@@ -1,6 +1,6 @@
 """Evidence of the probe `statements`: judgements of a fact's statement and of its negatives, and tables of many facts.
 
-docs/methods/statements.md. The probe `labels` has judgements from answers in words, and the same tables.
+docs/methods/statements.md. The probe `true-false` has judgements from answers in words, and the same tables.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -15,20 +15,20 @@ from kgprobe.errors import ArgumentError
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.models.generating.thinking import Thinking, describe_thinking
 from kgprobe.probes.asking import in_order
-from kgprobe.probes.labels import STATEMENT, LabelOptions
-from kgprobe.probes.labels.evidence import AnsweredNegative, AnsweredStatement, LabelEvidence
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.items import StatementItem, StatementItems
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, RIGHT_MEANS, verdict_of
+from kgprobe.probes.true_false import STATEMENT, TrueFalseOptions
+from kgprobe.probes.true_false.evidence import AnsweredNegative, AnsweredStatement, TrueFalseEvidence
 from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.judgements import judgement_of
 
 
-class LabelProbe:
+class TrueFalseProbe:
     """Probe that labels statements by repeated answers. A fact is right if it is labelled true, its negatives false."""
 
-    def __init__(self, items: StatementItems, generator: Generator, options: LabelOptions) -> None:
+    def __init__(self, items: StatementItems, generator: Generator, options: TrueFalseOptions) -> None:
         """Make a probe.
 
         Raises:
@@ -113,7 +113,7 @@ class LabelProbe:
             false = negative.fact
             ids = (false.subject, false.relation, false.object)
             negatives.append(AnsweredNegative(negative.text, own, _read(own), false.replaced, *ids))
-        evidence = LabelEvidence(
+        evidence = TrueFalseEvidence(
             fact=AnsweredStatement(item.text, texts[0], _read(texts[0])),
             object=item.fact.object,
             negatives=tuple(negatives),

@@ -1,4 +1,4 @@
-"""Evidence of the probe `labels`: repeated answers to a fact's statement and to its negatives, and their tables."""
+"""Evidence of the probe `true-false`: repeated answers to a fact's statement and to its negatives, and their tables."""
 
 import math
 from collections import Counter
@@ -52,7 +52,7 @@ class AnsweredNegative(AnsweredStatement, frozen=True):
     object: str
 
 
-class LabelEvidence(JudgementEvidence, frozen=True, eq=True, tag="labels"):
+class TrueFalseEvidence(JudgementEvidence, frozen=True, eq=True, tag="true-false"):
     """A fact's statement and its negatives, answered.
 
     Attributes:
@@ -105,7 +105,9 @@ class LabelEvidence(JudgementEvidence, frozen=True, eq=True, tag="labels"):
         return ProbeResults([*results.tables, _agreement_table(judged), *thoughts], results.headline)
 
 
-def _thought_tables(judged: "Sequence[tuple[Outcome, LabelEvidence]]", described: Mapping[str, Any]) -> Iterator[Table]:
+def _thought_tables(
+    judged: "Sequence[tuple[Outcome, TrueFalseEvidence]]", described: Mapping[str, Any]
+) -> Iterator[Table]:
     tokens: list[int] = []
     cut = 0
     for _, evidence in judged:
@@ -115,7 +117,7 @@ def _thought_tables(judged: "Sequence[tuple[Outcome, LabelEvidence]]", described
     return thought_tables(tokens, cut, described)
 
 
-def _agreement_table(judged: Sequence[tuple[Outcome, LabelEvidence]]) -> Table:
+def _agreement_table(judged: Sequence[tuple[Outcome, TrueFalseEvidence]]) -> Table:
     facts = [evidence.fact for _, evidence in judged]
     negatives = list(chain.from_iterable(evidence.negatives for _, evidence in judged))
     rows = []

@@ -1,4 +1,4 @@
-"""The probe `labels`: a model's answers, in words, to statements that are true or false; the judge learns from them.
+"""The probe `true-false`: answers in words to statements that are true or false; the judge learns from them.
 
 The paper on evaluating language models with large graphs; docs/methods/judge.md. :mod:`.probe` asks, :mod:`.evidence`
 stores the answers and makes the tables.
@@ -13,7 +13,7 @@ from kgprobe.probes.register import ProbeContext, ProbeKind, imported
 from kgprobe.probes.statements import NegativeOptions, statement_items
 
 if TYPE_CHECKING:
-    from kgprobe.probes.labels.probe import LabelProbe
+    from kgprobe.probes.true_false.probe import TrueFalseProbe
 
 # Placeholder of the statement in an instruction.
 STATEMENT = "{statement}"
@@ -36,7 +36,7 @@ Answer:"""
 
 
 @dataclass(frozen=True, slots=True)
-class LabelOptions(NegativeOptions):
+class TrueFalseOptions(NegativeOptions):
     """Options of the probe, stored with a run."""
 
     negatives: int = option(1, "Number of negatives (false statements) per fact.", minimum=1)
@@ -56,23 +56,23 @@ class LabelOptions(NegativeOptions):
     )
 
 
-def _make(setting: ProbeContext, options: LabelOptions) -> "LabelProbe":
-    from kgprobe.probes.labels.probe import LabelProbe
+def _make(setting: ProbeContext, options: TrueFalseOptions) -> "TrueFalseProbe":
+    from kgprobe.probes.true_false.probe import TrueFalseProbe
 
     # Before the model is loaded.
     Thinking.parse(options.thinking)
-    return LabelProbe(statement_items(setting, options, options.negatives), setting.model.generator(), options)
+    return TrueFalseProbe(statement_items(setting, options, options.negatives), setting.model.generator(), options)
 
 
 PROBE = ProbeKind(
-    name="labels",
+    name="true-false",
     summary="Does the model say that facts are true, and that false facts are false?",
     details="Asks the statements of `kgprobe probe statements` in words, several times each; the majority is the label."
-    " A judge learns the model's answers from the labels: `kgprobe judge train`.\n\n\b\nkgprobe probe labels"
-    " --model demo --limit 200\nkgprobe probe labels --model openai:NAME --limit 2000 \\\n    --max-cost 2"
+    " A judge learns the model's answers from the labels: `kgprobe judge train`.\n\n\b\nkgprobe probe true-false"
+    " --model demo --limit 200\nkgprobe probe true-false --model openai:NAME --limit 2000 \\\n    --max-cost 2"
     " --input-price 0.15 --output-price 0.6",
-    options=LabelOptions,
-    evidence=imported("kgprobe.probes.labels.evidence:LabelEvidence"),
+    options=TrueFalseOptions,
+    evidence=imported("kgprobe.probes.true_false.evidence:TrueFalseEvidence"),
     make=_make,
     leads="correct",
     batch_size=64,

@@ -12,12 +12,12 @@ from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.probes.labels import INSTRUCTION, LabelOptions
-from kgprobe.probes.labels.evidence import LabelEvidence
-from kgprobe.probes.labels.probe import LabelProbe
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.items import StatementItems
 from kgprobe.probes.statements.metrics import FALSE, NONE, TRUE, UNKNOWN
+from kgprobe.probes.true_false import INSTRUCTION, TrueFalseOptions
+from kgprobe.probes.true_false.evidence import TrueFalseEvidence
+from kgprobe.probes.true_false.probe import TrueFalseProbe
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results.comparison import compare_models
 from kgprobe.results.finding import About
@@ -71,17 +71,17 @@ def filled(graph: Graph) -> Graph:
 
 
 def asked(graph: Graph, generator: Generator, **options: Any) -> dict[str, Outcome]:
-    chosen = LabelOptions(**options)
+    chosen = TrueFalseOptions(**options)
     items = StatementItems(
         graph, AS_OF, negatives=chosen.negatives, replace=chosen.replace, any_type=chosen.any_type, relations=()
     )
-    outcomes = LabelProbe(items, generator, chosen).ask(KEYS, [3])
+    outcomes = TrueFalseProbe(items, generator, chosen).ask(KEYS, [3])
     assert [outcome.fact for outcome in outcomes] == KEYS
     return {outcome.fact.fact: outcome for outcome in outcomes}
 
 
-def evidence_of(outcome: Outcome) -> LabelEvidence:
-    assert isinstance(outcome.evidence, LabelEvidence)
+def evidence_of(outcome: Outcome) -> TrueFalseEvidence:
+    assert isinstance(outcome.evidence, TrueFalseEvidence)
     return outcome.evidence
 
 
@@ -134,7 +134,7 @@ def test_headline_yes_sayer_is_correct_on_no_fact(filled: Graph) -> None:
     outcomes = list(asked(filled, Rule(lambda *_: "True")).values())
     assert {outcome.verdict for outcome in outcomes} == {Verdict.WRONG, Verdict.UNASKABLE}
     assert evidence_of(outcomes[0]).prediction == f"true: {evidence_of(outcomes[0]).negatives[0].text}"
-    about = About("name", "m", "labels", AS_OF, 0, {}, {})
+    about = About("name", "m", "true-false", AS_OF, 0, {}, {})
     finding = find_in_outcomes(filled, about, lambda: outcomes)
     headline, details = "m is correct on 0% [0, 43] of the 5 facts asked", "truthful 0% [0, 43]"
     lines = finding.summary().splitlines()
@@ -144,7 +144,7 @@ def test_headline_yes_sayer_is_correct_on_no_fact(filled: Graph) -> None:
     assert finding.to_dict()["headline_measure"]["value"] == 0
     honest = asked(filled, Rule(lambda text, _: str(text[5] == text[-2])))
     sides = [
-        read_answers(name, name, "labels", None, its, attrgetter("values"), leads="correct")
+        read_answers(name, name, "true-false", None, its, attrgetter("values"), leads="correct")
         for name, its in (("yes-sayer", outcomes), ("honest", list(honest.values())))
     ]
     told = compare_models(sides, {}).summary()
@@ -155,7 +155,7 @@ def test_headline_facts_without_labels_are_left_out(filled: Graph) -> None:
     outcomes = asked(filled, Rule(lambda text, _: "maybe so" if "Country 4" in text else str(text[5] == text[-2])))
     assert outcomes["f4"].verdict is Verdict.OFF_FORMAT
     assert (
-        str(LabelEvidence.results(outcomes.values(), {}).headline)
+        str(TrueFalseEvidence.results(outcomes.values(), {}).headline)
         == "correct on 100% [51, 100] of the 4 facts with labels, of 5 asked"
     )
 
@@ -173,7 +173,7 @@ def test_a_real_model_is_asked_and_its_answers_are_kept(filled: Graph, tmp_path:
         assert any(len(set(one.answers)) == 2 for one in (evidence.fact, *evidence.negatives))
     with OutcomeStore(tmp_path) as store:
         store.append(range(len(first)), list(first.values()))
-    kept = list(read_outcomes(tmp_path / FILE, LabelEvidence))
+    kept = list(read_outcomes(tmp_path / FILE, TrueFalseEvidence))
     assert [outcome.evidence for outcome in kept] == [outcome.evidence for outcome in first.values()]
 
 
@@ -181,7 +181,7 @@ def test_tables_tell_of_what_has_a_label(filled: Graph) -> None:
     def answer(statement: str, time: int) -> str:
         return "maybe so" if "Country 4" in statement else ("True" if "Country 1" not in statement or time else "False")
 
-    tables = {table.key: table for table in LabelEvidence.results(asked(filled, Rule(answer)).values(), {}).tables}
+    tables = {table.key: table for table in TrueFalseEvidence.results(asked(filled, Rule(answer)).values(), {}).tables}
     (relation,) = tables["relations"].rows
     assert relation["facts"] == 4
     # All negatives are called true, too.
@@ -191,7 +191,7 @@ def test_tables_tell_of_what_has_a_label(filled: Graph) -> None:
     assert facts["labelled"].value == 4 / 5
     assert facts["all answers agree"].value == 3 / 5
     assert facts["answers read"].value == 4 / 5
-    assert LabelEvidence.results([], {}) == ((), None)
+    assert TrueFalseEvidence.results([], {}) == ((), None)
 
 
 @pytest.mark.parametrize("instruction", ["no place", "{statement} and {statement}"])
