@@ -1,14 +1,12 @@
 """``kgprobe estimate`` as a user types it."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from kgprobe.cli.running import running
 from kgprobe.running.callbacks import Start
 from tests.cli.inprocess import run as kgprobe
-from tests.stored import store_measurement
 
 ROUNDS = [
     "--facts-per-round",
@@ -115,10 +113,3 @@ def test_a_run_warns_where_it_has_more_questions_than_facts(capsys: pytest.Captu
         said = " ".join(capsys.readouterr().err.split())
         assert "192 facts can be asked" in said
         assert ("4 rounds of 64 are 256 questions, more than one per fact; --rounds 3 asks" in said) == warned
-
-
-def test_estimate_of_a_measurement_needs_cutoff(home: dict[str, str], tmp_path: Path) -> None:
-    store_measurement(tmp_path / "before", {"f0": True})
-    done = kgprobe("estimate", str(tmp_path / "before"), **home)
-    assert done.returncode == 2
-    assert "before is a measurement; only --cutoff takes one." in " ".join(done.stderr.split())
