@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from kgprobe.api.datasets import open_dataset as open_dataset
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo
-    from kgprobe.api.edits import compare_edits as compare_edits
-    from kgprobe.api.edits import open_edits as open_edits
-    from kgprobe.api.edits import probe_edits as probe_edits
-    from kgprobe.api.edits import sample_edits as sample_edits
     from kgprobe.api.exporting import export_sft as export_sft
     from kgprobe.api.exporting import read_manifest as read_manifest
     from kgprobe.api.graphs import describe_graph as describe_graph
