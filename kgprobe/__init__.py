@@ -103,7 +103,6 @@ if TYPE_CHECKING:
     from kgprobe.api.templates import convert_patterns as convert_patterns
     from kgprobe.api.templates import list_templates as list_templates
     from kgprobe.api.templates import write_templates as write_templates
-    from kgprobe.api.wikiprofile import profile_wikiprofile as profile_wikiprofile
     from kgprobe.api.writing_back import remove_labels as remove_labels
     from kgprobe.api.writing_back import write_back as write_back
     from kgprobe.beliefs.painting import clear_paint as clear_paint
