@@ -201,6 +201,7 @@ def test_listed_facts_are_labelled_and_unknown_ones_named(example_graph: Graph, 
 def test_name_of_other_settings_is_refused_before_asking(example_graph: Graph, home: Path) -> None:
     made = kgprobe.label_facts(example_graph, well_read(), name="mine", **FEW)
     assert made.folder == home / "labels" / "mine"
+    assert (made.folder / "README.md").exists()
     before = set((home / "probes").iterdir())
     with pytest.raises(KgprobeError, match=r"of other settings \(.*seed was 0, is 1.*Choose another `name`"):
         kgprobe.label_facts(example_graph, well_read(), name="mine", seed=1, **FEW)
