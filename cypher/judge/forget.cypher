@@ -1,3 +1,4 @@
-// Delete the results of a sweep. $id -> no rows
-MATCH (sweep:Sweep {id: $id})
-DETACH DELETE sweep
+// Delete the figures of a judged graph.
+// $id -> no rows
+MATCH (judged_graph:JudgedGraph {id: $id})
+DETACH DELETE judged_graph

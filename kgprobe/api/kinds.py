@@ -250,7 +250,7 @@ KINDS: Mapping[str, Kind] = {
         Kind(RUN, "runs", _is_run, finding_headline, "finding.html", _open_run),
         Kind(LABEL_TABLE, "labels", _setting("ways"), _labels, "", _open_labels),
         Kind(JUDGE, "judges", _file("judge.safetensors"), _judge, "", _open_judge),
-        Kind(JUDGED_GRAPH, "sweeps", _setting("shards"), _judged_graph, "", _open_judged_graph),
+        Kind(JUDGED_GRAPH, "judged", _setting("shards"), _judged_graph, "", _open_judged_graph),
         Kind(DATASET, "datasets", _is_dataset, _dataset, "", _open_dataset),
         Kind(COMPARISON, "comparisons", _is_comparison, _comparison, "", partial(_open_files, "")),
         Kind(STUDY, "studies", _file("study.json"), _study, "study.html", partial(_open_files, "study")),

@@ -23,6 +23,7 @@ from kgprobe.graph.names import relation_ids, relation_names
 from kgprobe.graph.state import graph_state
 from kgprobe.labelling.answers import WayAnswers, count_answers
 from kgprobe.labelling.building import FactAnswers, labelled_rows
+from kgprobe.labelling.card import write_card
 from kgprobe.labelling.judged import JudgedFacts
 from kgprobe.labelling.prediction import AnsweredRounds, Predictions, cross_validate
 from kgprobe.labelling.statistics import statistics_of, write_statistics
@@ -317,6 +318,7 @@ def _write(
     folder = home() / "labels" / (name or f"{short_name(config['model'])}-{digest_of(config)}")
     rows = labelled_rows(facts, predictions, of_facts, names, progress.on_rows)
     table = write_label_table(folder, config, rows)
+    write_card(table)
     write_statistics(folder, statistics_of(of_facts, calibration))
     return table
 

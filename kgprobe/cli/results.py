@@ -243,7 +243,7 @@ def _found(
     found: list[Found] = []
     missing: UnknownNameError | None = None
     try:
-        found = [find(name, kinds) for name in names] or [newest(kinds)]
+        found = [find(name, kinds) for name in dict.fromkeys(names)] or [newest(kinds)]
     except UnknownNameError as error:
         missing = error
     needed = any(each.kind.name in _IN_GRAPH for each in found) if deleted else any(map(needs_graph, found))
@@ -258,7 +258,7 @@ def _found(
             needed = False
     with open_graph(graph) if missing is not None or needed else nullcontext() as connection:
         if connection is not None and names:
-            found = [find(name, kinds, connection) for name in names]
+            found = [find(name, kinds, connection) for name in dict.fromkeys(names)]
         yield found, connection
 
 

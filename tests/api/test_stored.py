@@ -24,7 +24,7 @@ from kgprobe.results.opened_files import OpenedFiles
 from kgprobe.studies.study import Study
 from tests.chromium import chromium, looking_at
 from tests.cli.inprocess import run as cli
-from tests.judge.sweeps import judged, write_sweep
+from tests.judge.judged_files import judged, write_judged_graph
 from tests.judge.test_files import judge
 from tests.labelling.test_table import CONFIG, FRANCE
 from tests.servers.shared import environment_of
@@ -40,7 +40,7 @@ def results(home: Path) -> Path:
     two = kgprobe.open(store_measurement(home / "probes" / "two", FACTS, model="two"))
     kgprobe.compare([one, two]).page()
     kgprobe.check_forgetting(one, two).page()
-    write_sweep(home / "sweeps" / "everything", [judged(f"f{n}", 0, [1]) for n in range(30)], shards=2)
+    write_judged_graph(home / "judged" / "everything", [judged(f"f{n}", 0, [1]) for n in range(30)], shards=2)
     told = {"name": "my-run", "headline": f"It knows {EVIL}", "rounds": 2, "questions": 128}
     folder = home / "runs" / "my-run-0123abcd"
     folder.mkdir(parents=True)
@@ -138,7 +138,7 @@ def make_judge(world: World) -> str:
 
 def make_judged_graph(world: World) -> str:
     world.graph.write("judge/keep", id="a-graph", properties={"facts": 3}, rows=[])
-    return write_sweep(world.home / "sweeps" / "a-graph", [judged(f"f{n}", 0, [1]) for n in range(3)]).name
+    return write_judged_graph(world.home / "judged" / "a-graph", [judged(f"f{n}", 0, [1]) for n in range(3)]).name
 
 
 def make_dataset(world: World) -> str:
@@ -169,7 +169,7 @@ def make_study(world: World) -> str:
 
 
 def make_report(world: World) -> str:
-    folder = write_sweep(world.home / "reported", [judged(f"f{n}", 0, [1]) for n in range(3)])
+    folder = write_judged_graph(world.home / "reported", [judged(f"f{n}", 0, [1]) for n in range(3)])
     return kgprobe.make_report([kgprobe.open(folder)]).page().parent.name
 
 
@@ -218,7 +218,7 @@ def test_stored_result_is_listed_opened_shown_and_deleted(
     assert deleted.stdout == f"Deleted the {kind} {name}.\n"
     assert not row.folder.exists()
     assert kgprobe.list_results(example_graph, kinds=[kind]).results == []
-    assert example_graph.query("MATCH (n:Sweep|Belief) RETURN n").rows == ()
+    assert example_graph.query("MATCH (n:JudgedGraph|Belief) RETURN n").rows == ()
     with pytest.raises(UnknownNameError):
         kgprobe.delete(name, example_graph)
 

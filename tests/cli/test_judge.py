@@ -9,9 +9,9 @@ import kgprobe
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
-from tests.api.swept_world import world, write_judge, write_model
+from tests.api.judged_world import world, write_judge, write_model
 from tests.cli.inprocess import run
-from tests.judge.sweeps import JUDGE, judged, said, write_labels, write_sweep
+from tests.judge.judged_files import JUDGE, judged, said, write_judged_graph, write_labels
 from tests.probes.true_false.test_probe import Rule
 from tests.servers.shared import environment_of
 
@@ -79,7 +79,7 @@ def test_labels_are_asked_for(home: dict[str, str], talker: str) -> None:
 def test_figures_of_a_judged_graph(home: dict[str, str]) -> None:
     folder = Path(home["KGPROBE_HOME"])
     rows = [judged(f"f{n}", n % 3 % 2, [1], subject_types=[f"t{n % 4}"]) for n in range(200)]
-    write_sweep(folder / "sweeps" / "whole", rows, shards=2)
+    write_judged_graph(folder / "judged" / "whole", rows, shards=2)
     write_labels(folder / "probes" / "asked", [said(f"f{n}", n % 2, [1]) for n in range(200)])
     bare = run("show", "whole", **home)
     assert bare.returncode == 0, bare.stderr
@@ -132,6 +132,6 @@ def test_a_graph_is_judged_share_by_share(graph: Graph, tmp_path: Path) -> None:
     assert told["complete"]
     again = run(*command, "--replace", "any", **home)
     assert (again.returncode, "made with other settings" in " ".join(again.stderr.split())) == (1, True)
-    (row,) = [row for row in graph.query("explore/judged", sweep="mine") if row["relation"] == "r0"]
+    (row,) = [row for row in graph.query("explore/judged", judged_graph="mine") if row["relation"] == "r0"]
     figures = json.loads(run("show", "mine", "--json", **home).stdout)["figures"]
     assert row["correct"] == next(one["raw"] for one in figures if (one["group"], one["metric"]) == ("r0", "correct"))
