@@ -80,7 +80,7 @@ def sample_distractors(
     *,
     model: Model | str | None = None,
     distractors: int = 10,
-    sentences: int | None = 1,
+    sentences: int | None = None,
     former: str = "wrong",
     seed: int = 0,
     as_of: int | str | date | None = None,

@@ -155,6 +155,8 @@ def facts(graph: str | None, as_json: bool, **options: Any) -> None:
 @given_options(
     (None, DistractorOptions),
     (None, DrawOptions),
+    # People annotate one sentence for each fact.
+    defaults={"sentences": 1},
     left_out=[option.name for option in options_of(DistractorOptions) if option.name != "sentences"],
 )
 @cloup.option(
