@@ -94,7 +94,8 @@ def sample_distractors(
 
     Distractors of a strategy that asks a model depend on the model and on the sentence:
 
-    >>> sample = kgprobe.sample_distractors(graph, "Q142 P36 Q90", "exact-optimal", model="demo", distractors=2)
+    >>> options = {"model": "demo", "distractors": 2, "sentences": 1}
+    >>> sample = kgprobe.sample_distractors(graph, "Q142 P36 Q90", "exact-optimal", **options)
     >>> [(row["rank"], row["certified"]) for row in sample.rows()]
     [(1, True), (2, True)]
 

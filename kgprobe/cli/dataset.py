@@ -8,7 +8,7 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import Choice, CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     BEHIND_API,
     common_options,
@@ -26,7 +26,6 @@ from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import show as show_measurement
 from kgprobe.cli.rendering import render, show_tables
 from kgprobe.cli.running import counting_bar, measuring, open_asked, open_loaded, open_models, require_api
-from kgprobe.cli.wikiprofile import profile
 from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
 from kgprobe.options import options_of
 from kgprobe.probes.examples import ExampleOptions, PromptOptions
@@ -96,7 +95,7 @@ def build(full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
 )
 @cloup.option(
     "--format",
-    type=click.Choice(FORMATS),
+    type=Choice(FORMATS),
     default=FORMATS[0],
     show_default=True,
     help="File format; jsonl is JSON Lines.",
@@ -146,7 +145,7 @@ def show(folder: Path, as_json: bool) -> None:
 @as_paper_option("dataset probe")
 @cloup.option(
     "--probe",
-    type=click.Choice(DATASET_PROBES),
+    type=Choice(DATASET_PROBES),
     default=DATASET_PROBES[0],
     show_default=True,
     help="Compare the choices, or search a generated text for the object.",
@@ -234,6 +233,3 @@ def export(model: str | None, as_json: bool, **options: Any) -> None:
     with open_models() as models, counting_bar("Exporting", "facts") as on_progress:
         task = export_dataset(model=open_loaded(models, model), on_progress=on_progress, **options)
     render(task, as_json)
-
-
-dataset.add_command(profile)

@@ -13,7 +13,7 @@ import kgprobe
 from kgprobe.api import measuring, rounds, studies, study_measurements, template_studies
 from kgprobe.baselines.options import MeasuresOptions
 from kgprobe.cli.main import kgprobe as commands
-from kgprobe.judge import SweepOptions
+from kgprobe.judge import JudgedGraphOptions
 from kgprobe.labelling.ways import WAYS
 from kgprobe.options import options_of
 from kgprobe.probes.distractors import DistractorOptions, FormerOption
@@ -173,10 +173,10 @@ SAME: tuple[tuple[type, type], ...] = (
     (ExampleCountsOptions, ExampleOptions),
     (PromptingOptions, ExampleOptions),
     (NegativeOptions, StatementOptions),
-    (SweepOptions, StatementOptions),
+    (JudgedGraphOptions, StatementOptions),
 )
 # Those of `judge predict` are the labels' own unless given.
-OWN = {SweepOptions: {"replace"}}
+OWN = {JudgedGraphOptions: {"replace"}}
 
 
 @pytest.mark.parametrize(("kind", "probe"), SAME, ids=lambda kind: kind.__name__)
