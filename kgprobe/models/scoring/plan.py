@@ -1,9 +1,9 @@
 """Batch plan: trees that share a prefix, and trees that share a row.
 
-The common leading tokens of trees are saved twice. A prefix, whose keys and values are computed once, precedes any
-number of batches, and prefixes can follow prefixes; but it costs a forward pass of its own, and batches that are not full. In
-one row the common tokens cost nothing more; but every token attends to all others of the row, mostly in vain. Both
-costs are compared in tokens: the number of tokens that a model computes at the same cost.
+Two techniques save common leading tokens of trees. A prefix, whose keys and values are computed once, precedes any
+number of batches, and prefixes can follow prefixes; but it costs a forward pass of its own, and batches that are not
+full. In one row the common tokens cost nothing more; but every token attends to all others of the row, mostly in vain.
+Both costs are compared in tokens: the number of tokens that a model computes at the same cost.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
