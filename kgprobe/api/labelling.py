@@ -351,7 +351,7 @@ def _judged(graph: Graph, name: str | None, model: str) -> JudgedFacts | None:
     """Return the judged graph of that name or folder, which must be of this model and graph."""
     if name is None:
         return None
-    own, path = home() / "sweeps" / name, Path(name)
+    own, path = home() / "judged" / name, Path(name)
     folder = path if is_judged_graph(path) and not is_judged_graph(own) else own
     judged = JudgedFacts.open(folder, graph_state(graph))
     if absolute_spec(judged.answers_of) != absolute_spec(model):
