@@ -15,8 +15,8 @@ import numpy as np
 from kgprobe.datasets.wikiprofile import COMPLETION, DIRECT, ENCODING, REVERSE, WikiProfileFact, WikiProfileOptions
 from kgprobe.labelling.classes import NO_ANSWERS, Counts
 from kgprobe.labelling.table import PROFILE
-from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
-from kgprobe.models.generating.thinking import Thinking, describe_thinking
+from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered, describe_thinking
+from kgprobe.models.generating.thinking import Thinking
 from kgprobe.progress import OnProgress, no_progress
 from kgprobe.verbalize.answers import named_in
 

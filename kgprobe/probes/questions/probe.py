@@ -9,8 +9,8 @@ from operator import attrgetter
 from typing import Any
 
 from kgprobe.errors import ArgumentError
-from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
-from kgprobe.models.generating.thinking import Thinking, describe_thinking
+from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered, describe_thinking
+from kgprobe.models.generating.thinking import Thinking
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.known_names import KnownNames
 from kgprobe.probes.outcome import Outcome

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from kgprobe.errors import ArgumentError
-from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
-from kgprobe.models.generating.thinking import Thinking, describe_thinking
+from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered, describe_thinking
+from kgprobe.models.generating.thinking import Thinking
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.items import StatementItem, StatementItems
