@@ -292,28 +292,20 @@ class GraphPredictions:
     shards: Shards
     config: Mapping[str, Any]
 
-    def run(
-        self, folder: Path, share: ShardShare, workers: int | None, callbacks: Callbacks = NO_CALLBACKS
-    ) -> PredictedShards:
-        """Make the missing shards of a share in a folder.
-
-        Args:
-            workers: number of Ray workers; None predicts in this process.
+    def run(self, folder: Path, share: ShardShare, callbacks: Callbacks = NO_CALLBACKS) -> PredictedShards:
+        """Make the missing shards of a share in a folder, in this process.
 
         Raises:
             KgprobeError: see :func:`~kgprobe.running.predictions.predict_shards`.
         """
-        from kgprobe.judge.on_ray import predict_on_ray
-
-        if workers is None:
-            make = self.plan.open(self.scorer).predict
-            swept = predict_shards(folder, self.config, self.shards, make, share=share, callbacks=callbacks)
-        else:
-            swept = predict_on_ray(
-                folder, self.config, self.shards, self.plan, workers, share=share, callbacks=callbacks
-            )
-        write_names(folder, columns_of(self.plan.columns).type_labels() | dict(self.plan.words.labels))
+        make = self.plan.open(self.scorer).predict
+        swept = predict_shards(folder, self.config, self.shards, make, share=share, callbacks=callbacks)
+        self.write_names(folder)
         return swept
+
+    def write_names(self, folder: Path) -> None:
+        """Write the labels of types and relations next to the shards."""
+        write_names(folder, columns_of(self.plan.columns).type_labels() | dict(self.plan.words.labels))
 
 
 def prepare_predictions(
