@@ -25,6 +25,7 @@ from kgprobe.judge.labels import pick
 from kgprobe.judge.prompts import read_statements
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import LocalOptions
+from kgprobe.models.states.reader import StateReader
 from kgprobe.probes.statements.items import StatementWords, statement_relations
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
 from kgprobe.progress import share_counter
@@ -72,7 +73,7 @@ class GraphJudge:
         """
         check_judge(judge, scorer)
         self._judge, self._columns, self._settings = judge, columns, settings
-        self._states = scorer.states([judge.layer])
+        self._states = StateReader(scorer, [judge.layer])
         # A current fact has not ended.
         self._templates = {relation: words.templates(relation, False) for relation in words.relations_in(False)}
         self._negatives = ColumnNegatives(
