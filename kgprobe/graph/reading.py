@@ -1,4 +1,4 @@
-"""What look-ups of names and runs need of a graph: to read query files (:class:`~kgprobe.graph.client.Graph`)."""
+"""Read-only interface of a graph, for look-ups of names and runs (:class:`~kgprobe.graph.client.Graph` has it)."""
 
 from typing import Any, Protocol
 
