@@ -30,7 +30,7 @@ from kgprobe.cli.wikiprofile import profile
 from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
 from kgprobe.options import options_of
 from kgprobe.probes.examples import ExampleOptions, PromptOptions
-from kgprobe.probes.generation import GenerationOptions
+from kgprobe.probes.generation.options import GenerationOptions
 from kgprobe.probes.register import PROBES
 
 # A task of the harness has plain examples.

@@ -14,7 +14,7 @@ from kgprobe.papers.tables import PAPERS
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.register import PROBES
-from kgprobe.probes.true_false import TrueFalseOptions
+from kgprobe.probes.true_false.options import TrueFalseOptions
 from kgprobe.running.plan import RoundsOptions
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.studies.options import (

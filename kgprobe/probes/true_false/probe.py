@@ -18,8 +18,8 @@ from kgprobe.probes.asking import in_order
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.items import StatementItem, StatementItems
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, RIGHT_MEANS, verdict_of
-from kgprobe.probes.true_false import STATEMENT, TrueFalseOptions
 from kgprobe.probes.true_false.evidence import AnsweredNegative, AnsweredStatement, TrueFalseEvidence
+from kgprobe.probes.true_false.options import STATEMENT, TrueFalseOptions
 from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.judgements import judgement_of
