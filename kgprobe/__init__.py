@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kgprobe.api.comparing import open_result as open_result
     from kgprobe.api.controls import check_roles as check_roles
     from kgprobe.api.controls import sample_controls as sample_controls
-    from kgprobe.api.cutoff import find_cutoff as find_cutoff
     from kgprobe.api.datasets import build_dataset as build_dataset
     from kgprobe.api.datasets import export_dataset as export_dataset
     from kgprobe.api.datasets import import_dataset as import_dataset

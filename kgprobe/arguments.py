@@ -1,4 +1,4 @@
-"""Checks of arguments that many calls share: whole numbers, lists of texts, names of folders, model specs."""
+"""Checks of arguments that many calls share: whole numbers, shares, lists of texts, names of folders, model specs."""
 
 import operator
 import re
@@ -7,6 +7,7 @@ from typing import Any
 
 from kgprobe.errors import ArgumentError, UnknownNameError
 
+_SHARE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)")
 _FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -34,6 +35,50 @@ def whole_number(name: str, value: Any, minimum: int = 1) -> int:
 def optional_number(name: str, value: Any) -> int | None:
     """Return a whole number from 1 on, or None for None; see :func:`whole_number`."""
     return None if value is None else whole_number(name, value)
+
+
+def share_of(value: Any) -> Any:
+    """Return a share that is written as a text, such as ``2%`` or ``0.02``, as a number; other values unchanged.
+
+    >>> share_of("2%"), share_of("0.02"), share_of(0.02)
+    (0.02, 0.02, 0.02)
+
+    Raises:
+        ValueError: the text is not a share, or a number from 1 on without a percent sign; the message follows the
+            argument's name.
+    """
+    if not isinstance(value, str):
+        return value
+    match = _SHARE.fullmatch(value.strip())
+    if match is None:
+        raise ValueError(f"is {value!r}; a share is expected, such as 2% or 0.02")
+    number = float(match[1])
+    if match[2]:
+        return number / 100
+    if number >= 1:
+        raise ValueError(f"is {value}, which is not a share; write {number:g}% or {number / 100:g}")
+    return number
+
+
+def share_below(name: str, value: Any, limit: float = 1.0, *, positive: bool = False) -> float:
+    """Return a share below a limit, from a number or a text; see :func:`share_of`.
+
+    Args:
+        name: name of the argument, for the message.
+        positive: True to exclude 0.
+
+    Raises:
+        ArgumentError: the value is not a share in this range.
+    """
+    try:
+        number = share_of(value)
+    except ValueError as error:
+        raise ArgumentError(name, f"{error}.") from None
+    is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
+    if not is_number or not 0 <= number < limit or (positive and number == 0):
+        bounds = f"{'above' if positive else 'from'} 0 below {limit:g}"
+        raise ArgumentError(name, f"is {value!r}; a share {bounds} is expected, such as 2% or 0.02.")
+    return float(number)
 
 
 def several(name: str, values: Iterable[str]) -> tuple[str, ...]:

@@ -128,21 +128,3 @@ def year_of(text: str | None) -> int | None:
     """Return the year of an ISO 8601 date (``2011-05``, ``-0044``, ``+2011-05-01T00:00:00Z``); None without one."""
     match = _YEAR.match(text) if isinstance(text, str) else None
     return int(match[0]) if match else None
-
-
-def year_span(text: str) -> tuple[float, float]:
-    """Return the middle and the width of a date in years.
-
-    >>> year_span("2021"), year_span("2021-07-02T00:00:00Z")[0] > 2021.5
-    ((2021.5, 1.0), True)
-
-    Raises:
-        ValueError: the text is not a year, year-month or year-month-day.
-    """
-    year, month, day = _parse(text.partition("T")[0])
-    if not month:
-        return year + 0.5, 1.0
-    if not day:
-        return year + (month - 0.5) / 12, 1 / 12
-    width = 1 / 12 / _days(year, month)
-    return year + (month - 1) / 12 + (day - 0.5) * width, width

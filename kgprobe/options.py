@@ -20,6 +20,7 @@ from operator import ge, gt, le, lt
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from kgprobe.arguments import share_of
 from kgprobe.errors import ArgumentError
 
 T = TypeVar("T")
@@ -44,6 +45,7 @@ class OptionDescription:
         shown_default: description of the default in the help, instead of its value.
         variable: environment variable with the value, if the option is not given.
         positional: True if the command line takes it as an argument.
+        is_share: True for a share, a float that can also be written as a text: ``2%`` or ``0.02``.
     """
 
     help: str
@@ -58,6 +60,7 @@ class OptionDescription:
     shown_default: str | None = None
     variable: str | None = None
     positional: bool = False
+    is_share: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,8 @@ class Option:
         about = self.about
         bounds = {"from": about.minimum, "above": about.above, "up to": about.maximum, "below": about.below}
         limits = [f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None]
-        return " ".join([_TYPE_NAMES.get(self.type, self.type.__name__), *limits])
+        noun = "a share" if about.is_share else _TYPE_NAMES.get(self.type, self.type.__name__)
+        return " ".join([noun, *limits]) + (", such as 2% or 0.02," if about.is_share else "")
 
 
 def option(default: Any = dataclasses.MISSING, help: str = "", **about: Any) -> Any:  # noqa: A002 (as click calls it)
@@ -174,8 +178,12 @@ def make_options(kind: type[T], given: Mapping[str, Any], whose: str) -> T:
         if name not in given and option.required:
             raise ArgumentError(name, f"is missing: {whose} needs it. {option.about.help}")
         if name in given:
-            value = _convert(option, given[name])
-            problem = option.problem(value)
+            value, problem = given[name], None
+            try:
+                value = _convert(option, value)
+            except ValueError as error:
+                problem = str(error)
+            problem = problem or option.problem(value)
             if problem is not None:
                 raise ArgumentError(name, f"{problem}.")
             values[name] = value
@@ -183,7 +191,11 @@ def make_options(kind: type[T], given: Mapping[str, Any], whose: str) -> T:
 
 
 def _convert(option: Option, value: Any) -> Any:
-    """Convert a value to the field's type: a text to a path, a list to a tuple, an integer to a float."""
+    """Convert a value to the field's type: a text to a path or share, a list to a tuple, an integer to a float.
+
+    Raises:
+        ValueError: a text is not a share.
+    """
     if option.several and isinstance(value, (list, tuple)):
         return tuple(_convert_single(option, each) for each in value)
     return _convert_single(option, value)
@@ -192,6 +204,8 @@ def _convert(option: Option, value: Any) -> Any:
 def _convert_single(option: Option, value: Any) -> Any:
     if option.type is Path and isinstance(value, str):
         return Path(value)
+    if option.about.is_share and isinstance(value, str):
+        return share_of(value)
     if option.type in (int, float) and isinstance(value, numbers.Integral) and not isinstance(value, bool):
         # Includes NumPy's integers. One too large for a float is refused by its range.
         with suppress(OverflowError):

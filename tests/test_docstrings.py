@@ -30,7 +30,6 @@ MODULES = (
     "kgprobe.dates",
     "kgprobe.api.comparing",
     "kgprobe.api.controls",
-    "kgprobe.api.cutoff",
     "kgprobe.api.datasets",
     "kgprobe.api.edits",
     "kgprobe.api.measuring",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kgprobe.arguments import optional_folder_name, several, whole_number
+from kgprobe.arguments import optional_folder_name, several, share_below, whole_number
 from kgprobe.beliefs.register import SAMPLING_RULES
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
@@ -266,7 +266,7 @@ def estimate_rates(
     run: str | None = None,
     *,
     predictors: Sequence[str] = (),
-    precision: float | None = None,
+    precision: float | str | None = None,
     rounds: int | None = None,
     year_relation: str | None = None,
     model: Model | None = None,
@@ -289,8 +289,8 @@ def estimate_rates(
             hardest and uniform; for thompson, of an eighth of the facts.
         predictors: names of runs on the same graph, by other models or probes: facts that were hard for them are
             predicted to be hard.
-        precision: half the width of the interval of all facts, in (0, 0.5): questions are asked until it is reached,
-            with the options of the run. None asks no questions.
+        precision: half the width of the interval of all facts, a share below 0.5 such as ``"2%"`` or 0.02: questions
+            are asked until it is reached, with the options of the run. None asks no questions.
         rounds: maximum number of rounds of the run.
         year_relation, callbacks: as in :func:`kgprobe.run_rounds`.
         model: as in :func:`kgprobe.resume_rounds`.
@@ -308,7 +308,10 @@ def estimate_rates(
     others = [open_run(graph, other).name for other in several("predictors", predictors)]
     if run in others:
         raise ArgumentError("predictors", f"has {run!r}, the run itself; expected other runs.")
-    _check_precision(precision, rounds)
+    if precision is not None:
+        precision = share_below("precision", precision, 0.5, positive=True)
+    elif rounds is not None:
+        raise ArgumentError("rounds", "limits the questions for a `precision`; give one.")
     most = math.inf if rounds is None else whole_number("rounds", rounds)
     estimate = _estimate(graph, run, others, years, groups=precision is None)
     if precision is None:
@@ -330,13 +333,6 @@ def estimate_rates(
             break
     whole = _estimate(graph, run, others, years, groups=True)
     return replace(whole, stopped=stopped, reason=reason)
-
-
-def _check_precision(precision: float | None, rounds: int | None) -> None:
-    if precision is not None and not 0 < precision < 0.5:
-        raise ArgumentError("precision", f"is {precision}; expected a number between 0 and 0.5.")
-    if rounds is not None and precision is None:
-        raise ArgumentError("rounds", "limits the questions for a `precision`; give one.")
 
 
 def _next_rounds(done: int, times_too_wide: float) -> int:

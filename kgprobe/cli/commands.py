@@ -13,6 +13,7 @@ import click
 import cloup
 from click.core import ParameterSource
 
+from kgprobe.arguments import share_of
 from kgprobe.options import Option, options_of
 
 Command: TypeAlias = Callable[..., Any]
@@ -45,6 +46,19 @@ class _OrNone(click.ParamType[Any]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the value; None for the word."""
         return None if value in (None, self._word) else self._inner.convert(value, param, ctx)
+
+
+class ShareType(click.FloatRange):
+    """A click type of shares: ``2%`` or ``0.02``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the share as a number."""
+        try:
+            number: float = super().convert(share_of(value), param, ctx)
+        except ValueError as error:
+            flag = "" if param is None else max(param.opts, key=len)
+            raise click.UsageError(f"{flag} {error}.", ctx) from None
+        return number
 
 
 def flag_of(option: Option) -> str:
@@ -167,6 +181,8 @@ def _help(option: Option) -> str:
 def _metavar(option: Option) -> str | None:
     if option.about.metavar or _long_choices(option):
         return option.about.metavar or "NAME"
+    if option.about.is_share:
+        return "SHARE"
     return None if option.choices() is not None else _METAVARS.get(option.type)
 
 
@@ -189,7 +205,7 @@ def _range_of(option: Option) -> click.ParamType[Any]:
     about = option.about
     low = about.above if about.minimum is None else about.minimum
     high = about.below if about.maximum is None else about.maximum
-    kind: Any = click.FloatRange
+    kind: Any = ShareType if about.is_share else click.FloatRange
     if option.type is int:
         kind = click.IntRange
         low, high = (None if bound is None else int(bound) for bound in (low, high))

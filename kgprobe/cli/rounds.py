@@ -10,7 +10,7 @@ import cloup
 from kgprobe.api.options import ApiLimits
 from kgprobe.beliefs.register import ESTIMATE_SAMPLING, SAMPLING_RULES
 from kgprobe.cli.browser import watch_in_browser
-from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import CommandGroup, OptionsFirst, ShareType, given_options
 from kgprobe.cli.options import (
     BEHIND_API,
     ask_password,
@@ -315,12 +315,7 @@ def compare_runs(runs: "Sequence[Run]") -> None:
 
 
 @cloup.command(cls=OptionsFirst)
-@cloup.argument(
-    "run",
-    required=False,
-    metavar="[RUN|RESULT]",
-    help="Name of the run; with --cutoff also a measurement, by name or folder.  [default: the latest run]",
-)
+@cloup.argument("run", required=False, help="Name of the run.  [default: the latest run]")
 @cloup.option(
     "--from",
     "predictors",
@@ -330,13 +325,11 @@ def compare_runs(runs: "Sequence[Run]") -> None:
 )
 @cloup.option(
     "--precision",
-    type=click.FloatRange(min=0, max=0.5, min_open=True, max_open=True),
-    metavar="P",
-    help="Ask until the 95% interval is at most ±P, for example 0.02 for 2 points.  [default: ask nothing]",
+    type=ShareType(min=0, max=0.5, min_open=True, max_open=True),
+    metavar="SHARE",
+    help="Ask until the 95% interval is at most ± this: 2% or 0.02 for 2 points.  [default: ask nothing]",
 )
 @count_option("--rounds", help="With --precision: maximum number of rounds.  [default: no limit]")
-@cloup.option("--cutoff", is_flag=True, help="Estimate the model's knowledge cut-off from dated facts.")
-@count_option("--since", metavar="YEAR", help="With --cutoff: first year of the facts.  [default: 15 years ago]")
 @year_relation_option
 @explain_option
 @ray_option
@@ -345,8 +338,6 @@ def compare_runs(runs: "Sequence[Run]") -> None:
 def estimate(
     run: str | None,
     precision: float | None,
-    cutoff: bool,
-    since: int | None,
     api: dict[str, Any],
     graph: str | None,
     as_json: bool,
@@ -358,27 +349,16 @@ def estimate(
     every choice of questions and every prediction of the other facts. Runs begun with --aim estimate need fewest
     questions. With --precision, continues the run, whose probe and model are known.
 
-    With --cutoff, RESULT is a run or a measurement. Prints the date after which the model knows less, with its 95%
-    interval, if a cut-off is visible, and right answers by year.
-
     \b
     kgprobe rounds run distractors --model demo --aim estimate --name of-all
     kgprobe estimate of-all
-    kgprobe estimate of-all --precision 0.02
-    kgprobe estimate of-all --cutoff --since 2010
+    kgprobe estimate of-all --precision 2%
     """  # noqa: D301
     from kgprobe.api.rounds import estimate_rates, open_run
-    from kgprobe.cli.cutoff import check_cutoff_usage, measurement_named, show_cutoff
     from kgprobe.running.callbacks import Stop
 
-    rates = {"--from": options["predictors"], "--precision": precision, "--rounds": options["rounds"]}
-    check_cutoff_usage(cutoff, since, rates)
-    if cutoff:
-        show_cutoff(run, since, options["year_relation"], graph, as_json)
-        return
     with open_models(api) as models, open_graph(graph) as connection:
-        with measurement_named(run):
-            run = open_run(connection, run).name
+        run = open_run(connection, run).name
         if precision is None:
             with waiting("Estimating"):
                 estimated = estimate_rates(connection, run, **options)

@@ -28,6 +28,7 @@ class RetrievalOptions:
         "Without --class: select facts that the model knows with a probability below this.",
         above=0,
         maximum=1,
+        is_share=True,
     )
     steps: int = option(1, "Facts of the entities (1), or also of their neighbours (2).", minimum=1, maximum=2)
     per_entity: int | None = option(

@@ -8,7 +8,6 @@ graph.
 
 from dataclasses import dataclass
 
-from kgprobe.errors import ArgumentError
 from kgprobe.models.on_ray import RayOptions
 from kgprobe.options import option
 from kgprobe.sampling.statement_negatives import REPLACED
@@ -40,12 +39,13 @@ class JudgeOptions:
     learning_rate: float = option(1e-4, "Learning rate (Adam).", minimum=0.0)
     batch_size: int = option(8, "Batch size.", minimum=1)
     layers: tuple[int, ...] = option((), "Read this layer; repeatable.", metavar="N", shown_default="all", minimum=0)
-    test_size: float = option(0.3, "Share of the facts held out for testing.", minimum=0.0, maximum=1.0)
+    test_size: float = option(0.3, "Share of the facts held out for testing.", above=0, below=1, is_share=True)
     holdout: float = option(
         0.2,
         "Held-out share of the training statements, by relation and then by entity, to compare layers.",
-        minimum=0.0,
-        maximum=1.0,
+        above=0,
+        below=1,
+        is_share=True,
     )
     words: str = option(
         "True/False/Unknown", "Words of the baseline, whose probabilities the judge is compared with.", metavar="T/F/U"
@@ -58,13 +58,6 @@ class JudgeOptions:
     encoder_epochs: int = option(5, "Epochs of the prompt encoder.", minimum=1)
     encoder_learning_rate: float = option(2e-5, "Learning rate of the prompt encoder (AdamW).", minimum=0.0)
     encoder_batch_size: int = option(8, "Batch size of the prompt encoder.", minimum=1)
-
-    def __post_init__(self) -> None:
-        """Raise an ArgumentError for a share that leaves no statements."""
-        for name in ("test_size", "holdout"):
-            share = getattr(self, name)
-            if not 0 < share < 1:
-                raise ArgumentError(name, f"is {share}; expected a share between 0 and 1.")
 
 
 @dataclass(frozen=True, slots=True)

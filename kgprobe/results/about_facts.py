@@ -4,7 +4,6 @@ docs/methods/findings.md.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 
@@ -43,46 +42,18 @@ def read_about_facts(
     if isinstance(graph, DatasetFacts):
         about = pd.DataFrame([graph.rows[fact] for fact in subjects if fact in graph.rows])
         return about, YearSource(FACT_START, "start of the fact", 0, len(about))
-    dated = read_dated_facts(graph, subjects, year_relation)
-    for row, date in zip(dated.rows, dated.dates, strict=True):
-        row["year"] = year_of(date)
-        del row["start"], row["dates"]
-    return pd.DataFrame(dated.rows), dated.source
-
-
-@dataclass(frozen=True, slots=True)
-class DatedFacts:
-    """Facts with their dates.
-
-    Attributes:
-        rows: columns of ``sample/about`` for each fact of the graph.
-        dates: the date of each by the source, as ISO 8601; None if unknown.
-        source: the source of the dates.
-    """
-
-    rows: list[Row]
-    dates: list[str | None]
-    source: YearSource
-
-
-def read_dated_facts(
-    graph: Graph, subjects: Mapping[str, str], year_relation: str | None, *, all_dates: bool = False
-) -> DatedFacts:
-    """Return data and dates of facts; arguments and cost as in :func:`read_about_facts`.
-
-    Args:
-        all_dates: read the subjects' dates by all possible sources, also if the user chose one.
-    """
     sources = candidate_sources(graph, year_relation)
-    read = {*sources, *(candidate_sources(graph, None) if all_dates else ())}
-    rows = _rows_about(graph, subjects, sorted(read - {FACT_START}))
+    rows = _rows_about(graph, subjects, sorted({*sources} - {FACT_START}))
     by_source = [_dates_of(row) for row in rows]
     dated = dict.fromkeys(sources, 0)
     for own in by_source:
         for name in sources:
             dated[name] += year_of(own.get(name)) is not None
     source = choose_source(graph, dated, len(rows))
-    return DatedFacts(rows, [own.get(source.relation) for own in by_source], source)
+    for row, own in zip(rows, by_source, strict=True):
+        row["year"] = year_of(own.get(source.relation))
+        del row["start"], row["dates"]
+    return pd.DataFrame(rows), source
 
 
 def _dates_of(row: Row) -> dict[str, str | None]:

@@ -60,7 +60,7 @@ class RoundsOptions:
         " all askable facts. Before any answer it is 0.9 to 1.00 wide, by learner.",
         minimum=0,
         below=0.9,
-        metavar="W",
+        is_share=True,
         shown_default="do all rounds",
     )
 

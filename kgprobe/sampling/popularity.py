@@ -75,23 +75,6 @@ def popularities_of(graph: Graph, keys: Keys, by: str) -> PopularFacts:
     return _known(rows())
 
 
-def popularities_of_ends(graph: Graph, keys: Sequence[FactKey]) -> Floats:
-    """Return log(1 + popularity) of subject and object, shape (facts, 2); NaN where unknown.
-
-    A graph without popularities of these facts has the degrees in their place. Cost: a look-up from each subject.
-    """
-    for by in ("popularity", "degree"):
-        values = np.full((len(keys), 2), np.nan)
-        places = {key.fact: place for place, key in enumerate(keys)}
-        for first in range(0, len(keys), _FACTS_AT_ONCE):
-            for row in graph.read("sample/popularity", rows=key_rows(keys[first : first + _FACTS_AT_ONCE]), by=by):
-                ends = [np.nan if row[end] is None else row[end] for end in ("of_subject", "of_object")]
-                values[places[row["fact"]]] = np.log1p(ends)
-        if not np.isnan(values).all():
-            break
-    return values
-
-
 def _known(rows: Iterable[Row]) -> PopularFacts:
     """Return the facts of rows of ``sample/popularity`` whose ends both have a value."""
     subjects, facts = [np.empty(0, dtype="S1")], [np.empty(0, dtype="S1")]

@@ -187,7 +187,7 @@ def test_mistakes_are_told(labels: Measurement, tiny: Model, graph: Graph) -> No
     other = Model("other", scorer=Scorer(random_model("llama", len(tokenizer)), tokenizer, name="other"))
     with pytest.raises(KgprobeError, match="train a judge for this model"):
         kgprobe.evaluate_judge(result.judge, labels, model=other)
-    with pytest.raises(ArgumentError, match="share between 0 and 1"):
+    with pytest.raises(ArgumentError, match="a share above 0 below 1"):
         trained(labels, tiny, test_size=1.0)
     with pytest.raises(ArgumentError, match="words for true, false and unknown"):
         trained(labels, tiny, words="yes/no")

@@ -1,14 +1,12 @@
 """``kgprobe estimate`` as a user types it."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from kgprobe.cli.running import running
 from kgprobe.running.callbacks import Start
 from tests.cli.inprocess import run as kgprobe
-from tests.stored import store_measurement
 
 ROUNDS = [
     "--facts-per-round",
@@ -68,7 +66,7 @@ def test_a_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> Non
         (["in-turn"], 1, "Start one that does with `kgprobe rounds run PROBE --aim estimate`"),
         (["in-turn", "--rounds", "3"], 2, "limits the questions for a --precision"),
         (["in-turn", "--from", "in-turn"], 2, "the run itself"),
-        (["in-turn", "--precision", "2"], 2, "0<x<0.5"),
+        (["in-turn", "--precision", "2"], 2, "--precision is 2, which is not a share; write 2% or 0.02."),
         (["in-turn", "--year-relation", "nothing"], 2, "nothing"),
     ],
 )
@@ -97,7 +95,7 @@ def test_a_forecast_says_when_a_new_run_is_cheaper(home: dict[str, str], model: 
     begun = kgprobe("rounds", "run", "distractors", "--model", model, *ROUNDS, *seeking, **home)
     assert begun.returncode == 0, begun.stderr
     # All of its rounds are done, so nothing is asked.
-    told = kgprobe("estimate", "seeking", "--precision", "0.02", "--rounds", "1", "--json", **home)
+    told = kgprobe("estimate", "seeking", "--precision", "2%", "--rounds", "1", "--json", **home)
     assert told.returncode == 0, told.stderr
     assert json.loads(told.stdout)["rates"][0]["drawn"] == 32
     said = " ".join(told.stderr.split())
@@ -115,10 +113,3 @@ def test_a_run_warns_where_it_has_more_questions_than_facts(capsys: pytest.Captu
         said = " ".join(capsys.readouterr().err.split())
         assert "192 facts can be asked" in said
         assert ("4 rounds of 64 are 256 questions, more than one per fact; --rounds 3 asks" in said) == warned
-
-
-def test_estimate_of_a_measurement_needs_cutoff(home: dict[str, str], tmp_path: Path) -> None:
-    store_measurement(tmp_path / "before", {"f0": True})
-    done = kgprobe("estimate", str(tmp_path / "before"), **home)
-    assert done.returncode == 2
-    assert "before is a measurement; only --cutoff takes one." in " ".join(done.stderr.split())

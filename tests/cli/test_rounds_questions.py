@@ -306,7 +306,11 @@ def test_a_killed_run_behind_faults_loses_nothing(
         (["questions", "--model", "demo", "--strategy", "semantic"], 2, "No such option '--strategy'"),
         (["distractors", "--model", "demo", "--grader", "demo"], 2, "No such option '--grader'"),
         (["distractors", "--model", "demo", "--stop-at-width", "0.9"], 2, "0.9"),
-        (["distractors", "--model", "demo", "--stop-at-width", "nan"], 2, "--stop-at-width is nan"),
+        (
+            ["distractors", "--model", "demo", "--stop-at-width", "nan"],
+            2,
+            "--stop-at-width is 'nan'; a share is expected",
+        ),
         # Before the first model has been asked anything.
         (["questions", "--model", "demo", "--model", "openai:gpt"], 1, "OPENAI_API_KEY"),
     ],

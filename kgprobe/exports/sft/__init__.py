@@ -36,7 +36,7 @@ class SftOptions:
     format: str = option("chat", "Format of a line: chat messages, or prompt and completion.", choices=FORMATS)
     wordings: int = option(1, "Maximum number of wordings for each fact and form.", minimum=1)
     known_share: float = option(
-        0.0, "Share of examples about known facts, to protect other knowledge.", minimum=0, below=1
+        0.0, "Share of examples about known facts, to protect other knowledge.", minimum=0, below=1, is_share=True
     )
     weights: str | None = option(
         None, "Add a weight: the probability that the model knows the fact, or does not.", choices=WEIGHTS
@@ -48,7 +48,11 @@ class SftOptions:
         REPLACE, "With --refuse: replace the answer by 'I don't know', or add how sure it is.", choices=REFUSALS
     )
     held_out: float = option(
-        0.1, "Share of the facts to hold out as a test set, by each of --held-out-by.", minimum=0, below=1
+        0.1,
+        "Share of the facts to hold out as a test set, by each of --held-out-by.",
+        minimum=0,
+        below=1,
+        is_share=True,
     )
     held_out_by: tuple[str, ...] = option(
         HOLD_OUTS, "Hold out single facts, whole entities, whole relations; repeatable.", choices=HOLD_OUTS

@@ -27,7 +27,9 @@ class EngineOptions:
     max_model_len: int | None = option(None, "Maximum tokens of a prompt and its answer.", minimum=2)
     max_num_seqs: int | None = option(None, "Maximum prompts per forward pass.", minimum=1)
     max_num_batched_tokens: int | None = option(None, "Maximum tokens per forward pass.", minimum=1)
-    gpu_memory_utilization: float | None = option(None, "Share of each GPU's memory to use.", above=0, maximum=1)
+    gpu_memory_utilization: float | None = option(
+        None, "Share of each GPU's memory to use.", above=0, maximum=1, is_share=True
+    )
     kv_cache_memory_bytes: int | None = option(None, "Size of the key-value cache in bytes.", minimum=1)
     cpu_offload_gb: float | None = option(None, "Weights kept in main memory, in GB per GPU.", minimum=0)
     enable_prefix_caching: bool | None = option(None, "Cache common beginnings of prompts.")

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from kgprobe.probes.recall.probe import RecallProbe
 
 
-@dataclass(frozen=True, slots=True)
 def _make(setting: ProbeContext, options: RecallOptions) -> "RecallProbe":
     from kgprobe.probes.recall.items import RecallItems
     from kgprobe.probes.recall.probe import RecallProbe

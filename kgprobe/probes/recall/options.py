@@ -1,10 +1,13 @@
 """Options of the probe `recall`."""
 
+from dataclasses import dataclass
+
 from kgprobe.models.generating.thinking import thinking_option
 from kgprobe.options import option
 from kgprobe.probes.questions.options import CREDITS, OWN, WORDINGS
 
 
+@dataclass(frozen=True, slots=True)
 class RecallOptions:
     """Options of the probe, stored with a run."""
 
