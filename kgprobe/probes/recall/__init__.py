@@ -5,7 +5,6 @@ SliCK: Gekhman et al. 2024 (2405.05904), section 3; docs/methods/recall.md. :mod
 has the four classes.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgprobe.models.generating.thinking import Thinking
