@@ -110,7 +110,7 @@ class Dump:
         return sum(reading.position for reading in self.readings.values())
 
     def relations(self) -> Iterator[Placed]:
-        """The dump's properties with templates, the user's before the shipped ones; then the user's other relations."""
+        """Yield the dump's properties with templates (the user's before the shipped ones), then the user's others."""
         properties = with_shipped_templates(self._properties()) if self.shipped else self._properties()
         yield from with_templates(properties, self.readings.get("templates"), self._is_read)
 
@@ -134,7 +134,7 @@ class Dump:
                     yield Placed(line, literal, reading.name)
 
     def facts(self) -> Iterator[Placed]:
-        """The facts whose subjects are selected; with a selection by id or type, their objects may be left out."""
+        """Yield the facts with selected subjects; a selection by id or type may leave out their objects."""
         self.not_loaded.clear()
         reading = self.readings["facts"]
         head_decoder = DumpHeadDecoder(self.selection.languages)
@@ -335,7 +335,7 @@ def _has_head(decoder: DumpHeadDecoder, record: bytes) -> bool:
 def open_dump(
     path: Path, *, templates: Path | None = None, shipped: bool = True, selection: DumpSelection = WHOLE
 ) -> Dump:
-    """A dump as a source.
+    """Open a dump as a source.
 
     Args:
         path: the dump, plain, .gz, .bz2 or .zst.

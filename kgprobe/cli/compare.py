@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 import cloup
 
-from kgprobe.cli.edits import compare_edits
 from kgprobe.cli.main import until_reader_leaves
 from kgprobe.cli.options import full_option, graph_of_results, in_flags, on_graph, seed_option
 from kgprobe.cli.rendering import render
@@ -24,16 +23,13 @@ if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
     from kgprobe.results.answers import Stored
     from kgprobe.results.comparison import Comparison
-    from kgprobe.results.edits import EditComparison
     from kgprobe.results.forgetting import Forgetting
     from kgprobe.results.knowledge_gap import KnowledgeGap
     from kgprobe.results.roles import RoleComparison
     from kgprobe.results.task_comparison import TaskComparison
     from kgprobe.results.task_losses import TaskLosses
 
-    Compared: TypeAlias = (
-        Comparison | EditComparison | Forgetting | KnowledgeGap | RoleComparison | TaskComparison | TaskLosses
-    )
+    Compared: TypeAlias = Comparison | Forgetting | KnowledgeGap | RoleComparison | TaskComparison | TaskLosses
 
 # Allowed loss of rings of controls without --fail-if-lost.
 _MARGIN = 0.02
@@ -46,7 +42,6 @@ _SUMMARY = (
     *("loss", "worst_relations", "forgotten"),
     *("gap", "unsaid"),
     *("gains", "rings", "forgotten_controls"),
-    *("kinds", "conditions", "verdicts", "failed", "lost"),
     *("tasks", "losses", "lost_documents"),
 )
 
@@ -87,8 +82,6 @@ class _Request:
     margin: float | None
     gap: bool
     roles: Path | None
-    edits: bool
-    forget: float | None
     families: tuple[tuple[str, str], ...]
     metrics: tuple[str, ...]
     seed: int
@@ -96,7 +89,7 @@ class _Request:
     @property
     def is_check(self) -> bool:
         """True if the exit code depends on a verdict."""
-        return self.margin is not None or self.forget is not None
+        return self.margin is not None
 
 
 @contextmanager
@@ -137,18 +130,6 @@ def _failing_with_2() -> Iterator[None]:
     " code of --fail-if-lost is then that of the worst ring.",
 )
 @cloup.option(
-    "--edits",
-    is_flag=True,
-    help="Compare a base model and an edited one on their answers of `kgprobe probe edits`. With --fail-if-lost: on"
-    " facts that the edits must not change.",
-)
-@cloup.option(
-    "--forget",
-    type=_Points(),
-    metavar="POINTS%",
-    help="With --edits: test if RESULT 2 has unlearned, with right answers at most this many points above chance.",
-)
-@cloup.option(
     "--family",
     "families",
     type=_Family(),
@@ -181,9 +162,6 @@ def compare(
     for lost accuracy. Exit codes: 0 kept, 1 lost, 2 failed or wrong usage, 3 undecided. With --roles as well, each ring
     of control facts has a verdict, corrected for the number of rings.
 
-    With --edits, RESULT 1 and 2 are answers of `kgprobe probe edits`: by name or folder, or a model for its newest.
-    Exit codes as above, if --fail-if-lost or --forget is given.
-
     If one of two results was asked with --inverse, their directions are compared, by relation and by fact.
 
     Two results can also be logs of lm-evaluation-harness (samples_*.jsonl) or Inspect (.eval, .json), by file or
@@ -195,11 +173,10 @@ def compare(
     kgprobe compare hf:./base hf:./base+./adapter --fail-if-lost 2%
     kgprobe compare base tuned --roles roles.jsonl --fail-if-lost 2%
     kgprobe compare --gap by-distractors by-questions
-    kgprobe compare base edited --edits --fail-if-lost 5%
     kgprobe compare results/base results/tuned --fail-if-lost 1%
     """  # noqa: D301
     request = _Request(**options)
-    are_logs = not request.edits and _are_logs(request.results)
+    are_logs = _are_logs(request.results)
     _check_usage(request)
     _check_log_usage(request, are_logs)
     check_summary_files(junit, markdown, as_json, has_verdict=request.is_check)
@@ -207,9 +184,6 @@ def compare(
     with _failing_with_2() if request.is_check else nullcontext():
         if are_logs:
             result = _compare_logs(request)
-        elif request.edits:
-            with _second_named(request.results[-1]):
-                result = compare_edits(request.results, request.margin, request.forget)
         else:
             with graph_of_results(request.results, graph) as connection:
                 result = _compare_stored(request, connection)
@@ -225,12 +199,11 @@ def compare(
 
 def _exit_code(result: "Compared") -> int:
     """Return the exit code of a check's verdict."""
-    from kgprobe.results.edits import EditComparison
     from kgprobe.results.forgetting import Forgetting
     from kgprobe.results.roles import RoleComparison
     from kgprobe.results.task_losses import TaskLosses
 
-    if isinstance(result, (EditComparison, Forgetting, RoleComparison, TaskLosses)) and result.verdict is not None:
+    if isinstance(result, (Forgetting, RoleComparison, TaskLosses)) and result.verdict is not None:
         return _CODES[result.verdict.value]
     return 0
 
@@ -240,12 +213,9 @@ def _check_usage(request: _Request) -> None:
     given = {
         "--gap": request.gap,
         "--roles": request.roles is not None,
-        "--edits": request.edits,
         "--fail-if-lost": request.margin is not None,
     }
     flags = [flag for flag, is_given in given.items() if is_given]
-    if request.forget is not None and not request.edits:
-        raise click.UsageError("--forget is for answers about edits; give --edits, too.")
     exclusive = [flag for flag in flags if flag != "--fail-if-lost"]
     if len(exclusive) > 1 or (request.gap and len(flags) > 1):
         raise click.UsageError(f"{flags[0]} and {flags[1]} exclude each other; give one of them.")

@@ -9,7 +9,6 @@ import cloup
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
-from kgprobe.cli.edits import probe_edits
 from kgprobe.cli.options import (
     BEHIND_API,
     common_options,
@@ -120,9 +119,6 @@ def probe() -> None:
 
     All answers are stored. Repeat a command to continue it after an interruption, or to show its results again.
     """
-
-
-probe.add_command(probe_edits)
 
 
 def show(result: "Measurement", as_json: bool, full: bool) -> None:

@@ -104,13 +104,13 @@ class DBpedia:
         yield from with_templates(_relations(prepared), self.templates, lambda name: True)
 
     def entities(self) -> Iterator[Placed]:
-        """Things, values and classes."""
+        """Yield things, values and classes."""
         from .records import read_entities
 
         return read_entities(self._read())
 
     def facts(self) -> Iterator[Placed]:
-        """The facts, each once."""
+        """Yield the facts, each once."""
         from .records import read_facts
 
         return read_facts(self._read())
@@ -141,7 +141,7 @@ def _relations(prepared: "Prepared") -> Iterator[Placed]:
 
 
 def own_templates() -> dict[str, Relation]:
-    """The sentences and questions that come with the loader, by the relation's id."""
+    """Return the loader's own sentences and questions by the relation's id."""
     templates = {}
     for placed in read_relations(open_input(OWN_TEMPLATES)):
         if isinstance(placed.record, Relation):
@@ -181,7 +181,7 @@ class DBpediaOptions:
 
 
 def open_dbpedia(options: DBpediaOptions) -> DBpedia:
-    """Files as a source. Cost: a look at the beginning of each.
+    """Open files as a source; reads only the beginning of each.
 
     Raises:
         ArgumentError: a relation or a language is not named as it should be.

@@ -59,7 +59,7 @@ def world() -> WrittenSource:
 
 
 def write_model(folder: Path, positions: int = 1024) -> str:
-    """A model on disk; its spec."""
+    """Return a model on disk; its spec."""
     tokenizer = byte_level(bos=True)
     random_model("gpt2", len(tokenizer), n_positions=positions).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -67,7 +67,7 @@ def write_model(folder: Path, positions: int = 1024) -> str:
 
 
 def write_judge(graph: Graph, spec: str, folder: Path) -> Judge:
-    """A judge with random weights, which tells all three answers."""
+    """Return a judge with random weights, which tells all three answers."""
     scorer = Models().open(spec).local_scorer()
     judge = random_judge(graph, scorer, ["r0", "r1"], StatePrompt(BEFORE, AFTER), AS_OF)
     folder.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ def small_shards() -> Any:
 
 
 def sweep_of(graph: Graph, judge: Judge | Path, **how: Any) -> tuple[Path, sweeping.PredictedShards]:
-    """A sweep's folder, and how far it came."""
+    """Return a sweep's folder, and how far it came."""
     done = kgprobe.judge_graph(graph, judge, **how)
     assert (done.judged is not None) == done.swept.complete
     return done.folder, done.swept

@@ -40,7 +40,7 @@ def world() -> WrittenSource:
 
 
 def told(statement: str, _: int) -> str:
-    """By the last figure of the town, which stands right before the end."""
+    """Judge by the last figure of the town, right before the end."""
     return ("True", "False", "I don't know")[int(statement[-2]) % 3]
 
 

@@ -83,7 +83,6 @@ def profile_by_definition(asked: dict[str, Asked], fact: str) -> str | None:
     return None if recognised is None else "encoded, not recalled" if recognised else "not encoded"
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("count", [30, pytest.param(200, marks=pytest.mark.slow)])
 def test_labels_of_real_facts_equal_their_definition(
     add_graph: Callable[[], Endpoint], shared_data: Path, home: Path, count: int

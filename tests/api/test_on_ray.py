@@ -23,7 +23,7 @@ from tests.api.swept_world import write_model
 
 pytest.importorskip("ray")
 # Two processes load a model each, on a machine that may be busy.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow]
 
 AS_OF = "2024"
 

@@ -78,7 +78,7 @@ class SameWeights(Answering):
 
 
 def model(scale: float, name: str) -> Model:
-    """A random model that answers with a place, or the wrong one."""
+    """Return a random model that answers with a place, or the wrong one."""
     tokenizer = byte_level(bos=True)
     net = random_model("gpt2", len(tokenizer), n_positions=1024)
     with torch.no_grad():
@@ -129,7 +129,7 @@ def browser() -> "Iterator[Browser]":
 
 
 def wilson(wins: int, total: int) -> tuple[float, float]:
-    """The ends of Wilson's 95% interval, from its quadratic."""
+    """Return the ends of Wilson's 95% interval, from its quadratic."""
     z, rate = float(stats.norm.ppf(0.975)), wins / total
     middle = (rate + z * z / (2 * total)) / (1 + z * z / total)
     half = z / (1 + z * z / total) * math.sqrt(rate * (1 - rate) / total + z * z / (4 * total * total))
@@ -137,7 +137,7 @@ def wilson(wins: int, total: int) -> tuple[float, float]:
 
 
 def trail(result: Measurement) -> list[dict[str, Any]]:
-    """The audit trail as it lies on disk."""
+    """Return the audit trail as it lies on disk."""
     return [json.loads(line) for line in (result.folder / "outcomes.jsonl").read_text().splitlines()]
 
 

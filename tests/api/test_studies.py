@@ -41,7 +41,7 @@ SMALL = {"strategies": ["random"], "distractors": 5, "beams": [2]}
 
 
 def listening(starts: list[Start], *answers: bool) -> Callbacks:
-    """A watch that keeps what begins, and asks to stop as the answers say."""
+    """Return a watch that keeps what begins, and asks to stop as the answers say."""
     following = iter(answers)
     return Callbacks(on_start=starts.append, should_stop=lambda: next(following, False))
 

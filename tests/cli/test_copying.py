@@ -39,7 +39,6 @@ def test_copy_that_left_kinds_out_says_how_many(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_copy_to_a_folder_starts_neo4j_on_it(home: dict[str, str], tmp_path: Path) -> None:
     require_engine("neo4j")
     done = kgprobe("graph", "copy", "--to", str(tmp_path / "neo4j"), **home)

@@ -20,14 +20,14 @@ REQUIREMENTS = REPOSITORY / "docker" / "requirements.py"
 
 
 def instructions() -> list[tuple[str, str]]:
-    """Each instruction of the Dockerfile with what stands behind it, on one line."""
+    """Return each instruction of the Dockerfile with what stands behind it, on one line."""
     lines = [line for line in DOCKERFILE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     joined = re.sub(r"\\\n\s*", " ", "\n".join(lines))
     return [(name, rest) for name, _, rest in (line.partition(" ") for line in joined.splitlines() if line)]
 
 
 def context() -> list[Path]:
-    """The files that .dockerignore lets through, by its rules as far as ours has them."""
+    """Return the files that .dockerignore lets through, by its rules as far as ours has them."""
     rules = [line for line in (REPOSITORY / ".dockerignore").read_text().splitlines() if line and line[0] != "#"]
     assert rules[0] == "*"
     kept = [rule[1:] for rule in rules if rule.startswith("!")]

@@ -34,7 +34,7 @@ JUDGE = {
 
 
 def judged(fact: str, judgement: int, negatives: Sequence[int], **columns: Any) -> dict[str, Any]:
-    """A row: a fact and its negatives with their judgements, and whatever else is to be known of it."""
+    """Return a row: a fact and its negatives with their judgements, and whatever else is to be known of it."""
     facts = np.array([judgement], dtype=np.int8)
     metrics = metrics_of(facts, np.array([negatives], dtype=np.int8).reshape(1, -1))
     numbers = {name: float(getattr(metrics, name)[0]) for name in ("correct", "truthful", "informative")}
@@ -83,7 +83,7 @@ def write_sweep(folder: Path, rows: Sequence[dict[str, Any]], shards: int = 1, *
 
 
 def said(fact: str, judgement: int, negatives: Sequence[int], relation: str = "r0") -> Outcome:
-    """What a model said of the same fact; -1 where nothing can be read from it."""
+    """Return what a model said of the same fact; -1 where nothing can be read from it."""
     verdicts = {0: Verdict.RIGHT, 1: Verdict.WRONG, 2: Verdict.REFUSED, NONE: Verdict.OFF_FORMAT}
     evidence = TrueFalseEvidence(
         AnsweredStatement(f"It is {fact}.", ("…",), (judgement,)),

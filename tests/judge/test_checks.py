@@ -58,7 +58,7 @@ def trained(labels: Measurement, model: Model, **options: object) -> TrainedJudg
 
 
 def never() -> Model:
-    """A model that must not be loaded."""
+    """Return a model that must not be loaded."""
 
     def fail() -> Scorer:
         raise AssertionError("the model is loaded")

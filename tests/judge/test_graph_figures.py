@@ -47,7 +47,7 @@ def batches(rows: list[dict[str, Any]], size: int) -> list[pa.RecordBatch]:
 
 
 def naive_third(known: pd.Series, value: float) -> str:
-    """Where the middle fact of those with this value stands."""
+    """Return where the middle fact of those with this value stands."""
     middle = ((known < value).sum() + (known <= value).sum()) / 2
     return "tail" if 3 * middle < len(known) else "torso" if 3 * middle < 2 * len(known) else "head"
 

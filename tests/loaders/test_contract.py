@@ -60,7 +60,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Place:
-    """Where an input can be made: a folder, a SPARQL endpoint with ``WORLD`` behind it, what is patched, a server."""
+    """A place for an input: a folder, a SPARQL endpoint with ``WORLD`` behind it, what is patched, a server."""
 
     folder: Path
     endpoint: str

@@ -48,7 +48,7 @@ LIMIT = "limit"
 
 
 def options_for(command: str) -> dict[str, Option]:
-    """The options of a command's dataclasses."""
+    """Return the options of a command's dataclasses."""
     classes = CLASSES.get(command)
     if classes is None:
         first, *_, probe = command.split()

@@ -22,7 +22,7 @@ def test_predict_shards_overlapping_shares_make_each_shard_once(tmp_path: Path) 
             if of_all and places.start == 0:
                 begun.set()
                 # Held until the other process has gone on to its next shard.
-                assert overtaken.wait(30)
+                assert overtaken.wait(300)
             elif not of_all:
                 overtaken.set()
             return pa.table({"place": list(places)})
@@ -31,7 +31,7 @@ def test_predict_shards_overlapping_shares_make_each_shard_once(tmp_path: Path) 
 
     with ThreadPoolExecutor() as pool:
         whole = pool.submit(predict_shards, tmp_path, {"seed": 0}, shards, maker(True))
-        assert begun.wait(30)
+        assert begun.wait(300)
         half = predict_shards(tmp_path, {"seed": 0}, shards, maker(False), share=ShardShare(1, 2))
         assert whole.result().complete
     assert half.shards_done >= 3

@@ -32,7 +32,7 @@ strategies = pytest.mark.parametrize("name", STRATEGIES.names())
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where tries and features are kept."""
+    """The folder of tries and features."""
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
 
 
@@ -54,7 +54,7 @@ def asked(graph: Graph) -> list[Sentences]:
 
 
 def made(name: str, graph: Graph, scorer: Scorer) -> Strategy:
-    """By its name, without a model where it asks none."""
+    """Return a strategy by its name, without a model if it asks none."""
     model = scorer if STRATEGIES.get(name).asks_model else None
     return make_strategy(name, StrategyContext(graph, model, enumerable.AS_OF))
 

@@ -47,7 +47,7 @@ PREFIXES = {
 
 @pytest.fixture(autouse=True, scope="module")
 def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Where sources keep their scratch files."""
+    """The folder of the sources' scratch files."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("KGPROBE_HOME", str(tmp_path_factory.mktemp("home")))
         yield
@@ -63,7 +63,7 @@ def term(text: str) -> str:
 
 
 def write(path: Path, *triples: str) -> Path:
-    """A file of triples, each in three words, the third of which may hold space."""
+    """Return a file of triples, each in three words, the third of which may hold space."""
     lines = [" ".join(term(part) for part in triple.split(" ", 2)) + " .\n" for triple in triples]
     path.write_text("".join(lines), encoding="utf-8")
     return path
