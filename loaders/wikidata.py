@@ -35,7 +35,6 @@ from .wikidata_model import (
     ITEM_ID,
     LANGUAGES,
     LANGUAGES_OPTION,
-    LITERALS,
     LITERALS_OPTION,
     PROPERTY_ID,
     TEMPLATES_OPTION,
@@ -46,7 +45,7 @@ from .wikidata_model import (
     names,
     with_templates,
 )
-from .wikidata_templates import SHIPPED, SHIPPED_OPTION, shipped_digest, shipped_relations, with_shipped_templates
+from .wikidata_templates import SHIPPED_OPTION, shipped_digest, shipped_relations, with_shipped_templates
 
 # Dumps write type and id first, so that most unselected entities need no decoding.
 _LEADING_ID = re.compile(rb'\{"type":"item",(?:"pageid":[0-9]+,)?"id":"(Q[0-9]+)"')
@@ -368,7 +367,7 @@ def open_dump(
         total=sum(reading.size for reading in readings.values()),
         selection=selection,
         readings=readings,
-        shipped=shipped,
+        shipped=options.shipped_templates,
     )
 
 
@@ -418,9 +417,9 @@ class DumpOptions:
         shown_default="all",
     )
     truthy: bool = option(**TRUTHY_OPTION)
-    literals: str = option(**LITERALS_OPTION)
+    literals: bool = option(**LITERALS_OPTION)
     templates: Path | None = option(**TEMPLATES_OPTION)
-    shipped_templates: str = option(**SHIPPED_OPTION)
+    shipped_templates: bool = option(**SHIPPED_OPTION)
 
 
 def _open(options: DumpOptions) -> Dump:
@@ -437,10 +436,9 @@ def _open(options: DumpOptions) -> Dump:
         types=frozenset(options.types),
         ids=None if options.ids is None else read_ids(options.ids),
         truthy=options.truthy,
-        literals=options.literals == LITERALS[0],
+        literals=options.literals,
     )
-    shipped = options.shipped_templates == SHIPPED[0]
-    return open_dump(options.dump, templates=options.templates, shipped=shipped, selection=selection)
+    return open_dump(options.dump, templates=options.templates, shipped=options.shipped_templates, selection=selection)
 
 
 loader = Loader(

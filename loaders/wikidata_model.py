@@ -30,8 +30,6 @@ START, END, POINT = "P580", "P582", "P585"
 _LANGUAGE = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
 
-LITERALS = ("yes", "no")
-
 # Shared options of several loaders.
 LANGUAGES_OPTION: Mapping[str, Any] = {
     "default": LANGUAGES,
@@ -45,9 +43,8 @@ TRUTHY_OPTION: Mapping[str, Any] = {
     "shown_default": "all ranks but deprecated",
 }
 LITERALS_OPTION: Mapping[str, Any] = {
-    "default": LITERALS[0],
-    "help": "Dates and quantities as objects of facts.",
-    "choices": LITERALS,
+    "default": True,
+    "help": "Load dates and quantities as objects of facts.",
 }
 TEMPLATES_OPTION: Mapping[str, Any] = {
     "default": None,

@@ -21,7 +21,7 @@ from kgprobe.options import make_options
 def export_sft(
     graph: Graph,
     table: LabelTable | str | Path,
-    folder: str | Path,
+    output: str | Path,
     *,
     controls: str | Path | None = None,
     seed: int = 0,
@@ -39,7 +39,7 @@ def export_sft(
 
     Args:
         table: a label table, its folder or its name.
-        folder: new or empty folder, or that of an equal training set.
+        output: new or empty folder, or that of an equal training set.
         controls: file of roles with control facts, which are appended to the roles and never in training.
         seed: of all random choices.
         as_of: reference date of right answers; None is that of the label table, or today.
@@ -57,7 +57,7 @@ def export_sft(
     labels = _opened(table)
     day = as_of_day(labels.config.get("as_of") if as_of is None else as_of)
     file = None if controls is None else Path(controls)
-    return make_training_set(graph, labels, Path(folder), given, file, whole_number("seed", seed, 0), day)
+    return make_training_set(graph, labels, Path(output), given, file, whole_number("seed", seed, 0), day)
 
 
 def export_hub(table: LabelTable | str | Path, folder: str | Path, **options: Any) -> PublishedTable:

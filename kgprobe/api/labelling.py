@@ -12,9 +12,9 @@ import numpy as np
 
 from kgprobe.api.graphs import reverse_graph
 from kgprobe.api.study_measurements import measure_to_the_end
-from kgprobe.arguments import optional_folder_name, optional_number, several, whole_number
+from kgprobe.arguments import check_choice, optional_folder_name, optional_number, several, whole_number
 from kgprobe.dates import as_of_day
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError, expected_one_of
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids, relation_names
@@ -126,7 +126,9 @@ def label_facts(
     ways = choose_ways(opened_model, given)
     by = by or ways[0]
     if by not in ways:
-        raise ArgumentError("by", f"is {by.name!r}, which is not asked; expected one of {_names(ways)}.")
+        raise ArgumentError(
+            "by", f"is {by.name!r}, which is not asked; {expected_one_of(by.name, [way.name for way in ways])}."
+        )
     config = {
         "model": opened_model.name,
         "ways": [column for way in ways for column in way.columns],
@@ -190,8 +192,7 @@ def compare_labels(
         ArgumentError: no such scheme, or the graphs differ.
         KgprobeError: no such table, or no asked fact has a class in both.
     """
-    if scheme not in SCHEMES:
-        raise ArgumentError("scheme", f"is {scheme!r}; one of {', '.join(SCHEMES)} is expected.")
+    check_choice("scheme", scheme, SCHEMES)
     return compare_tables(_table(one), _table(other), scheme)
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 import cloup
 
-from kgprobe.cli.commands import OptionsFirst
+from kgprobe.cli.commands import Choice, OptionsFirst
 from kgprobe.cli.options import debug_option
 from kgprobe.exports.every_eval_ever import RELATIONSHIPS, THIRD_PARTY
 from kgprobe.sanitize import visible
@@ -53,7 +53,7 @@ def eval_results(result: str, output: Path, **options: Any) -> None:
 @cloup.option("--organization", required=True, metavar="NAME", help="Organization that publishes the record.")
 @cloup.option(
     "--relationship",
-    type=click.Choice(RELATIONSHIPS),
+    type=Choice(RELATIONSHIPS),
     default=THIRD_PARTY,
     show_default=True,
     help="Its relation to the model's developer.",

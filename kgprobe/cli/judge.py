@@ -52,7 +52,8 @@ _judge_argument = cloup.argument(
     "judge_name", metavar="JUDGE", help="Result of `kgprobe judge train`: its folder or its name."
 )
 _page_option = cloup.option(
-    "--out",
+    "--output",
+    "-o",
     "page",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="PAGE.html",
@@ -80,7 +81,7 @@ def train(labels: str, model: str | None, page: Path | None, as_json: bool, **op
     \b
     kgprobe judge train LABELS
     kgprobe judge train LABELS --layers 12 --layers 18 --name small
-    kgprobe judge train LABELS --out judge.html
+    kgprobe judge train LABELS --output judge.html
     """  # noqa: D301
     from kgprobe.api.judging import train_judge
     from kgprobe.api.measuring import open_measurement

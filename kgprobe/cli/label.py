@@ -7,7 +7,7 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import Choice, CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     BEHIND_API,
     common_options,
@@ -30,8 +30,12 @@ if TYPE_CHECKING:
 # Tables of a comparison that are printed.
 _COMPARED = ("matrix", "moved")
 
-csv_option = cloup.option(
-    "--csv", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the rows of all facts as CSV."
+output_option = cloup.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.csv",
+    help="Write the rows of all facts as CSV.",
 )
 
 
@@ -43,9 +47,11 @@ csv_option = cloup.option(
 @given_options(("Models behind an API", ApiLimits), argument="api")
 @count_option("--batch-size", metavar="N", help="Batch size: facts asked together.  [default: of each probe]")
 @cloup.option("--name", metavar="NAME", help="Folder name of the table.  [default: made from the settings]")
-@csv_option
+@output_option
 @common_options
-def label(model: str, csv: Path | None, api: dict[str, Any], graph: str | None, as_json: bool, **options: Any) -> None:
+def label(
+    model: str, output: Path | None, api: dict[str, Any], graph: str | None, as_json: bool, **options: Any
+) -> None:
     """Label facts by how a model answers them: classes, and the probability that it knows each.
 
     Asks the same facts in several ways, each a few times, and stores one row per fact: right answers in each way, the
@@ -56,7 +62,7 @@ def label(model: str, csv: Path | None, api: dict[str, Any], graph: str | None, 
     kgprobe label --model demo --limit 200
     kgprobe label --model hf:./model --facts facts.tsv --ways distractors,recall
     kgprobe label --model demo --ways distractors --limit 500 --fill \\
-        --csv labels.csv
+        --output labels.csv
     """  # noqa: D301
     from kgprobe.api.labelling import LabelProgress, label_facts
 
@@ -71,7 +77,7 @@ def label(model: str, csv: Path | None, api: dict[str, Any], graph: str | None, 
         progress = LabelProgress(lambda note: click.echo(note, err=True), on_fits, on_rows)
         with measuring(f"Labelling {model}", api) as callbacks:
             labels = label_facts(opened, opened_model, models=models, callbacks=callbacks, progress=progress, **options)
-    _show(labels, csv, as_json)
+    _show(labels, output, as_json)
 
 
 @click.group(cls=CommandGroup)
@@ -81,18 +87,18 @@ def labels() -> None:
 
 @labels.command("show", cls=cloup.Command)
 @cloup.argument("name", help="Label table, by name or folder.")
-@csv_option
+@output_option
 @json_option
 @debug_option
-def show_labels(name: str, csv: Path | None, as_json: bool) -> None:
+def show_labels(name: str, output: Path | None, as_json: bool) -> None:
     """Show a label table: shares of the classes, relations, calibration.
 
     \b
-    kgprobe labels show my-labels --csv labels.csv
+    kgprobe labels show my-labels --output labels.csv
     """  # noqa: D301
     from kgprobe.api.labelling import open_labels
 
-    _show(open_labels(name), csv, as_json)
+    _show(open_labels(name), output, as_json)
 
 
 @labels.command("compare", cls=cloup.Command)
@@ -100,23 +106,27 @@ def show_labels(name: str, csv: Path | None, as_json: bool) -> None:
 @cloup.argument("other", help="Label table of the second model.")
 @cloup.option(
     "--scheme",
-    type=click.Choice(["profile", "slick", "belief"]),
+    type=Choice(["profile", "slick", "belief"]),
     default="profile",
     show_default=True,
     help="Compared classes.",
 )
 @cloup.option(
-    "--csv", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the moved facts as CSV."
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.csv",
+    help="Write the moved facts as CSV.",
 )
 @json_option
 @debug_option
-def compare(one: str, other: str, scheme: str, csv: Path | None, as_json: bool) -> None:
+def compare(one: str, other: str, scheme: str, output: Path | None, as_json: bool) -> None:
     """Compare two label tables: which facts moved from which class to which.
 
     Only facts that were asked in both, and have a class in both, count.
 
     \b
-    kgprobe labels compare base tuned --csv moved.csv
+    kgprobe labels compare base tuned --output moved.csv
     """  # noqa: D301
     from kgprobe.api.labelling import compare_labels
     from kgprobe.files import replacing
@@ -124,14 +134,14 @@ def compare(one: str, other: str, scheme: str, csv: Path | None, as_json: bool) 
 
     with waiting("Reading the labels"):
         compared = compare_labels(one, other, scheme)
-        if csv is not None:
-            with replacing(csv) as unfinished:
+        if output is not None:
+            with replacing(output) as unfinished:
                 compared.moved_frame().map(spreadsheet_cell).to_csv(unfinished, index=False)
-    render(compared, as_json, keys=_COMPARED, files=[] if csv is None else [csv], lined=False)
+    render(compared, as_json, keys=_COMPARED, files=[] if output is None else [output], lined=False)
 
 
-def _show(labels: "Labels", csv: Path | None, as_json: bool) -> None:
-    if csv is not None:
+def _show(labels: "Labels", output: Path | None, as_json: bool) -> None:
+    if output is not None:
         with waiting("Writing CSV"):
-            labels.write_csv(csv)
-    render(labels, as_json, files=[] if csv is None else [csv], lined=False)
+            labels.write_csv(output)
+    render(labels, as_json, files=[] if output is None else [output], lined=False)

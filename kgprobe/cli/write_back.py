@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import cloup
 
-from kgprobe.cli.commands import OptionsFirst
+from kgprobe.cli.commands import Choice, OptionsFirst
 from kgprobe.cli.options import on_graph, open_graph
 from kgprobe.cli.rendering import render
 from kgprobe.errors import UnknownNameError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CLASSES = ("slick", "profile", "belief")
 scheme_option = cloup.option(
     "--scheme",
-    type=click.Choice(CLASSES),
+    type=Choice(CLASSES),
     help="Scheme of classes to write.  [default: slick; belief for a run]",
 )
 
@@ -32,7 +32,8 @@ scheme_option = cloup.option(
 @cloup.command("write-back", cls=OptionsFirst)
 @cloup.argument("labels", metavar="[TABLE|RUN]", required=False)
 @cloup.option(
-    "--to",
+    "--output",
+    "-o",
     required=True,
     metavar="ADDRESS|FOLDER",
     help="Your own graph: bolt://HOST:PORT or neo4j://HOST:PORT, with KGPROBE_FROM_USER, KGPROBE_FROM_PASSWORD and"
@@ -53,7 +54,7 @@ scheme_option = cloup.option(
 @on_graph
 def write_back(
     labels: str | None,
-    to: str,
+    output: str,
     mapping: Path,
     scheme: str | None,
     prefix: str,
@@ -69,11 +70,11 @@ def write_back(
     Repeat the command to continue an interrupted one. --remove takes the properties away.
 
     \b
-    kgprobe beliefs write-back labels --to bolt://localhost:7687 \\
+    kgprobe beliefs write-back labels --output bolt://localhost:7687 \\
         --mapping movies.toml --dry-run
-    kgprobe beliefs write-back labels --to bolt://localhost:7687 \\
+    kgprobe beliefs write-back labels --output bolt://localhost:7687 \\
         --mapping movies.toml
-    kgprobe beliefs write-back --to bolt://localhost:7687 --remove
+    kgprobe beliefs write-back --output bolt://localhost:7687 --remove
     """  # noqa: D301
     from kgprobe.api import writing_back
 
@@ -81,7 +82,7 @@ def write_back(
         if labels or dry_run:
             raise click.UsageError("--remove takes no TABLE|RUN and no --dry-run.")
         with _bar("Removing", "elements") as on_written:
-            cleared = writing_back.remove_labels(to, prefix=prefix, on_written=on_written)
+            cleared = writing_back.remove_labels(output, prefix=prefix, on_written=on_written)
         message = f"Removed the properties {prefix}… from {cleared:,} relationships and nodes."
         click.echo(json.dumps({"cleared": cleared}) if as_json else message)
         return
@@ -94,7 +95,7 @@ def write_back(
     ):
         result = writing_back.write_back(
             opened,
-            to,
+            output,
             mapping,
             scheme=scheme,
             prefix=prefix,

@@ -32,7 +32,6 @@ from kgprobe.verbalize.templates.file import read_relations
 
 from ..wikidata_model import (
     LANGUAGES_OPTION,
-    LITERALS,
     LITERALS_OPTION,
     TEMPLATES_OPTION,
     check_forms,
@@ -171,7 +170,7 @@ class DBpediaOptions:
         "Nodes such as X__Tenure__1: what they say becomes dated facts of X (fold), or is left out (remove).",
         choices=INTERMEDIATE,
     )
-    literals: str = option(**{**LITERALS_OPTION, "help": "Dates, quantities and texts as objects of facts."})
+    literals: bool = option(**{**LITERALS_OPTION, "help": "Load dates, quantities and texts as objects of facts."})
     popularity: Path | None = option(
         None,
         "Page views: a page's title and a number a line, parted by a tab or space; those of redirects are added.",
@@ -214,7 +213,7 @@ def open_dbpedia(options: DBpediaOptions) -> DBpedia:
             languages,
             frozenset(options.relations),
             fold=options.intermediate == INTERMEDIATE[0],
-            literals=options.literals == LITERALS[0],
+            literals=options.literals,
         ),
     )
 

@@ -151,7 +151,7 @@ def test_neo4j_browser_draws_what_is_believed(tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_files_can_be_written(home: dict[str, str], tmp_path: Path) -> None:
-    done = typed("graph", "browser", "--files", str(tmp_path / "for" / "browser"), **home)
+    done = typed("graph", "browser", "--output", str(tmp_path / "for" / "browser"), **home)
     assert done.returncode == 0, done.stderr
     written = tmp_path / "for" / "browser"
     assert "relationship.UNKNOWN" in (written / "kgprobe.grass").read_text()

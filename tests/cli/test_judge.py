@@ -27,13 +27,15 @@ def labels(home: dict[str, str]) -> str:
             patch.setenv(name, value)
         with kgprobe.open_graph() as graph:
             model = Model("rule", generator=generator)
-            options = {"times": 1, "limit": 90, "as_of": 20250101, "name": "ruled"}
+            options = {"repeats": 1, "limit": 90, "as_of": 20250101, "name": "ruled"}
             return str(kgprobe.measure(graph, model, "true-false", **options).folder.name)
 
 
 def test_from_labels_to_figures(home: dict[str, str], labels: str, talker: str, tmp_path: Path) -> None:
     page = str(tmp_path / "trained.html")
-    made = run("judge", "train", labels, "--model", talker, "--name", "mine", *QUICK, "--out", page, "--json", **home)
+    made = run(
+        "judge", "train", labels, "--model", talker, "--name", "mine", *QUICK, "--output", page, "--json", **home
+    )
     assert made.returncode == 0, made.stderr
     told = json.loads(made.stdout)
     assert told["judge"].endswith("mine/judge.safetensors")
@@ -44,7 +46,7 @@ def test_from_labels_to_figures(home: dict[str, str], labels: str, talker: str, 
     text = Path(page).read_text(encoding="utf-8")
     assert text.count("Plotly.newPlot") == 7
     assert "AUROC by layer" in text
-    evaluated = ("--everything", "--out", str(tmp_path / "evaluated.html"))
+    evaluated = ("--everything", "--output", str(tmp_path / "evaluated.html"))
     shown = run("judge", "evaluate", "mine", labels, "--model", talker, *evaluated, **home)
     assert (tmp_path / "evaluated.html").as_uri() in shown.stdout
     assert "Accuracy" in shown.stdout
@@ -52,7 +54,19 @@ def test_from_labels_to_figures(home: dict[str, str], labels: str, talker: str, 
 
 
 def test_labels_are_asked_for(home: dict[str, str], talker: str) -> None:
-    options = ("--limit", "2", "--times", "2", "--answer-tokens", "2", "--name", "two", "--as-of", "2025-12", "--json")
+    options = (
+        "--limit",
+        "2",
+        "--repeats",
+        "2",
+        "--answer-tokens",
+        "2",
+        "--name",
+        "two",
+        "--as-of",
+        "2025-12",
+        "--json",
+    )
     done = run("probe", "true-false", "--model", talker, *options, **home)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)

@@ -18,7 +18,7 @@ def own(home: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[
 def test_label_show_and_compare(own: dict[str, str], talker: str, tmp_path: Path) -> None:
     table = str(tmp_path / "labels.csv")
     common = ("--ways", "distractors", "--limit", "10", "--as-of", "2024", "--name", "mine")
-    made = run("label", "--model", talker, *common, "--csv", table, **own)
+    made = run("label", "--model", talker, *common, "--output", table, **own)
     assert made.returncode == 0, made.stderr
     assert "distractors 3 of 3" in made.stderr
     assert "Right answers by way of asking" in made.stdout
@@ -32,7 +32,7 @@ def test_label_show_and_compare(own: dict[str, str], talker: str, tmp_path: Path
     words = rows["belief"].value_counts().to_dict()
     assert {row["label"]: row["facts"] for row in content["classes"] if row["facts"]} == words
     moved = str(tmp_path / "moved.csv")
-    compared = run("labels", "compare", "mine", "mine", "--scheme", "belief", "--csv", moved, **own)
+    compared = run("labels", "compare", "mine", "mine", "--scheme", "belief", "--output", moved, **own)
     assert compared.returncode == 0, compared.stderr
     assert "0 of 10 facts moved" in compared.stdout
     assert Path(moved).read_text(encoding="utf-8").startswith("fact,subject")

@@ -181,7 +181,7 @@ def test_shell_piped_statements_prints_tables(endpoint: Endpoint) -> None:
     assert "250 rows, 50 of them not shown" in done.stderr
     assert "│ last" in done.stdout
     assert "needs the parameter nobody" in done.stderr
-    assert "Unknown query 'explore/nothing'; known are: explore/around" in done.stderr
+    assert "Unknown query 'explore/nothing'; expected one of explore/around" in done.stderr
     assert "Unknown command :nothing" in done.stderr
     assert done.stderr.count("Error: ") == 5
     assert done.returncode == 1

@@ -124,7 +124,7 @@ def test_the_context_is_enough_to_install(tmp_path: Path) -> None:
     install = [sys.executable, "-m", "pip", "install", "--no-deps", "--target", str(tmp_path / "installed")]
     subprocess.run([*install, str(tmp_path / "source")], check=True, capture_output=True)
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "kgprobe", "graph", "browser", "--files", str(tmp_path / "files")],
+        [sys.executable, "-P", "-m", "kgprobe", "graph", "browser", "--output", str(tmp_path / "files")],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(tmp_path / "installed")},
         capture_output=True,

@@ -143,5 +143,5 @@ def test_the_same_seed_chooses_the_same_whatever_stands_beside_a_fact(
 
 
 def test_another_name_is_told_with_those_that_there_are(graph: Graph) -> None:
-    with pytest.raises(UnknownNameError, match=r"Unknown strategy 'randm'; .*semantic.* Did you mean random\?"):
+    with pytest.raises(UnknownNameError, match=r"Unknown strategy 'randm'; .*semantic.* \(did you mean random\?\)"):
         make_strategy("randm", StrategyContext(graph, None, enumerable.AS_OF))

@@ -221,10 +221,10 @@ def test_arguments_that_cannot_be(folder: Path, argument: str, graph: str | None
 
 
 def test_others_are_not_shown_a_password_that_was_typed(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", ["kgprobe", "graph", "copy", "--to", "bolt://me:sec@ret@somewhere:7687"])
+    monkeypatch.setattr("sys.argv", ["kgprobe", "graph", "copy", "--output", "bolt://me:sec@ret@somewhere:7687"])
     with open_graph(kept):
         assert [user.command for user in status_of(Folder(kept)).users] == [
-            "kgprobe graph copy --to bolt://…@somewhere:7687"
+            "kgprobe graph copy --output bolt://…@somewhere:7687"
         ]
 
 

@@ -348,7 +348,7 @@ def test_statements_not_loaded_are_counted_by_kind(tmp_path: Path, graph: Graph)
 
 def test_literals_no_leaves_them_out_and_counts_them(tmp_path: Path) -> None:
     path = write(tmp_path / "all.nt", *EVERY_KIND)
-    source = open_source("dbpedia", files=[path], literals="no")
+    source = open_source("dbpedia", files=[path], literals=False)
     _, entities, facts, rejected = streams(source)
     assert rejected == []
     assert {(fact.relation, fact.object, fact.start) for fact in facts} == {
