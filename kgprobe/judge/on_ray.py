@@ -1,7 +1,7 @@
-"""Predictions on many GPUs or machines: workers of a Ray cluster make shards, each with its own copy of the model.
+"""Judging a graph on many GPUs or machines: workers of a Ray cluster make shards, each with its own copy of the model.
 
-Ray Data's ``map_batches`` distributes the shards. Each worker writes its shards to the folder of the predictions, on a
-shared disk. If a worker dies, another one makes its shard.
+Ray Data's ``map_batches`` distributes the shards. Each worker writes its shards to the folder of the judged graph, on
+a shared disk. If a worker dies, another one makes its shard.
 """
 
 import logging
@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
-from kgprobe.judge.whole_graph import GraphPredictions, PredictionPlan
+from kgprobe.judge.whole_graph import JudgingPlan, PreparedJudging
 from kgprobe.models.on_ray.cluster import check_ray, original_error, ray_cluster, resources_of_a_worker
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.running.predictions import (
+from kgprobe.running.judged_shards import (
     LOOK_SECONDS,
-    PredictedShards,
+    JudgedShards,
     Shards,
     ShardShare,
     finish_shards,
@@ -31,7 +31,7 @@ from kgprobe.running.predictions import (
 class ShardWorker:
     """A worker that loads the plan once, and then makes one shard after the other."""
 
-    def __init__(self, plan: PredictionPlan, folder: Path, shards: Shards) -> None:
+    def __init__(self, plan: JudgingPlan, folder: Path, shards: Shards) -> None:
         """Load the model and map the columns."""
         self._graph_judge = plan.open()
         if len(self._graph_judge.facts) != shards.facts:
@@ -50,13 +50,13 @@ class ShardWorker:
         return batch
 
 
-def predict_on_ray(
-    predictions: GraphPredictions,
+def judge_on_ray(
+    prepared: PreparedJudging,
     folder: Path,
     workers: int,
     share: ShardShare,
     callbacks: Callbacks = NO_CALLBACKS,
-) -> PredictedShards:
+) -> JudgedShards:
     """Make the missing shards of a share in a folder, on the Ray cluster of ``RAY_ADDRESS``, or on this machine.
 
     Each worker has one CPU, and one GPU if the cluster has any.
@@ -65,16 +65,16 @@ def predict_on_ray(
         workers: number of simultaneous workers.
 
     Raises:
-        KgprobeError: Ray is not installed, or workers cannot load the model; or see :meth:`.GraphPredictions.run`.
+        KgprobeError: Ray is not installed, or workers cannot load the model; or see :meth:`.PreparedJudging.run`.
     """
     check_ray()
-    plan, shards = predictions.plan, predictions.shards
+    plan, shards = prepared.plan, prepared.shards
     if plan.local is None:
         raise KgprobeError("Workers load the model by its name, so it cannot be a model object; pass its spec.")
     make = partial(_predict, workers, (plan, folder, shards))
-    swept = finish_shards(folder, predictions.config, shards, make, share, callbacks)
-    predictions.write_names(folder)
-    return swept
+    judged = finish_shards(folder, prepared.config, shards, make, share, callbacks)
+    prepared.write_names(folder)
+    return judged
 
 
 def _predict(workers: int, arguments: tuple[Any, ...], missing: list[int]) -> Generator[int]:
