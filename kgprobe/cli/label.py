@@ -1,4 +1,4 @@
-"""``kgprobe label``: label facts by how a model answers them; ``kgprobe labels``: show and compare label tables."""
+"""``kgprobe label``: label facts by how a model answers them; ``kgprobe labels``: show label tables."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,9 +26,6 @@ from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
     from kgprobe.results.labels import Labels
-
-# Tables of a comparison that are printed.
-_COMPARED = ("matrix", "moved")
 
 csv_option = cloup.option(
     "--csv", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the rows of all facts as CSV."
@@ -76,7 +73,7 @@ def label(model: str, csv: Path | None, api: dict[str, Any], graph: str | None, 
 
 @click.group(cls=CommandGroup)
 def labels() -> None:
-    """Show and compare label tables."""
+    """Show label tables."""
 
 
 @labels.command("show", cls=cloup.Command)
@@ -93,41 +90,6 @@ def show_labels(name: str, csv: Path | None, as_json: bool) -> None:
     from kgprobe.api.labelling import open_labels
 
     _show(open_labels(name), csv, as_json)
-
-
-@labels.command("compare", cls=cloup.Command)
-@cloup.argument("one", help="Label table of the first model, by name or folder.")
-@cloup.argument("other", help="Label table of the second model.")
-@cloup.option(
-    "--scheme",
-    type=click.Choice(["profile", "slick", "belief"]),
-    default="profile",
-    show_default=True,
-    help="Compared classes.",
-)
-@cloup.option(
-    "--csv", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the moved facts as CSV."
-)
-@json_option
-@debug_option
-def compare(one: str, other: str, scheme: str, csv: Path | None, as_json: bool) -> None:
-    """Compare two label tables: which facts moved from which class to which.
-
-    Only facts that were asked in both, and have a class in both, count.
-
-    \b
-    kgprobe labels compare base tuned --csv moved.csv
-    """  # noqa: D301
-    from kgprobe.api.labelling import compare_labels
-    from kgprobe.files import replacing
-    from kgprobe.sanitize import spreadsheet_cell
-
-    with waiting("Reading the labels"):
-        compared = compare_labels(one, other, scheme)
-        if csv is not None:
-            with replacing(csv) as unfinished:
-                compared.moved_frame().map(spreadsheet_cell).to_csv(unfinished, index=False)
-    render(compared, as_json, keys=_COMPARED, files=[] if csv is None else [csv], lined=False)
 
 
 def _show(labels: "Labels", csv: Path | None, as_json: bool) -> None:
