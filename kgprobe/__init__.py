@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from kgprobe.api.datasets import open_dataset as open_dataset
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo
-    from kgprobe.api.edits import compare_edits as compare_edits
-    from kgprobe.api.edits import open_edits as open_edits
-    from kgprobe.api.edits import probe_edits as probe_edits
-    from kgprobe.api.edits import sample_edits as sample_edits
     from kgprobe.api.exporting import export_hub as export_hub
     from kgprobe.api.exporting import export_sft as export_sft
     from kgprobe.api.exporting import read_manifest as read_manifest
@@ -105,7 +101,6 @@ if TYPE_CHECKING:
     from kgprobe.api.templates import convert_patterns as convert_patterns
     from kgprobe.api.templates import list_templates as list_templates
     from kgprobe.api.templates import write_templates as write_templates
-    from kgprobe.api.wikiprofile import profile_wikiprofile as profile_wikiprofile
     from kgprobe.api.writing_back import remove_labels as remove_labels
     from kgprobe.api.writing_back import write_back as write_back
     from kgprobe.beliefs.painting import clear_paint as clear_paint

@@ -28,7 +28,6 @@ ORDER = [
     "search",
     "probes",
     "datasets",
-    "edits",
     "beliefs",
     "running",
     "judge",

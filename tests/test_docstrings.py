@@ -31,7 +31,6 @@ MODULES = (
     "kgprobe.api.comparing",
     "kgprobe.api.controls",
     "kgprobe.api.datasets",
-    "kgprobe.api.edits",
     "kgprobe.api.measuring",
     "kgprobe.api.models",
     "kgprobe.api.graphs",

@@ -32,7 +32,7 @@ from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sampling.selection import Selection, list_facts
 from kgprobe.sources.contract import Source, open_source
 from kgprobe.sources.lines import open_input
-from kgprobe.verbalize.corrections import read_verbalizations
+from kgprobe.verbalize.corrections import pair_up, read_verbalizations
 from kgprobe.verbalize.templates.file import read_relations
 from kgprobe.verbalize.templates.patterns import FILE, read_patterns
 
@@ -195,11 +195,8 @@ def check_wikidata(path: Path) -> None:
 def check_verbalizations(path: Path) -> None:
     verbalizations, damaged = read_verbalizations(path)
     assert all(isinstance(place.record, Rejected) for place in damaged)
-    source = open_source("verbalizations", table=path)
-    facts = list(source.facts())
-    assert facts[: len(damaged)] == damaged
-    # What is of no use to the study is none of the loader's.
-    assert len(facts) <= len(verbalizations) + len(damaged)
+    pairs, unpaired = pair_up(verbalizations)
+    assert len(pairs) + len(unpaired) == len(verbalizations)
 
 
 def check_streams(source: Source) -> None:

@@ -89,7 +89,7 @@ def _study(kind: str, folder: Path) -> Iterator[Kept]:
 
 
 def _comparison(kind: str, folder: Path) -> Iterator[Kept]:
-    for name in ("comparison", "forgetting", "gap", "roles", "edits", "task_comparison", "task_losses"):
+    for name in ("comparison", "forgetting", "gap", "roles", "task_comparison", "task_losses"):
         summary = _read(folder, f"{name}.json")
         if summary:
             yield _kept(kind, folder, folder.name, summary.summary or str(summary.verdict), f"{name}.html")

@@ -26,7 +26,6 @@ from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import show as show_measurement
 from kgprobe.cli.rendering import render, show_tables
 from kgprobe.cli.running import counting_bar, measuring, open_asked, open_loaded, open_models, require_api
-from kgprobe.cli.wikiprofile import profile
 from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
 from kgprobe.options import options_of
 from kgprobe.probes.examples import ExampleOptions, PromptOptions
@@ -234,6 +233,3 @@ def export(model: str | None, as_json: bool, **options: Any) -> None:
     with open_models() as models, counting_bar("Exporting", "facts") as on_progress:
         task = export_dataset(model=open_loaded(models, model), on_progress=on_progress, **options)
     render(task, as_json)
-
-
-dataset.add_command(profile)

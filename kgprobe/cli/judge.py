@@ -19,36 +19,29 @@ from kgprobe.cli.options import (
     seed_option,
 )
 from kgprobe.cli.presets import as_paper_option
-from kgprobe.cli.probe import probe_command
 from kgprobe.cli.rendering import render
 from kgprobe.cli.running import counting_bar, open_asked, open_models, report_end, sweeping
 from kgprobe.judge import JudgeOptions, SweepOptions
 from kgprobe.models.spec_forms import is_api
-from kgprobe.probes.register import PROBES
 
 if TYPE_CHECKING:
     from kgprobe.results.judge import JudgeQuality, TrainedJudge
 
-# Default number of facts to label, as in the paper.
-_LABELLED = 2000
-
 
 @click.group(cls=CommandGroup)
 def judge() -> None:
-    """Judge a whole graph from a few thousand answers: label, train, evaluate, predict, show.
+    """Judge a whole graph from a few thousand answers: train, evaluate, predict, show.
 
     A judge is a classifier on a model's hidden states. It predicts the model's answer to a statement: true, false or
     unknown.
 
     \b
-    kgprobe judge label --model demo --name capitals --relation capital
+    kgprobe probe true-false --model demo --limit 2000 --name capitals --relation capital
     kgprobe judge train capitals
     """  # noqa: D301
 
 
-judge.add_command(probe_command(PROBES.get("true-false"), path="judge label", limit=_LABELLED))
-
-_labels_argument = cloup.argument("labels", help="Result of `kgprobe judge label`: its folder or its name.")
+_labels_argument = cloup.argument("labels", help="Result of `kgprobe probe true-false`: its folder or its name.")
 _reader_option = model_option(
     "Model whose hidden states are read: demo, hf:NAME, or hf:./folder with a model in it; for example a smaller"
     " one of the same family.  [default: the labelled model]",
@@ -186,7 +179,7 @@ def predict(judge_name: str, model: str | None, graph: str | None, as_json: bool
 @cloup.option(
     "--labels",
     metavar="LABELS",
-    help="Labels of `kgprobe judge label` that correct the figures.  [default: the judge's own]",
+    help="Labels of `kgprobe probe true-false` that correct the figures.  [default: the judge's own]",
 )
 @cloup.option("--raw", is_flag=True, help="Show the judge's figures without correction.")
 @count_option(

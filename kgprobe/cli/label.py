@@ -36,7 +36,7 @@ csv_option = cloup.option(
 @given_options(("Labels", LabelOptions))
 @model_option(BEHIND_API)
 @ray_option
-@facts_options()
+@facts_options
 @given_options(("Models behind an API", ApiLimits), argument="api")
 @count_option("--batch-size", metavar="N", help="Batch size: facts asked together.  [default: of each probe]")
 @cloup.option("--name", metavar="NAME", help="Folder name of the table.  [default: made from the settings]")

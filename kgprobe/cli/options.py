@@ -257,32 +257,25 @@ def relations_option(help_: str) -> Callable[[F], F]:
     return cloup.option("--relation", "relations", multiple=True, metavar="NAME", help=help_)
 
 
-def facts_options(limit: int | None = None) -> Callable[[Command], Command]:
-    """Return a decorator that adds ``--facts``, ``--limit``, ``--relation`` and the options of drawing facts.
-
-    Args:
-        limit: default of ``--limit``; None for all facts.
-    """
-    return decorated_by(
-        cloup.option(
-            "--facts",
-            type=click.File("r", encoding="utf-8"),
-            metavar="FILE",
-            help="File of facts to ask; - reads standard input. A line is 'France | capital | Paris', these three"
-            " separated by tabs, or JSON with subject, relation and object, each an id or a name; or JSON with subject"
-            " and fact (ids).",
-        ),
-        count_option(
-            "--limit",
-            metavar="N",
-            default=limit,
-            show_default=False,
-            help="Maximum number of facts, drawn at random; the same --seed draws the same facts for every probe."
-            f"  [default: {'all' if limit is None else f'{limit:,}'}]",
-        ),
-        relations_option("Ask this relation only, by its id or a name; repeatable."),
-        given_options((None, DrawOptions)),
-    )
+# ``--facts``, ``--limit``, ``--relation`` and the options of drawing facts.
+facts_options = decorated_by(
+    cloup.option(
+        "--facts",
+        type=click.File("r", encoding="utf-8"),
+        metavar="FILE",
+        help="File of facts to ask; - reads standard input. A line is 'France | capital | Paris', these three"
+        " separated by tabs, or JSON with subject, relation and object, each an id or a name; or JSON with subject"
+        " and fact (ids).",
+    ),
+    count_option(
+        "--limit",
+        metavar="N",
+        help="Maximum number of facts, drawn at random; the same --seed draws the same facts for every probe."
+        "  [default: all]",
+    ),
+    relations_option("Ask this relation only, by its id or a name; repeatable."),
+    given_options((None, DrawOptions)),
+)
 
 
 # The direction of questions, as ``inverse`` and ``reversing``.

@@ -9,7 +9,6 @@ import cloup
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
-from kgprobe.cli.edits import probe_edits
 from kgprobe.cli.options import (
     BEHIND_API,
     common_options,
@@ -74,13 +73,8 @@ class ProbeGroup(CommandGroup):
         return super().parse_args(ctx, args)
 
 
-def probe_command(kind: ProbeKind, *, path: str | None = None, limit: int | None = None) -> click.Command:
-    """Return the command of a probe.
-
-    Args:
-        path: command such as ``judge label``; None for ``probe`` and the probe's name.
-        limit: default number of facts; None for all.
-    """
+def probe_command(kind: ProbeKind) -> click.Command:
+    """Return the command of a probe."""
     # A batch API returns texts only.
     answers = kind.asks == "answers"
     usual = f"{kind.batch_size}; with --batch-api up to 50,000" if answers else f"{kind.batch_size}"
@@ -88,12 +82,12 @@ def probe_command(kind: ProbeKind, *, path: str | None = None, limit: int | None
     @given_options((f"Options of {kind.name}", kind.options), defaults=kind.measured)
     @model_option(BEHIND_API)
     @ray_option
-    @facts_options(limit)
+    @facts_options
     @direction_options
     @given_options(("Models behind an API", ApiLimits), argument="api", left_out=() if answers else ("batch_api",))
     @count_option("--batch-size", metavar="N", help=f"Batch size: facts asked together.  [default: {usual}]")
     @cloup.option("--name", metavar="NAME", help="Folder name of the results.  [default: made from the settings]")
-    @as_paper_option(path or f"probe {kind.name}")
+    @as_paper_option(f"probe {kind.name}")
     @full_option
     @common_options
     def ask(
@@ -116,8 +110,7 @@ def probe_command(kind: ProbeKind, *, path: str | None = None, limit: int | None
             show(result, as_json, full)
 
     help_ = f"{kind.summary}\n\n{kind.details}" if kind.details else kind.summary
-    name = path.split()[-1] if path else kind.name
-    return cloup.command(name, cls=OptionsFirst, help=help_, short_help=kind.summary)(ask)
+    return cloup.command(kind.name, cls=OptionsFirst, help=help_, short_help=kind.summary)(ask)
 
 
 @click.group(cls=ProbeGroup, command_of=probe_command)
@@ -126,9 +119,6 @@ def probe() -> None:
 
     All answers are stored. Repeat a command to continue it after an interruption, or to show its results again.
     """
-
-
-probe.add_command(probe_edits)
 
 
 def show(result: "Measurement", as_json: bool, full: bool) -> None:

@@ -9,7 +9,6 @@ import click
 import cloup
 
 from kgprobe.cli.commands import Command, CommandGroup, OptionsFirst, given_options
-from kgprobe.cli.edits import sample_edits
 from kgprobe.cli.options import (
     common_options,
     count_option,
@@ -44,9 +43,6 @@ def sample() -> None:
 
 
 sample.add_command(controls)
-
-
-sample.add_command(sample_edits)
 
 
 @sample.command(cls=OptionsFirst)

@@ -188,7 +188,7 @@ def _add(kind: StudyCommand) -> None:
                 result = call(connection, opened, models=models, callbacks=callbacks, **options)
         show(result, as_json, full)
 
-    own: Callable[..., Any] = facts_options()
+    own: Callable[..., Any] = facts_options
     if kind.file:
         file = cloup.argument(kind.file, type=click.Path(exists=True, dir_okay=False, path_type=Path))
         # A grader can be behind an API.
@@ -210,7 +210,7 @@ for _kind in STUDIES:
 
 @study.command(cls=OptionsFirst)
 @model_option(f"{SCORES} Repeat it for each model.", "models", multiple=True)
-@facts_options()
+@facts_options
 @as_paper_option("study scaling")
 @given_options((None, DistractorOptions), defaults=SCALING_DEFAULTS)
 @full_option

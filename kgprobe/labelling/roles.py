@@ -1,4 +1,4 @@
-"""Roles of facts in a fine-tune or an edit: taught, held out, or a control in a ring around the taught facts.
+"""Roles of facts in a fine-tune: taught, held out, or a control in a ring around the taught facts.
 
 docs/methods/controls.md. A file of roles has one JSON object per line, ``{"subject": …, "fact": …, "role": …}``:
 `kgprobe probe --facts FILE` asks the facts, and `kgprobe compare --roles FILE` reports each role.

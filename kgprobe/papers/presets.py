@@ -169,7 +169,6 @@ GRAPHEVAL: Presets = MappingProxyType(
     {
         "probe statements": _preset(**_NEGATIVES),
         "probe true-false": _preset(**_NEGATIVES, limit=(2000, "4.1"), times=(3, "4.1")),
-        "judge label": _preset(**_NEGATIVES, limit=(2000, "4.1"), times=(3, "4.1")),
         "judge train": _preset(
             "The paper reads the last layer (--layers N), and does not give the units of its network. --prompt-encoder"
             " adds its prompt encoder, with these options.",

@@ -20,7 +20,7 @@ from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 # Columns of a table; others are ignored.
 COLUMNS = ("triples_raw", "triples", "context", "verbalization", "errors", "correction")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_TRIPLE = re.compile(r"\((.*), start=([^,]*), end=([^,]*)\)", re.DOTALL)
+_TRIPLE = re.compile(r"\((?P<labels>.*), start=[^,]*, end=[^,]*\)", re.DOTALL)
 _QUOTES = {"“": "”", "‘": "’", '"': '"', "«": "»"}
 
 
@@ -29,10 +29,8 @@ class Verbalization:
     """A fact in words, with the errors that a person marked.
 
     Attributes:
-        line: first line of its record in the file, from 1.
         subject, relation, object: ids.
         labels: their labels, separated by commas; a label can contain commas too.
-        start, end: ISO 8601, inclusive; None is unbounded.
         context: ``present`` or ``past``.
         text: the sentence.
         errors: kinds of errors.
@@ -40,13 +38,10 @@ class Verbalization:
         correction: the sentence without errors; empty if there are none.
     """
 
-    line: int
     subject: str
     relation: str
     object: str
     labels: str
-    start: str | None
-    end: str | None
     context: str
     text: str
     errors: tuple[str, ...]
@@ -85,8 +80,6 @@ class SentencePair:
     """
 
     verbalization: Verbalization
-    subject_label: str
-    relation_label: str
     object_label: str
     flawed: WrittenCloze
     corrected: WrittenCloze
@@ -121,7 +114,7 @@ def read_verbalizations(path: Path) -> tuple[list[Verbalization], list[Placed]]:
             if missing:
                 raise KgprobeError(f"{path} lacks columns: {', '.join(missing)}; expected {', '.join(COLUMNS)}.")
             line = 2
-            while (record := _next_record(reader, line)) is not None:
+            while (record := _next_record(reader)) is not None:
                 if isinstance(record, Rejected):
                     damaged.append(Placed(line, record))
                 else:
@@ -161,7 +154,7 @@ def pair_up(verbalizations: Sequence[Verbalization]) -> tuple[list[SentencePair]
     return pairs, unpaired
 
 
-def _next_record(reader: "csv.DictReader[str]", line: int) -> Verbalization | Rejected | None:
+def _next_record(reader: "csv.DictReader[str]") -> Verbalization | Rejected | None:
     try:
         row = next(reader, None)
     except csv.Error as error:
@@ -170,10 +163,10 @@ def _next_record(reader: "csv.DictReader[str]", line: int) -> Verbalization | Re
         return None
     if any(isinstance(cell, str) and not cell.isprintable() and _SURROGATE.search(cell) for cell in row.values()):
         return Rejected("not UTF-8")
-    return _record(line, row)
+    return _record(row)
 
 
-def _record(line: int, row: dict[str, str | None]) -> Verbalization | Rejected:
+def _record(row: dict[str, str | None]) -> Verbalization | Rejected:
     ids, triple, context, text, errors, correction = ((row[column] or "").strip() for column in COLUMNS)
     try:
         subject, relation, object_ = map(str, literal_eval(ids))
@@ -182,12 +175,8 @@ def _record(line: int, row: dict[str, str | None]) -> Verbalization | Rejected:
     match = _TRIPLE.fullmatch(triple)
     if match is None:
         return Rejected(f"{row['triples']!r} is not (subject, relation, object, start=…, end=…)")
-    labels, *bounds = match.groups()
-    start, end = (None if bound == "None" else bound for bound in bounds)
     kinds = tuple(kind.strip() for kind in errors.split(",") if kind.strip(" -"))
-    return Verbalization(
-        line, subject, relation, object_, labels, start, end, context, text, kinds, bool(errors), correction
-    )
+    return Verbalization(subject, relation, object_, match["labels"], context, text, kinds, bool(errors), correction)
 
 
 def _pair(verbalization: Verbalization) -> SentencePair | str:
@@ -197,10 +186,10 @@ def _pair(verbalization: Verbalization) -> SentencePair | str:
     parts = verbalization.labels.split(", ")
     sentences = (verbalization.text, verbalization.correction or verbalization.text)
     for first in range(2, len(parts)):
-        subject, relation, object_ = ", ".join(parts[: first - 1]), parts[first - 1], ", ".join(parts[first:])
+        subject, object_ = ", ".join(parts[: first - 1]), ", ".join(parts[first:])
         flawed, corrected = (_cloze(sentence, subject, object_) for sentence in sentences)
         if flawed and corrected:
-            return SentencePair(verbalization, subject, relation, object_, flawed, corrected)
+            return SentencePair(verbalization, object_, flawed, corrected)
     # If both sentences are unfit, report the first.
     unfit = all(_cloze(verbalization.text, "", ", ".join(parts[first:])) is None for first in range(2, len(parts)))
     return f"its object is not at the end of the {'verbalization' if unfit else 'correction'}"

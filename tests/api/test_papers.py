@@ -204,5 +204,5 @@ def test_command_of_a_model_in_a_folder_with_a_space_can_be_pasted() -> None:
 def test_paper_options_are_those_of_the_function() -> None:
     options = kgprobe.paper_options("latent-knowledge", "dataset build")
     assert options == {"min_facts": 500, "min_objects": 100, "train": 100, "test": 400, "alternatives": 99}
-    with pytest.raises(UnknownNameError, match="has no options for `judge label`"):
-        kgprobe.paper_options("kglens", "judge label")
+    with pytest.raises(UnknownNameError, match="has no options for `judge train`"):
+        kgprobe.paper_options("kglens", "judge train")

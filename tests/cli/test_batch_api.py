@@ -76,7 +76,7 @@ def test_questions_in_batches_equal_direct_ones(home: dict[str, str], monkeypatc
 
 def test_labels_in_one_batch_equal_direct_ones(home: dict[str, str]) -> None:
     with BatchServer(answer=mixed) as server:
-        command = ["judge", "label", "--seed", "1", "--model", f"openai:m@{server.url}", *FACTS, "--json"]
+        command = ["probe", "true-false", "--seed", "1", "--model", f"openai:m@{server.url}", *FACTS, "--json"]
         done = kgprobe(*command, "--batch-api", **home)
         assert done.returncode == 0, done.stderr
         assert len(server.batches) == 1

@@ -72,7 +72,6 @@ OTHERS = {
     "command",
     [
         ("load", "table", "FILE"),
-        ("load", "verbalizations", "FILE"),
         ("load", "wikidata", "FILE"),
         ("sample", "facts", "--facts", "FILE"),
         ("probe", "distractors", "--model", "MODEL", "--facts", "FILE"),

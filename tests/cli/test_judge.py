@@ -53,7 +53,7 @@ def test_from_labels_to_figures(home: dict[str, str], labels: str, talker: str, 
 
 def test_labels_are_asked_for(home: dict[str, str], talker: str) -> None:
     options = ("--limit", "2", "--times", "2", "--answer-tokens", "2", "--name", "two", "--as-of", "2025-12", "--json")
-    done = run("judge", "label", "--model", talker, *options, **home)
+    done = run("probe", "true-false", "--model", talker, *options, **home)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["probe"], told["facts"], told["done"]) == ("true-false", 2, 2)

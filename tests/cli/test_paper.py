@@ -144,7 +144,7 @@ def test_paper_shows_a_table_with_its_commands(home: dict[str, str]) -> None:
     shown = kgprobe("paper", "distractors", "table-4", **home)
     assert shown.returncode == 0, shown.stderr
     assert "0.92" in shown.stdout
-    assert "Full size  $ kgprobe load verbalizations verbalization_errors.csv" in shown.stdout
+    assert "Full size  $ kgprobe study calibration human_scores.json" in shown.stdout
     content = json.loads(kgprobe("paper", "distractors", "table-4", "--json", **home).stdout)
     assert {row["row"]: row["number"] for row in content["numbers"]}["LLM judge"] == 0.58
     refused = kgprobe("paper", "distractors", "table-1", "--replicate", **home)

@@ -104,16 +104,6 @@ def example(place: Place) -> Input:
     return Input({}, lambda: append(relations, '{"id": "P1"}\n'), lambda: append(relations, "{\n"))
 
 
-def verbalizations(place: Place) -> Input:
-    path = place.folder / "corrections.csv"
-    path.write_text(
-        "triples_raw,triples,context,verbalization,errors,correction\n"
-        """"('Q1', 'P1', 'Q2')","(A, has, B, start=None, end=None)",present,A have B,x,A has B\n"""
-    )
-    more = """"('Q1', 'P1', 'Q3')","(A, has, C, start=None, end=None)",present,A have C,x,A has C\n"""
-    return Input({"table": path}, lambda: append(path, more), lambda: append(path, more.replace("'Q3')", "'Q3'")))
-
-
 def sparql(place: Place) -> Input:
     templates = place.folder / "templates.jsonl"
     templates.write_text('{"id": "P47", "clozes": ["[X] borders [Y]"]}\n')
@@ -192,7 +182,6 @@ INPUTS: dict[str, Callable[[Place], Input]] = {
     "sparql": sparql,
     "table": table,
     "trex": trex,
-    "verbalizations": verbalizations,
     "wikidata": wikidata,
 }
 

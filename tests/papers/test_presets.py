@@ -14,7 +14,6 @@ from kgprobe.papers.tables import PAPERS
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.register import PROBES
-from kgprobe.probes.true_false import TrueFalseOptions
 from kgprobe.running.plan import RoundsOptions
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.studies.options import (
@@ -41,7 +40,6 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "dataset build": (DatasetOptions,),
     "dataset probe": (ExampleOptions,),
     "dataset export": (ExampleOptions,),
-    "judge label": (TrueFalseOptions,),
     "judge train": (JudgeOptions,),
     "judge predict": (SweepOptions,),
 }
