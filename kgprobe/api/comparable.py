@@ -59,12 +59,12 @@ def is_run(name: str | Path) -> bool:
 
 def _kind_of_name(name: str | Path) -> str:
     from kgprobe.judge.files import FILE as JUDGE_FILE
-    from kgprobe.labelling.table import is_label_table
+    from kgprobe.labelling.table import FACTS
     from kgprobe.task_logs.opening import is_task_log
 
     if is_spec(str(name)) or find_measurement(name) is not None:
         return ANSWERS
-    if is_label_table(name):
+    if any((folder / FACTS).exists() for folder in (home() / "labels" / name, Path(name))):
         return LABEL_TABLE
     if (_judge_folder(name) / JUDGE_FILE).exists():
         return JUDGE
