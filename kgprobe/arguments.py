@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.errors import ArgumentError, UnknownNameError, expected_one_of
 
 _SHARE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)")
 _FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -98,6 +98,20 @@ def several(name: str, values: Iterable[str]) -> tuple[str, ...]:
         raise ArgumentError(name, f"contains {wrong[0]!r}; a list of texts is expected.")
     # Convert NumPy's subclasses of str, which cannot be serialized.
     return tuple(map(str, given))
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+    """Raise if a value is not among the choices.
+
+    Args:
+        name: name of the argument, for the message.
+
+    Raises:
+        ArgumentError: the value is not among the choices; the message lists them, with the nearest one.
+    """
+    known = list(choices)
+    if value not in known:
+        raise ArgumentError(name, f"is {value!r}; {expected_one_of(value, known)}.")
 
 
 def folder_name(name: str, value: Any) -> str:

@@ -3,6 +3,9 @@
 Messages put arguments of the library in backquotes (`` `as_of` ``); the command line replaces these by its own options.
 """
 
+import difflib
+from collections.abc import Callable, Iterable
+
 from kgprobe.sanitize import visible_lines
 
 
@@ -13,6 +16,21 @@ def how_to_install(extra: str) -> str:
     'run `python -m pip install -e ".[ray]"` in your clone of kgprobe'
     """
     return f'run `python -m pip install -e ".[{extra}]"` in your clone of kgprobe'
+
+
+def expected_one_of(value: object, choices: Iterable[str], compared: Callable[[str], str] = str) -> str:
+    """Return the middle of a message about a value that is not among the choices: the choices, and the nearest one.
+
+    >>> f"`color` is 'gren'; {expected_one_of('gren', ['red', 'green'])}."
+    "`color` is 'gren'; expected one of red, green (did you mean green?)."
+
+    Args:
+        compared: returns the part of a value and of a choice that is compared.
+    """
+    known = {compared(choice): choice for choice in choices}
+    nearest = difflib.get_close_matches(compared(str(value)), known, 1)
+    suggestion = f" (did you mean {known[nearest[0]]}?)" if nearest else ""
+    return f"expected one of {', '.join(known.values())}{suggestion}"
 
 
 class KgprobeError(Exception):

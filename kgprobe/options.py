@@ -10,7 +10,6 @@ options that can be repeated, and any of them or None.
 """
 
 import dataclasses
-import difflib
 import numbers
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from kgprobe.arguments import share_of
-from kgprobe.errors import ArgumentError
+from kgprobe.errors import ArgumentError, expected_one_of
 
 T = TypeVar("T")
 
@@ -109,8 +108,7 @@ class Option:
             return f"is {value!r}; {self._expected()} is expected"
         choices = self.choices()
         if choices is not None and value not in choices:
-            close = difflib.get_close_matches(str(value), choices, 1)
-            return f"is {value!r}; one of {', '.join(choices)} is expected{f' ({close[0]}?)' if close else ''}"
+            return f"is {value!r}; {expected_one_of(value, choices)}"
         if self.type in (int, float) and not self._in_range(value):
             return f"is {value}; {self._expected()} is expected"
         return None
@@ -170,9 +168,8 @@ def make_options(kind: type[T], given: Mapping[str, Any], whose: str) -> T:
     known = {option.name: option for option in options_of(kind)}
     for name in given:
         if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
-            remedy = f"did you mean `{close[0]}`?" if close else f"it has {', '.join(known) or 'none'}."
-            raise ArgumentError(name, f"is not an option of {whose}; {remedy}")
+            remedy = expected_one_of(name, known) if known else "it has none"
+            raise ArgumentError(name, f"is not an option of {whose}; {remedy}.")
     values = {}
     for name, option in known.items():
         if name not in given and option.required:

@@ -4,13 +4,12 @@ A register is the only place that knows the names: the library, the command line
 built-in and third-party plug-ins alike. Listing the names imports nothing.
 """
 
-import difflib
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from operator import attrgetter
 from typing import Generic, TypeVar, cast
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.errors import UnknownNameError, expected_one_of
 
 T = TypeVar("T")
 
@@ -40,9 +39,7 @@ class Register(Generic[T]):
         points = {point.name: point for point in entry_points(group=self.group)}
         if name in points:
             return cast("T", points[name].load())
-        close = difflib.get_close_matches(name, points, 1)
-        suggestion = f" Did you mean {close[0]}?" if close else ""
-        raise UnknownNameError(f"Unknown {self.kind} {name!r}; known are: {', '.join(sorted(points))}.{suggestion}")
+        raise UnknownNameError(f"Unknown {self.kind} {name!r}; {expected_one_of(name, sorted(points))}.")
 
     def __contains__(self, name: str) -> bool:
         return name in self.names()

@@ -73,7 +73,7 @@ class _Part:
     readings: Mapping[str, InputFile]
 
     def answers(self) -> dict[str, str]:
-        """Labels of the answers by id, in their order: those that can be used, each once."""
+        """Return the labels of the usable answers by id, in their order, each once."""
         kept: dict[str, str] = {}
         for identifier, label in self.space:
             if _is_id(identifier):
@@ -112,7 +112,7 @@ class Bear:
                 yield Placed(part.line, record, self.metadata.name)
 
     def entities(self) -> Iterator[Placed]:
-        """Answers, whether facts have them or not, and subjects."""
+        """Yield the answers, also those without facts, and the subjects."""
         names: dict[str, dict[str, None]] = {}
         places: dict[str, tuple[int, str]] = {}
 
@@ -132,7 +132,7 @@ class Bear:
             yield Placed(line, Entity(identifier, label, tuple(aliases)), file)
 
     def facts(self) -> Iterator[Placed]:
-        """The facts of all relations."""
+        """Yield the facts of all relations."""
         for line, read, file in self._facts("facts"):
             yield Placed(line, read.fact if isinstance(read, _Read) else read, file)
 
@@ -200,7 +200,7 @@ def _wrong_answers(part: _Part) -> Iterator[Rejected]:
 
 
 def _read(line: bytes, part: _Part, known: Mapping[str, str]) -> _Read | Rejected:
-    """A fact; or why a line is none that its relation can be asked with.
+    """Return a line's fact, or the reason why its relation cannot be asked with it.
 
     Args:
         known: labels of the relation's answers, by id.

@@ -42,7 +42,7 @@ class NamedTable:
         return sum(reading.position for reading in self.readings.values())
 
     def relations(self) -> Iterator[Placed]:
-        """A relation for each name, without sentences."""
+        """Yield a relation for each name, without sentences."""
         known: set[str] = set()
         for line, fact in self._rows("relations"):
             if isinstance(fact, Fact) and fact.relation not in known:
@@ -50,7 +50,7 @@ class NamedTable:
                 yield Placed(line, Relation(fact.relation, label=fact.relation), self.name)
 
     def entities(self) -> Iterator[Placed]:
-        """An entity for each name."""
+        """Yield an entity for each name."""
         known: set[str] = set()
         for line, fact in self._rows("entities"):
             if isinstance(fact, Rejected):
@@ -61,7 +61,7 @@ class NamedTable:
                     yield Placed(line, Entity(name, label=name), self.name)
 
     def facts(self) -> Iterator[Placed]:
-        """A fact a row."""
+        """Yield one fact per row."""
         for line, fact in self._rows("facts"):
             yield Placed(line, fact, self.name)
 
@@ -74,7 +74,7 @@ class NamedTable:
 
 
 def read_header(file: InputFile) -> tuple[list[str], str]:
-    """The columns' names in lower case, and what parts them.
+    """Return the columns' names in lower case, and the separator.
 
     Raises:
         KgprobeError: the first line does not name the three columns that a fact needs, or names one twice.

@@ -24,7 +24,6 @@ from .wikidata_model import (
     BRANCHES,
     ITEM_ID,
     LANGUAGES_OPTION,
-    LITERALS,
     LITERALS_OPTION,
     OWN_LIST,
     OWN_PAGES,
@@ -34,7 +33,7 @@ from .wikidata_model import (
     distinct_languages,
     read_inactive_relations,
 )
-from .wikidata_templates import SHIPPED, SHIPPED_OPTION
+from .wikidata_templates import SHIPPED_OPTION
 
 if TYPE_CHECKING:
     from .sparql_topic import Topic
@@ -76,7 +75,7 @@ class SparqlOptions:
     )
     languages: tuple[str, ...] = option(**LANGUAGES_OPTION)
     truthy: bool = option(**TRUTHY_OPTION)
-    literals: str = option(**LITERALS_OPTION)
+    literals: bool = option(**LITERALS_OPTION)
     all_objects: bool = option(
         False, "Also load the other objects of each loaded subject and relation, so that none counts as wrong."
     )
@@ -87,7 +86,7 @@ class SparqlOptions:
         shown_default="a list of our own",
     )
     templates: Path | None = option(**TEMPLATES_OPTION)
-    shipped_templates: str = option(**SHIPPED_OPTION)
+    shipped_templates: bool = option(**SHIPPED_OPTION)
     endpoint: str = option(ENDPOINT, "Any SPARQL service with Wikidata's data in its RDF form.", metavar="URL")
     contact: str = option(
         "",
@@ -124,14 +123,15 @@ def _open(options: SparqlOptions) -> "Topic":
         languages=distinct_languages(options.languages),
         truthy=options.truthy,
         inactive=read_inactive_relations(options.inactive),
-        literals=options.literals == LITERALS[0],
+        literals=options.literals,
         all_objects=options.all_objects,
     )
     client = SparqlClient(options.endpoint, contact=options.contact, pause=options.pause, timeout=options.timeout)
     if not options.contact and options.endpoint == ENDPOINT:
         print_message("Wikimedia asks for an address at which it can reach you: `contact` is where it goes.")
-    shipped = options.shipped_templates == SHIPPED[0]
-    return open_topic(choice, client, templates=options.templates, shipped=shipped, refresh=options.refresh)
+    return open_topic(
+        choice, client, templates=options.templates, shipped=options.shipped_templates, refresh=options.refresh
+    )
 
 
 loader = Loader(

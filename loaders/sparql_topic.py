@@ -142,7 +142,7 @@ class Topic:
         return self.gathered.not_loaded
 
     def relations(self) -> Iterator[Placed]:
-        """The relations of the facts with templates, the user's before the shipped ones."""
+        """Yield the facts' relations with templates, the user's before the shipped ones."""
         used = {relation.id for relation in self.gathered.relations}
         placed: Iterable[Placed] = map(Placed, range(1, len(self.gathered.relations) + 1), self.gathered.relations)
         if self.shipped:
@@ -150,11 +150,11 @@ class Topic:
         return self._counted("relations", with_templates(placed, self.templates, used.__contains__))
 
     def entities(self) -> Iterator[Placed]:
-        """The entities that walks reached, and their types."""
+        """Yield the entities that walks reached, and their types."""
         return self._counted("entities", map(Placed, range(1, len(self.gathered.entities) + 1), self.gathered.entities))
 
     def facts(self) -> Iterator[Placed]:
-        """All facts between these entities."""
+        """Yield all facts between these entities."""
         records: list[Fact | Rejected] = [*self.gathered.facts, *map(Rejected, self.gathered.rejected)]
         return self._counted("facts", map(Placed, range(1, len(records) + 1), records))
 
@@ -302,7 +302,7 @@ def open_topic(
     shipped: bool = True,
     refresh: bool = False,
 ) -> Topic:
-    """A topical graph as a source, from what is kept of it or from the endpoint.
+    """Open a topical graph as a source, from its stored answers or from the endpoint.
 
     Args:
         client: its folder of answers is set here; one process at a time asks an endpoint.
@@ -335,7 +335,7 @@ def open_topic(
 
 
 def _content(file: Path, choice: TopicChoice, client: SparqlClient) -> bytes:
-    """A gathered graph as bytes; the same for the same graph, as everything in it has its order."""
+    """Return a gathered graph as bytes, equal for equal graphs: everything in it is ordered."""
     try:
         content = file.read_bytes()
         _decode_gathered(content)

@@ -61,17 +61,17 @@ class TableSource:
         return sum(reading.position for reading in self.readings.values())
 
     def relations(self) -> Iterator[Placed]:
-        """The relations, with their sentences and questions."""
+        """Yield the relations, with their sentences and questions."""
         if "relations" in self.readings:
             yield from read_relations(self.readings["relations"])
 
     def entities(self) -> Iterator[Placed]:
-        """The entities and literals."""
+        """Yield the entities and literals."""
         if "entities" in self.readings:
             yield from decoded_lines(self.readings["entities"], _entity)
 
     def facts(self) -> Iterator[Placed]:
-        """The facts, without those of deprecated rank."""
+        """Yield the facts, without those of deprecated rank."""
         if "facts" not in self.readings:
             return
         reading = self.readings["facts"]

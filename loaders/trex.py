@@ -163,7 +163,7 @@ def _of_lama(value: Any, number: int) -> _Read | Rejected:
 
 
 def _of_document(value: Any, number: int) -> tuple[str, Iterator[_Read | Rejected]]:
-    """The id of the entity that a document is about, empty if it is about none, and its facts."""
+    """Return the id of a document's entity (empty if it has none) and its facts."""
     try:
         if not _is_record(value):
             raise ValueError(
@@ -201,7 +201,7 @@ def _mentioned(what: str, mention: _Mention, own: str, title: str) -> Entity:
 
 
 def _end(what: str, uri: str, words: str | None) -> Entity:
-    """An end of a fact with what it is called there.
+    """Return an end of a fact with its name in the document.
 
     Raises:
         ValueError: it has no URI, or one that names neither an item nor a literal.

@@ -35,7 +35,6 @@ from .wikidata_model import (
     ITEM_ID,
     LANGUAGES,
     LANGUAGES_OPTION,
-    LITERALS,
     LITERALS_OPTION,
     PROPERTY_ID,
     TEMPLATES_OPTION,
@@ -46,7 +45,7 @@ from .wikidata_model import (
     names,
     with_templates,
 )
-from .wikidata_templates import SHIPPED, SHIPPED_OPTION, shipped_digest, shipped_relations, with_shipped_templates
+from .wikidata_templates import SHIPPED_OPTION, shipped_digest, shipped_relations, with_shipped_templates
 
 # Dumps write type and id first, so that most unselected entities need no decoding.
 _LEADING_ID = re.compile(rb'\{"type":"item",(?:"pageid":[0-9]+,)?"id":"(Q[0-9]+)"')
@@ -110,7 +109,7 @@ class Dump:
         return sum(reading.position for reading in self.readings.values())
 
     def relations(self) -> Iterator[Placed]:
-        """The dump's properties with templates, the user's before the shipped ones; then the user's other relations."""
+        """Yield the dump's properties with templates (the user's before the shipped ones), then the user's others."""
         properties = with_shipped_templates(self._properties()) if self.shipped else self._properties()
         yield from with_templates(properties, self.readings.get("templates"), self._is_read)
 
@@ -134,7 +133,7 @@ class Dump:
                     yield Placed(line, literal, reading.name)
 
     def facts(self) -> Iterator[Placed]:
-        """The facts whose subjects are selected; with a selection by id or type, their objects may be left out."""
+        """Yield the facts with selected subjects; a selection by id or type may leave out their objects."""
         self.not_loaded.clear()
         reading = self.readings["facts"]
         head_decoder = DumpHeadDecoder(self.selection.languages)
@@ -335,7 +334,7 @@ def _has_head(decoder: DumpHeadDecoder, record: bytes) -> bool:
 def open_dump(
     path: Path, *, templates: Path | None = None, shipped: bool = True, selection: DumpSelection = WHOLE
 ) -> Dump:
-    """A dump as a source.
+    """Open a dump as a source.
 
     Args:
         path: the dump, plain, .gz, .bz2 or .zst.
@@ -368,7 +367,7 @@ def open_dump(
         total=sum(reading.size for reading in readings.values()),
         selection=selection,
         readings=readings,
-        shipped=shipped,
+        shipped=options.shipped_templates,
     )
 
 
@@ -418,9 +417,9 @@ class DumpOptions:
         shown_default="all",
     )
     truthy: bool = option(**TRUTHY_OPTION)
-    literals: str = option(**LITERALS_OPTION)
+    literals: bool = option(**LITERALS_OPTION)
     templates: Path | None = option(**TEMPLATES_OPTION)
-    shipped_templates: str = option(**SHIPPED_OPTION)
+    shipped_templates: bool = option(**SHIPPED_OPTION)
 
 
 def _open(options: DumpOptions) -> Dump:
@@ -437,10 +436,9 @@ def _open(options: DumpOptions) -> Dump:
         types=frozenset(options.types),
         ids=None if options.ids is None else read_ids(options.ids),
         truthy=options.truthy,
-        literals=options.literals == LITERALS[0],
+        literals=options.literals,
     )
-    shipped = options.shipped_templates == SHIPPED[0]
-    return open_dump(options.dump, templates=options.templates, shipped=shipped, selection=selection)
+    return open_dump(options.dump, templates=options.templates, shipped=options.shipped_templates, selection=selection)
 
 
 loader = Loader(

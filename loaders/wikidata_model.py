@@ -30,8 +30,6 @@ START, END, POINT = "P580", "P582", "P585"
 _LANGUAGE = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
 
-LITERALS = ("yes", "no")
-
 # Shared options of several loaders.
 LANGUAGES_OPTION: Mapping[str, Any] = {
     "default": LANGUAGES,
@@ -45,9 +43,8 @@ TRUTHY_OPTION: Mapping[str, Any] = {
     "shown_default": "all ranks but deprecated",
 }
 LITERALS_OPTION: Mapping[str, Any] = {
-    "default": LITERALS[0],
-    "help": "Dates and quantities as objects of facts.",
-    "choices": LITERALS,
+    "default": True,
+    "help": "Load dates and quantities as objects of facts.",
 }
 TEMPLATES_OPTION: Mapping[str, Any] = {
     "default": None,
@@ -82,7 +79,7 @@ def check_forms(argument: str, values: Iterable[str], form: re.Pattern[str], exa
 def names(
     labels: Iterable[str], aliases: Iterable[str], descriptions: Iterable[str]
 ) -> tuple[str, tuple[str, ...], str]:
-    """A label, the other names and a description, tidied: the first that there is, and all aliases."""
+    """Return the first label, the other names and the first description, tidied."""
     label = next(filter(None, map(tidy, labels)), "")
     return label, tidy_all(aliases, without=label), next(filter(None, map(tidy, descriptions)), "")
 
@@ -116,7 +113,7 @@ def with_templates(
 
 
 def _joined(own: Relation, property_: Relation) -> Relation:
-    """A relation of the file of templates, with the source's words where it has none; inactive if one of them is."""
+    """Return a relation of the templates' file, completed by the source's words; inactive if either is."""
     return replace(
         own,
         label=own.label or property_.label,

@@ -136,13 +136,13 @@ class Wikidata:
         return self._profiles
 
     def outgoing(self, ids: Iterable[str]) -> Mapping[str, Sequence[Fact]]:
-        """The facts of subjects, types aside, sorted by id and without the dates."""
+        """Return the facts of subjects without types, sorted by id and without dates."""
         for part in _parts(ids, self._outgoing, SUBJECTS):
             self._outgoing.update(_by(part, self._rows(part, self._outgoing_query), "subject"))
         return self._outgoing
 
     def incoming(self, ids: Iterable[str]) -> Mapping[str, Sequence[Fact]]:
-        """A sample of the facts that lead to objects, sorted by id and without the dates.
+        """Return a sample of the facts that lead to objects, sorted by id and without dates.
 
         It is the same for the same data as long as at most ``SCANNED`` statements lead to an object; above that, it
         also depends on the order in which the endpoint goes through them.
@@ -175,7 +175,7 @@ class Wikidata:
         return counts
 
     def dated(self, facts: Sequence[Fact]) -> Iterator[Fact | Rejected]:
-        """The facts in the same order, with the dates of their statements; one whose dates cannot be is rejected."""
+        """Return the facts in the same order with the dates of their statements; impossible dates are rejected."""
         for start in range(0, len(facts), STATEMENTS):
             part = facts[start : start + STATEMENTS]
             dates: dict[str, list[Row]] = defaultdict(list)
@@ -190,7 +190,7 @@ class Wikidata:
         query: Callable[[Sequence[str]], str],
         give_up: Callable[[str], object] | None = None,
     ) -> list[Row]:
-        """The rows for all ids, in halves where one query takes too long.
+        """Return the rows for all ids, in halves if one query takes too long.
 
         Args:
             give_up: called with a single id that takes too long, which then has no rows; without it that is an error.
@@ -427,7 +427,7 @@ def _name(row: Row, variable: str) -> str:
 
 
 def _fact_id(row: Row) -> str:
-    """A statement's id as dumps write it.
+    """Return a statement's id as dumps write it.
 
     Raises:
         KgprobeError: the endpoint has statements, but not Wikidata's.

@@ -18,13 +18,10 @@ from kgprobe.verbalize.templates.file import read_relations
 
 SHIPPED_FILE = Path(__file__).with_name("wikidata_relations.jsonl")
 
-SHIPPED = ("yes", "no")
-
 # Shared option of the loaders of Wikidata.
 SHIPPED_OPTION: Mapping[str, Any] = {
-    "default": SHIPPED[0],
+    "default": True,
     "help": "Use kgprobe's templates for Wikidata's properties.",
-    "choices": SHIPPED,
 }
 
 

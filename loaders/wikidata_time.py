@@ -67,7 +67,7 @@ def written(value: str, precision: int, calendar: str = "") -> str:
 
 
 def _julian(year: int, month: int, day: int) -> tuple[int, int, int]:
-    """A day of the Gregorian calendar in the Julian; both with a year 0."""
+    """Convert a day of the Gregorian calendar to the Julian; both have a year 0."""
     # Counted in years that begin in March, so that a leap day is the last of its year.
     years, months = year - (month <= 2), (month - 3) % 12
     days = 365 * years + years // 4 - years // 100 + years // 400 + (153 * months + 2) // 5 + day - 1

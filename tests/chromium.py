@@ -13,11 +13,13 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+# Milliseconds; a loaded machine needs much longer than an idle one.
+WAIT = 300_000
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 def chromium_path() -> str:
-    """Where Chromium is; skips the test where it is not."""
+    """Return where Chromium is; skips the test where it is not."""
     found = next(filter(None, map(shutil.which, _NAMES)), None)
     if found is None:
         pytest.skip(f"needs a web browser: none of {', '.join(_NAMES)} is on the PATH")
@@ -26,7 +28,7 @@ def chromium_path() -> str:
 
 @contextmanager
 def chromium() -> Iterator["Browser"]:
-    """A browser that has just been started."""
+    """Provide a browser that has just been started."""
     path = chromium_path()
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     # Root cannot have the sandbox.
@@ -39,7 +41,7 @@ def chromium() -> Iterator["Browser"]:
 
 @dataclass
 class Seen:
-    """What went on while a page was looked at.
+    """A visit to a page, with its messages and requests.
 
     Attributes:
         page: as it stands in the browser.
@@ -54,10 +56,11 @@ class Seen:
 
 @contextmanager
 def looking_at(browser: "Browser", path: Path, width: int = 1200, scheme: str = "light") -> Iterator[Seen]:
-    """A page of a file, once its script has done its work."""
+    """Provide a page of a file, once its script has done its work."""
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme="dark" if scheme == "dark" else "light"
     )
+    context.set_default_timeout(WAIT)
     page = context.new_page()
     seen = Seen(page)
     page.on("console", lambda message: seen.complaints.append(message.text))

@@ -43,9 +43,6 @@ os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 # Folders whose subject is the engine; all other tests run on the embedded one.
 ENGINE_FOLDERS = ("tests/graph/", "tests/servers/")
 
-# Fixtures that take a minute the first time on a machine.
-PREPARED_ONCE = {"demo_folder", "demo_scorer", "api_model", "shared_demo"}
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add an option that runs a tenth of the selected tests."""
@@ -66,14 +63,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Allow more time to slow tests and to those that prepare the machine; keep a tenth with ``--tenth-of``."""
+    """Allow more time to slow tests; keep a tenth with ``--tenth-of``."""
     for item in items:
-        if item.get_closest_marker("timeout") is not None:
-            continue
         if item.get_closest_marker("slow") is not None:
-            item.add_marker(pytest.mark.timeout(600))
-        elif PREPARED_ONCE & set(getattr(item, "fixturenames", ())) or "neo4j" in item.nodeid:
-            item.add_marker(pytest.mark.timeout(300))
+            item.add_marker(pytest.mark.timeout(1800))
     commit = config.getoption("--tenth-of")
     if commit is None:
         return
@@ -181,6 +174,30 @@ def demo_folder() -> Path:
     from kgprobe.models.demo import demo_model_folder
 
     return demo_model_folder()
+
+
+@pytest.fixture(scope="session")
+def tiny_demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model with random weights and the demo's architecture, where a user's own folder has the demo model."""
+    from kgprobe.models.demo import demo_model_path
+    from tests.models.tiny import byte_level, random_model
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("KGPROBE_HOME", str(tmp_path_factory.mktemp("tiny")))
+        folder = demo_model_path()
+    tokenizer = byte_level(bos=True)
+    random_model("gemma3", len(tokenizer), max_position_embeddings=32_768).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(params=["tiny", pytest.param("gemma", marks=pytest.mark.slow)])
+def demo_models(request: pytest.FixtureRequest) -> Path:
+    """The folder ``models`` of a user's own folder: with a tiny demo model, in slow tests the real one."""
+    if request.param == "tiny":
+        return Path(request.getfixturevalue("tiny_demo_folder")).parent
+    request.getfixturevalue("shared_demo")
+    return Path(request.getfixturevalue("demo_folder")).parent
 
 
 @pytest.fixture(scope="session")

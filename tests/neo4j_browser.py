@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.chromium import WAIT
+
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
-
-# Starting Neo4j Browser fetches some megabytes, and a first query is compiled.
-WAIT = 15_000
 
 
 def connect(page: "Page", address: str, password_file: Path) -> None:
@@ -34,6 +33,6 @@ def run(page: "Page", text: str) -> "Locator":
 
 
 def drawn(frame: "Locator", colour: str) -> int:
-    """How many relationships of a colour a frame's picture has."""
+    """Return how many relationships of a colour a frame's picture has."""
     frame.locator("g.relationship").first.wait_for(timeout=WAIT)
     return frame.locator(f"g.relationship path.b-outline[fill='{colour}' i]").count()

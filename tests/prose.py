@@ -59,13 +59,17 @@ HABITS = (
 )
 # A docstring begins with a verb (functions) or a noun (classes).
 CLAUSE = re.compile(r"(?:What|Which|How|Whether|Those|Of|Who|Whose|That|Where|So)\b")
+# A function's that is not a property begins with a verb.
+ARTICLE = re.compile(r"(?:An?|The|Its?|All|Each|Every|This|These)\b")
+# Characters of a test's name: test_<unit>_<condition>_<result>.
+LONGEST_NAME = 60
 MOST_CLAUSES = 0.02
 VAGUE = {"one", "found", "its", "made", "told", "asked", "named", "wanted", "together", "said", "taken", "meant"}
 MOST_VAGUE = 0.002
 
 
 def files() -> list[Path]:
-    """All files of the project that have prose for a reader."""
+    """Return all files of the project that have prose for a reader."""
     found = [ROOT / place for place in PLACES if place.endswith(".md")]
     for place in PLACES:
         if not place.endswith(".md"):
@@ -96,6 +100,19 @@ def docstrings(path: Path) -> Iterator[tuple[int, str]]:
             text = ast.get_docstring(node)
             if text:
                 yield node.lineno, text
+
+
+def functions(path: Path) -> Iterator[tuple[int, str, str]]:
+    """Yield the functions that are not properties: their lines, names and docstrings (empty without one)."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        if is_function and not any("property" in ast.unparse(decorator) for decorator in node.decorator_list):
+            yield node.lineno, node.name, ast.get_docstring(node) or ""
+
+
+def tests() -> list[Path]:
+    """Return the files of tests and of their helpers."""
+    return sorted((ROOT / "tests").rglob("*.py"))
 
 
 def bindings(path: Path) -> Iterator[tuple[int, str]]:

@@ -30,7 +30,7 @@ CONFIGURED: Mapping[str, Any] = {
 
 
 def compared(fact: str, right: bool) -> DistractorEvidence:
-    """An object among two rivals, the first of which is less plausible than it in any case."""
+    """Return an object among two rivals, the first of which is less plausible than it in any case."""
     logs = np.log([0.3, 0.1, 0.2 if right else 0.5])
     rivals = (Rival("w1", "Weak", "same type"), Rival("w2", f"Strong of {fact}", "same type"))
     sentence = Sentence(f"The capital of {fact} is", (0, 1), logs)
@@ -38,7 +38,7 @@ def compared(fact: str, right: bool) -> DistractorEvidence:
 
 
 def answered(fact: str, right: bool) -> QuestionEvidence:
-    """A question to which yes is right."""
+    """Return a question to which yes is right."""
     said, error = ("Yes.", None) if right else ("No.", "factual")
     return QuestionEvidence("yes/no", f"Is it so: {fact}?", said, 0.5, expected=True, says=right, error=error)
 
@@ -52,7 +52,7 @@ def store_measurement(
     relations_asked: Sequence[str] = ("r0",),
     **config: Any,
 ) -> Path:
-    """A folder as a measurement leaves it.
+    """Return a folder as a measurement leaves it.
 
     Args:
         right: whether each fact was; None for one to which no answer came.

@@ -62,7 +62,7 @@ def modules() -> list[Path]:
 
 
 def room_of(module: str) -> str:
-    """The room of a module by its dotted name; the door for the package itself."""
+    """Return the room of a module by its dotted name; the door for the package itself."""
     parts = module.split(".")
     if len(parts) == 1:
         return "words"
@@ -70,7 +70,7 @@ def room_of(module: str) -> str:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """What a module imports of the package, for types too, wherever it does."""
+    """Yield what a module imports of the package, for types too, wherever it does."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names if name.name.split(".")[0] == "kgprobe")

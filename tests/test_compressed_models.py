@@ -44,7 +44,6 @@ def run_guide(variables: dict[str, str], asking: tuple[str, ...], *names: str) -
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_quantized_model_of_the_guide_is_asked(variables: dict[str, str]) -> None:
     pytest.importorskip("bitsandbytes")
     # On a CPU, bitsandbytes takes about a minute per fact: three facts decide nothing.
@@ -52,7 +51,6 @@ def test_quantized_model_of_the_guide_is_asked(variables: dict[str, str]) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_pruned_and_merged_models_of_the_guide_get_verdicts(variables: dict[str, str], tmp_path: Path) -> None:
     codes = run_guide(variables, (*ASKING, "--limit", "200"), "pruned", "merged")
     # The mean of a model and itself is the model.

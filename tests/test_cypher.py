@@ -17,7 +17,7 @@ COMPARED = re.compile(r"\$as_of")
 
 
 def statement(name: str) -> str:
-    """A query without its comments and line breaks."""
+    """Return a query without its comments and line breaks."""
     lines = (line.split("//")[0] for line in get_query(name).text.splitlines())
     return re.sub(r"\s+", " ", " ".join(lines)).strip()
 

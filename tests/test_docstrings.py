@@ -16,7 +16,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.loaders.example import open_example
 from kgprobe.servers.opening import open_graph
-from tests.cases import slow_except
+from tests.doctests import run_all
 
 # Every module whose docstrings open with use.
 MODULES = (
@@ -35,7 +35,6 @@ MODULES = (
     "kgprobe.api.models",
     "kgprobe.api.graphs",
     "kgprobe.api.labelling",
-    "kgprobe.api.publishing",
     "kgprobe.api.retrieval",
     "kgprobe.api.rounds",
     "kgprobe.api.sampling",
@@ -48,9 +47,6 @@ MODULES = (
     "kgprobe.verbalize.templates.kinds",
 )
 
-# Their examples go through runs and studies, as examples of other modules do.
-SLOW = {"kgprobe.api.comparing", "kgprobe.api.labelling", "kgprobe.api.rounds", "kgprobe.api.studies"}
-
 
 @pytest.fixture(scope="module")
 def example_graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Graph, Path]]:
@@ -61,18 +57,18 @@ def example_graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Gr
         yield graph, folder
 
 
-@pytest.mark.usefixtures("shared_demo")
-@pytest.mark.parametrize("module", slow_except(MODULES, set(MODULES) - SLOW))
+@pytest.mark.parametrize("module", MODULES)
 def test_examples_run(
     module: str,
     example_graph: tuple[Graph, Path],
-    demo_folder: Path,
+    demo_models: Path,
+    request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
     graph, folder = example_graph
     (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "models").symlink_to(demo_folder.parent)
+    (tmp_path / "home" / "models").symlink_to(demo_models)
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("KGPROBE_GRAPH", str(folder))
     # Files that an example writes.
@@ -82,9 +78,4 @@ def test_examples_run(
     examples = doctest.DocTestFinder(exclude_empty=True).find(
         imported, globs={**vars(imported), "graph": graph, "kgprobe": kgprobe}
     )
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    complaints: list[str] = []
-    for example in examples:
-        runner.run(example, out=complaints.append)
-    assert not complaints, "".join(complaints)
-    assert runner.tries > 0, f"{module} has no example"
+    assert run_all(examples, tiny="tiny" in request.node.callspec.id) > 0, f"{module} has no example"

@@ -24,6 +24,7 @@ from kgprobe.probes.register import PROBES
 from kgprobe.records import Rejected
 from kgprobe.search.strategies import STRATEGIES
 from kgprobe.sources.contract import LOADERS, open_source
+from tests.doctests import runner
 from tests.installed import install
 from tests.models.tiny import byte_level, random_model
 
@@ -52,7 +53,7 @@ class Block:
 
 
 def blocks_of(document: Path, *languages: str) -> list[Block]:
-    """The fenced blocks of a document, of these languages or of all."""
+    """Return the fenced blocks of a document, of these languages or of all."""
     blocks: list[Block] = []
     fence: tuple[str, int] | None = None
     inside: list[str] = []
@@ -70,13 +71,13 @@ def blocks_of(document: Path, *languages: str) -> list[Block]:
 
 
 def prose_of(document: Path) -> str:
-    """A document without its fenced blocks, whose lines are left empty."""
+    """Return a document without its fenced blocks, whose lines are left empty."""
     text = document.read_text(encoding="utf-8")
     return re.sub(r"^```.*?^```$", lambda block: "\n" * block[0].count("\n"), text, flags=re.DOTALL | re.MULTILINE)
 
 
 def anchors_of(document: Path) -> list[str]:
-    """What links to its headings end in, as GitHub makes them."""
+    """Return what links to its headings end in, as GitHub makes them."""
     headings = re.findall(r"^#+ (.+)$", prose_of(document), re.MULTILINE)
     return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
@@ -131,7 +132,7 @@ def test_files_that_are_named_are_there(document: Path) -> None:
 
 
 def commands_in(text: str) -> Iterator[list[str]]:
-    """The arguments of each `kgprobe …` of a shell line."""
+    """Yield the arguments of each `kgprobe …` of a shell line."""
     words = shlex.split(text.replace("…", ""), comments=True)
     for place, word in enumerate(words):
         before = words[place - 1] if place else ";"
@@ -142,7 +143,7 @@ def commands_in(text: str) -> Iterator[list[str]]:
 
 
 def problems_of(arguments: Sequence[str]) -> list[str]:
-    """What of a command line does not exist: the command, or options of it."""
+    """Return what of a command line does not exist: the command, or options of it."""
     command: click.Command = command_line
     context = click.Context(command)
     rest = list(arguments)
@@ -161,14 +162,14 @@ def problems_of(arguments: Sequence[str]) -> list[str]:
 
 
 def flags_of(command: click.Command) -> set[str]:
-    """The options of a command."""
+    """Return the options of a command."""
     own = {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
     return {*own, "--help", "--version"}
 
 
 @functools.cache
 def all_flags() -> frozenset[str]:
-    """The options of all commands."""
+    """Return the options of all commands."""
 
     def of(command: click.Command, context: click.Context) -> Iterator[str]:
         yield from flags_of(command)
@@ -313,11 +314,11 @@ def test_python_of_documents_can_be_read() -> None:
 
 
 @pytest.fixture
-def home(tmp_path: Path, demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, demo_models: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user's own folder with the demo model in it, where the session also writes its files."""
     folder = tmp_path / "home"
     folder.mkdir()
-    (folder / "models").symlink_to(demo_folder.parent)
+    (folder / "models").symlink_to(demo_models)
     monkeypatch.setenv("KGPROBE_HOME", str(folder))
     for variable in ("KGPROBE_GRAPH", "KGPROBE_GRAPH_DATABASE"):
         monkeypatch.delenv(variable, raising=False)
@@ -325,17 +326,17 @@ def home(tmp_path: Path, demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return folder
 
 
-@pytest.mark.usefixtures("home", "examples", "shared_demo")
-def test_the_session_in_python_runs_as_it_is_written() -> None:
+@pytest.mark.usefixtures("home", "examples")
+def test_the_session_in_python_runs_as_it_is_written(request: pytest.FixtureRequest) -> None:
     namespace: dict[str, object] = {"__name__": "__main__"}
-    runner = doctest.DocTestRunner(verbose=False)
+    session = runner(tiny="tiny" in request.node.callspec.id)
     told: list[str] = []
     with contextlib.closing(_Graphs(namespace)):
         for block in blocks_of(SESSION, "python"):
             place = f"{named(SESSION)}, line {block.line}"
             if block.text.startswith(">>>"):
                 test = doctest.DocTestParser().get_doctest(block.text, namespace, place, named(SESSION), block.line - 1)
-                runner.run(test, out=told.append, clear_globs=False)
+                session.run(test, out=told.append, clear_globs=False)
                 # A test works on a copy of what it is given.
                 namespace.update(test.globs)
                 assert told == [], "".join(told)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def sources() -> list[Path]:
-    """All modules and documents that users see."""
+    """Return all modules and documents that users see."""
     folders = [ROOT / name for name in ("kgprobe", "loaders", "docs", "docker", "benchmarks")]
     files = [path for folder in folders for ending in ("py", "md") for path in folder.rglob(f"*.{ending}")]
     return [*files, *ROOT.glob("*.md")]

@@ -96,7 +96,7 @@ pieces = st.one_of(
 
 @pytest.fixture(autouse=True, scope="module")
 def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Where sources keep their scratch files."""
+    """The folder of the sources' scratch files."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("KGPROBE_HOME", str(tmp_path_factory.mktemp("home")))
         yield
@@ -108,7 +108,7 @@ def _bytes_of(piece: str | bytes) -> bytes:
 
 @st.composite
 def contents(draw: st.DrawFn) -> bytes:
-    """A file: lines that mean something, among and around others; packed, cut short, or of another encoding."""
+    """Return a file: lines that mean something, among and around others; packed, cut short, or of another encoding."""
     lines = draw(st.lists(st.lists(pieces, max_size=2), max_size=5))
     first = draw(st.sampled_from([*LINES, ""]))
     text = b"\n".join([_bytes_of(first), *(b"".join(map(_bytes_of, line)) for line in lines)])
@@ -128,12 +128,12 @@ def contents(draw: st.DrawFn) -> bytes:
 
 
 def is_harmless(text: str) -> bool:
-    """Whether a terminal only shows it; a line break stays one in messages."""
+    """Return whether a terminal only shows it; a line break stays one in messages."""
     return not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in text.replace("\n", ""))
 
 
 def refused(work: Callable[[], Any]) -> str | None:
-    """The message of a work that fails as it may, with a harmless message; None where it does not."""
+    """Return the message of a work that fails as it may, with a harmless message; None where it does not."""
     try:
         work()
     except KgprobeError as error:
@@ -150,7 +150,7 @@ def rejections(records: list[Placed]) -> Iterator[str]:
 
 
 def data_lines(path: Path, blank: bytes = b" \t\r\n\x0b\x0c") -> int:
-    """How many lines a file has that are not blank, up to where it breaks off, and that place as one."""
+    """Return how many lines a file has that are not blank, up to where it breaks off, and that place as one."""
     return sum(isinstance(line, Rejected) or bool(line.strip(blank)) for _, line in open_input(path).lines())
 
 
@@ -222,7 +222,7 @@ def check_dbpedia(path: Path) -> None:
 
 
 def check_bear(path: Path, name: str, other: str, content: str) -> Source:
-    """A folder with a file of this name, and another one of which it is known what it holds."""
+    """Return a folder with a file of this name, and another one of which it is known what it holds."""
     if not os.path.isfile(path):
         return open_source("bear", folder=path)
     folder = path.parent / "bear"

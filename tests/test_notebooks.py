@@ -11,10 +11,7 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
 # The quickest one represents all in the normal run.
-RUN = [
-    pytest.param(path, marks=[pytest.mark.timeout(300)] if path.stem == "your-own-graph" else [pytest.mark.slow])
-    for path in NOTEBOOKS
-]
+RUN = [pytest.param(path, marks=() if path.stem == "your-own-graph" else pytest.mark.slow) for path in NOTEBOOKS]
 
 
 @pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)

@@ -162,7 +162,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
 
 
 def rows(written: str) -> list[str]:
-    """What stays in the terminal's rows, without colours."""
+    """Return what stays in the terminal's rows, without colours."""
     text = re.sub(r"\x1b\[[0-9;?]*[mhl]", "", written)
     screen, row, column = [""], 0, 0
     for part in re.findall(r"\x1b\[\d*[A-Z]|[\r\n]|[^\x1b\r\n]+", text):

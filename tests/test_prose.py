@@ -37,6 +37,21 @@ def test_docstrings_open_with_a_verb_or_a_noun() -> None:
     assert len(clauses) / len(everything) <= prose.MOST_CLAUSES, shown(clauses)
 
 
+@pytest.mark.parametrize("room", ["kgprobe", "loaders"])
+def test_docstrings_of_functions_open_with_a_verb(room: str) -> None:
+    everything = [
+        (path, *place) for path in sorted((prose.ROOT / room).rglob("*.py")) for place in prose.functions(path)
+    ]
+    nouns = [(path, line, text) for path, line, _, text in everything if prose.ARTICLE.match(text)]
+    assert not nouns, shown(nouns)
+
+
+def test_docstrings_of_tests_open_with_a_verb_or_a_noun() -> None:
+    everything = [(path, *place) for path in prose.tests() for place in prose.docstrings(path)]
+    clauses = [place for place in everything if prose.CLAUSE.match(place[2])]
+    assert len(clauses) / len(everything) <= prose.MOST_CLAUSES, shown(clauses)
+
+
 def test_variables_name_their_content() -> None:
     everything = [(path, line, name) for path in modules() for line, name in prose.bindings(path)]
     vague = [place for place in everything if place[2] in prose.VAGUE]

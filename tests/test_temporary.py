@@ -25,7 +25,7 @@ with temporary_folder("held") as folder:
 
 @pytest.fixture(autouse=True)
 def below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where temporary folders are made."""
+    """The folder of temporary folders."""
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
     return tmp_path / "temporary"
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from kgprobe.api.measuring import measurement_name
-from kgprobe.arguments import folder_name, optional_folder_name, optional_number, several, whole_number
+from kgprobe.arguments import check_choice, folder_name, optional_folder_name, optional_number, several, whole_number
 from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
 from kgprobe.datasets.asking import (
     DatasetQuestions,
@@ -127,8 +127,7 @@ def import_dataset(
         KgprobeError: a file is unreadable or lacks a column, or no row can be used.
     """
     path = _new_folder(folder)
-    if format not in FORMATS:
-        raise ArgumentError("format", f"is {format!r}; expected one of {', '.join(FORMATS)}.")
+    check_choice("format", format, FORMATS)
     origin = Path(source)
     published = find_published(origin)
     rejected: list[str] = []
@@ -227,8 +226,7 @@ def probe_dataset(
         KgprobeError: the data set or the model is unusable; the folder of the answers belongs to another measurement,
             is in use, or is not writable; or the output is not writable.
     """
-    if probe not in DATASET_PROBES:
-        raise ArgumentError("probe", f"is {probe!r}; expected one of {', '.join(DATASET_PROBES)}.")
+    check_choice("probe", probe, DATASET_PROBES)
     kind = PROBES.get(probe)
     if "choices" in options:
         raise ArgumentError("choices", "is not an option here: the data set has its own choices.")

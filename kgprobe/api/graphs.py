@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kgprobe.api.options import ReversingOptions
 from kgprobe.api.rounds import open_run
-from kgprobe.arguments import whole_number
+from kgprobe.arguments import check_choice, whole_number
 from kgprobe.beliefs.painting import Painted, paint_runs
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
@@ -255,8 +255,7 @@ def find_ignorance(
     Cost: one reading of the run's beliefs. Memory of the unknown facts; ``components`` takes time linear in them,
     ``louvain`` about 20 seconds for 65,000 facts.
     """
-    if method not in METHODS:
-        raise ArgumentError("method", f"is {method!r}; expected one of: {', '.join(METHODS)}.")
+    check_choice("method", method, METHODS)
     limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
     run = _latest_run(graph) if run is None else find_run(graph, run)["id"]
     partition = find_communities(graph, run, method, sure=sure, seed=seed, limit=limit)

@@ -14,7 +14,7 @@ from kgprobe.api.graphs import reverse_graph
 from kgprobe.api.study_measurements import measure_to_the_end
 from kgprobe.arguments import optional_folder_name, optional_number, several, whole_number
 from kgprobe.dates import as_of_day
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError, expected_one_of
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids, relation_names
@@ -22,6 +22,7 @@ from kgprobe.graph.state import graph_state
 from kgprobe.judge.judged_facts import is_judged_graph
 from kgprobe.labelling.answers import WayAnswers, count_answers
 from kgprobe.labelling.building import FactAnswers, labelled_rows
+from kgprobe.labelling.card import write_card
 from kgprobe.labelling.judged import JudgedFacts
 from kgprobe.labelling.prediction import AnsweredRounds, Predictions, cross_validate
 from kgprobe.labelling.statistics import statistics_of, write_statistics
@@ -125,7 +126,9 @@ def label_facts(
     ways = choose_ways(opened_model, given)
     by = by or ways[0]
     if by not in ways:
-        raise ArgumentError("by", f"is {by.name!r}, which is not asked; expected one of {_names(ways)}.")
+        raise ArgumentError(
+            "by", f"is {by.name!r}, which is not asked; {expected_one_of(by.name, [way.name for way in ways])}."
+        )
     config = {
         "model": opened_model.name,
         "ways": [column for way in ways for column in way.columns],
@@ -305,6 +308,7 @@ def _write(
     folder = home() / "labels" / (name or f"{short_name(config['model'])}-{digest_of(config)}")
     rows = labelled_rows(facts, predictions, of_facts, names, progress.on_rows)
     table = write_label_table(folder, config, rows)
+    write_card(table)
     write_statistics(folder, statistics_of(of_facts, calibration))
     return table
 
@@ -325,7 +329,7 @@ def _judged(graph: Graph, name: str | None, model: str) -> JudgedFacts | None:
     """Return the judged graph of that name or folder, which must be of this model and graph."""
     if name is None:
         return None
-    own, path = home() / "sweeps" / name, Path(name)
+    own, path = home() / "judged" / name, Path(name)
     folder = path if is_judged_graph(path) and not is_judged_graph(own) else own
     judged = JudgedFacts.open(folder, graph_state(graph))
     if absolute_spec(judged.answers_of) != absolute_spec(model):

@@ -116,7 +116,7 @@ def group_table(
     results: "Sequence[Stored]",
     *,
     by: str | None = None,
-    centres: "Sequence[str]" = (),
+    centers: "Sequence[str]" = (),
     object_of: str | None = None,
     year_relation: str | None = None,
     least: int = 1,
@@ -139,16 +139,16 @@ def group_table(
         results: measurements and runs.
         by: kind of the groups: ``entity`` (subject or object of a fact), ``relation``, ``type`` (of the subject) or
             ``year``; None is ``entity``.
-        centres: ids or names of entities whose facts are the groups, in this order, in place of ``by``.
+        centers: ids or names of entities whose facts are the groups, in this order, in place of ``by``.
         object_of: id or name of a relation whose objects are the groups, in place of ``by``: facts of a film by its
             country of origin, and facts of that country.
         year_relation: as in :func:`kgprobe.run_rounds`.
-        least: minimum number of facts in a group, over all results; ``centres`` are kept.
+        least: minimum number of facts in a group, over all results; ``centers`` are kept.
         limit: maximum number of groups, the largest; None for all.
         shared: compare the results on the facts that all of them have answered.
 
     Raises:
-        ArgumentError: no results, an unknown kind, ``centres`` together with ``object_of``, a number below 1, or no
+        ArgumentError: no results, an unknown kind, ``centers`` together with ``object_of``, a number below 1, or no
             shared facts.
         UnknownNameError: no such entity or relation.
         KgprobeError: a result has no answers.
@@ -161,26 +161,26 @@ def group_table(
     if not results:
         raise ArgumentError("results", "is empty; expected measurements or runs.")
     refuse_repeated("results", results)
-    if by is not None and (centres or object_of is not None):
-        raise ArgumentError("by", "excludes `centres` and `object_of`, which are other groups; give one of them.")
+    if by is not None and (centers or object_of is not None):
+        raise ArgumentError("by", "excludes `centers` and `object_of`, which are other groups; give one of them.")
     kind = "entity" if by is None else by
     if kind not in KINDS:
         raise ArgumentError("by", f"is {by!r}; {', '.join(KINDS)} are possible.")
-    if centres and object_of is not None:
-        raise ArgumentError("object_of", "excludes `centres`; give one of them.")
-    group = _grouping(graph, kind, centres, object_of)
+    if centers and object_of is not None:
+        raise ArgumentError("object_of", "excludes `centers`; give one of them.")
+    group = _grouping(graph, kind, centers, object_of)
     years = year_relation_id(graph, year_relation)
     return tabulate_groups(graph, results, group, year_relation=years, least=least, limit=limit, shared=shared)
 
 
 def _grouping(
-    graph: Graph, kind: str, centres: "Sequence[str]", object_of: str | None
+    graph: Graph, kind: str, centers: "Sequence[str]", object_of: str | None
 ) -> "Callable[[pd.DataFrame], Grouped]":
-    """Return the function that groups facts: by their kind, around centres, or by the objects of a relation."""
+    """Return the function that groups facts: by their kind, around centers, or by the objects of a relation."""
     from kgprobe.results.group_table import group_by_entities, group_by_kind, group_by_object
 
-    if centres:
-        ids = entity_ids(graph, centres)
+    if centers:
+        ids = entity_ids(graph, centers)
         labels = {row["id"]: row["label"] for row in graph.read("sample/labels", ids=ids)}
         entities = {entity: labels.get(entity) or entity for entity in ids}
         return partial(group_by_entities, entities=entities)
@@ -189,7 +189,7 @@ def _grouping(
     return partial(group_by_kind, graph, kind=kind)
 
 
-def write_sheet(results: "Sequence[Stored]", path: str | Path, *, per_kind: int = 50, seed: int = 0) -> int:
+def write_sheet(results: "Sequence[Stored]", output: str | Path, *, per_kind: int = 50, seed: int = 0) -> int:
     """Write a CSV sheet of questions, right answers and a model's answers, for people to assess; return its rows.
 
     Table 4 of KGLens. Each annotator fills in a copy: *understood* (can the question be understood?) and *correct* (is
@@ -212,7 +212,7 @@ def write_sheet(results: "Sequence[Stored]", path: str | Path, *, per_kind: int 
 
     refuse_repeated("results", results)
     per_kind, seed = whole_number("per_kind", per_kind), whole_number("seed", seed, 0)
-    return write(Path(path), _outcomes_by_name(results), per_kind, seed)
+    return write(Path(output), _outcomes_by_name(results), per_kind, seed)
 
 
 def assess_questions(results: "Sequence[Stored]", sheets: "Sequence[str | Path]") -> "Assessment":
@@ -278,7 +278,7 @@ def judged_folder(name: str | Path) -> Path | None:
     """Return the folder of a judged graph, by its name in kgprobe's own folder or by its path; None if not found."""
     from kgprobe.judge.judged_facts import is_judged_graph
 
-    own, path = home() / "sweeps" / name, Path(name)
+    own, path = home() / "judged" / name, Path(name)
     # A damaged one in kgprobe's own folder counts: opening it reports the damage.
     if not is_path(name) and (own / CONFIG).exists():
         return own

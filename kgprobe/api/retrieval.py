@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.api.writing_back import find_labels
-from kgprobe.arguments import several, whole_number
+from kgprobe.arguments import check_choice, several, whole_number
 from kgprobe.errors import ArgumentError, KgprobeError, how_to_install
 from kgprobe.exports.question_facts import QuestionFacts
 from kgprobe.exports.retrieval import WRITERS, FactToRetrieve, Writer, facts_to_retrieve, sentences_of
@@ -94,7 +94,7 @@ def retrieval_texts(
 def export_retrieval(
     graph: Graph,
     labels: LabelTable | Run | str | Path,
-    file: str | Path,
+    output: str | Path,
     entities: Sequence[str] = (),
     *,
     format: str = "text",  # noqa: A002
@@ -103,13 +103,13 @@ def export_retrieval(
     """Write a file of facts that a model does not know.
 
     Args:
-        file: replaced if it exists.
+        output: file, replaced if it exists.
         graph, labels, entities, format, options: as in :func:`retrieval_texts`.
 
     Raises:
         UnknownNameError, ArgumentError, KgprobeError: as in :func:`unknown_facts`; or the file cannot be written.
     """
-    path, count = Path(file), 0
+    path, count = Path(output), 0
     write, facts = _writer(format), unknown_facts(graph, labels, entities, **options)
 
     def counted_facts() -> Iterator[FactToRetrieve]:
@@ -124,8 +124,7 @@ def export_retrieval(
 
 
 def _writer(format_: str) -> Writer:
-    if format_ not in FORMATS:
-        raise ArgumentError("format", f"is {format_!r}; one of {', '.join(FORMATS)} is expected.")
+    check_choice("format", format_, FORMATS)
     return WRITERS[format_]
 
 

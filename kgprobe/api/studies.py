@@ -226,7 +226,7 @@ def study_examples(
     """Study the number of few-shot examples: accuracy by number, and the least that reaches 95% of the maximum's.
 
     >>> result = kgprobe.study_examples(
-    ...     graph, "demo", relations=["P36"], limit=4, counts=[1, 2], draws=2, choices=3
+    ...     graph, "demo", relations=["P36"], limit=4, counts=[1, 2], repeats=2, choices=3
     ... )
     >>> result.to_frame()[["examples", "seed"]].values.tolist()
     [[1, 0], [1, 1], [2, 0], [2, 1]]
@@ -257,7 +257,7 @@ def study_examples(
     )
     measurements = {}
     draws = {}
-    for examples_seed in range(seed, seed + chosen.draws):
+    for examples_seed in range(seed, seed + chosen.repeats):
         for count in counts:
             title = f"{count} examples, draw {examples_seed}"
             measurement = measure_with(title, examples=count, examples_seed=examples_seed, choices=chosen.choices)
@@ -485,11 +485,11 @@ def study_sampling(
     hierarchical learner are replayed on facts with known θ: of a run, or of the demo model on the example graph (2,554
     facts, 8 answers each).
 
-    >>> result = kgprobe.study_sampling(requests=256, repetitions=2, hardest=20)
+    >>> result = kgprobe.study_sampling(requests=256, repeats=2, hardest=20)
     >>> sorted(set(result.to_frame()["strategy"]))[:2]
     ['hardest + hierarchical', 'information + hierarchical']
 
-    Cost: nine strategies times repetitions, each a pass over the facts for each round.
+    Cost: nine strategies times ``repeats``, each a pass over the facts for each round.
 
     Args:
         graph: graph of the run.
@@ -507,11 +507,11 @@ def study_sampling(
     seed = whole_number("seed", seed, 0)
     chosen = make_options(ReplayOptions, options, "a study of sampling")
     if run is None:
-        truth = demo_truth(seed, chosen.repetitions)
+        truth = demo_truth(seed, chosen.repeats)
     elif graph is None:
         raise ArgumentError("graph", "is missing: the run needs its graph.")
     else:
-        truth = run_truth(graph, run, chosen.repetitions)
+        truth = run_truth(graph, run, chosen.repeats)
     # Replays take minutes: find out before them if the result can be stored.
     make_folder(home() / "studies")
     return sampling_study(truth, chosen, seed, callbacks).save()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
-from kgprobe.arguments import several, whole_number
+from kgprobe.arguments import check_choice, several, whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
@@ -143,8 +143,7 @@ def write_templates(
     """
     if (model is None) != from_label:
         raise ArgumentError("model", "or `from_label` is expected, exactly one of them.")
-    if fallback not in FALLBACKS:
-        raise ArgumentError("fallback", f"is {fallback!r}; {' or '.join(FALLBACKS)} is expected.")
+    check_choice("fallback", fallback, FALLBACKS)
     proposals, keep = whole_number("proposals", proposals), whole_number("keep", keep)
     seed, relations = whole_number("seed", seed, 0), several("relations", relations)
     day = as_of_day(as_of)

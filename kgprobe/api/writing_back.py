@@ -16,7 +16,7 @@ from kgprobe.sources.contract import open_source
 
 def write_back(
     labels: LabelTable | Run | str | Path,
-    to: str | Path,
+    output: str | Path,
     mapping: str | Path,
     *,
     scheme: str | None = None,
@@ -39,7 +39,7 @@ def write_back(
 
     Args:
         labels: a label table, its name or folder; or a run, for its beliefs.
-        to: address of the server of your graph, with user, password and database from ``KGPROBE_FROM_USER``,
+        output: address of the server of your graph, with user, password and database from ``KGPROBE_FROM_USER``,
             ``KGPROBE_FROM_PASSWORD`` and ``KGPROBE_FROM_DATABASE``; or the folder of a graph that kgprobe serves.
         mapping: mapping of ``kgprobe load graph``.
         scheme: classes to write: ``slick``, ``profile`` or ``belief``; None is ``slick``, for a run ``belief``.
@@ -56,9 +56,9 @@ def write_back(
     Cost: one pass over the relationships and nodes of the mapping, a look-up for each change. Memory: 70 bytes for each
     label, and the current batch.
     """
-    source = _open_source(str(to), Path(mapping))
+    source = _open_source(str(output), Path(mapping))
     with source.graph:
-        refuse_loaded(source.graph, "to")
+        refuse_loaded(source.graph, "output")
         return write_labels(
             source,
             find_labels(labels),
@@ -70,11 +70,11 @@ def write_back(
         )
 
 
-def remove_labels(to: str | Path, *, prefix: str = PREFIX, on_written: OnProgress = no_progress) -> int:
+def remove_labels(output: str | Path, *, prefix: str = PREFIX, on_written: OnProgress = no_progress) -> int:
     """Remove the properties that :func:`write_back` has written; return the number of relationships and nodes.
 
     Args:
-        to, prefix, on_written: as in :func:`write_back`.
+        output, prefix, on_written: as in :func:`write_back`.
 
     Raises:
         ArgumentError: an argument is not allowed.
@@ -82,7 +82,7 @@ def remove_labels(to: str | Path, *, prefix: str = PREFIX, on_written: OnProgres
 
     Cost: a scan of all relationships and nodes.
     """
-    with open_users_graph(str(to), "to") as graph:
+    with open_users_graph(str(output), "output") as graph:
         return remove_written(graph, prefix, on_written)
 
 
@@ -97,11 +97,11 @@ def find_labels(labels: LabelTable | Run | str | Path) -> Labels:
     return labels_of_table(labels if isinstance(labels, LabelTable) else read_label_table(labels))
 
 
-def _open_source(to: str, mapping: Path) -> LocatesFacts:
+def _open_source(output: str, mapping: Path) -> LocatesFacts:
     try:
-        source = open_source("graph", source=to, mapping=mapping)
+        source = open_source("graph", source=output, mapping=mapping)
     except ArgumentError as error:
-        raise ArgumentError("to" if error.argument == "source" else error.argument, error.problem) from error
+        raise ArgumentError("output" if error.argument == "source" else error.argument, error.problem) from error
     if not isinstance(source, LocatesFacts):
         raise TypeError("the loader `graph` cannot locate facts")
     return source

@@ -35,7 +35,8 @@ _TO_TYPE = "Once connected, type the lines of colours and queries into Browser; 
 
 @click.command()
 @click.option(
-    "--files",
+    "--output",
+    "-o",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
     help="Only write style sheets, guide and queries into this folder.",
@@ -58,7 +59,7 @@ _TO_TYPE = "Once connected, type the lines of colours and queries into Browser; 
 @click.option("--open/--no-open", "in_browser", default=True, show_default=True, help="Open the web browser.")
 @graph_option
 @debug_option
-def browser(files: Path | None, port: int | None, bind: str, host: str, in_browser: bool, graph: str | None) -> None:
+def browser(output: Path | None, port: int | None, bind: str, host: str, in_browser: bool, graph: str | None) -> None:
     """Open the graph in Neo4j Browser, with a style sheet and queries.
 
     Starts Neo4j if the graph is a Neo4j folder, opens Browser, and serves its files: style sheets with colours for
@@ -68,15 +69,15 @@ def browser(files: Path | None, port: int | None, bind: str, host: str, in_brows
     \b
     kgprobe graph browser --graph ./neo4j
     kgprobe graph browser --graph bolt://host:7687
-    kgprobe graph browser --files ./for-browser
+    kgprobe graph browser --output ./for-browser
     """  # noqa: D301
     from kgprobe.report.browser_files import FAVOURITES, GUIDE, PAINTED_STYLE, STYLE, browser_files
     from kgprobe.temporary import temporary_folder
 
-    if files is not None:
-        _write(files, browser_files(""))
+    if output is not None:
+        _write(output, browser_files(""))
         click.echo(
-            f"Wrote {STYLE}, {PAINTED_STYLE}, {GUIDE} and {FAVOURITES} to {files}. Drop {PAINTED_STYLE} (or {STYLE},"
+            f"Wrote {STYLE}, {PAINTED_STYLE}, {GUIDE} and {FAVOURITES} to {output}. Drop {PAINTED_STYLE} (or {STYLE},"
             f" for a graph without paint), then {FAVOURITES}, on Neo4j Browser."
         )
         return
@@ -205,7 +206,7 @@ def _started(folder: "Folder") -> "Status":
     if folder.engine != "neo4j":
         raise KgprobeError(
             f"{folder.path} is a graph of {folder.engine}, which has no Browser. Copy it to neo4j: `kgprobe graph copy "
-            f"--graph {folder.path} --to FOLDER`."
+            f"--graph {folder.path} --output FOLDER`."
         )
     leases.start(folder, ServerOptions("neo4j"))
     return status_of(folder)

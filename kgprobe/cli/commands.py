@@ -14,6 +14,7 @@ import cloup
 from click.core import ParameterSource
 
 from kgprobe.arguments import share_of
+from kgprobe.errors import expected_one_of
 from kgprobe.options import Option, options_of
 
 Command: TypeAlias = Callable[..., Any]
@@ -33,6 +34,21 @@ class OptionsFirst(cloup.Command):
         cloup.formatting.ensure_is_cloup_formatter(formatter).write_many_sections(
             sections, aligned=self.must_align_option_groups(ctx)
         )
+
+
+class Choice(click.Choice[str]):
+    """A click choice whose message is that of the library, with the nearest choice."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the value.
+
+        Raises:
+            UsageError: the value is not among the choices.
+        """
+        if value not in self.choices and param is not None:
+            flag = max(param.opts, key=len)
+            raise click.UsageError(f"{flag} is {value!r}; {expected_one_of(value, self.choices)}.", ctx)
+        return super().convert(value, param, ctx)
 
 
 class _OrNone(click.ParamType[Any]):
@@ -154,11 +170,15 @@ def _decorator(option: Option, defaults: Mapping[str, Any]) -> Callable[[Command
 
 
 def _bool_flag(option: Option, default: bool) -> Callable[[Command], Command]:
-    """Return the decorator of a flag without a value; ``--x/--no-x`` if its default is True."""
+    """Return the decorator of a flag without a value, ``--x/--no-x``."""
     flag = flag_of(option)
-    names = f"{flag}/--no-{flag[2:]}" if default is True else flag
     return cloup.option(
-        names, option.name, is_flag=True, default=default, show_default=default is True, help=_help(option)
+        f"{flag}/--no-{flag[2:]}",
+        option.name,
+        is_flag=True,
+        default=default,
+        show_default=default is True,
+        help=_help(option),
     )
 
 
@@ -190,7 +210,7 @@ def _type_of(option: Option) -> click.ParamType[Any]:
     about, choices = option.about, option.choices()
     inner: click.ParamType[Any]
     if choices is not None:
-        inner = click.Choice(list(choices))
+        inner = Choice(list(choices))
     elif option.type is Path:
         inner = click.Path(path_type=Path)
     elif option.type in (int, float):

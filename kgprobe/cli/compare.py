@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.cli.commands import OptionsFirst, ShareType
+from kgprobe.cli.commands import Choice, OptionsFirst, ShareType
 from kgprobe.cli.main import until_reader_leaves
 from kgprobe.cli.options import full_option, in_flags, loading_options, local_given, on_graph, open_graph, seed_option
 from kgprobe.cli.rendering import render
@@ -74,7 +74,7 @@ class _CheckFailedError(click.ClickException):
 )
 @cloup.option(
     "--scheme",
-    type=click.Choice(["profile", "slick", "belief"]),
+    type=Choice(["profile", "slick", "belief"]),
     help="Classes of label tables.  [default: profile]",
 )
 @_metrics_option

@@ -8,7 +8,7 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import Choice, CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     BEHIND_API,
     common_options,
@@ -95,7 +95,7 @@ def build(full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
 )
 @cloup.option(
     "--format",
-    type=click.Choice(FORMATS),
+    type=Choice(FORMATS),
     default=FORMATS[0],
     show_default=True,
     help="File format; jsonl is JSON Lines.",
@@ -145,7 +145,7 @@ def show(folder: Path, as_json: bool) -> None:
 @as_paper_option("dataset probe")
 @cloup.option(
     "--probe",
-    type=click.Choice(DATASET_PROBES),
+    type=Choice(DATASET_PROBES),
     default=DATASET_PROBES[0],
     show_default=True,
     help="Compare the choices, or search a generated text for the object.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.cli.commands import OptionsFirst, given_options
+from kgprobe.cli.commands import Choice, OptionsFirst, given_options
 from kgprobe.cli.options import debug_option, force_option, graph_option, open_graph, refuse_existing
 from kgprobe.cli.write_back import run_called
 from kgprobe.exports.retrieval_options import FORMATS, RetrievalOptions
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     help="File with the id or name of an entity per line; - reads standard input.",
 )
 @given_options((None, RetrievalOptions), argument="options")
-@cloup.option("--format", "format_", type=click.Choice(FORMATS), default="text", show_default=True, help="Format.")
+@cloup.option("--format", "format_", type=Choice(FORMATS), default="text", show_default=True, help="Format.")
 @cloup.option(
     "--output",
     "-o",

@@ -17,7 +17,6 @@ from kgprobe.exports.sft import SftOptions
 @cloup.option(
     "--output",
     "-o",
-    "folder",
     type=click.Path(path_type=Path),
     required=True,
     help="Folder of the training set.",

@@ -13,7 +13,7 @@ import cloup
 
 from kgprobe.api.options import COMMUNITY_METHODS, ReversingOptions
 from kgprobe.cli.browser import browser, types
-from kgprobe.cli.commands import CommandGroup, given_options
+from kgprobe.cli.commands import Choice, CommandGroup, given_options
 from kgprobe.cli.load import finish_import
 from kgprobe.cli.options import (
     ask_password,
@@ -75,7 +75,7 @@ def graph() -> None:
 @graph.command()
 @click.option(
     "--engine",
-    type=click.Choice(list(ENGINES)),
+    type=Choice(list(ENGINES)),
     help="arcadedb is installed by the extra 'embedded'; neo4j is downloaded once and needs java and mvn."
     f"  [default: the engine that made the data, {DEFAULT} in a new folder]",
 )
@@ -158,7 +158,7 @@ def status(graph: str | None, as_json: bool) -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "jsonl", "csv"]),
+    type=Choice(["table", "jsonl", "csv"]),
     help="Output format: jsonl is one JSON object per row, --json one list.  [default: table]",
 )
 @count_option("--limit", help="Maximum number of printed rows.  [default: 100 in a table, otherwise all]")
@@ -262,7 +262,7 @@ def path(one: str, other: str, facts: int, graph: str | None, as_json: bool) -> 
 @click.option("--run", metavar="NAME", help="Name of the run.  [default: the latest]")
 @click.option(
     "--method",
-    type=click.Choice(COMMUNITY_METHODS),
+    type=Choice(COMMUNITY_METHODS),
     default="louvain",
     show_default=True,
     help="Modularity (Louvain), label propagation, or connected components.",
@@ -395,67 +395,69 @@ def _duration(seconds: float) -> str:
 
 
 @graph.command()
-@click.option("--to", required=True, metavar="FOLDER|ADDRESS", help="Folder or server of the copy; must be empty.")
+@click.option(
+    "--output", "-o", required=True, metavar="FOLDER|ADDRESS", help="Folder or server of the copy; must be empty."
+)
 @click.option(
     "--engine",
-    type=click.Choice(list(ENGINES)),
+    type=Choice(list(ENGINES)),
     help="Engine of the copy, for a folder.  [default: the other engine than the source's]",
 )
 @on_graph
-def copy(to: str, engine: str | None, graph: str | None, as_json: bool) -> None:
+def copy(output: str, engine: str | None, graph: str | None, as_json: bool) -> None:
     """Copy the graph with its beliefs into another folder or server.
 
     Copies entities, relations, facts, runs with their beliefs, and judged graphs, but no paint, then compares
     both graphs by counts and digests. Unknown kinds, such as beliefs of an older version, are left out and counted.
     Repeat the command to continue an interrupted copy; a finished copy is only compared. Folders of runs and
-    measurements are not copied. User, password and database of the target server come from KGPROBE_TO_USER,
-    KGPROBE_TO_PASSWORD and KGPROBE_TO_DATABASE.
+    measurements are not copied. User, password and database of the target server come from KGPROBE_OUTPUT_USER,
+    KGPROBE_OUTPUT_PASSWORD and KGPROBE_OUTPUT_DATABASE.
 
     \b
-    kgprobe graph copy --to ./neo4j
-    kgprobe graph copy --graph ./neo4j --to bolt://host:7687
+    kgprobe graph copy --output ./neo4j
+    kgprobe graph copy --graph ./neo4j --output bolt://host:7687
     """  # noqa: D301
     from kgprobe.graph.copying import copy_graph
     from kgprobe.progress import progress_bar
 
-    with open_graph(graph) as source, _target(to, engine, source) as target:
+    with open_graph(graph) as source, _target(output, engine, source) as target:
         if source.endpoint.address == target.endpoint.address and source.endpoint.database == target.endpoint.database:
-            raise ArgumentError("to", "is the graph itself; name another folder or server.")
+            raise ArgumentError("output", "is the graph itself; name another folder or server.")
         counts = source.read("copy/counts")[0]
         size = counts["nodes"] + counts["relationships"]
         with progress_bar("Copying", 3 * size, "nodes and relationships", counted=False) as bar:
             copied = copy_graph(source, target, lambda stage, done, _: bar.move_to(done, done, stage))
-    _show_copy(copied, to, as_json)
+    _show_copy(copied, output, as_json)
 
 
-def _target(to: str, engine: str | None, source: "Graph") -> "Graph":
+def _target(output: str, engine: str | None, source: "Graph") -> "Graph":
     from kgprobe.graph.client import Graph
     from kgprobe.graph.endpoint import endpoint_of, is_address
     from kgprobe.servers import opening
 
-    if is_address(to):
+    if is_address(output):
         if engine is not None:
-            raise ArgumentError("engine", f"is for folders only; {to} is a running server.")
-        return Graph(endpoint_of(to, ask_password, "KGPROBE_TO", "to"))
-    folder = opening.folder_of(to)
+            raise ArgumentError("engine", f"is for folders only; {output} is a running server.")
+        return Graph(endpoint_of(output, ask_password, "KGPROBE_OUTPUT", "output"))
+    folder = opening.folder_of(output)
     if folder.path == source.endpoint.folder:
-        raise ArgumentError("to", "is the graph itself; name another folder or server.")
+        raise ArgumentError("output", "is the graph itself; name another folder or server.")
     if folder.engine is None and engine is None:
         engine = "neo4j" if "ArcadeDB" in source.server else "arcadedb"
     return opening.open_graph(folder.path, engine=engine)
 
 
-def _show_copy(copied: "Copied", to: str, as_json: bool) -> None:
+def _show_copy(copied: "Copied", output: str, as_json: bool) -> None:
     kinds = copied.digest.kinds
     if as_json:
         rows = {kind: {"count": digest.count, "digest": f"{digest.total:032x}"} for kind, digest in kinds.items()}
-        content = {"to": to, "resumed": copied.resumed, "was_there": copied.was_there, "kinds": rows}
+        content = {"output": output, "resumed": copied.resumed, "was_there": copied.was_there, "kinds": rows}
         click.echo(json.dumps({**content, "left_out": copied.digest.left_out}))
         return
     nodes = sum(digest.count for kind, digest in kinds.items() if kind.startswith(":"))
     relationships = sum(digest.count for kind, digest in kinds.items() if kind.startswith("-"))
     verb = "Was there already" if copied.was_there else "Copied"
-    click.echo(f"{verb}: {nodes:,} nodes and {relationships:,} relationships, the same in both graphs: {to}")
+    click.echo(f"{verb}: {nodes:,} nodes and {relationships:,} relationships, the same in both graphs: {output}")
     if copied.digest.left_out:
         left_out = ", ".join(f"{count:,} {kind}" for kind, count in copied.digest.left_out.items())
         click.echo(visible(f"Left out, unknown to kgprobe: {left_out}."))
@@ -464,7 +466,9 @@ def _show_copy(copied: "Copied", to: str, as_json: bool) -> None:
 @graph.command(cls=cloup.Command)
 @given_options((None, ReversingOptions), argument="given")
 @click.option(
-    "--folder",
+    "--output",
+    "-o",
+    "folder",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of the inverse graph.  [default: one per graph, in KGPROBE_HOME]",
 )
@@ -477,7 +481,7 @@ def reverse(given: dict[str, Any], folder: Path | None, graph: str | None, as_js
 
     \b
     kgprobe graph reverse
-    kgprobe graph reverse --max-subjects 3 --folder ./backwards
+    kgprobe graph reverse --max-subjects 3 --output ./backwards
     """  # noqa: D301
     from kgprobe.graph.reversal import reversal_of
 

@@ -27,8 +27,12 @@ from kgprobe.progress import waiting
 if TYPE_CHECKING:
     from kgprobe.results.labels import Labels
 
-csv_option = cloup.option(
-    "--csv", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the rows of all facts as CSV."
+output_option = cloup.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.csv",
+    help="Write the rows of all facts as CSV.",
 )
 
 
@@ -40,9 +44,11 @@ csv_option = cloup.option(
 @given_options(("Models behind an API", ApiLimits), argument="api")
 @count_option("--batch-size", metavar="N", help="Batch size: facts asked together.  [default: of each probe]")
 @cloup.option("--name", metavar="NAME", help="Folder name of the table.  [default: made from the settings]")
-@csv_option
+@output_option
 @common_options
-def label(model: str, csv: Path | None, api: dict[str, Any], graph: str | None, as_json: bool, **options: Any) -> None:
+def label(
+    model: str, output: Path | None, api: dict[str, Any], graph: str | None, as_json: bool, **options: Any
+) -> None:
     """Label facts by how a model answers them: classes, and the probability that it knows each.
 
     Asks the same facts in several ways, each a few times, and stores one row per fact: right answers in each way, the
@@ -53,7 +59,7 @@ def label(model: str, csv: Path | None, api: dict[str, Any], graph: str | None, 
     kgprobe label --model demo --limit 200
     kgprobe label --model hf:./model --facts facts.tsv --ways distractors,recall
     kgprobe label --model demo --ways distractors --limit 500 --fill \\
-        --csv labels.csv
+        --output labels.csv
     """  # noqa: D301
     from kgprobe.api.labelling import LabelProgress, label_facts
 
@@ -68,7 +74,7 @@ def label(model: str, csv: Path | None, api: dict[str, Any], graph: str | None, 
         progress = LabelProgress(lambda note: click.echo(note, err=True), on_fits, on_rows)
         with measuring(f"Labelling {model}", api) as callbacks:
             labels = label_facts(opened, opened_model, models=models, callbacks=callbacks, progress=progress, **options)
-    _show(labels, csv, as_json)
+    _show(labels, output, as_json)
 
 
 @click.group(cls=CommandGroup)
@@ -78,22 +84,22 @@ def labels() -> None:
 
 @labels.command("show", cls=cloup.Command)
 @cloup.argument("name", help="Label table, by name or folder.")
-@csv_option
+@output_option
 @json_option
 @debug_option
-def show_labels(name: str, csv: Path | None, as_json: bool) -> None:
+def show_labels(name: str, output: Path | None, as_json: bool) -> None:
     """Show a label table: shares of the classes, relations, calibration.
 
     \b
-    kgprobe labels show my-labels --csv labels.csv
+    kgprobe labels show my-labels --output labels.csv
     """  # noqa: D301
     from kgprobe.api.labelling import open_labels
 
-    _show(open_labels(name), csv, as_json)
+    _show(open_labels(name), output, as_json)
 
 
-def _show(labels: "Labels", csv: Path | None, as_json: bool) -> None:
-    if csv is not None:
+def _show(labels: "Labels", output: Path | None, as_json: bool) -> None:
+    if output is not None:
         with waiting("Writing CSV"):
-            labels.write_csv(csv)
-    render(labels, as_json, files=[] if csv is None else [csv], lined=False)
+            labels.write_csv(output)
+    render(labels, as_json, files=[] if output is None else [output], lined=False)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import cloup
 
-from kgprobe.cli.commands import Command, decorated_by
+from kgprobe.cli.commands import Choice, Command, decorated_by
 from kgprobe.papers.presets import Preset, papers_with, preset_of
 
 # Key of a click context: the preset of the command.
@@ -29,7 +29,7 @@ def as_paper_option(command: str) -> Callable[[Command], Command]:
         return decorated_by()
     option = cloup.option(
         "--as-paper",
-        type=click.Choice(papers),
+        type=Choice(papers),
         is_eager=True,
         expose_value=False,
         callback=partial(_set_defaults, command),

@@ -9,7 +9,7 @@ import click
 import cloup
 import msgspec
 
-from kgprobe.cli.commands import DefaultGroup
+from kgprobe.cli.commands import Choice, DefaultGroup
 from kgprobe.cli.options import (
     as_of_or,
     count_option,
@@ -44,19 +44,19 @@ def report() -> None:
 
     \b
     kgprobe report --open
-    kgprobe report gpt2-capitals llama-capitals --out models.html
+    kgprobe report gpt2-capitals llama-capitals --output models.html
     kgprobe report graph France --open
     """  # noqa: D301
 
 
 @report.command()
 @cloup.argument("results", nargs=-1, metavar="[RESULT...]")
-@cloup.option("--out", type=_FILE, help="File of the page.")
+@cloup.option("--output", "-o", type=_FILE, help="File of the page.")
 @_open_option
 @seed_option
 @on_graph
 def page(
-    results: tuple[str, ...], out: Path | None, in_browser: bool, seed: int, graph: str | None, as_json: bool
+    results: tuple[str, ...], output: Path | None, in_browser: bool, seed: int, graph: str | None, as_json: bool
 ) -> None:
     """Write one page of results: the share known, unknown facts, and every asked fact.
 
@@ -70,7 +70,7 @@ def page(
 
     \b
     kgprobe report --open
-    kgprobe report gpt2-capitals llama-capitals --out models.html
+    kgprobe report gpt2-capitals llama-capitals --output models.html
     """  # noqa: D301
     from kgprobe.api.reports import latest_result, make_report, needs_graph, open_any
 
@@ -80,7 +80,7 @@ def page(
         if connection is not None and not results:
             opened = [latest_result(connection)]
         result = make_report(opened, seed=seed)
-        written = result.page(out)
+        written = result.page(output)
     _show(result.to_dict(), "\n".join(map(visible, result.lead)), written, in_browser, as_json)
 
 
@@ -122,13 +122,13 @@ def _named_graph(text: str) -> tuple[str | None, str]:
 @cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @cloup.option(
     "--by",
-    type=click.Choice(["entity", "relation", "type", "year"]),
+    type=Choice(["entity", "relation", "type", "year"]),
     help="Kind of the groups: subject or object of a fact, its relation, the type of its subject, or its year."
     "  [default: entity]",
 )
 @cloup.option(
-    "--centre",
-    "centres",
+    "--center",
+    "centers",
     multiple=True,
     metavar="ENTITY",
     help="Group by this entity, given by id or name, in place of --by; repeatable, one group each.",
@@ -152,7 +152,7 @@ def groups(results: tuple[str, ...], graph: str | None, as_json: bool, **options
 
     \b
     kgprobe report groups gpt2-films llama-films --by year
-    kgprobe report groups gpt2-countries --centre France --centre Germany
+    kgprobe report groups gpt2-countries --center France --center Germany
     kgprobe report groups gpt2-films --object-of "country of origin" --least 5
     """  # noqa: D301
     from kgprobe.api.comparable import open_result
@@ -166,13 +166,13 @@ def groups(results: tuple[str, ...], graph: str | None, as_json: bool, **options
 
 @report.command()
 @cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
-@cloup.option("--out", type=_FILE, required=True, help="File of the sheet (CSV).")
+@cloup.option("--output", "-o", type=_FILE, required=True, help="File of the sheet (CSV).")
 @cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
 @count_option("--per-kind", default=50, help="Maximum number of questions of each kind and result.")
 @seed_option
 @on_graph
 def sheet(
-    results: tuple[str, ...], out: Path, force: bool, per_kind: int, seed: int, graph: str | None, as_json: bool
+    results: tuple[str, ...], output: Path, force: bool, per_kind: int, seed: int, graph: str | None, as_json: bool
 ) -> None:
     """Write a sheet of questions and answers for people to assess.
 
@@ -181,16 +181,16 @@ def sheet(
     `kgprobe report assess` reads the filled sheets.
 
     \b
-    kgprobe report sheet gpt2-films --out sheet.csv
+    kgprobe report sheet gpt2-films --output sheet.csv
     kgprobe report assess gpt2-films --sheet ann.csv --sheet ben.csv
     """  # noqa: D301
     from kgprobe.api.reports import write_sheet
 
-    refuse_existing(out, force, "--out")
+    refuse_existing(output, force, "--output")
     with graph_of_results(results, graph) as connection, waiting("Reading the answers"):
-        rows = write_sheet(_opened(results, connection), out, per_kind=per_kind, seed=seed)
-    content = {"file": str(out), "questions": rows}
-    click.echo(msgspec.json.encode(content) if as_json else f"{rows:,} questions: {out}")
+        rows = write_sheet(_opened(results, connection), output, per_kind=per_kind, seed=seed)
+    content = {"file": str(output), "questions": rows}
+    click.echo(msgspec.json.encode(content) if as_json else f"{rows:,} questions: {output}")
 
 
 @report.command()
@@ -228,10 +228,10 @@ def _opened(results: tuple[str, ...], connection: "Graph | None") -> "list[Store
 @relations_option("Draw facts of this relation only, by its id or a name; repeatable.")
 @as_of_or(None, "facts of any time")
 @count_option("--limit", default=200, help="Maximum number of facts.")
-@cloup.option("--out", type=_FILE, help="File of the picture.")
+@cloup.option("--output", "-o", type=_FILE, help="File of the picture.")
 @_open_option
 @on_graph
-def graph_picture(out: Path | None, in_browser: bool, graph: str | None, as_json: bool, **options: Any) -> None:
+def graph_picture(output: Path | None, in_browser: bool, graph: str | None, as_json: bool, **options: Any) -> None:
     """Draw the facts around an entity, coloured by the probability that the model knows them.
 
     ENTITY is an id or a name; default: the entity with most surely unknown facts. Known facts are blue, unknown ones
@@ -246,7 +246,7 @@ def graph_picture(out: Path | None, in_browser: bool, graph: str | None, as_json
 
     with open_graph(graph) as connection, waiting("Drawing"):
         drawn = draw_graph(connection, **options)
-        written = drawn.page(out)
+        written = drawn.page(output)
     facts = drawn.subgraph.to_frame().to_dict("records")
     content = {"around": drawn.around, "run": drawn.run, "complete": drawn.subgraph.complete, "facts": facts}
     _show(content, in_flags(drawn.summary()), written, in_browser, as_json)

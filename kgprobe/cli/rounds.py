@@ -10,7 +10,7 @@ import cloup
 from kgprobe.api.options import ApiLimits
 from kgprobe.beliefs.register import ESTIMATE_SAMPLING, SAMPLING_RULES
 from kgprobe.cli.browser import watch_in_browser
-from kgprobe.cli.commands import CommandGroup, OptionsFirst, ShareType, given_options
+from kgprobe.cli.commands import Choice, CommandGroup, OptionsFirst, ShareType, given_options
 from kgprobe.cli.options import (
     BEHIND_API,
     ask_password,
@@ -62,7 +62,7 @@ kgprobe rounds run {name} --model hf:gpt2 --aim estimate"""
 _LEFT_OUT = ("former", "weighting", "wording")
 _view_option = cloup.option(
     "--view",
-    type=click.Choice(["facts", "browser", "none"]),
+    type=Choice(["facts", "browser", "none"]),
     default="facts",
     show_default=True,
     help="facts: write the beliefs onto the facts of the graph after each round, in place of another run's; browser:"

@@ -10,7 +10,7 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import Command, CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import Choice, Command, CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     BEHIND_API,
     as_of_option,
@@ -92,7 +92,7 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
 @count_option("--keep", default=3, help="Maximum number of clozes per relation.")
 @cloup.option(
     "--fallback",
-    type=click.Choice(["generic", "none"]),
+    type=Choice(["generic", "none"]),
     default="generic",
     show_default=True,
     help="Replacement where no proposal passes: a template made from the label, or none.",

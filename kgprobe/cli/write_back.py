@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import cloup
 
-from kgprobe.cli.commands import OptionsFirst
+from kgprobe.cli.commands import Choice, OptionsFirst
 from kgprobe.cli.options import on_graph, open_graph
 from kgprobe.cli.rendering import render
 from kgprobe.errors import UnknownNameError
@@ -22,17 +22,13 @@ if TYPE_CHECKING:
 
 # Names of kgprobe.labelling.table.SCHEMES, which would be imported by --help.
 CLASSES = ("slick", "profile", "belief")
-scheme_option = cloup.option(
-    "--scheme",
-    type=click.Choice(CLASSES),
-    help="Scheme of classes to write.  [default: slick; belief for a run]",
-)
 
 
 @cloup.command("write-back", cls=OptionsFirst)
 @cloup.argument("labels", metavar="[TABLE|RUN]", required=False)
 @cloup.option(
-    "--to",
+    "--output",
+    "-o",
     required=True,
     metavar="ADDRESS|FOLDER",
     help="Your own graph: bolt://HOST:PORT or neo4j://HOST:PORT, with KGPROBE_FROM_USER, KGPROBE_FROM_PASSWORD and"
@@ -46,14 +42,18 @@ scheme_option = cloup.option(
     metavar="FILE",
     help="Mapping of `kgprobe load graph`.",
 )
-@scheme_option
+@cloup.option(
+    "--scheme",
+    type=Choice(CLASSES),
+    help="Scheme of classes to write.  [default: slick; belief for a run]",
+)
 @cloup.option("--prefix", default="kgprobe_", show_default=True, help="Beginning of the names of the properties.")
 @cloup.option("--dry-run", is_flag=True, help="Count the facts that would be written; write nothing.")
 @cloup.option("--remove", is_flag=True, help="Remove all properties that write-back has written.")
 @on_graph
 def write_back(
     labels: str | None,
-    to: str,
+    output: str,
     mapping: Path,
     scheme: str | None,
     prefix: str,
@@ -69,11 +69,11 @@ def write_back(
     Repeat the command to continue an interrupted one. --remove takes the properties away.
 
     \b
-    kgprobe beliefs write-back labels --to bolt://localhost:7687 \\
+    kgprobe beliefs write-back labels --output bolt://localhost:7687 \\
         --mapping movies.toml --dry-run
-    kgprobe beliefs write-back labels --to bolt://localhost:7687 \\
+    kgprobe beliefs write-back labels --output bolt://localhost:7687 \\
         --mapping movies.toml
-    kgprobe beliefs write-back --to bolt://localhost:7687 --remove
+    kgprobe beliefs write-back --output bolt://localhost:7687 --remove
     """  # noqa: D301
     from kgprobe.api import writing_back
 
@@ -81,20 +81,20 @@ def write_back(
         if labels or dry_run:
             raise click.UsageError("--remove takes no TABLE|RUN and no --dry-run.")
         with _bar("Removing", "elements") as on_written:
-            cleared = writing_back.remove_labels(to, prefix=prefix, on_written=on_written)
+            cleared = writing_back.remove_labels(output, prefix=prefix, on_written=on_written)
         message = f"Removed the properties {prefix}… from {cleared:,} relationships and nodes."
         click.echo(json.dumps({"cleared": cleared}) if as_json else message)
         return
     if labels is None:
         raise click.UsageError("Missing argument TABLE|RUN: a label table or a run.")
     with (
-        labels_called(labels, graph) as opened,
+        _labels_called(labels, graph) as opened,
         _bar("Matching", "elements") as on_matched,
         _bar("Writing", "elements") as on_written,
     ):
         result = writing_back.write_back(
             opened,
-            to,
+            output,
             mapping,
             scheme=scheme,
             prefix=prefix,
@@ -106,7 +106,7 @@ def write_back(
 
 
 @contextmanager
-def labels_called(name: str, graph: str | None) -> "Iterator[LabelTable | Run]":
+def _labels_called(name: str, graph: str | None) -> "Iterator[LabelTable | Run]":
     """Open a label table by its name or folder, or else a run of the graph.
 
     Raises:

@@ -20,7 +20,7 @@ _NODES: dict[tuple[str, ...], str] = {
     ("Belief",): "copy/belief",
     ("Effect",): "copy/effect",
     ("Load",): "copy/load",
-    ("Sweep",): "copy/sweep",
+    ("JudgedGraph",): "copy/judged_graph",
     ("Counter",): "copy/counter",
     ("Entity", "Type"): "copy/type",
     ("Entity", "Literal"): "copy/literal",
@@ -82,7 +82,7 @@ def copy_graph(
     begun = target.read("copy/begun")
     if begun and begun[0]["of"] != origin:
         raise ArgumentError(
-            "to", "contains a copy of another graph, or of this one before it changed; name another target."
+            "output", "contains a copy of another graph, or of this one before it changed; name another target."
         )
     was_there = not begun and target.read("copy/counts")[0]["nodes"] > 0
     if not was_there:
@@ -92,7 +92,7 @@ def copy_graph(
     if differences:
         details = "; ".join(differences[:5]) + "."
         if was_there:
-            raise ArgumentError("to", f"contains another graph; name an empty one. {details}")
+            raise ArgumentError("output", f"contains another graph; name an empty one. {details}")
         raise KgprobeError(f"The copy differs from the graph, which may have changed during the copy. {details}")
     target.write("copy/finish")
     return Copied(digest, bool(begun), was_there)

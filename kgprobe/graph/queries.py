@@ -4,7 +4,6 @@ A name is a file's path below ``cypher/`` without extension, such as ``load/fact
 comment, describes its question, parameters and columns.
 """
 
-import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.errors import KgprobeError, UnknownNameError, expected_one_of
 
 # Deepest nesting of brackets. With thousands, a parser's stack overflows: Neo4j answers after two minutes.
 _DEEPEST = 200
@@ -148,10 +147,8 @@ def get_query(name: str) -> Query:
 
 
 def suggestion(name: str) -> str:
-    """Return the end of a message about an unknown query: the most similar name, or all names."""
-    known = {query.partition("/")[2]: query for query in explore_names()}
-    similar = difflib.get_close_matches(name.rpartition("/")[2], known, n=1)
-    return f"; did you mean {known[similar[0]]}?" if similar else f"; known are: {', '.join(explore_names())}."
+    """Return the end of a message about an unknown query: all names, and the most similar one."""
+    return f"; {expected_one_of(name, explore_names(), lambda query: query.rpartition('/')[2])}."
 
 
 def explore_names() -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from kgprobe.progress import OnProgress, no_progress
 # Labels that kgprobe writes.
 _RESERVED = frozenset(
     {
-        *("Entity", "Literal", "Type", "Relation", "Run", "Belief", "Effect", "Sweep", "Load", "Counter", "Copy"),
+        *("Entity", "Literal", "Type", "Relation", "Run", "Belief", "Effect", "JudgedGraph", "Load", "Counter", "Copy"),
         *("MostlyKnown", "HalfKnown", "MostlyUnknown"),
     }
 )
@@ -61,7 +61,7 @@ def label_by_type(graph: Graph, count: int = 12, on_progress: OnProgress = no_pr
     """
     if graph.is_embedded:
         raise KgprobeError(
-            "Labels of types need a graph on Neo4j; `kgprobe graph copy --to FOLDER` copies this one to Neo4j."
+            "Labels of types need a graph on Neo4j; `kgprobe graph copy --output FOLDER` copies this one to Neo4j."
         )
     remove_type_labels(graph)
     rows = graph.read("types/largest", limit=count)

@@ -13,7 +13,7 @@ from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.running.settings import differences
 
 # Settings that an answer depends on, of the prompt and of the model.
-_PROMPT_SETTINGS = ("instruction", "answer_tokens", "temperature", "times")
+_PROMPT_SETTINGS = ("instruction", "answer_tokens", "temperature", "repeats")
 _MODEL_SETTINGS = ("weights", "model", "url", "prompt", "top_p")
 # Characters of a long value that are shown around its first difference, and before it.
 _SHOWN, _BEFORE = 60, 15

@@ -54,6 +54,11 @@ def demo_revision() -> str:
         raise _missing(WHEEL) from None
 
 
+def demo_model_path() -> Path:
+    """Return the place of the converted demo model, which need not exist."""
+    return files.home() / "models" / f"{demo_revision().replace(' ', '-')}-{_CONVERSION}"
+
+
 def demo_model_folder(*, progress: bool = True) -> Path:
     """Return the folder of the converted demo model; the first call on a machine converts it (half a minute, 1.1 GB).
 
@@ -66,8 +71,8 @@ def demo_model_folder(*, progress: bool = True) -> Path:
     Raises:
         KgprobeError: the ``demo`` extra is not installed, or the folder cannot be written.
     """
-    models = files.home() / "models"
-    folder = models / f"{demo_revision().replace(' ', '-')}-{_CONVERSION}"
+    folder = demo_model_path()
+    models = folder.parent
     if folder.is_dir():
         return folder
     try:

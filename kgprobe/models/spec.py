@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from kgprobe.arguments import check_choice
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.devices import devices_of, find_device, spread_arguments, too_large
 from kgprobe.models.model_files import ModelFiles, find_model_files, first_line, whole_digest
@@ -85,8 +86,8 @@ def _load_vllm_scorer(
     check_local(spec, revision)
     if device is not None:
         raise ArgumentError("device", f"is {device!r}; vLLM chooses the devices of {spec}: set CUDA_VISIBLE_DEVICES.")
-    if dtype is not None and dtype not in DTYPES:
-        raise ArgumentError("dtype", f"is {dtype!r}; expected one of {', '.join(DTYPES)}.")
+    if dtype is not None:
+        check_choice("dtype", dtype, DTYPES)
     parsed = parse_spec(spec)
     import_vllm(spec)
     files = find_model_files(f"hf:{parsed.name}", revision)
@@ -245,8 +246,8 @@ def read_model(
 
     Other arguments and errors as in :func:`load_scorer`.
     """
-    if dtype is not None and dtype not in DTYPES:
-        raise ArgumentError("dtype", f"is {dtype!r}; expected one of {', '.join(DTYPES)}.")
+    if dtype is not None:
+        check_choice("dtype", dtype, DTYPES)
     files = find_model_files(spec, revision)
     if files.adapter is not None and kind != "AutoModelForCausalLM":
         raise KgprobeError(f"{spec} has an adapter; an encoder is loaded without one.")

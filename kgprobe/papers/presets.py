@@ -151,7 +151,7 @@ LATENT_KNOWLEDGE: Presets = MappingProxyType(
         "dataset export": _preset(**_EXAMPLES),
         "study examples": _preset(
             "The paper does not list its numbers of examples below 50.",
-            draws=(5, "3"),
+            repeats=(5, "3"),
             limit=(900, "3"),
             choices=(100, "4"),
         ),
@@ -168,7 +168,7 @@ _NEGATIVES: Mapping[str, tuple[Any, str]] = {
 GRAPHEVAL: Presets = MappingProxyType(
     {
         "probe statements": _preset(**_NEGATIVES),
-        "probe true-false": _preset(**_NEGATIVES, limit=(2000, "4.1"), times=(3, "4.1")),
+        "probe true-false": _preset(**_NEGATIVES, limit=(2000, "4.1"), repeats=(3, "4.1")),
         "judge train": _preset(
             "The paper reads the last layer (--layers N), and does not give the units of its network. --prompt-encoder"
             " adds its prompt encoder, with these options.",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.errors import UnknownNameError, expected_one_of
 
 # Kinds of tables and figures that an experiment makes; the others are definitions, examples and illustrations.
 WITH_RESULTS = frozenset({"result", "data"})
@@ -114,7 +114,7 @@ PAPERS: Mapping[str, Paper] = {
 def paper_named(name: str) -> Paper:
     """Return a paper; raise an UnknownNameError that lists the names."""
     if name not in PAPERS:
-        raise UnknownNameError(f"There is no paper {name!r}; the papers are {', '.join(PAPERS)}.")
+        raise UnknownNameError(f"There is no paper {name!r}; {expected_one_of(name, PAPERS)}.")
     return PAPERS[name]
 
 

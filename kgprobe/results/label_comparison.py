@@ -13,6 +13,7 @@ import msgspec
 import pandas as pd
 import pyarrow.parquet as pq
 
+from kgprobe.arguments import check_choice
 from kgprobe.errors import ArgumentError
 from kgprobe.labelling.table import ASKED, FACTS, SCHEMES, LabelTable
 from kgprobe.results.labels import SCHEME_NAMES
@@ -133,8 +134,7 @@ def compare_tables(one: LabelTable, other: LabelTable, scheme: str) -> LabelComp
         ArgumentError: no such scheme, or the graphs differ.
         KgprobeError: no asked fact has a class in both.
     """
-    if scheme not in SCHEMES:
-        raise ArgumentError("scheme", f"is {scheme!r}; one of {', '.join(SCHEMES)} is expected.")
+    check_choice("scheme", scheme, SCHEMES)
     graphs = {_graph_of(table) for table in (one, other)} - {None}
     if len(graphs) > 1:
         raise ArgumentError(

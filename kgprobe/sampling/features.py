@@ -25,7 +25,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.errors import UnknownNameError, expected_one_of
 from kgprobe.graph.client import Graph
 from kgprobe.progress import Wait
 from kgprobe.sampling.graph_cache import cached_folder
@@ -104,7 +104,7 @@ def open_features(graph: Graph, weighting: str) -> FeatureIndex:
     100 bytes for each fact and entity while sorting.
     """
     if weighting not in WEIGHTINGS:
-        raise UnknownNameError(f"There is no weighting {weighting!r}; there are: {', '.join(WEIGHTINGS)}.")
+        raise UnknownNameError(f"There is no weighting {weighting!r}; {expected_one_of(weighting, WEIGHTINGS)}.")
 
     def make(folder: Path, wait: Wait) -> None:
         index = build_index(_read(graph, wait), weighting)

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 from neo4j.exceptions import AuthError
 
+from kgprobe.arguments import check_choice
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import disk_is_full
 from kgprobe.graph.client import Graph
@@ -83,8 +84,8 @@ class ServerOptions:
     unfinished: bool = False
 
     def __post_init__(self) -> None:
-        if self.engine is not None and self.engine not in ENGINES:
-            raise ArgumentError("engine", f"is {self.engine!r}; one of {', '.join(ENGINES)} is expected.")
+        if self.engine is not None:
+            check_choice("engine", self.engine, ENGINES)
         if self.memory is not None and self.memory < LEAST_MEMORY:
             raise ArgumentError("memory", f"is {self.memory}; a graph server needs at least {LEAST_MEMORY} MiB.")
         for name, port in (("port", self.port), ("http_port", self.http_port)):

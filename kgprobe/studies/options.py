@@ -88,7 +88,7 @@ class ReplayOptions:
     )
     facts_per_round: int = option(64, "Facts asked in each round.", minimum=1)
     max_degree: int = option(1_000, "Entities with more facts than this do not propagate beliefs.", minimum=1)
-    repetitions: int = option(5, "Repetitions of each replay.", minimum=2)
+    repeats: int = option(5, "Number of times to repeat each replay.", minimum=2)
     hardest: int = option(100, "Number of facts that count as the hardest.", minimum=1)
 
 
@@ -99,7 +99,7 @@ class ExampleCountsOptions:
     counts: tuple[int, ...] = option(
         (1, 2, 5, 10, 20, 50), "Number of few-shot examples; repeatable.", minimum=1, flag="examples"
     )
-    draws: int = option(5, "Number of random draws of the examples.", minimum=1)
+    repeats: int = option(5, "Number of random draws of the examples.", minimum=1)
     choices: int = option(100, "Objects to choose from, the right one among them.", minimum=2)
 
 

@@ -32,7 +32,6 @@ from kgprobe.verbalize.templates.file import read_relations
 
 from ..wikidata_model import (
     LANGUAGES_OPTION,
-    LITERALS,
     LITERALS_OPTION,
     TEMPLATES_OPTION,
     check_forms,
@@ -104,13 +103,13 @@ class DBpedia:
         yield from with_templates(_relations(prepared), self.templates, lambda name: True)
 
     def entities(self) -> Iterator[Placed]:
-        """Things, values and classes."""
+        """Yield things, values and classes."""
         from .records import read_entities
 
         return read_entities(self._read())
 
     def facts(self) -> Iterator[Placed]:
-        """The facts, each once."""
+        """Yield the facts, each once."""
         from .records import read_facts
 
         return read_facts(self._read())
@@ -141,7 +140,7 @@ def _relations(prepared: "Prepared") -> Iterator[Placed]:
 
 
 def own_templates() -> dict[str, Relation]:
-    """The sentences and questions that come with the loader, by the relation's id."""
+    """Return the loader's own sentences and questions by the relation's id."""
     templates = {}
     for placed in read_relations(open_input(OWN_TEMPLATES)):
         if isinstance(placed.record, Relation):
@@ -171,7 +170,7 @@ class DBpediaOptions:
         "Nodes such as X__Tenure__1: what they say becomes dated facts of X (fold), or is left out (remove).",
         choices=INTERMEDIATE,
     )
-    literals: str = option(**{**LITERALS_OPTION, "help": "Dates, quantities and texts as objects of facts."})
+    literals: bool = option(**{**LITERALS_OPTION, "help": "Load dates, quantities and texts as objects of facts."})
     popularity: Path | None = option(
         None,
         "Page views: a page's title and a number a line, parted by a tab or space; those of redirects are added.",
@@ -181,7 +180,7 @@ class DBpediaOptions:
 
 
 def open_dbpedia(options: DBpediaOptions) -> DBpedia:
-    """Files as a source. Cost: a look at the beginning of each.
+    """Open files as a source; reads only the beginning of each.
 
     Raises:
         ArgumentError: a relation or a language is not named as it should be.
@@ -214,7 +213,7 @@ def open_dbpedia(options: DBpediaOptions) -> DBpedia:
             languages,
             frozenset(options.relations),
             fold=options.intermediate == INTERMEDIATE[0],
-            literals=options.literals == LITERALS[0],
+            literals=options.literals,
         ),
     )
 

@@ -54,7 +54,7 @@ def relation(iri: str) -> str | None:
 
 
 def class_(iri: str) -> str | None:
-    """The id of a class of the ontology (``dbo:City``) or of schema.org (``schema:City``); None for any other."""
+    """Return the id of a class of the ontology (``dbo:City``) or of schema.org (``schema:City``), else None."""
     if iri.startswith(ONTOLOGY) and iri[len(ONTOLOGY) :][:1].isupper():
         return f"dbo:{iri[len(ONTOLOGY) :]}"
     matched = _SCHEMA.fullmatch(iri)
@@ -86,7 +86,7 @@ def name_of_thing(identifier: str) -> str:
 
 
 def words(identifier: str) -> str:
-    """The words of a property or a class: *birth place* of ``dbo:birthPlace``, *TV show* of ``dbo:TVShow``."""
+    """Return the words of a property or class: *birth place* of ``dbo:birthPlace``, *TV show* of ``dbo:TVShow``."""
     name = unquote(identifier.partition(":")[2]).rpartition("/")[2]
     parts = []
     for part in _HUMP.split(name.replace("_", " ")):

@@ -151,7 +151,7 @@ def _said(target: str) -> str:
 
 
 def _consecutive(alike: Integers) -> Iterable[Sequence[int]]:
-    """The runs of indices of which each has the same hash as the one before it, with that one."""
+    """Return the runs of consecutive indices with equal hashes."""
     if not len(alike):
         return []
     breaks = np.flatnonzero(np.diff(alike) != 1) + 1
@@ -159,7 +159,7 @@ def _consecutive(alike: Integers) -> Iterable[Sequence[int]]:
 
 
 def _ends(following: Integers) -> Integers:
-    """The last of each chain, by doubling: where each leads in 1, 2, 4, … steps; in a circle, somewhere on it."""
+    """Return the last of each chain, by doubling the steps 1, 2, 4, …; in a circle, an element of it."""
     leads = np.where(following == _NONE, np.arange(len(following)), following)
     for _ in range(len(following).bit_length()):
         leads = leads[leads]

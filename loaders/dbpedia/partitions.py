@@ -32,7 +32,7 @@ class Partitions:
             folder.mkdir()
 
     def add(self, key: str, line: str) -> None:
-        """A line of a key.
+        """Add a line of a key.
 
         Args:
             line: with its line break, and no other one.
@@ -56,7 +56,7 @@ class Partitions:
         self._waiting = 0
 
     def __iter__(self) -> Iterator[list[str]]:
-        """All lines of the keys that fell together, without line breaks; one such part after the other."""
+        """Yield parts one after the other: all lines of the keys in a part, without line breaks."""
         self._read = 0
         for number, path in enumerate(self._paths, start=1):
             if path.exists():

@@ -91,7 +91,7 @@ def _entity(id_: str, known: _Notes) -> Entity:
 
 
 def _best(texts: Sequence[Text]) -> str:
-    """The text in the best language, the first of several."""
+    """Return the text in the best language, the first of several."""
     return min(texts, key=itemgetter(0), default=(0, ""))[1]
 
 

@@ -98,7 +98,7 @@ class _Lines:
         self.broken_off = False
 
     def read(self, size: int) -> bytes:
-        """The next line, or of one that is longer than this the next part; empty at the end."""
+        """Return the next line, or the next part of a line longer than this; empty at the end."""
         part = self._line.read(size)
         if not part:
             self._line = io.BytesIO(self._next())
@@ -156,7 +156,7 @@ def _reason(error: SyntaxError) -> str:
 
 
 def read_popularity(file: InputFile) -> Iterator[tuple[int, tuple[str, float] | Rejected]]:
-    """The rows: line, and id with number. A page is named by its title, its id (``dbr:Paris``) or its IRI.
+    """Yield the rows: line, and id with number. A page is named by its title, its id (``dbr:Paris``) or its IRI.
 
     Blank lines and lines that begin with ``#`` are none; nor is the first where its number is none: a header.
 

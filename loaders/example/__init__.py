@@ -27,7 +27,7 @@ class SampleOptions:
 
 
 def open_example() -> Dump:
-    """The example graph as a source.
+    """Open the example graph as a source.
 
     Raises:
         KgprobeError: its files are missing from the installation.

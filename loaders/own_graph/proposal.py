@@ -59,7 +59,7 @@ class Proposed(Generic[T]):
 def written(
     name: str, entities: Sequence[Proposed[Any]], facts: Sequence[Proposed[Any]], left_out: Mapping[str, int]
 ) -> str:
-    """A mapping's text.
+    """Return a mapping's text.
 
     Args:
         name: name of the graph.

@@ -98,6 +98,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_action_of_equal_models_is_kept_and_commented(home: dict[str, str], folder: Path) -> None:
     save_base(folder / "base")
     shutil.copytree(folder / "base", folder / "tuned")

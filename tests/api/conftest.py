@@ -29,7 +29,7 @@ def example_graph(add_graph: "Callable[[], Endpoint]") -> "Iterator[Graph]":
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Where a test keeps what it measures."""
+    """The folder of a test's measurements."""
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
     return tmp_path
 

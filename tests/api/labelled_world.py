@@ -49,7 +49,7 @@ class WellRead:
 
 
 def well_read(entities: Iterable[Entity] = (), facts: Iterable[Fact] = ()) -> Model:
-    """A model with random weights for scores, and answers to questions about some facts."""
+    """Return a model with random weights for scores, and answers to questions about some facts."""
     tokenizer = byte_level(bos=True)
     net = random_model("gpt2", len(tokenizer), n_positions=1024)
     return Model("tiny", scorer=Scorer(net, tokenizer, name="tiny"), generator=WellRead(entities, facts))

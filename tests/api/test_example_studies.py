@@ -32,7 +32,7 @@ def answers(folder: str, graph: Graph) -> dict[str, ExampleEvidence]:
 def test_accuracy_by_number_of_examples_is_the_mean_over_draws(example_graph: Graph, tiny: Model) -> None:
     starts: list[Start] = []
     callbacks = Callbacks(on_start=starts.append)
-    result = kgprobe.study_examples(example_graph, tiny, counts=[3, 1, 2, 3], draws=3, callbacks=callbacks, **FEW)
+    result = kgprobe.study_examples(example_graph, tiny, counts=[3, 1, 2, 3], repeats=3, callbacks=callbacks, **FEW)
     assert [start.title for start in starts][:4] == [f"{n} examples, draw 0" for n in (1, 2, 3)] + [
         "1 examples, draw 1"
     ]
@@ -71,7 +71,7 @@ def test_accuracy_by_number_of_examples_is_the_mean_over_draws(example_graph: Gr
 
 def test_numbers_of_examples_that_no_fact_has_are_refused(example_graph: Graph, tiny: Model) -> None:
     with pytest.raises(KgprobeError, match=r"No fact was asked after each of 1, 900 examples: .* has at most"):
-        kgprobe.study_examples(example_graph, tiny, counts=[1, 900], draws=1, **FEW)
+        kgprobe.study_examples(example_graph, tiny, counts=[1, 900], repeats=1, **FEW)
     with pytest.raises(ArgumentError, match="`counts` is empty"):
         kgprobe.study_examples(example_graph, tiny, counts=[], **FEW)
 

@@ -11,7 +11,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
 from tests.api.test_painting import begin, believe
-from tests.chromium import chromium
+from tests.chromium import WAIT, chromium
 from tests.written_source import WrittenSource
 
 pytest.importorskip("neo4j_viz", reason="needs the extra explore")
@@ -80,6 +80,7 @@ def test_the_picture_draws_hostile_names_as_text_and_loads_nothing(drawn: Graph,
     page = kgprobe.draw_graph(drawn, steps=2).page(tmp_path / "picture.html")
     with chromium() as browser:
         shown = browser.new_page()
+        shown.set_default_timeout(WAIT)
         asked, complaints = [], []
         shown.on("request", lambda request: asked.append(request.url))
         shown.on("console", lambda message: complaints.append(message.text))

@@ -40,7 +40,7 @@ def world() -> WrittenSource:
 
 
 def told(statement: str, _: int) -> str:
-    """By the last figure of the town, which stands right before the end."""
+    """Judge by the last figure of the town, right before the end."""
     return ("True", "False", "I don't know")[int(statement[-2]) % 3]
 
 
@@ -55,7 +55,7 @@ def tiny() -> Model:
 def labels(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measurement:
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
     load(graph, world())
-    return kgprobe.measure(graph, Model("rule", generator=Rule(told)), "true-false", times=1, as_of=20200101)
+    return kgprobe.measure(graph, Model("rule", generator=Rule(told)), "true-false", repeats=1, as_of=20200101)
 
 
 def trained(labels: Measurement, model: Model, **options: object) -> TrainedJudge:
@@ -196,14 +196,14 @@ def test_mistakes_are_told(labels: Measurement, tiny: Model, graph: Graph) -> No
     with pytest.raises(KgprobeError, match="judge train"):
         kgprobe.open_judge("nobody")
     silent = kgprobe.measure(
-        graph, Model("mumbles", generator=Rule(lambda *_: "hm", "mumbles")), "true-false", times=1, limit=4
+        graph, Model("mumbles", generator=Rule(lambda *_: "hm", "mumbles")), "true-false", repeats=1, limit=4
     )
     with pytest.raises(KgprobeError, match="no label"):
         trained(silent, tiny)
     scored = kgprobe.measure(graph, tiny, "statements", limit=4)
     with pytest.raises(ArgumentError, match="one of the probe true-false"):
         trained(scored, tiny)
-    answers = kgprobe.measure(graph, Model("else", generator=Rule(told, "else")), "true-false", times=1, limit=4)
+    answers = kgprobe.measure(graph, Model("else", generator=Rule(told, "else")), "true-false", repeats=1, limit=4)
     with pytest.raises(KgprobeError, match="predicts answers of rule"):
         kgprobe.evaluate_judge(result.judge, answers, model=tiny)
 
@@ -217,7 +217,7 @@ def test_unreadable_labels_become_unknown_by_option(
     def partly(statement: str, number: int) -> str:
         return "…" if statement[-2] == "7" else told(statement, number)
 
-    made = kgprobe.measure(graph, Model("rule", generator=Rule(partly)), "true-false", times=1, as_of=20200101)
+    made = kgprobe.measure(graph, Model("rule", generator=Rule(partly)), "true-false", repeats=1, as_of=20200101)
     skipped, kept = labelled_statements(made.outcomes), labelled_statements(made.outcomes, "unknown")
     assert 0 < skipped.unlabelled == len(kept.texts) - len(skipped.texts)
     assert kept.unlabelled == 0

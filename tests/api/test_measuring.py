@@ -95,7 +95,7 @@ def test_measure_balanced_asks_the_facts_of_such_a_sample(example_graph: Graph, 
     plain = kgprobe.measure(example_graph, tiny, limit=5, distractors=3, sentences=1, relations=["P35"], as_of="2024")
     assert plain.folder != result.folder
     assert set(plain.config["facts"]) == {"limit", "order"}
-    with pytest.raises(ArgumentError, match="`balance` is 'age'; one of popularity, degree is expected"):
+    with pytest.raises(ArgumentError, match="`balance` is 'age'; expected one of popularity, degree"):
         kgprobe.measure(example_graph, tiny, balance="age")
 
 
@@ -145,7 +145,9 @@ def test_a_measurement_is_opened_again_and_saved(example_graph: Graph, tiny: Mod
 def test_mistakes_name_arguments(example_graph: Graph, tiny: Model) -> None:
     with pytest.raises(UnknownNameError, match="distractor"):
         kgprobe.measure(example_graph, tiny, "distractor")
-    with pytest.raises(ArgumentError, match="`distractor` is not an option of the probe distractors; did you mean"):
+    with pytest.raises(
+        ArgumentError, match=r"`distractor` is not an option of the probe distractors; .*did you mean distractors"
+    ):
         kgprobe.measure(example_graph, tiny, distractor=3)
     with pytest.raises(ArgumentError, match="`distractors` is 0; a whole number from 1 is expected"):
         kgprobe.measure(example_graph, tiny, distractors=0)

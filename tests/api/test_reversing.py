@@ -62,7 +62,7 @@ FACTS_OF = (
 
 
 def naive(graph: Graph, relations: set[str]) -> list[tuple[Any, ...]]:
-    """The facts of a graph turned round, one by one."""
+    """Return the facts of a graph turned round, one by one."""
     literals = {row[0] for row in rows(graph, "MATCH (l:Literal) RETURN l.id")}
     found = rows(graph, FACTS_OF)
     return sorted(

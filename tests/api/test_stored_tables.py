@@ -199,12 +199,12 @@ def test_group_table_by_object_of_a_relation(stored: dict[str, Path], example_gr
     assert small.small == sum(len(facts) < 3 for facts in members.values()) == len(table.sizes) - len(small.sizes)
 
 
-def test_group_table_by_centres_and_years(stored: dict[str, Path], example_graph: Graph) -> None:
+def test_group_table_by_centers_and_years(stored: dict[str, Path], example_graph: Graph) -> None:
     ends = group_facts(example_graph)
     facts = asked_facts([stored["yes-easy"]])
     subject = sorted(ends[fact][0] for fact in facts)[0]
     result = kgprobe.open_result(stored["yes-easy"], example_graph)
-    chosen = kgprobe.group_table(example_graph, [result], centres=["Q46", subject])
+    chosen = kgprobe.group_table(example_graph, [result], centers=["Q46", subject])
     # Europe is asked about in no fact, and listed all the same.
     members = {entity: {fact for fact in facts if entity in ends[fact]} for entity in ("Q46", subject)}
     assert list(chosen.sizes.items()) == [(entity, len(own)) for entity, own in members.items()]
@@ -217,10 +217,10 @@ def test_group_table_by_centres_and_years(stored: dict[str, Path], example_graph
     dated = kgprobe.group_table(example_graph, [result], by="year", year_relation="start")
     assert dated.sizes == {year: len(years[year]) for year in sorted(years)}
     assert dated.notes[0].startswith("Year: start of the fact; ")
-    with pytest.raises(ArgumentError, match="excludes `centres`"):
-        kgprobe.group_table(example_graph, [result], centres=["Q46"], object_of="P30")
-    with pytest.raises(ArgumentError, match="`by` excludes `centres` and `object_of`"):
-        kgprobe.group_table(example_graph, [result], centres=["Q46"], by="type")
+    with pytest.raises(ArgumentError, match="excludes `centers`"):
+        kgprobe.group_table(example_graph, [result], centers=["Q46"], object_of="P30")
+    with pytest.raises(ArgumentError, match="`by` excludes `centers` and `object_of`"):
+        kgprobe.group_table(example_graph, [result], centers=["Q46"], by="type")
     with pytest.raises(ArgumentError, match="by"):
         kgprobe.group_table(example_graph, [result], by="colour")
 
@@ -234,6 +234,6 @@ def test_report_commands_print_and_write_tables(stored: dict[str, Path], example
     found = json.loads(cli("report", "groups", "yes-easy", "--by", "relation", "--json", **where).stdout)
     assert (found["by"], found["groups"], found["left_out"]) == ("relation", 1, 0)
     assert found["cells"][0]["group"] == "P36"
-    wrong = cli("report", "groups", "yes-easy", "--centre", "Nowhere at all", **where)
+    wrong = cli("report", "groups", "yes-easy", "--center", "Nowhere at all", **where)
     assert wrong.returncode == 2
     assert "Nowhere at all" in wrong.stderr

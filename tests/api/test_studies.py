@@ -41,7 +41,7 @@ SMALL = {"strategies": ["random"], "distractors": 5, "beams": [2]}
 
 
 def listening(starts: list[Start], *answers: bool) -> Callbacks:
-    """A watch that keeps what begins, and asks to stop as the answers say."""
+    """Return a watch that keeps what begins, and asks to stop as the answers say."""
     following = iter(answers)
     return Callbacks(on_start=starts.append, should_stop=lambda: next(following, False))
 
@@ -302,7 +302,7 @@ def test_a_fact_with_several_scores_counts_once_with_their_mean(example_graph: G
     [
         ({"measures": ["bertscore"]}, "`encoder` is missing: the baseline bertscore"),
         ({"measures": ["grader", "karr"]}, "`grader` is missing: the baseline grader"),
-        ({"measures": ["bleu"]}, "one of distractors:approximate-optimal, .*rouge-l is expected"),
+        ({"measures": ["bleu"]}, "expected one of distractors:approximate-optimal, .*rouge-l"),
         ({"strategies": ["hardest"]}, "`strategies` is 'hardest'"),
         ({"beams": []}, "`beams` is empty"),
         ({"judge": "tiny"}, "`judge` is not an option"),
@@ -338,7 +338,7 @@ def test_scores_that_cannot_be_read(example_graph: Graph, tiny: Model, tmp_path:
 
 @pytest.mark.slow
 def test_sampling_is_replayed_on_the_demo_models_answers() -> None:
-    few = {"requests": 256, "repetitions": 2, "hardest": 20}
+    few = {"requests": 256, "repeats": 2, "hardest": 20}
     starts: list[Start] = []
     result = kgprobe.study_sampling(seed=3, callbacks=listening(starts), **few)
     assert "the example graph, demo · 2,554 facts · 2 repetitions" in result.title
@@ -349,7 +349,7 @@ def test_sampling_is_replayed_on_the_demo_models_answers() -> None:
     assert (other.folder != result.folder, other.table != result.table) == (True, True)
     with pytest.raises(kgprobe.KgprobeError, match="Stopped after 1 of 18 replays; nothing is stored"):
         kgprobe.study_sampling(callbacks=listening([], True), **few)
-    for wrong in ({"repetitions": 1}, {"hard": 1.0}):
+    for wrong in ({"repeats": 1}, {"hard": 1.0}):
         with pytest.raises(kgprobe.ArgumentError, match=f"`{next(iter(wrong))}`"):
             kgprobe.study_sampling(**wrong)
 
@@ -370,7 +370,7 @@ def test_sampling_is_replayed_on_what_a_run_found(example_graph: Graph, tiny: Mo
     )
     try:
         asked = len({outcome.fact for outcome in run.outcomes if outcome.verdict.counts})
-        result = kgprobe.study_sampling(example_graph, "truth", facts_per_round=5, hardest=3, repetitions=2)
+        result = kgprobe.study_sampling(example_graph, "truth", facts_per_round=5, hardest=3, repeats=2)
         assert f"truth, tiny · {asked} facts" in result.title
         assert "θ is the share of a fact's own answers in run truth that were wrong" in result.notes[0]
     finally:

@@ -17,6 +17,6 @@ TOO_LONG = BaselineItem(Cloze(CAPITAL, "York " * 300), ("York",))
 
 
 def tiny(name: str = "gpt2", eos: bool = True) -> Scorer:
-    """A model of random weights that takes in 256 tokens."""
+    """Return a model of random weights that takes in 256 tokens."""
     tokenizer = byte_level(bos=True, eos=eos)
     return Scorer(random_model(name, len(tokenizer)), tokenizer, name=name)

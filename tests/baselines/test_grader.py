@@ -14,7 +14,7 @@ LINES = [["Kyoto", "東京 is it"], ["France"], ["Utrecht", ""]]
 
 
 def strict(prompts: Sequence[str]) -> list[bool | None]:
-    """A grader that accepts what begins with an accepted answer."""
+    """Return a grader that accepts what begins with an accepted answer."""
     verdicts: list[bool | None] = []
     for prompt in prompts:
         names, line = prompt.splitlines()[-3:-1]

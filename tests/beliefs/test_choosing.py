@@ -26,7 +26,7 @@ def learner(rounds: int = 4, seed: int = 0) -> HierarchicalModel:
 
 
 def tallied(messages: Messages, sampling: str, size: int, times: int, **more: object) -> tuple[np.ndarray, np.ndarray]:
-    """How often each fact was chosen, and the mean of the probabilities told of it when it was; both (facts,)."""
+    """Return how often each fact was chosen, and its mean inclusion probability then; both (facts,)."""
     often, told = np.zeros(FACTS), np.zeros(FACTS)
     for time in range(times):
         chosen = choose(messages, sampling, size, np.random.default_rng([7, time]), **more)  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ ACTIVE = EstimatorOptions(weight=1.0, centred=False, cross_fitted=False, lowest=
 def drawn(
     positions: Sequence[int] | NDArray[np.int64], chances: Floats, right: Bools, unasked: Bools | None = None
 ) -> RoundDraws:
-    """A round of which every answer came; of ``unasked`` facts it turned out that they cannot be."""
+    """Return a round of which every answer came; of ``unasked`` facts it turned out that they cannot be."""
     places = np.asarray(positions, np.int64)
     askable = np.ones(len(places), np.bool_) if unasked is None else ~unasked[places]
     smallest = float(chances[chances > 0].min())

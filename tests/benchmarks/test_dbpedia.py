@@ -14,7 +14,7 @@ from kgprobe.sources.lines import open_input
 
 @pytest.fixture(autouse=True, scope="module")
 def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Where sources keep their scratch files."""
+    """The folder of the sources' scratch files."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("KGPROBE_HOME", str(tmp_path_factory.mktemp("home")))
         yield

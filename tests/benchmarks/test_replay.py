@@ -32,7 +32,7 @@ UNIFORM = SamplingStrategy("uniform", "independent")
 
 
 def small_reference(facts: int = 30, entities: int = 9, seed: int = 0) -> Reference:
-    """With loops, parallel facts, facts in both directions, and equal values of theta."""
+    """A reference with loops, parallel facts, facts in both directions, and equal values of theta."""
     generator = np.random.default_rng(seed)
     ends = generator.integers(entities, size=(facts, 2))
     ends[:3] = [[0, 0], [1, 2], [2, 1]]
@@ -48,7 +48,7 @@ def naive_replay(
     hardest: int,
     max_degree: int,
 ) -> dict[str, float]:
-    """The definition, fact by fact and answer by answer."""
+    """Return the definition, fact by fact and answer by answer."""
     facts = [{int(s), int(o)} for s, o in zip(reference.subjects, reference.objects, strict=True)]
     theta = reference.theta.tolist()
     degree = {entity: sum(entity in fact for fact in facts) for fact in facts for entity in fact}

@@ -52,7 +52,7 @@ def _streams(typed: str) -> Iterator[tuple[_Stream, _Stream]]:
 
 @contextmanager
 def _process(arguments: tuple[str, ...], environment: dict[str, str]) -> Iterator[None]:
-    """What a process has of its own: its environment, its arguments, its program, its log."""
+    """Provide what a process has of its own: its environment, its arguments, its program, its log."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     variables = {"COLUMNS": "80"} | clean_environment() | environment

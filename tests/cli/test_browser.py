@@ -26,7 +26,7 @@ from kgprobe.report.browser_files import browser_queries
 from kgprobe.servers.leases import stop
 from kgprobe.servers.opening import folder_of
 from tests.api.test_painting import begin, believe
-from tests.chromium import chromium
+from tests.chromium import WAIT, chromium
 from tests.cli.inprocess import run as typed
 from tests.conftest import require_engine
 from tests.neo4j_browser import connect, drawn, run
@@ -54,7 +54,7 @@ SET fact.alpha = 3.0, fact.beta = 1.0, fact.theta = 0.75, fact.low = 0.2, fact.h
 
 @contextmanager
 def served(graph: Path, home: Path) -> Iterator[dict[str, str]]:
-    """The command at work: what it tells, by name; ended as Ctrl-C does."""
+    """Provide the command at work: what it tells, by name; ended as Ctrl-C does."""
     command = [sys.executable, "-m", "kgprobe", "graph", "browser", "--no-open", "--graph", str(graph)]
     environment = {**os.environ, "KGPROBE_HOME": str(home), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
@@ -73,7 +73,7 @@ def served(graph: Path, home: Path) -> Iterator[dict[str, str]]:
             process.kill()
             raise
         process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=60)[1]
+        said = process.communicate(timeout=300)[1]
         assert (process.returncode, said.strip()) == (0, "Ctrl-C stops serving; the graph server keeps running.")
 
 
@@ -98,6 +98,7 @@ def test_neo4j_browser_draws_what_is_believed(tmp_path: Path, monkeypatch: pytes
         try:
             with served(folder, home) as told:
                 page = browser.new_page(viewport={"width": 1400, "height": 1000})
+                page.set_default_timeout(WAIT)
                 said: list[str] = []
                 page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
                 connect(page, told["browser"], Path(told["connect"].partition("password in ")[2]))
@@ -150,7 +151,7 @@ def test_neo4j_browser_draws_what_is_believed(tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_files_can_be_written(home: dict[str, str], tmp_path: Path) -> None:
-    done = typed("graph", "browser", "--files", str(tmp_path / "for" / "browser"), **home)
+    done = typed("graph", "browser", "--output", str(tmp_path / "for" / "browser"), **home)
     assert done.returncode == 0, done.stderr
     written = tmp_path / "for" / "browser"
     assert "relationship.UNKNOWN" in (written / "kgprobe.grass").read_text()

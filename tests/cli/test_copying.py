@@ -16,9 +16,9 @@ from tests.conftest import require_engine
 
 def test_copy_to_a_server_is_found_there_the_next_time(home: dict[str, str], add_graph: Callable[[], Endpoint]) -> None:
     target = add_graph()
-    to = ["--to", target.address]
-    at = home | {f"KGPROBE_TO_{name}": home[f"KGPROBE_GRAPH_{name}"] for name in ("USER", "PASSWORD")}
-    at["KGPROBE_TO_DATABASE"] = str(target.database)
+    to = ["--output", target.address]
+    at = home | {f"KGPROBE_OUTPUT_{name}": home[f"KGPROBE_GRAPH_{name}"] for name in ("USER", "PASSWORD")}
+    at["KGPROBE_OUTPUT_DATABASE"] = str(target.database)
     done = kgprobe("graph", "copy", *to, **at)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Copied: ")
@@ -39,10 +39,9 @@ def test_copy_that_left_kinds_out_says_how_many(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_copy_to_a_folder_starts_neo4j_on_it(home: dict[str, str], tmp_path: Path) -> None:
     require_engine("neo4j")
-    done = kgprobe("graph", "copy", "--to", str(tmp_path / "neo4j"), **home)
+    done = kgprobe("graph", "copy", "--output", str(tmp_path / "neo4j"), **home)
     assert done.returncode == 0, done.stderr
     shown = kgprobe("graph", "status", "--graph", str(tmp_path / "neo4j"), **home)
     assert "graph of neo4j" in shown.stdout
@@ -54,12 +53,12 @@ def test_where_nothing_can_be_copied_to_is_said(
     folder = str(example_endpoint.folder)
     home = home | {"KGPROBE_GRAPH": folder}
     for to, said in (
-        ([folder], "--to is the graph itself"),
+        ([folder], "--output is the graph itself"),
         (["http://host"], "neither a folder nor an address"),
-        (["bolt://user:secret@host"], "KGPROBE_TO_PASSWORD"),
+        (["bolt://user:secret@host"], "KGPROBE_OUTPUT_PASSWORD"),
         (["bolt://localhost:1", "--engine", "neo4j"], "--engine is for folders only"),
     ):
-        done = kgprobe("graph", "copy", "--to", *to, **home, KGPROBE_TO_PASSWORD="x")
+        done = kgprobe("graph", "copy", "--output", *to, **home, KGPROBE_OUTPUT_PASSWORD="x")
         assert (done.returncode in (1, 2), done.stdout) == (True, "")
         assert said in done.stderr
         assert "secret" not in done.stderr

@@ -170,7 +170,8 @@ def test_query_json_with_a_format_is_wrong_usage() -> None:
 def test_an_unknown_query_is_wrong_usage() -> None:
     done = kgprobe("graph", "query", "explore/nieghbours")
     assert done.returncode == 2
-    assert "no query or file 'explore/nieghbours'; did you mean explore/neighbours?" in done.stderr
+    assert "no query or file 'explore/nieghbours'; expected one of " in done.stderr
+    assert "(did you mean explore/neighbours?)" in done.stderr
     assert "load/" not in done.stderr
     assert "Traceback" not in done.stderr
 

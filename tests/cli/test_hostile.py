@@ -25,7 +25,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, add_graph: Callable[[], Endpo
 
 
 def is_message(done: Completed) -> bool:
-    """Whether a command has ended with a message for its user."""
+    """Return whether a command has ended with a message for its user."""
     assert done.returncode in (1, 2), (done.returncode, done.stdout, done.stderr)
     assert "--debug shows where" not in done.stderr, done.stderr[:2000]
     assert "Traceback" not in done.stderr, done.stderr[-2000:]
@@ -107,7 +107,7 @@ def test_markup_in_the_name_of_a_model_is_a_name(home: dict[str, str], model: st
 
 @pytest.fixture(params=["file", "below a file", "read-only"])
 def no_home(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """What cannot be a user's folder."""
+    """A path that cannot be a user's folder."""
     place = tmp_path / "place"
     if request.param == "read-only":
         if os.geteuid() == 0:

@@ -18,7 +18,7 @@ def own(home: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[
 def test_label_makes_a_table_that_is_shown(own: dict[str, str], talker: str, tmp_path: Path) -> None:
     table = str(tmp_path / "labels.csv")
     common = ("--ways", "distractors", "--limit", "10", "--as-of", "2024", "--name", "mine")
-    made = run("label", "--model", talker, *common, "--csv", table, **own)
+    made = run("label", "--model", talker, *common, "--output", table, **own)
     assert made.returncode == 0, made.stderr
     assert "distractors 3 of 3" in made.stderr
     assert "Right answers by way of asking" in made.stdout

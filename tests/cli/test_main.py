@@ -33,7 +33,7 @@ def exit_without_reader(*arguments: str, read: int = 0, **environment: str) -> t
     if read:
         assert len(os.read(reader, read)) == read
         os.close(reader)
-    _, said = process.communicate(timeout=120)
+    _, said = process.communicate(timeout=300)
     return process.returncode, said
 
 
@@ -113,7 +113,7 @@ def test_help_of_a_run_has_at_most_40_options_in_groups() -> None:
 
 
 def every_option() -> Iterator[tuple[str, click.Option]]:
-    """Each option of each command, with the command."""
+    """Yield each option of each command, with the command."""
     from kgprobe.cli.main import kgprobe as root
 
     commands: list[tuple[str, click.Command]] = [("kgprobe", root)]

@@ -29,7 +29,7 @@ def test_ray_for_an_api_is_refused(home: dict[str, str]) -> None:
 
 
 def begun(command: list[str], answers: Path, home: dict[str, str]) -> "subprocess.Popen[str]":
-    """A command in a session of its own, which has stored its first batch."""
+    """Return a command in a session of its own, which has stored its first batch."""
     process = subprocess.Popen(
         [sys.executable, "-m", "kgprobe", *command],
         stdout=subprocess.PIPE,
@@ -56,7 +56,7 @@ def test_probe_on_workers_interrupted_and_killed_continues(home: dict[str, str],
     # Ctrl-C reaches all processes of a terminal.
     process = begun(on_workers, answers, home)
     os.killpg(process.pid, signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate(timeout=300)
     assert process.returncode == 0, stderr
     assert "Repeat the command to continue." in stderr
     # Nothing else is on stdout.
@@ -70,9 +70,9 @@ def test_probe_on_workers_interrupted_and_killed_continues(home: dict[str, str],
     workers = [one for one in psutil.Process(process.pid).children(recursive=True) if "ModelWorker" in one.name()]
     assert workers
     os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     # Models leave memory with the command.
-    assert psutil.wait_procs(workers, timeout=60)[1] == []
+    assert psutil.wait_procs(workers, timeout=300)[1] == []
     assert answers.read_bytes().startswith(answers_before)
     for name in ("shared", "alone"):
         finished = run(*probe, "--name", name, **home)

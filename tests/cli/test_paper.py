@@ -50,7 +50,7 @@ def working_folder(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def steps_of(command: str) -> Iterator[list[str]]:
-    """The arguments of each `kgprobe …` of a command."""
+    """Yield the arguments of each `kgprobe …` of a command."""
     for step in command.split(" && "):
         first, *arguments = shlex.split(step)
         assert first == "kgprobe"
@@ -58,7 +58,7 @@ def steps_of(command: str) -> Iterator[list[str]]:
 
 
 def parsed(arguments: list[str]) -> click.Context:
-    """The context of a command line, as before it runs."""
+    """Return the context of a command line, as before it runs."""
     command: click.Command = command_line
     context = click.Context(command, info_name="kgprobe")
     rest = list(arguments)
@@ -183,7 +183,6 @@ def test_table_is_repeated(paper: str, table: str, home: dict[str, str], model: 
 
 @pytest.mark.slow
 # Judges are labelled, trained and used: some minutes on a busy machine.
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("entry", WITH_COMMANDS, ids=lambda entry: f"{entry.paper}-{entry.table}")
 @pytest.mark.usefixtures("working_folder", "shared_demo")
 def test_every_command_runs_on_the_demo_model(

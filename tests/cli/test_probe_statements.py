@@ -1,18 +1,15 @@
-"""`kgprobe probe statements` and its rounds, as a user types them: the demo model on the example graph."""
+"""`kgprobe probe statements` and its rounds, as a user types them: a small model on the example graph."""
 
 import json
 from pathlib import Path
-
-import pytest
 
 from tests.cli.inprocess import run as kgprobe
 
 AS_OF = ("--as-of", "2025-12")
 
 
-@pytest.mark.usefixtures("shared_demo")
-def test_statements_are_measured_and_asked_in_rounds(home: dict[str, str]) -> None:
-    command = ["probe", "statements", "--model", "demo", "--relation", "P36", *AS_OF, "--json"]
+def test_statements_are_measured_and_asked_in_rounds(home: dict[str, str], talker: str) -> None:
+    command = ["probe", "statements", "--model", talker, "--relation", "P36", *AS_OF, "--json"]
     options = ["--limit", "4", "--negatives", "2", "--replace", "subject"]
     done = kgprobe(*command, *options, **home)
     assert done.returncode == 0, done.stderr
@@ -32,7 +29,7 @@ def test_statements_are_measured_and_asked_in_rounds(home: dict[str, str]) -> No
 
     rounds = ["--relation", "P36", "--rounds", "1", "--facts-per-round", "2", *AS_OF]
     ran = kgprobe(
-        "rounds", "run", "statements", "--model", "demo", *rounds, "--answers", "Yes/No/Perhaps", "--json", **home
+        "rounds", "run", "statements", "--model", talker, *rounds, "--answers", "Yes/No/Perhaps", "--json", **home
     )
     assert ran.returncode == 0, ran.stderr
     told = json.loads(ran.stdout)

@@ -23,7 +23,7 @@ def test_results_become_a_page_and_rows(home: dict[str, str], model: str, tmp_pa
     assert latest.returncode == 0, latest.stderr
     assert "of the 8 facts asked" in " ".join(latest.stdout.split())
     out = tmp_path / "deep" / "both.html"
-    both = kgprobe("report", "first", "second", "--out", str(out), "--json", **home)
+    both = kgprobe("report", "first", "second", "--output", str(out), "--json", **home)
     assert both.returncode == 0, both.stderr
     told = json.loads(both.stdout)
     assert told["page"] == str(out)
@@ -31,7 +31,7 @@ def test_results_become_a_page_and_rows(home: dict[str, str], model: str, tmp_pa
     assert {row["result"] for row in told["facts"]} == {result["label"] for result in told["results"]}
     assert told["comparison"]["facts"] > 0
     # The same, where the command is named; a result may be called like one.
-    again = kgprobe("report", "page", "first", "second", "--out", str(out), **home)
+    again = kgprobe("report", "page", "first", "second", "--output", str(out), **home)
     assert again.stdout.splitlines()[-1] == f"Page: {out.as_uri()}"
     viewed = kgprobe("view", **home)
     assert viewed.returncode == 0, viewed.stderr
@@ -47,7 +47,7 @@ def test_results_become_a_page_and_rows(home: dict[str, str], model: str, tmp_pa
         (["nothing-of-it"], 2, "No measurement 'nothing-of-it'"),
         (["first", "first"], 2, "the same result twice"),
         (["--seed", "-1"], 2, "seed"),
-        (["--out", "/dev/null/page.html"], 1, "cannot be created"),
+        (["--output", "/dev/null/page.html"], 1, "cannot be created"),
         (["--nonsense"], 2, "No such option"),
     ],
 )
@@ -70,7 +70,7 @@ def test_without_a_result_nothing_is_written(tmp_path: Path) -> None:
 def test_a_picture_of_the_graph_is_drawn_and_its_facts_are_printed(home: dict[str, str], tmp_path: Path) -> None:
     pytest.importorskip("neo4j_viz", reason="needs the extra explore")
     page = tmp_path / "france.html"
-    asked = ["report", "graph", "France", "--relation", "capital", "--steps", "2", "--out", str(page)]
+    asked = ["report", "graph", "France", "--relation", "capital", "--steps", "2", "--output", str(page)]
     done = kgprobe(*asked, "--json", **home)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
@@ -92,12 +92,12 @@ def test_people_assess_questions_by_a_sheet(home: dict[str, str], model: str, tm
     done = kgprobe(*asking, "--as-of", "2024", "--json", **home)
     assert done.returncode == 0, done.stderr
     sheet = tmp_path / "sheet.csv"
-    written = kgprobe("report", "sheet", "to-assess", "--out", str(sheet), "--per-kind", "2", "--json", **home)
+    written = kgprobe("report", "sheet", "to-assess", "--output", str(sheet), "--per-kind", "2", "--json", **home)
     assert written.returncode == 0, written.stderr
     with open(sheet, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert json.loads(written.stdout) == {"file": str(sheet), "questions": len(rows)}
-    again = kgprobe("report", "sheet", "to-assess", "--out", str(sheet), **home)
+    again = kgprobe("report", "sheet", "to-assess", "--output", str(sheet), **home)
     assert (again.returncode, again.stdout) == (2, "")
     assert "--force overwrites it" in " ".join(again.stderr.split())
     empty = kgprobe("report", "assess", "to-assess", "--sheet", str(sheet), **home)

@@ -17,7 +17,7 @@ from tests.servers.servers import clean_environment, wait_for
 
 
 def assert_beliefs_are_the_trail(run: str, found: dict[str, Any], home: dict[str, str]) -> list[dict[str, Any]]:
-    """Every answer of the trail is counted once in the graph, and nothing else is; gives the trail."""
+    """Return every answer of the trail is counted once in the graph, and nothing else is; gives the trail."""
     outcomes = [json.loads(line) for line in Path(found["outcomes"]).read_text().splitlines()]
     query = (
         "MATCH (b:Belief {run: $run}) WHERE b.right + b.wrong > 0 "
@@ -45,7 +45,7 @@ def assert_beliefs_are_the_trail(run: str, found: dict[str, Any], home: dict[str
 
 
 def lines_of(runs: Path, run: str) -> list[str]:
-    """The lines of a run's trail."""
+    """Return the lines of a run's trail."""
     return [line for file in runs.glob(f"{run}-*/outcomes.jsonl") for line in file.read_text().splitlines()]
 
 
@@ -259,13 +259,13 @@ def test_a_killed_run_behind_faults_loses_nothing(
         )
         # In the middle of the second round.
         trail = Path(home["KGPROBE_HOME"]) / "runs"
-        wait_for(lambda: process.poll() is not None or any(trail.glob(f"{killed}-*/outcomes.jsonl")), 240)
-        wait_for(lambda: process.poll() is not None or len(lines_of(trail, killed)) >= 4, 240)
+        wait_for(lambda: process.poll() is not None or any(trail.glob(f"{killed}-*/outcomes.jsonl")))
+        wait_for(lambda: process.poll() is not None or len(lines_of(trail, killed)) >= 4)
         begun = len(proxy.seen)
-        wait_for(lambda: process.poll() is not None or len(proxy.seen) >= begun + 2, 240)
+        wait_for(lambda: process.poll() is not None or len(proxy.seen) >= begun + 2)
         assert process.poll() is None, process.stderr and process.stderr.read()
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
         with sqlite3.connect(Path(home["KGPROBE_HOME"]) / "answers.sqlite") as answers:
             kept = {json.loads(request)["prompt"] for (request,) in answers.execute("SELECT request FROM answer")}
         sent = len(proxy.seen)

@@ -181,7 +181,7 @@ def test_shell_piped_statements_prints_tables(endpoint: Endpoint) -> None:
     assert "250 rows, 50 of them not shown" in done.stderr
     assert "│ last" in done.stdout
     assert "needs the parameter nobody" in done.stderr
-    assert "Unknown query 'explore/nothing'; known are: explore/around" in done.stderr
+    assert "Unknown query 'explore/nothing'; expected one of explore/around" in done.stderr
     assert "Unknown command :nothing" in done.stderr
     assert done.stderr.count("Error: ") == 5
     assert done.returncode == 1
@@ -240,7 +240,7 @@ def test_at_a_terminal(endpoint: Endpoint, tmp_path: Path) -> None:
 
     def until(text: str) -> None:
         nonlocal shown
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while text not in shown:
             assert time.monotonic() < deadline, repr(shown)
             try:
@@ -271,7 +271,7 @@ def test_at_a_terminal(endpoint: Endpoint, tmp_path: Path) -> None:
         os.write(ours, b"MATCH (n:Never) RETURN 'none: ' + toString(count(n)) AS made;\r")
         until("none: 0")
         os.write(ours, b"\x04")
-        assert process.wait(60) == 0
+        assert process.wait(300) == 0
     finally:
         process.kill()
         os.close(ours)

@@ -150,7 +150,7 @@ def test_the_example_in_the_help_can_be_read(name: str, read: Callable[[Path], b
 
 
 def test_sampling_needs_no_graph(home: dict[str, str]) -> None:
-    few = ["--requests", "128", "--hardest", "5", "--repetitions", "2"]
+    few = ["--requests", "128", "--hardest", "5", "--repeats", "2"]
     done = kgprobe("study", "sampling", *few, "--seed", "3", "--json", **home)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

@@ -59,7 +59,7 @@ def test_thinking_is_the_only_difference_of_two_results(home: dict[str, str], th
 
 def test_labels_are_read_behind_thoughts(home: dict[str, str], thinking_model: str) -> None:
     command = ("true-false", "--model", thinking_model, "--relation", "P36", "--as-of", "2024", "--limit", "2")
-    found = measured(home, *command, "--times", "1", "--thinking", "2")
+    found = measured(home, *command, "--repeats", "1", "--thinking", "2")
     assert {answer for row in found["lines"] for answer in row["evidence"]["fact"]["answers"]} == {"No"}
     (row,) = found["tables"]["thoughts"]["rows"]
     assert (row["answers"], row["cut"], row["mean tokens"]) == (4, 4, 2)

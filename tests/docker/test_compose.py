@@ -21,11 +21,11 @@ from kgprobe.servers.engine import Launch
 from kgprobe.servers.leases import stop
 from kgprobe.servers.opening import folder_of, open_graph
 from kgprobe.servers.server import status_of
-from tests.chromium import chromium
+from tests.chromium import WAIT, chromium
 from tests.cli.inprocess import run as typed
 from tests.cli.test_browser import COLOURS
 from tests.conftest import REPOSITORY, require_engine
-from tests.neo4j_browser import WAIT, connect, drawn, run
+from tests.neo4j_browser import connect, drawn, run
 from tests.servers.servers import clean_environment
 from tests.test_documents import commands_in, problems_of
 
@@ -35,7 +35,7 @@ SCRIPT = "demo.sh"
 
 
 def interpolated(text: str, variables: Mapping[str, str]) -> str:
-    """What compose makes of ``${NAME:-default}``, ``${NAME:?message}`` and ``$$``."""
+    """Return what compose makes of ``${NAME:-default}``, ``${NAME:?message}`` and ``$$``."""
 
     def value(found: re.Match[str]) -> str:
         if found["name"] is None:
@@ -48,7 +48,7 @@ def interpolated(text: str, variables: Mapping[str, str]) -> str:
 
 
 def compose(name: str = "compose.yaml", **variables: str) -> dict[str, Any]:
-    """A compose file as it is read with these variables."""
+    """Return a compose file as it is read with these variables."""
     yaml = pytest.importorskip("yaml")
     text = (FOLDER / name).read_text(encoding="utf-8")
     read: dict[str, Any] = yaml.safe_load(interpolated(text, {"NEO4J_PASSWORD": PASSWORD, **variables}))
@@ -56,7 +56,7 @@ def compose(name: str = "compose.yaml", **variables: str) -> dict[str, Any]:
 
 
 def kgprobe_commands(services: Mapping[str, Any]) -> list[list[str]]:
-    """The arguments of each kgprobe that a service starts."""
+    """Return the arguments of each kgprobe that a service starts."""
     found = []
     for service in services.values():
         if str(service.get("image", "")).startswith("kgprobe:") and "command" in service:
@@ -180,7 +180,7 @@ def settings_of(environment: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def process(arguments: list[str], home: Path) -> Iterator[None]:
-    """A service that stays, until it is asked to end, as docker does."""
+    """Provide a service that stays, until it is asked to end, as docker does."""
     with subprocess.Popen(
         [sys.executable, "-m", "kgprobe", *arguments],
         env=clean_environment() | {"KGPROBE_HOME": str(home)},
@@ -191,11 +191,11 @@ def process(arguments: list[str], home: Path) -> Iterator[None]:
             yield
         finally:
             service.terminate()
-            assert service.wait(60) == 128 + 15
+            assert service.wait(300) == 128 + 15
 
 
 def healthy(service: Mapping[str, Any]) -> bool:
-    """Whether a service's own check passes before its retries are used up."""
+    """Return whether a service's own check passes before its retries are used up."""
     program, *rest = service["healthcheck"]["test"][1:]
     assert program == "python"
     for _ in range(service["healthcheck"]["retries"]):
@@ -206,9 +206,8 @@ def healthy(service: Mapping[str, Any]) -> bool:
     return False
 
 
-@pytest.mark.usefixtures("shared_demo")
 def test_the_demo_and_browser_outside_of_docker(
-    tmp_path: Path, demo_folder: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, demo_models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require_engine("neo4j")
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -230,7 +229,7 @@ def test_the_demo_and_browser_outside_of_docker(
     monkeypatch.setitem(engines.ENGINES, "neo4j", dataclasses.replace(neo4j, command=command))  # type: ignore[arg-type]
     home, folder = tmp_path / "home", tmp_path / "graph"
     home.mkdir()
-    (home / "models").symlink_to(demo_folder.parent)
+    (home / "models").symlink_to(demo_models)
     try:
         with (
             chromium() as browser,

@@ -20,14 +20,14 @@ REQUIREMENTS = REPOSITORY / "docker" / "requirements.py"
 
 
 def instructions() -> list[tuple[str, str]]:
-    """Each instruction of the Dockerfile with what stands behind it, on one line."""
+    """Return each instruction of the Dockerfile with what stands behind it, on one line."""
     lines = [line for line in DOCKERFILE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     joined = re.sub(r"\\\n\s*", " ", "\n".join(lines))
     return [(name, rest) for name, _, rest in (line.partition(" ") for line in joined.splitlines() if line)]
 
 
 def context() -> list[Path]:
-    """The files that .dockerignore lets through, by its rules as far as ours has them."""
+    """Return the files that .dockerignore lets through, by its rules as far as ours has them."""
     rules = [line for line in (REPOSITORY / ".dockerignore").read_text().splitlines() if line and line[0] != "#"]
     assert rules[0] == "*"
     kept = [rule[1:] for rule in rules if rule.startswith("!")]
@@ -124,7 +124,7 @@ def test_the_context_is_enough_to_install(tmp_path: Path) -> None:
     install = [sys.executable, "-m", "pip", "install", "--no-deps", "--target", str(tmp_path / "installed")]
     subprocess.run([*install, str(tmp_path / "source")], check=True, capture_output=True)
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "kgprobe", "graph", "browser", "--files", str(tmp_path / "files")],
+        [sys.executable, "-P", "-m", "kgprobe", "graph", "browser", "--output", str(tmp_path / "files")],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(tmp_path / "installed")},
         capture_output=True,

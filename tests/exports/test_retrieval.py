@@ -40,7 +40,7 @@ def rank(labelled: LabelledFact) -> tuple[float, float, str]:
 
 
 def expected(table: LabelTable, entities: set[str], below: float = 0.5) -> list[str]:
-    """The facts around entities by their definition."""
+    """Return the facts around entities by their definition."""
     touching = [each for each in table.rows() if {each.subject, each.object} & entities and each.known < below]
     return [each.fact for each in sorted(touching, key=rank)]
 

@@ -239,7 +239,7 @@ def test_graph_of_kgprobe_is_refused(
     monkeypatch.setenv("KGPROBE_FROM_DATABASE", graph.endpoint.database or "")
     monkeypatch.setenv("KGPROBE_FROM_PASSWORD", graph.endpoint.password)
     before = content(graph)
-    with pytest.raises(KgprobeError, match=r"`to` is .*, a graph that kgprobe has loaded"):
+    with pytest.raises(KgprobeError, match=r"`output` is .*, a graph that kgprobe has loaded"):
         kgprobe.write_back(table, graph.endpoint.address, mapping)
     assert content(graph) == before
 
@@ -261,7 +261,7 @@ def test_nodes_of_several_facts_and_shared_ids_are_not_writable(own: Graph, tabl
 def test_command_writes_and_removes(own: Graph, table: LabelTable, mapping: Path) -> None:
     before = content(own)
     environment = {name: value for name, value in os.environ.items() if name.startswith("KGPROBE_")}
-    to = ["--to", own.endpoint.address]
+    to = ["--output", own.endpoint.address]
     trial = run("beliefs", "write-back", str(table.folder), *to, "--mapping", str(mapping), "--dry-run", **environment)
     assert trial.returncode == 0, trial.stderr
     assert "films: 6 of 7 labelled facts are in the graph." in trial.stdout

@@ -13,7 +13,7 @@ Made = list[tuple[list[str], dict[str, Any]]]
 
 
 def rows_of(path: Path) -> Iterator[list[str | None]]:
-    """The rows of a file: a column is a text, or None where nothing stands between the commas."""
+    """Yield the rows of a file: a column is a text, or None where nothing stands between the commas."""
     text = path.read_bytes().decode()
     row: list[str | None] = []
     position = 0
@@ -51,7 +51,7 @@ def _value(text: str, kind: str) -> Any:
 
 
 def _read(path: Path) -> Iterator[tuple[list[str], list[str], dict[str, Any]]]:
-    """Of each row: the ids with their groups, the labels, the properties."""
+    """Return the ids with their groups, the labels and the properties of each row."""
     rows = rows_of(path)
     header = [str(column) for column in next(rows)]
     for row in rows:

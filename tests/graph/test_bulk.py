@@ -97,7 +97,7 @@ def neo4j(request: pytest.FixtureRequest, start_server: Callable[[str], Endpoint
 
 
 def made_by_load(graph: Graph) -> list[str]:
-    """All that a graph holds, without what is random of it."""
+    """Return all that a graph holds, without what is random of it."""
     nodes = [(sorted(row["labels"]), row["properties"]) for row in graph.stream("copy/nodes")]
     relationships = [
         ([row["type"], row["from"], row["to"]], row["properties"]) for row in graph.stream("copy/relationships")
@@ -116,7 +116,7 @@ def told(nodes: Any, relationships: Any) -> list[str]:
 
 
 def both(graph: Graph, source: WrittenSource, folder: Path) -> tuple[Any, Any]:
-    """What a load and a conversion say of the same source."""
+    """Return what a load and a conversion say of the same source."""
     heard: tuple[list[str], list[str]] = ([], [])
     done = ingest.load(graph, source, report_problem=heard[0].append)
     files = convert(source, folder, report_problem=heard[1].append)

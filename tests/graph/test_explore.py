@@ -116,7 +116,7 @@ def believed(few_facts: Graph) -> Graph:
 
 
 def rounded(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
-    """The rows, without their paths, which are those of the facts that they tell of."""
+    """Return the rows, without their paths, which are those of the facts that they tell of."""
     told = []
     for row in rows:
         if path := row.get("path"):

@@ -172,7 +172,7 @@ def test_communities_of_surely_unknown_facts_and_of_none(believed: Graph) -> Non
     believed.query("MATCH (b:Belief {run: 'old'}) SET b.believed = 'surely known'")
     none = kgprobe.find_ignorance(believed, "old")
     assert (none.summary(), none.tables(), len(none)) == ("Run old has no unknown facts.", [], 0)
-    with pytest.raises(ArgumentError, match="is 'cliques'; expected one of: louvain, labels, components"):
+    with pytest.raises(ArgumentError, match="is 'cliques'; expected one of louvain, labels, components"):
         kgprobe.find_ignorance(believed, method="cliques")
     believed.query("MATCH (run:Run) DELETE run")
     with pytest.raises(UnknownNameError, match="The graph has no runs yet"):

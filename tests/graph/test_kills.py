@@ -72,7 +72,7 @@ def batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def statements_of_loads(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Both loads, undisturbed: the statements that each is the first to run, in their order."""
+    """Return both loads, undisturbed: the statements that each is the first to run, in their order."""
     run = Transaction.run
     first: dict[str, int] = {}
     number = 0

@@ -55,10 +55,10 @@ def test_what_could_only_be_a_name_is_one(name: str) -> None:
         find_query(name)
     near = {"explore/nieghbours": "explore/neighbours", "ready": "explore/ready"}.get(name)
     if near:
-        assert str(caught.value).endswith(f"; did you mean {near}?")
+        assert str(caught.value).endswith(f" (did you mean {near}?).")
     else:
         # What people can use, not what loads or deletes.
-        assert str(caught.value).endswith(f"; known are: {', '.join(explore_names())}.")
+        assert str(caught.value).endswith(f"; expected one of {', '.join(explore_names())}.")
         assert "load/" not in str(caught.value)
 
 

@@ -19,7 +19,7 @@ from tests.conftest import require_engine
 from tests.graph.real_world import IN_VIEW, ROUNDS, RUNS, believe_all, table_files
 from tests.graph.test_seeks import FEW, RETURNED, plan_in, scanned
 
-pytestmark = [pytest.mark.slow, pytest.mark.engines, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.engines]
 
 # France has thousands of facts, the other a single one.
 HUB, LEAF = "Q142", "Q7461543"

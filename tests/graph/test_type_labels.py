@@ -87,5 +87,5 @@ def test_an_interrupted_call_is_completed_by_the_next(graph: Graph, monkeypatch:
 
 @pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
 def test_the_embedded_engine_is_refused(graph: Graph) -> None:
-    with pytest.raises(KgprobeError, match="need a graph on Neo4j; `kgprobe graph copy --to FOLDER`"):
+    with pytest.raises(KgprobeError, match="need a graph on Neo4j; `kgprobe graph copy --output FOLDER`"):
         kgprobe.label_by_type(graph)

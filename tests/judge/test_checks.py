@@ -47,7 +47,7 @@ def label(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
     load(graph, world())
 
     def ask(generator: Rule, **options: object) -> Measurement:
-        options = {"times": 1, "as_of": 20200101, **options}
+        options = {"repeats": 1, "as_of": 20200101, **options}
         return kgprobe.measure(graph, Model(generator.name, generator=generator), "true-false", **options)  # type: ignore[arg-type]
 
     return ask
@@ -58,7 +58,7 @@ def trained(labels: Measurement, model: Model, **options: object) -> TrainedJudg
 
 
 def never() -> Model:
-    """A model that must not be loaded."""
+    """Return a model that must not be loaded."""
 
     def fail() -> Scorer:
         raise AssertionError("the model is loaded")
@@ -71,7 +71,7 @@ def test_labels_that_were_asked_in_another_way_are_refused(label: Callable[..., 
     assert kgprobe.evaluate_judge(judge, label(Weighty("a"), limit=60), model=tiny).quality.count
     for others, said in (
         ({"instruction": OTHERWISE}, r"instruction 'Judge each statement.*' for the judge's labels, 'Is it so\?"),
-        ({"times": 2}, "times 1 for the judge's labels, 2 for these"),
+        ({"repeats": 2}, "repeats 1 for the judge's labels, 2 for these"),
         ({"temperature": 0.5}, "temperature 1.0 for the judge's labels, 0.5 for these"),
         ({"answer_tokens": 9}, "answer_tokens 16 for the judge's labels, 9 for these"),
     ):

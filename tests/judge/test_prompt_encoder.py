@@ -31,7 +31,7 @@ def scorer_of(architecture, tokenizer, **others):
 
 
 def naive_loss(model, tokenizer, leading, first: torch.Tensor, statement: str, word: str) -> torch.Tensor:
-    """Of a word behind a statement behind embeddings, by the model's own logits."""
+    """Return the loss of a word after a statement after embeddings, by the model's own logits."""
     alone, whole = (
         tokenizer(text, add_special_tokens=False)["input_ids"]
         for text in (statement + PROMPT.after, f"{statement}{PROMPT.after} {word}")

@@ -36,7 +36,7 @@ def labels_of(scorer: Scorer) -> dict[str, Any]:
 
 
 def given(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
-    """The ids that the generator gives the model for each statement."""
+    """Return the ids that the generator gives the model for each statement."""
     seen = []
 
     def generate(**arguments: Any) -> torch.Tensor:

@@ -22,7 +22,7 @@ def answered(rounds: list[tuple[Positions, Bools]]) -> AnsweredRounds:
 
 
 def recorded() -> tuple[Effects, np.ndarray]:
-    """The example graph's facts, with the share of right answers of the demo model over nine questions each."""
+    """Return the example graph's facts, with the share of right answers of the demo model over nine questions each."""
     facts = pd.read_parquet(replays.__file__.replace("replays.py", "demo_reference.parquet"))
     entities = pd.factorize(pd.concat([facts["subject"], facts["object"]]))[0]
     subjects, objects = np.split(entities, 2)

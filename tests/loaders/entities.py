@@ -9,7 +9,7 @@ GREGORIAN = "http://www.wikidata.org/entity/Q1985727"
 
 
 def entity(identifier: str, **parts: Any) -> Json:
-    """An entity with nothing but what is said of it."""
+    """Return an entity with nothing but what is said of it."""
     kind = "property" if identifier.startswith("P") else "item"
     empty: Json = {"labels": {}, "descriptions": {}, "aliases": {}, "claims": {}}
     return {"type": kind, "id": identifier, **empty, **parts}
@@ -26,13 +26,13 @@ def aliases(**by_language: list[str]) -> Json:
 
 
 def item(number: int) -> Json:
-    """An item as a value, in the present form."""
+    """Return an item as a value, in the present form."""
     value = {"entity-type": "item", "numeric-id": number, "id": f"Q{number}"}
     return {"value": value, "type": "wikibase-entityid"}
 
 
 def time(written: str, precision: int = 11) -> Json:
-    """A point in time as a value."""
+    """Return a point in time as a value."""
     value = {
         "time": written,
         "timezone": 0,
@@ -45,12 +45,12 @@ def time(written: str, precision: int = 11) -> Json:
 
 
 def snak(relation: str, value: Json | None, snaktype: str = "value") -> Json:
-    """A relation with a value, or with none."""
+    """Return a relation with a value, or with none."""
     return {"snaktype": snaktype, "property": relation, **({"datavalue": value} if value else {})}
 
 
 def statement(relation: str, value: Json, identifier: str = "", rank: str = "normal", **qualifiers: Json) -> Json:
-    """A statement; qualifiers are single values by relation."""
+    """Return a statement; qualifiers are single values by relation."""
     made = {"mainsnak": snak(relation, value), "type": "statement", "id": identifier, "rank": rank}
     if qualifiers:
         made["qualifiers"] = {name: [snak(name, qualifier)] for name, qualifier in qualifiers.items()}
@@ -58,5 +58,5 @@ def statement(relation: str, value: Json, identifier: str = "", rank: str = "nor
 
 
 def dump(*entities: Json) -> str:
-    """An array with an entity a line, as dumps are."""
+    """Return an array with an entity a line, as dumps are."""
     return "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in entities) + "\n]\n"

@@ -51,7 +51,7 @@ def oxigraph(triples: str, folder: Path) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What the proxy answers in place of the server.
+    """The proxy's answer in place of the server's.
 
     Attributes:
         status: 0 passes the query on, and cuts the connection in the middle of the answer.
@@ -68,7 +68,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Request:
-    """What was asked, and when the answer began and ended, in seconds of the monotonic clock."""
+    """A request, with the beginning and end of its answer in seconds of the monotonic clock."""
 
     query: str
     headers: dict[str, str]
@@ -90,7 +90,7 @@ class Proxy:
 
     @property
     def most_at_once(self) -> int:
-        """How many requests were under way together, at the most."""
+        """The maximum number of requests under way together."""
         return max(
             (sum(o.began <= r.began < o.ended for o in self.requests if o is not r) + 1 for r in self.requests),
             default=0,
@@ -99,7 +99,7 @@ class Proxy:
 
 @contextmanager
 def proxy(target: str) -> Iterator[Proxy]:
-    """A proxy before a server, as long as the context lasts."""
+    """Provide a proxy before a server, as long as the context lasts."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

@@ -32,7 +32,7 @@ ITALY = {"sub_id": "Q38", "sub_label": "Italy", "obj_id": "Q220", "obj_label": "
 
 
 def bear(tmp_path: Path, metadata: object = None, **facts: list[object]) -> Path:
-    """A data set's folder; a fact that is a text stands as it is."""
+    """Return a data set's folder; a fact that is a text stands as it is."""
     folder = tmp_path / "BEAR"
     folder.mkdir(exist_ok=True)
     (folder / "metadata_relations.json").write_text(
@@ -49,7 +49,7 @@ def records(stream: Iterator[Placed]) -> list[object]:
 
 
 def messages(source: Source) -> list[str]:
-    """What a user would read of everything that was rejected."""
+    """Return what a user would read of everything that was rejected."""
     streams = (source.relations(), source.entities(), source.facts())
     return [
         f"{placed.file}, line {placed.line}: {placed.record.reason}"

@@ -60,7 +60,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Place:
-    """Where an input can be made: a folder, a SPARQL endpoint with ``WORLD`` behind it, what is patched, a server."""
+    """A place for an input: a folder, a SPARQL endpoint with ``WORLD`` behind it, what is patched, a server."""
 
     folder: Path
     endpoint: str
@@ -329,7 +329,9 @@ def test_wrong_options_are_named(name: str, given: Input) -> None:
 
 
 def test_an_unknown_loader() -> None:
-    with pytest.raises(UnknownNameError, match=r"Unknown loader 'tabel'; known are: .*table.*\. Did you mean table\?"):
+    with pytest.raises(
+        UnknownNameError, match=r"Unknown loader 'tabel'; expected one of .*table.* \(did you mean table\?\)"
+    ):
         open_source("tabel")
 
 
@@ -401,7 +403,7 @@ def test_a_loader_of_somebody_else_is_called_by_its_name(tmp_path: Path, graph: 
     assert str(report) == "nations.txt: 2 entities, 0 relations, 0 facts."
     rows = graph.run_text("MATCH (e:Entity) RETURN e.id AS id, e.label AS label ORDER BY id", {})[1]
     assert list(rows) == [{"id": "n1", "label": "France"}, {"id": "n2", "label": "Kenya"}]
-    with pytest.raises(ArgumentError, match="`prefxi` is not an option of the loader nations; did you mean `prefix`"):
+    with pytest.raises(ArgumentError, match=r"`prefxi` is not an option of the loader nations; .*did you mean prefix"):
         load(graph, "nations", list="nations.txt", prefxi="n")
 
 

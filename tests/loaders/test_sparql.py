@@ -45,7 +45,7 @@ def example() -> list[Json]:
 
 
 def odd_entities() -> list[Json]:
-    """What the example has none of: ranks, dates of all kinds, values that are no items, entities to be left out."""
+    """Entities that the example lacks: ranks, dates of all kinds, values that are no items, entities to be left out."""
     julian = time("+1752-09-02T00:00:00Z")
     julian["value"]["calendarmodel"] = JULIAN
     old_julian = time("-0044-03-15T00:00:00Z")
@@ -612,7 +612,7 @@ def test_hubs_that_cannot_be_asked_for_are_not_walked_to_backwards(
 
 
 def plainly_not_loaded(world: list[Json], reached: set[str], truthy: bool, literals: bool) -> Counter[str]:
-    """The statements of the reached entities that are not loaded, out of their JSON."""
+    """Return the statements of the reached entities that are not loaded, out of their JSON."""
     other = {"string": "string", "monolingualtext": "text in a language", "globecoordinate": "coordinates"}
     counts: Counter[str] = Counter()
     for one in world:

@@ -87,7 +87,7 @@ PASSING = {
     "a page": Fault(200, "<html>", {"Content-Type": "text/html"}),
     "bad compression": Fault(200, "no gzip", {"Content-Encoding": "gzip"}),
     "nothing": Fault(200, ""),
-    "a hang": Fault(200, ANSWER, delay=1.5),
+    "a hang": Fault(200, ANSWER, delay=4),
     "drops": Fault(200, ANSWER, drip=0.05),
 }
 
@@ -96,7 +96,7 @@ PASSING = {
 def test_what_passes_is_asked_again(kind: str, through: Proxy, tmp_path: Path) -> None:
     told: list[str] = []
     fail(through, PASSING[kind], PASSING[kind])
-    asking = client(through, timeout=1.0, answers=tmp_path, report=told.append)
+    asking = client(through, timeout=3, answers=tmp_path, report=told.append)
     assert asking.select(QUERY) == ROWS
     assert asking.requests == len(through.requests) == 3
     assert len(told) == 2
@@ -136,7 +136,7 @@ def test_retry_after_is_obeyed(form: str, through: Proxy) -> None:
     assert client(through).select(QUERY) == ROWS
     first, second = through.requests
     if form == "seconds":
-        assert 1 <= second.began - first.ended < 3
+        assert second.began - first.ended >= 1
     else:
         assert datetime.now(timezone.utc) >= until.replace(microsecond=0)
 
@@ -149,7 +149,7 @@ def test_whoever_asks_for_hours_is_left_alone(through: Proxy) -> None:
 
 
 SLOW = {
-    "a hang": Fault(200, ANSWER, delay=1.5),
+    "a hang": Fault(200, ANSWER, delay=4),
     "a gateway's timeout": Fault(504, "upstream request timeout"),
     "in an error": Fault(500, "java.util.concurrent.TimeoutException: Query deadline is expired."),
     "in the answer": Fault(200, ANSWER[:-5] + "\njava.util.concurrent.TimeoutException\n\tat java.base"),
@@ -160,11 +160,11 @@ SLOW = {
 def test_what_takes_too_long_is_told_at_once_where_it_can_be_divided(kind: str, through: Proxy) -> None:
     fail(through, *[SLOW[kind]] * 20)
     with pytest.raises(TooSlow):
-        client(through, timeout=1.0).select(QUERY, divisible=True)
+        client(through, timeout=3).select(QUERY, divisible=True)
     assert len(through.requests) == 1
     if kind != "a hang":
         with pytest.raises(TooSlow):
-            client(through, timeout=1.0).select(QUERY)
+            client(through, timeout=3).select(QUERY)
         assert len(through.requests) == 1 + TRIES
 
 
@@ -218,8 +218,8 @@ def test_headers_in_drops_are_too_slow() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=drip, args=(server,), daemon=True).start()
         address = f"http://127.0.0.1:{server.getsockname()[1]}/sparql"
-        with pytest.raises(TooSlow, match="no answer within 1 s"):
-            SparqlClient(address, timeout=1).select(QUERY, divisible=True)
+        with pytest.raises(TooSlow, match="no answer within 3 s"):
+            SparqlClient(address, timeout=3).select(QUERY, divisible=True)
 
 
 def test_within_an_event_loop_as_in_notebooks(through: Proxy) -> None:

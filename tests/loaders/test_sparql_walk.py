@@ -33,7 +33,7 @@ def everybody(ids: Sequence[str]) -> set[str]:
 
 
 def first_steps(facts: Iterable[Fact], allowed: set[str] | None = None, seeds: int = 1000) -> Counter[str]:
-    """Where one step from Q1 leads, in many walks."""
+    """Return where one step from Q1 leads, in many walks."""
     around = Facts(facts)
     return Counter(
         walk(["Q1"], WalkPlan(1, 1, 100, seed), around, (), lambda ids: set(ids) & allowed if allowed else set(ids))[-1]

@@ -19,7 +19,7 @@ HEADER = "subject\trelation\tobject\tstart\tend\n"
 
 
 def opened(tmp_path: Path, **contents: str | bytes) -> Source:
-    """A table source of files with these contents, by stream."""
+    """Return a table source of files with these contents, by stream."""
     paths: dict[str, Path] = {}
     for stream, content in contents.items():
         path = tmp_path / {"entities": "entities.jsonl", "facts": "facts.tsv", "relations": "relations.jsonl"}[stream]
@@ -33,7 +33,7 @@ def records(stream: Iterator[Placed]) -> list[object]:
 
 
 def messages(stream: Iterator[Placed]) -> list[str]:
-    """What a user would read of what was rejected."""
+    """Return what a user would read of what was rejected."""
     return [f"{p.file}, line {p.line}: {p.record.reason}" for p in stream if isinstance(p.record, Rejected)]
 
 
@@ -364,7 +364,7 @@ def test_a_table_of_names_makes_entities_and_relations(tmp_path: Path, delimiter
 
 
 def test_ids_are_no_names(tmp_path: Path) -> None:
-    """As names they would take the place of the labels, and of the sentences, that a graph has for them."""
+    """Ids as names would take the place of the labels, and of the sentences, that a graph has for them."""
     path = tmp_path / "facts.tsv"
     path.write_text("subject\trelation\tobject\nQ142\tP36\tQ90\nP38\tmade by\tQ Branch\n")
     source = open_source("table", table=path)

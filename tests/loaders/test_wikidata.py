@@ -73,7 +73,7 @@ def records(stream: Iterator[Placed]) -> list[Any]:
 
 
 def messages(stream: Iterator[Placed]) -> list[str]:
-    """What a user would read of what was rejected."""
+    """Return what a user would read of what was rejected."""
     return [f"{p.file}, line {p.line}: {p.record.reason}" for p in stream if isinstance(p.record, Rejected)]
 
 

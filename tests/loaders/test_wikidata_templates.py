@@ -154,7 +154,7 @@ def test_templates_of_the_user_replace_shipped_ones(tmp_path: Path) -> None:
 
 def test_shipped_templates_can_be_left_out(tmp_path: Path) -> None:
     path = written(tmp_path, GERMANY, CAPITAL)
-    without = open_source("wikidata", dump=path, shipped_templates="no")
+    without = open_source("wikidata", dump=path, shipped_templates=False)
     assert [placed.record for placed in without.relations()] == [Relation("P36", "main city", (), "its seat")]
     assert without.fingerprint != open_source("wikidata", dump=path).fingerprint
 

@@ -41,7 +41,7 @@ def to_rdf(entities: Iterable[Json], properties: Iterable[str]) -> str:
 
 
 def rdf_time(value: Json) -> str:
-    """A point in time as RDF has it: the year before 1 is 0, days are Gregorian, what is coarser has a first."""
+    """Return a point in time as RDF has it: the year before 1 is 0, days are Gregorian, what is coarser has a first."""
     sign, (year, month, day) = value["time"][0], value["time"][1:11].split("-")
     number = int(sign + year)
     if value["precision"] >= 11 and value["calendarmodel"].endswith("Q1985786"):
@@ -144,7 +144,7 @@ def _statement(
 
 
 def _simple_value(subject: str, node: str, relation: str, value: Any, is_best: bool) -> Iterator[tuple[str, str, str]]:
-    """An item or a text."""
+    """Yield an item or a text."""
     object_ = f"<{WD}{value['id']}>" if isinstance(value, dict) else json.dumps(value)
     yield node, f"<{PROP}statement/{relation}>", object_
     if is_best:
@@ -156,7 +156,7 @@ def _simple_value(subject: str, node: str, relation: str, value: Any, is_best: b
 
 
 def _full_value(node: str, predicate: str, value: Json, kind: str) -> Iterator[tuple[str, str, str]]:
-    """A point in time or a quantity in full."""
+    """Yield a point in time or a quantity in full."""
     full = f"<http://www.wikidata.org/value/{_name(repr(value))}>"
     yield node, f"<{predicate}>", full
     if kind == "time":

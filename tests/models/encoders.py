@@ -10,7 +10,7 @@ KINDS = {"bert": (BertModel, BertConfig), "roberta": (RobertaModel, RobertaConfi
 
 
 def random_encoder(kind: str) -> tuple[BertModel | RobertaModel, PreTrainedTokenizerFast]:
-    """An encoder of six layers and 64 positions, and a tokenizer that puts special tokens around a text."""
+    """Return an encoder of six layers and 64 positions, and a tokenizer that puts special tokens around a text."""
     tokenizer = byte_level()
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)]

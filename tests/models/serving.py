@@ -29,7 +29,7 @@ TEMPLATE = (
 
 
 def with_chat_template(model: Path, folder: Path) -> Path:
-    """The demo model in another folder, with the template above; a line break ends its turn."""
+    """Return the demo model in another folder, with the template above; a line break ends its turn."""
     folder.mkdir()
     for file in model.iterdir():
         (folder / file.name).symlink_to(file)
@@ -42,7 +42,7 @@ def with_chat_template(model: Path, folder: Path) -> Path:
 
 
 def api_generator(spec: str, api: ApiOptions | None = None, **shared: object) -> ApiGenerator:
-    """The generator of a server, by default without a cache."""
+    """Return the generator of a server, by default without a cache."""
     return ApiGenerator(Asker(find_address(spec), api, **shared))
 
 
@@ -59,7 +59,7 @@ def serve(folder: Path, log: Path) -> Iterator[str]:
             [*command, *options], stdout=output, stderr=output, env=os.environ | {"HF_HUB_OFFLINE": "1"}
         )
     try:
-        deadline = time.monotonic() + 180
+        deadline = time.monotonic() + 600
         while True:
             assert server.poll() is None, log.read_text()
             assert time.monotonic() < deadline, log.read_text()
@@ -72,7 +72,7 @@ def serve(folder: Path, log: Path) -> Iterator[str]:
     finally:
         server.terminate()
         try:
-            server.wait(10)
+            server.wait(30)
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()

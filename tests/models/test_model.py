@@ -21,6 +21,7 @@ from kgprobe.models.scoring import scorer
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.spec import wrap_scorer
 from kgprobe.models.spec_forms import LocalOptions
+from tests.doctests import run_all
 from tests.models.api.fault_proxy import FaultProxy
 from tests.models.exactness import Reference, assert_exact, reference_scores
 from tests.models.tiny import byte_level, random_model
@@ -47,21 +48,20 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "llama"
 
 
-@pytest.mark.usefixtures("shared_demo")
 @pytest.mark.parametrize("module", [identity, model, scorer, spec])
-def test_the_examples_of_the_documentation_are_true(module: ModuleType, demo_folder: Path, tmp_path: Path) -> None:
+def test_the_examples_of_the_documentation_are_true(
+    module: ModuleType, demo_models: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "models").symlink_to(demo_folder.parent)
+    (tmp_path / "home" / "models").symlink_to(demo_models)
     tokenizer = byte_level(bos=True)
     names = {"Request": Request, "Spending": Spending, "torch": torch, "tokenizer": tokenizer}
-    tried = 0
-    for test in doctest.DocTestFinder().find(module):
+    examples = doctest.DocTestFinder(exclude_empty=True).find(module)
+    for test in examples:
         # An example may change its model.
         net = random_model("llama", len(tokenizer))
         test.globs.update(names | {"net": net, "model": net})
-        tried += len(test.examples)
-        assert doctest.DocTestRunner().run(test).failed == 0
-    assert tried
+    assert run_all(examples, tiny="tiny" in request.node.callspec.id)
 
 
 def test_a_local_model_is_loaded_once_and_when_it_is_needed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -214,6 +214,7 @@ def double_demo(demo_scorer):
     return double_copy(demo_scorer.model)
 
 
+@pytest.mark.slow
 def test_the_demo_model_scores_as_plain_forward_passes_do(demo_scorer, double_demo):
     prompts = ["The capital of Japan is", "Łódź is a city in", "In 1999, the head of government of the UK was"]
     texts = [["Tokyo", "Tokyo, Japan", "日本"], ["Poland", "the Kingdom of Poland"], ["Tony Blair", "John Major"]]

@@ -63,7 +63,7 @@ HARMONY_NEXT: Mapping[str, Mapping[str, float]] = {
 
 
 def thinker_tokenizer(template: str | None) -> PreTrainedTokenizerFast:
-    """A byte-level tokenizer with the words and the markers above as tokens of their own."""
+    """Return a byte-level tokenizer with the words and the markers above as tokens of their own."""
     tokenizer = byte_level(bos=True)
     markers = ["<|im_start|>", "<|im_end|>", "<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|return|>"]
     tokenizer.add_special_tokens({"additional_special_tokens": markers})

@@ -41,7 +41,7 @@ TEXTS = [
 
 
 def byte_level(add_prefix_space: bool = False, bos: bool = False, eos: bool = True) -> PreTrainedTokenizerFast:
-    """As GPT-2 has it, or RoBERTa (with a prefix space), or Llama 3 (with BOS)."""
+    """Return a tokenizer like that of GPT-2, RoBERTa (with a prefix space) or Llama 3 (with BOS)."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
     tokenizer.decoder = decoders.ByteLevel()
@@ -56,7 +56,7 @@ def byte_level(add_prefix_space: bool = False, bos: bool = False, eos: bool = Tr
 
 
 def unigram(bos: bool = True, eos: bool = True) -> PreTrainedTokenizerFast:
-    """As SentencePiece has it: white space becomes a part of the word after it, and one stands before the text."""
+    """Return a tokenizer like SentencePiece's: white space is a part of the next word, and one precedes the text."""
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = normalizers.Nmt()
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=True)
@@ -122,7 +122,7 @@ def random_model(name: str, vocabulary: int, **others: object) -> PreTrainedMode
 
 
 def with_random_weights(model_class: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedModel:
-    """A model of any architecture, with weights as those above have them."""
+    """Return a model of any architecture, with weights as those above have them."""
     torch.manual_seed(7)
     model = model_class(config).eval()
     with torch.no_grad():
@@ -158,7 +158,7 @@ def naive_log_probabilities(model, tokens: list[int], first: int) -> torch.Tenso
 
 
 def naive_score(model, tokenizer, leading, prompt, continuation, eos=False, joined=None) -> float:
-    """One plain forward pass over the whole text, and the sum over the tokens that are the continuation's."""
+    """Return one plain forward pass over the whole text, and the sum over the tokens that are the continuation's."""
     tokens, first = naive_tokens(tokenizer, leading, prompt, continuation, eos, joined)
     log_probabilities = naive_log_probabilities(model, tokens, first)
     return sum(float(row[token]) for row, token in zip(log_probabilities, tokens[first:], strict=True))

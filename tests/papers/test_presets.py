@@ -7,7 +7,7 @@ import pytest
 from kgprobe.baselines.options import MeasuresOptions
 from kgprobe.datasets import DatasetOptions
 from kgprobe.errors import UnknownNameError
-from kgprobe.judge import JudgeOptions, SweepOptions
+from kgprobe.judge import JudgedGraphOptions, JudgeOptions
 from kgprobe.options import Option, options_of
 from kgprobe.papers.presets import PRESETS, papers_with, preset_of
 from kgprobe.papers.tables import PAPERS
@@ -41,14 +41,14 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "dataset probe": (ExampleOptions,),
     "dataset export": (ExampleOptions,),
     "judge train": (JudgeOptions,),
-    "judge predict": (SweepOptions,),
+    "judge predict": (JudgedGraphOptions,),
 }
 # Of every command on facts, without a dataclass.
 LIMIT = "limit"
 
 
 def options_for(command: str) -> dict[str, Option]:
-    """The options of a command's dataclasses."""
+    """Return the options of a command's dataclasses."""
     classes = CLASSES.get(command)
     if classes is None:
         first, *_, probe = command.split()

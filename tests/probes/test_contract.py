@@ -68,7 +68,7 @@ pytestmark = pytest.mark.parametrize("name", PROBES.names())
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where probes keep what they make."""
+    """The folder of the probes' files."""
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
 
 
@@ -93,7 +93,7 @@ def made(name: str, setting: ProbeContext, **options: Any) -> Probe:
 
 
 def plain(outcome: Outcome) -> Any:
-    """An outcome as it stands in a file."""
+    """Return an outcome as it stands in a file."""
     return json.loads(encode_line(0, outcome))
 
 
@@ -104,7 +104,7 @@ def allowed() -> float:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two outcomes as they stand in files say the same, but for the last digits of numbers."""
+    """Return whether two outcomes as they stand in files say the same, but for the last digits of numbers."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -226,7 +226,7 @@ def test_evidence_is_read_as_what_was_written(
 
 
 def leaves(value: Any) -> Any:
-    """A struct as tuples that can be compared, of the types that they are."""
+    """Return a struct as tuples that can be compared, of the types that they are."""
     if isinstance(value, msgspec.Struct):
         return type(value), [leaves(getattr(value, field)) for field in value.__struct_fields__]
     if isinstance(value, np.ndarray):

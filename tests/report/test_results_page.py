@@ -36,7 +36,7 @@ LISTED = 40
 
 
 def ends(relation: str, place: int) -> dict[str, str]:
-    """Every second fact is a capital, the others are members of one union."""
+    """Return every second fact is a capital, the others are members of one union."""
     country = {"subject": f"c{place}", "subject_label": f"Country {place} {EVIL if place == 3 else ''}"}
     union = {"object": "un", "object_label": "Union"}
     city = {"object": f"t{place}", "object_label": f"Town of country number {place}"}
@@ -250,8 +250,7 @@ def test_map_opens_zooms_and_keeps_labels_apart(browser: "Browser", page_of_both
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 3)
         for _ in range(6):
             page.mouse.wheel(0, -100)
-        page.wait_for_timeout(100)
-        assert page.evaluate("stage.view.scale") > 2
+        page.wait_for_function("stage.view.scale > 2")
         assert overlaps(page) == 0
         assert before > 0
         page.click("#map-back")

@@ -17,7 +17,7 @@ def answered(
     name: str | None = None,
     probe: str = "distractors",
 ) -> AnsweredFacts:
-    """A model's answers to facts, right or wrong, once each."""
+    """Return a model's answers to facts, right or wrong, once each."""
     outcomes = [
         Outcome(
             FactKey(f"s-{fact}", fact),

@@ -12,10 +12,10 @@ from kgprobe.running.runs import get_run
 
 
 def find_in_run(graph: Graph, run: str, outcomes: Callable[[], Iterable[Outcome]], **options: Any) -> Finding:
-    """The finding of a run in the graph with these outcomes."""
+    """Return the finding of a run in the graph with these outcomes."""
     return find_in_outcomes(graph, about_run(get_run(graph, run)), outcomes, **options)
 
 
 def find_in_outcomes(graph: Graph, about: About, outcomes: Callable[[], Iterable[Outcome]], **options: Any) -> Finding:
-    """The finding of a measurement with these outcomes."""
+    """Return the finding of a measurement with these outcomes."""
     return make_finding(graph, about, collect_answers(PROBES.get(about.probe), outcomes(), about.described), **options)

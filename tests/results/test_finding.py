@@ -73,7 +73,7 @@ def question_of(number: int) -> str:
 
 
 def outcome(number: int, verdict: Verdict, prediction: str = "It is.", chance: float = 0.25, when: str = "") -> Outcome:
-    """What a question about a fact came to; the model said ``prediction`` where it was wrong."""
+    """Return what a question about a fact came to; the model said ``prediction`` where it was wrong."""
     fact = FACTS[number]
     key = FactKey(fact.subject, fact.id)
     if verdict is UNASKABLE:

@@ -98,7 +98,7 @@ def finding() -> Finding:
 
 
 class Page(HTMLParser):
-    """What a browser would make of a page: its elements, their attributes, and its text."""
+    """A page as a browser parses it: its elements, their attributes, and its text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -195,7 +195,7 @@ def test_the_intervals_of_a_page_are_where_they_say(finding: Finding, tmp_path: 
 
 
 def rows_of(page: str, title: str) -> list[list[str]]:
-    """The cells of a table, its headers first."""
+    """Return the cells of a table, its headers first."""
     table = page[page.rindex(f"<h2>{title}</h2>") :]
     rows = re.findall(r"<tr>(.*?)</tr>", table[: table.index("</table>")], re.DOTALL)
     return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
@@ -289,7 +289,7 @@ def page_of(finding: Finding, folder: Path) -> str:
 
 
 def printed(finding: Finding, width: int = 80, full: bool = True) -> str:
-    """What the command line prints, but for the page's address."""
+    """Return what the command line prints, but for the page's address."""
     out = io.StringIO()
     with redirect_stdout(out), pytest.MonkeyPatch.context() as environment:
         environment.setenv("COLUMNS", str(width))

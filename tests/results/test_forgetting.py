@@ -11,7 +11,7 @@ from tests.results.answered import answered
 
 
 def forgetting(both: int, lost: int, gained: int, neither: int, margin: float = 0.02) -> Forgetting:
-    """Of facts known to both, to the base alone, to the tuned alone, and to neither."""
+    """Return the forgetting of facts known to both, to the base alone, to the tuned alone, and to neither."""
     known = [(True, True)] * both + [(True, False)] * lost + [(False, True)] * gained + [(False, False)] * neither
     base, tuned = ({f"f{n:04}": pair[side] for n, pair in enumerate(known)} for side in (0, 1))
     return find_forgetting(answered("base", base), answered("tuned", tuned), {}, margin)

@@ -33,7 +33,7 @@ RELATIONS = [Relation(id_, f"name of {id_}", clozes=("[X] is [Y]",)) for id_ in 
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the runs of a test keep their answers."""
+    """The folder of the answers of a test's runs."""
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
 
 
@@ -63,7 +63,7 @@ def known(fact: str) -> bool:
 
 
 def always(fact: str) -> Verdict:
-    """An answer a fact, the same each time."""
+    """Return an answer a fact, the same each time."""
     return Verdict.RIGHT if known(fact) else Verdict.WRONG
 
 
@@ -107,7 +107,7 @@ def share_known(chosen: Sequence[Fact]) -> float:
 
 
 def estimate_run(graph: Graph, run: str, **options: Any) -> GraphRates:
-    """The estimates of a run that has some."""
+    """Return the estimates of a run that has some."""
     rates = graph_rates.estimate_run(graph, run, **options)
     assert rates is not None
     return rates

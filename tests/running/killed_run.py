@@ -23,12 +23,12 @@ SEED = 5
 
 
 def make_plan(run: str, as_of: int = AS_OF, seed: int = SEED, **options: Any) -> Plan:
-    """A plan with options of rounds."""
+    """Return a plan with options of rounds."""
     return Plan(run, as_of, seed, RoundsOptions(**options))
 
 
 class HashEvidence(Evidence, frozen=True, tag="hash"):
-    """What was compared."""
+    """The compared values."""
 
     rivals: tuple[str, ...]
     chance: float = 0.25

@@ -19,7 +19,7 @@ from tests.written_source import WrittenSource
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the runs of a test keep their answers."""
+    """The folder of the answers of a test's runs."""
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
 
 
@@ -34,7 +34,7 @@ def load_popular(graph: Graph, popular: bool) -> None:
 
 
 def learned(graph: Graph, run: str) -> HierarchicalBeliefs:
-    """The learner of a run, from its answers."""
+    """Return the learner of a run, from its answers."""
     properties = get_run(graph, run)
     learning = Learning(AskableFacts(open_columns(graph), properties["relations"], AS_OF), 1000)
     replay(learning, properties)

@@ -51,13 +51,13 @@ PHASES = {
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the runs of a test keep their answers."""
+    """The folder of the answers of a test's runs."""
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
 
 
 def of_run(graph: Graph, run: str) -> dict[str, Any]:
-    """All that is kept of a run, in the graph and in its folder."""
+    """Return all that is kept of a run, in the graph and in its folder."""
     counts = {name: get_run(graph, run)[name] for name in ("round", "rounds", "asked", "unaskable", "unanswered")}
     return {
         "counts": counts,

@@ -25,7 +25,7 @@ from tests.written_source import WrittenSource
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the runs of a test keep their answers."""
+    """The folder of the answers of a test's runs."""
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
 
 

@@ -23,7 +23,7 @@ STOPPED = Callbacks(should_stop=lambda: True)
 
 
 class WrittenEvidence(Evidence, frozen=True, tag="written"):
-    """What a probe of a test saw."""
+    """Evidence of a test's probe."""
 
     seed: tuple[int, ...]
     question: str = "Is it?"

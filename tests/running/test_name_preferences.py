@@ -17,7 +17,7 @@ KIND = PROBES.get("distractors")
 
 
 def answered(subject: str, right: str, others: Sequence[str], strengths: dict[str, float]) -> Outcome:
-    """An outcome of the model that takes the strongest name."""
+    """Return an outcome of the model that takes the strongest name."""
     evidence = named_evidence(right, {name: strengths[name] for name in others}, strengths[right])
     verdict = Verdict.RIGHT if all(strengths[right] > strengths[other] for other in others) else Verdict.WRONG
     return Outcome(FactKey(subject, f"{subject} {right}"), verdict, "P1", evidence=evidence)

@@ -117,7 +117,7 @@ def test_the_prior_makes_the_answers_most_probable() -> None:
         return 4 * x ** (4 * near - 1) * (1 - x**4) ** (far - 1)
 
     def log_likelihood(a: float, b: float) -> float:
-        """By integrating over theta, a sum over the different pairs of answers."""
+        """Return the log-likelihood by integrating over theta, a sum over the different pairs of answers."""
         pairs, counts = np.unique(np.stack([right, wrong]), axis=1, return_counts=True)
         total = 0.0
         for (r, w), count in zip(pairs.T.tolist(), counts.tolist(), strict=True):

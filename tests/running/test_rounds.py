@@ -51,13 +51,13 @@ def plan_for(run: str, **changes: Any) -> Plan:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the runs of a test keep their answers."""
+    """The folder of the answers of a test's runs."""
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
 
 
 def lines_in(folder: Path) -> list[dict[str, Any]]:
-    """What stands in a run's file, as it stands there."""
+    """Return what stands in a run's file, as it stands there."""
     return [json.loads(line) for line in (folder / FILE).read_text(encoding="utf-8").splitlines()]
 
 
@@ -66,7 +66,7 @@ def answers_of(graph: Graph, run: str) -> list[dict[str, Any]]:
 
 
 def effects_in(graph: Graph, run: str) -> dict[str, tuple[float, float]]:
-    """What the parts of facts have heard of a run's answers, by kind and id."""
+    """Return what the parts of facts have heard of a run's answers, by kind and id."""
     text = "MATCH (e:Effect {run: $run}) RETURN e.kind + ' ' + e.of AS of, e.precision AS precision, e.shift AS shift"
     return {row["of"]: (row["precision"], row["shift"]) for row in graph.run_text(text, {"run": run})[1]}
 

@@ -46,7 +46,7 @@ RETURN DISTINCT other.id AS fact
 
 
 class StoppedError(Exception):
-    """In place of the end of the process."""
+    """Raised in place of the end of the process."""
 
 
 @pytest.fixture(autouse=True)

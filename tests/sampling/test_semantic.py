@@ -48,7 +48,7 @@ def described(draw: some.DrawFn) -> Described:
 
 
 def records(of: Described) -> tuple[list[Entity], list[Fact]]:
-    """The same as records, where an entity's id is its number."""
+    """Return the same as records, where an entity's id is its number."""
     labels = dict.fromkeys(of.named.tolist(), "named") | dict.fromkeys(of.unnamed.tolist(), "")
     types = list(zip(of.instances.tolist(), of.types.tolist(), strict=True))
     triples = zip(of.subjects.tolist(), of.relations.tolist(), of.objects.tolist(), strict=True)

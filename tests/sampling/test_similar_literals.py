@@ -44,7 +44,7 @@ def plain_size(entity: Entity) -> float:
 
 
 def similar(entities: Sequence[Entity], facts: Sequence[Fact], fact: Fact) -> set[str]:
-    """The half, rounded up, of the relation's other literals of the kind that is nearest in size."""
+    """Return the half, rounded up, of the relation's other literals of the kind that is nearest in size."""
     by_id = {entity.id: entity for entity in entities}
     own = by_id[fact.object]
     objects = {other.object for other in facts if other.relation == fact.relation} - {own.id}

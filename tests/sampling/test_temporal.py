@@ -35,7 +35,7 @@ def test_days_are_counted_across_the_beginning_of_the_years() -> None:
 
 
 def middle(fact: Fact) -> float:
-    """In days; facts of the enumerable graphs, at their reference date."""
+    """Return the middle of a fact's interval in days, for enumerable graphs at their reference date."""
     end = {None: date(2020, 1, 1), "2010": date(2010, 12, 31), "2020": date(2020, 12, 31)}[fact.end]
     start = end if fact.start is None else date(int(fact.start), 1, 1)
     return (start.toordinal() + end.toordinal()) / 2

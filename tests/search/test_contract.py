@@ -31,7 +31,7 @@ strategies = pytest.mark.parametrize("name", STRATEGIES.names())
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where tries and features are kept."""
+    """The folder of tries and features."""
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
 
 
@@ -53,7 +53,7 @@ def asked(graph: Graph) -> list[Sentences]:
 
 
 def made(name: str, graph: Graph, scorer: Scorer) -> Strategy:
-    """By its name, without a model where it asks none."""
+    """Return a strategy by its name, without a model if it asks none."""
     model = scorer if STRATEGIES.get(name).asks_model else None
     return make_strategy(name, StrategyContext(graph, model, enumerable.AS_OF))
 
@@ -142,5 +142,5 @@ def test_the_same_seed_chooses_the_same_whatever_stands_beside_a_fact(
 
 
 def test_another_name_is_told_with_those_that_there_are(graph: Graph) -> None:
-    with pytest.raises(UnknownNameError, match=r"Unknown strategy 'randm'; .*semantic.* Did you mean random\?"):
+    with pytest.raises(UnknownNameError, match=r"Unknown strategy 'randm'; .*semantic.* \(did you mean random\?\)"):
         make_strategy("randm", StrategyContext(graph, None, enumerable.AS_OF))

@@ -28,13 +28,13 @@ def built(tmp_path: Path, tokenizer: PreTrainedTokenizerFast, named: dict[int, l
 
 
 def expected(tokenizer: PreTrainedTokenizerFast, name: str) -> tuple[int, ...]:
-    """The tokens behind a prompt of many words, by the scorer's rule."""
+    """Return the tokens behind a prompt of many words, by the scorer's rule."""
     (prompt,) = tokenize(tokenizer, ["The capital of Japan is"], [[name]])
     return prompt.tails[0]
 
 
 def walk(trie: LabelTrie, prefix: tuple[int, ...] = (), low: int = 0, high: int | None = None) -> dict[int, tuple]:
-    """Every label by going from prefix to prefix, with the tokens on the way."""
+    """Return every label by going from prefix to prefix, with the tokens on the way."""
     high = len(trie) if high is None else high
     follow = trie.follow(np.array([low]), np.array([high]), np.array([len(prefix)]))
     found = {int(label): prefix for label in follow.label}

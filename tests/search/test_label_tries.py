@@ -34,13 +34,13 @@ TOKYO, KYOTO, YORK = 1, 2, 4
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the tries are kept."""
+    """The folder of the tries."""
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
 
 
 def names(trie: LabelTrie) -> dict[int, list[str]]:
-    """Each entity's names, read from their tokens."""
+    """Return each entity's names, read from their tokens."""
     tokenizer = byte_level()
     which, labels = trie.labels_of(np.arange(len(trie.entities)))
     return {

@@ -25,7 +25,7 @@ UNLIMITED = 10**9
 
 
 def sure_scorer(vocabulary: int | None = None) -> Scorer:
-    """A model that is sure of itself, so that there is something to be left out."""
+    """Return a model that is sure of itself, so that there is something to be left out."""
     tokenizer = byte_level(bos=True)
     model = random_model("gpt2", vocabulary or len(tokenizer))
     with torch.no_grad():
@@ -82,7 +82,7 @@ class NameSet:
 def search(
     scorer: Scorer, pool: NameSet, tries: list[LabelTrie], prompts: Sequence[str], count: int, **how
 ) -> list[MostPlausible]:
-    """How: ``max_prefixes`` for the exact search, ``width`` for a beam, ``limit`` of tokens."""
+    """Return how: ``max_prefixes`` for the exact search, ``width`` for a beam, ``limit`` of tokens."""
     limit = how.pop("limit", None)
     tokens = scorer.tokenize(prompts, [[]] * len(prompts))
     explorations = [Exploration(prompt.context, tries, limit) for prompt in tokens]
@@ -115,7 +115,7 @@ def allowed(scorer: Scorer) -> float:
 
 
 def check(found: MostPlausible, truth: dict[int, float], count: int, scorer: Scorer) -> None:
-    """What holds of every search: whole plausibilities, best first, and a certificate and a bound that are true."""
+    """Check the invariants of every search: whole plausibilities, best first, a true certificate and bound."""
     assert len(found.numbers) == min(count, len(truth))
     assert found.log_plausibilities == pytest.approx([truth[number] for number in found.numbers], abs=allowed(scorer))
     assert (np.diff(found.log_plausibilities) <= 0).all()
@@ -126,7 +126,7 @@ def check(found: MostPlausible, truth: dict[int, float], count: int, scorer: Sco
 
 
 def nodes(tries: list[LabelTrie]) -> int:
-    """How many prefixes there are to be asked for."""
+    """Return how many prefixes there are to be asked for."""
     sequences = {trie.sequence(label) for trie in tries for label in range(len(trie))}
     return len({sequence[:length] for sequence in sequences for length in range(len(sequence) + 1)})
 

@@ -46,7 +46,7 @@ Asked = tuple[AskedFact, Cloze]
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the tries are kept."""
+    """The folder of the tries."""
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
 
 
@@ -183,7 +183,7 @@ def test_exact_optimal_is_brute_force_with_a_real_model(graph: Graph, demo_score
 
 
 def test_distractors_are_those_of_the_definition(graph: Graph, tiny: Scorer, equal: float) -> None:
-    """With aliases merged, nothing right, ended facts, objects of several types and of none."""
+    """Aliases are merged, nothing is right, facts ended, objects have several types or none."""
     people, facts = enumerable.enumerable(5, entities=40, facts=40)
     load(graph, WrittenSource(people, facts))
     labels = {entity.id: entity.label for entity in people}
@@ -236,7 +236,7 @@ def evidence_of(outcome: Outcome) -> DistractorEvidence:
 
 
 def shown_in(outcome: Outcome) -> list[str]:
-    """The distractors of its one sentence."""
+    """Return the distractors of its one sentence."""
     evidence = evidence_of(outcome)
     [sentence] = evidence.sentences
     return [evidence.rivals[place].id for place in sentence.rivals]

@@ -30,7 +30,7 @@ def clean_environment() -> dict[str, str]:
 
 
 def holder(folder: Path) -> subprocess.Popen[str]:
-    """A process that uses the graph until its stdin is closed; returns when it does."""
+    """Return a process that uses the graph until its stdin is closed; returns when it does."""
     program = (
         "import sys\n"
         "from kgprobe.servers.opening import open_graph\n"
@@ -53,12 +53,12 @@ def holder(folder: Path) -> subprocess.Popen[str]:
 
 def leave(process: subprocess.Popen[str]) -> None:
     """Let a holder go, and see that it ends well."""
-    process.communicate(timeout=120)
+    process.communicate(timeout=300)
     assert process.returncode == 0
 
 
 def servers_on(folder: Path) -> list[psutil.Process]:
-    """The server processes on a graph's folder, by what they were started with; any number may be a mistake."""
+    """Return the server processes on a graph's folder, by what they were started with; any number may be a mistake."""
     return [
         process
         for process in psutil.process_iter(["cmdline", "status"])
@@ -67,8 +67,8 @@ def servers_on(folder: Path) -> list[psutil.Process]:
     ]
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 120.0) -> Any:
-    """The condition's value as soon as it is true; a failure if it never is."""
+def wait_for(condition: Callable[[], Any], seconds: float = 600.0) -> Any:
+    """Return the condition's value as soon as it is true; a failure if it never is."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < deadline, "waited in vain"

@@ -132,7 +132,7 @@ def test_a_graph_that_is_left_open_is_closed_when_python_exits(folder: Path, end
         [sys.executable, "-W", "error", "-c", LEFT_OPEN.format(end=end), str(folder)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         env=clean_environment(),
     )
     assert (done.returncode, done.stdout, done.stderr) == (code, "1\n", "")
@@ -156,7 +156,7 @@ def test_a_fork_leaves_its_parent_the_graph(folder: Path) -> None:
         [sys.executable, "-c", program, str(folder)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         env=clean_environment(),
     )
     assert (done.returncode, done.stdout) == (0, "1\n2\n"), done.stderr
@@ -221,10 +221,10 @@ def test_arguments_that_cannot_be(folder: Path, argument: str, graph: str | None
 
 
 def test_others_are_not_shown_a_password_that_was_typed(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", ["kgprobe", "graph", "copy", "--to", "bolt://me:sec@ret@somewhere:7687"])
+    monkeypatch.setattr("sys.argv", ["kgprobe", "graph", "copy", "--output", "bolt://me:sec@ret@somewhere:7687"])
     with open_graph(kept):
         assert [user.command for user in status_of(Folder(kept)).users] == [
-            "kgprobe graph copy --to bolt://…@somewhere:7687"
+            "kgprobe graph copy --output bolt://…@somewhere:7687"
         ]
 
 
@@ -286,7 +286,7 @@ def test_the_command_line_ends_in_order(folder: Path) -> None:
         lambda: any(one.status == psutil.CONN_ESTABLISHED for one in psutil.Process(process.pid).net_connections())
     )
     process.send_signal(signal.SIGTERM)
-    assert process.wait(120) == 128 + signal.SIGTERM
+    assert process.wait(300) == 128 + signal.SIGTERM
     assert servers_on(folder) == []
 
 

@@ -190,7 +190,7 @@ def test_leases_of_dead_commands_do_not_count(folder: Folder) -> None:
 def test_a_command_that_is_asked_to_end_stops_its_server(folder: Folder, request_to_end: signal.Signals) -> None:
     asked = holder(folder.path)
     asked.send_signal(request_to_end)
-    asked.communicate(timeout=120)
+    asked.communicate(timeout=300)
     assert asked.returncode != 0
     assert servers_on(folder.path) == []
 
@@ -463,7 +463,7 @@ def test_several_interruptions_leave_no_server(folder: Folder, moment: str) -> N
     for _ in range(4):
         process.send_signal(signal.SIGINT)
         time.sleep(0.15)
-    _, said = process.communicate(timeout=120)
+    _, said = process.communicate(timeout=300)
     # The last may come when Python is all but gone.
     assert process.returncode in (1, -signal.SIGINT)
     assert b"Traceback" not in said
@@ -475,7 +475,7 @@ def test_several_interruptions_leave_no_server(folder: Folder, moment: str) -> N
 def test_two_first_loads_at_once_load_everything_once(folder: Folder) -> None:
     command = [sys.executable, "-m", "kgprobe", "load", "example", "--graph", str(folder.path)]
     loads = [subprocess.Popen(command, stderr=subprocess.PIPE, env=clean_environment()) for _ in range(2)]
-    said = [load.communicate(timeout=120)[1].decode() for load in loads]
+    said = [load.communicate(timeout=300)[1].decode() for load in loads]
     assert [load.returncode for load in loads] == [0, 0], said
     with open_graph(folder.path, memory=MEMORY) as graph:
         (loaded,) = rows(graph, "MATCH ()-[f:FACT]->() RETURN count(f) AS facts, count(DISTINCT f.id) AS ids")

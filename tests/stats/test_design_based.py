@@ -16,7 +16,7 @@ DRAWS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3), st.floats
 
 
 def naive_way(names: list[object], terms: list[float]) -> float:
-    """All pairs that share a name, each with itself too."""
+    """Return all pairs that share a name, each with itself too."""
     pairs = itertools.product(range(len(terms)), repeat=2)
     squares = sum(terms[i] * terms[j] for i, j in pairs if names[i] == names[j])
     number = len(set(names))

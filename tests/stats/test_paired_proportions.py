@@ -88,7 +88,7 @@ def test_mcnemar_is_the_binomial_test(lost: int, gained: int) -> None:
 
 
 def outcomes(total: int, loss: float, discordant: float) -> "list[tuple[int, int, float]]":
-    """All numbers of lost and gained facts, and how probable each is."""
+    """Return all numbers of lost and gained facts, and how probable each is."""
     shares = [(discordant + loss) / 2, (discordant - loss) / 2, 1 - discordant]
     both = [(lost, gained) for lost, gained in itertools.product(range(total + 1), repeat=2) if lost + gained <= total]
     chances = stats.multinomial.pmf([(*pair, total - sum(pair)) for pair in both], total, shares)

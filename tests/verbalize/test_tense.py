@@ -164,7 +164,7 @@ def test_a_fact_has_ended_when_its_last_day_is_over() -> None:
 
 
 def test_public_templates(shared_data: Path) -> None:
-    """Of 500 templates by others, most are understood, and none is put in the past by half."""
+    """Most of 500 templates by others are understood, and none is put in the past by half."""
     relations = [json.loads(line) for line in (shared_data / "wikidata" / "relations.jsonl").open(encoding="utf-8")]
     templates = {
         template

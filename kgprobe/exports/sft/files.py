@@ -118,10 +118,10 @@ def check_folder(folder: Path, settings: Mapping[str, Any]) -> None:
         changes = differences(read_manifest(folder).settings(), settings)
         if changes:
             raise ArgumentError(
-                "folder", f"is {folder}, with another training set ({'; '.join(changes)}). Name another, or delete it."
+                "output", f"is {folder}, with another training set ({'; '.join(changes)}). Name another, or delete it."
             )
     elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ArgumentError("folder", f"is {folder}, which exists and is not a training set. Name another.")
+        raise ArgumentError("output", f"is {folder}, which exists and is not a training set. Name another.")
 
 
 def write_training_set(

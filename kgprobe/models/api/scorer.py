@@ -18,7 +18,8 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.arguments import check_choice
+from kgprobe.errors import KgprobeError
 from kgprobe.models.api.connection import Fault
 from kgprobe.models.api.form import Form
 from kgprobe.models.api.next_tokens import (
@@ -220,8 +221,8 @@ class ApiScorer(TextScorer):
             ArgumentError: The method is unknown.
             KgprobeError: The server cannot be reached, does not tokenize, or no method can be trusted.
         """
-        if way is not None and way not in WAYS:
-            raise ArgumentError("scoring_way", f"is {way!r}; one of {', '.join(WAYS)} is expected.")
+        if way is not None:
+            check_choice("scoring_way", way, WAYS)
         self._asker = asker
         self.name = asker.address.name
         self.tokenizer = tokenizer

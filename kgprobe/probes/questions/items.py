@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from kgprobe.errors import ArgumentError
+from kgprobe.arguments import check_choice
 from kgprobe.graph.client import Graph, Row
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.probes.asking import nameless, read_answers
@@ -165,8 +165,7 @@ class QuestionItems:
             UnknownNameError: a listed relation is not active or has no question.
             KgprobeError: no relation has a question.
         """
-        if difficulty not in DIFFICULTIES:
-            raise ArgumentError("difficulty", f"is {difficulty!r}; one of {', '.join(DIFFICULTIES)} is expected.")
+        check_choice("difficulty", difficulty, DIFFICULTIES)
         rows = askable_relations(graph, ["yes_no_questions"], relations, only_generic=only_generic)
         self.relations: Sequence[str] = list(rows)
         self._templates = rows

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from operator import attrgetter
 from typing import Any
 
-from kgprobe.errors import ArgumentError
+from kgprobe.arguments import check_choice
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.models.generating.thinking import Thinking, describe_thinking
 from kgprobe.probes.asking import in_order
@@ -99,8 +99,7 @@ class QuestionProbe:
         Raises:
             ArgumentError: the credit is unknown, or the model cannot be set to this mode.
         """
-        if credit not in CREDITS:
-            raise ArgumentError("credit", f"is {credit!r}; {' or '.join(CREDITS)} is expected.")
+        check_choice("credit", credit, CREDITS)
         self._credit = credit
         self._items = items
         self._known = KnownNames(items.graph)

@@ -40,7 +40,7 @@ class TrueFalseOptions(NegativeOptions):
     """Options of the probe, stored with a run."""
 
     negatives: int = option(1, "Number of negatives (false statements) per fact.", minimum=1)
-    times: int = option(
+    repeats: int = option(
         3, "Number of answers per statement; the label is the answer of more than half of them.", minimum=1
     )
     temperature: float = option(1.0, "Sampling temperature; at 0 (greedy) all answers are equal.", minimum=0.0)

@@ -58,11 +58,11 @@ class TrueFalseProbe:
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
         """Return an outcome for each fact; see :class:`~kgprobe.probes.outcome.Probe`.
 
-        Cost: the drawing of negatives, and ``times`` requests for each statement.
+        Cost: the drawing of negatives, and ``repeats`` requests for each statement.
         """
         items = self._items.of(facts, seed)
         # Below 2^31, as APIs require.
-        drawn = (np.random.SeedSequence([*seed, number]) for number in range(self._options.times))
+        drawn = (np.random.SeedSequence([*seed, number]) for number in range(self._options.repeats))
         seeds = [int(sequence.generate_state(1)[0] >> 1) for sequence in drawn]
         asked_items = [item for item in items if item.reason is None]
         count = sum(1 + len(item.negatives) for item in asked_items) * len(seeds)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.errors import UnknownNameError, expected_one_of
 from kgprobe.records import Relation
 
 SUBJECT = "[X]"
@@ -32,8 +32,7 @@ def check_template(kind: str, text: str) -> list[str]:
         UnknownNameError: The kind is unknown.
     """
     if kind not in (*KINDS, *REVERSE_KINDS, SENTENCE):
-        known = ", ".join((*KINDS, *REVERSE_KINDS))
-        raise UnknownNameError(f"Unknown kind of template {kind!r}; expected one of {known}.")
+        raise UnknownNameError(f"Unknown kind of template {kind!r}; {expected_one_of(kind, (*KINDS, *REVERSE_KINDS))}.")
     answer = SUBJECT if kind in REVERSE_KINDS else OBJECT
     problems = []
     if text != " ".join(text.split()):

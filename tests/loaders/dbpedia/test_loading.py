@@ -47,7 +47,7 @@ PREFIXES = {
 
 @pytest.fixture(autouse=True, scope="module")
 def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Where sources keep their scratch files."""
+    """The folder of the sources' scratch files."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("KGPROBE_HOME", str(tmp_path_factory.mktemp("home")))
         yield
@@ -63,7 +63,7 @@ def term(text: str) -> str:
 
 
 def write(path: Path, *triples: str) -> Path:
-    """A file of triples, each in three words, the third of which may hold space."""
+    """Return a file of triples, each in three words, the third of which may hold space."""
     lines = [" ".join(term(part) for part in triple.split(" ", 2)) + " .\n" for triple in triples]
     path.write_text("".join(lines), encoding="utf-8")
     return path
@@ -348,7 +348,7 @@ def test_statements_not_loaded_are_counted_by_kind(tmp_path: Path, graph: Graph)
 
 def test_literals_no_leaves_them_out_and_counts_them(tmp_path: Path) -> None:
     path = write(tmp_path / "all.nt", *EVERY_KIND)
-    source = open_source("dbpedia", files=[path], literals="no")
+    source = open_source("dbpedia", files=[path], literals=False)
     _, entities, facts, rejected = streams(source)
     assert rejected == []
     assert {(fact.relation, fact.object, fact.start) for fact in facts} == {

@@ -18,7 +18,7 @@ def triple(name: str, text: str = '"x"') -> str:
 
 
 def read(path: Path, content: str | bytes) -> list[tuple[int, str]]:
-    """The lines with the subjects' names, or why there are none."""
+    """Return the lines with the subjects' names, or why there are none."""
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return [
         (line, quad.reason if isinstance(quad, Rejected) else quad.subject.value.removeprefix("http://a/"))  # type: ignore[union-attr]

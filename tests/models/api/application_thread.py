@@ -27,12 +27,12 @@ class ApplicationThread:
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._serve, args=(make, backlog, runner), daemon=True)
         self._thread.start()
-        assert self._started.wait(30)
+        assert self._started.wait(300)
 
     def stop(self) -> None:
         """End it; what is under way is cancelled."""
         self._loop.call_soon_threadsafe(self._ended.set)
-        self._thread.join(30)
+        self._thread.join(300)
 
     def _serve(self, make: Callable[[], web.Application], backlog: int, runner: dict[str, Any]) -> None:
         asyncio.set_event_loop(self._loop)

@@ -31,7 +31,7 @@ def never(_prompt: str, _before: int) -> str | None:
 
 
 def at_random(share: float, *, seed: int = 0, kinds: Sequence[str] = KINDS) -> Callable[[str, int], str | None]:
-    """Each attempt goes wrong with this probability, in one of these ways."""
+    """Return each attempt goes wrong with this probability, in one of these ways."""
 
     def fault(prompt: str, before: int) -> str | None:
         digest = hashlib.sha256(f"{seed} {before} {prompt}".encode("utf-8", "replace")).digest()
@@ -43,12 +43,12 @@ def at_random(share: float, *, seed: int = 0, kinds: Sequence[str] = KINDS) -> C
 
 
 def first(times: int, kind: str) -> Callable[[str, int], str | None]:
-    """The first attempts of every prompt go wrong in one way."""
+    """Return the first attempts of every prompt go wrong in one way."""
     return lambda _, before: kind if before < times else None
 
 
 def echo(prompt: str) -> str:
-    """What a proxy without an upstream says."""
+    """Return what a proxy without an upstream says."""
     return f"You said: {prompt}"
 
 
@@ -108,11 +108,11 @@ class FaultProxy:
 
     @property
     def answered(self) -> Counter[str]:
-        """How often each prompt was answered in full."""
+        """The number of complete answers of each prompt."""
         return Counter(one.prompt for one in self.seen if one.delivered)
 
     def kinds(self) -> Counter[str | None]:
-        """What happened how often."""
+        """Return what happened how often."""
         return Counter(one.kind for one in self.seen)
 
     def _application(self) -> web.Application:

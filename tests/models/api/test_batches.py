@@ -289,7 +289,7 @@ def test_batch_of_a_lost_response_is_found(cache: AnswerCache) -> None:
         for number in range(5):
             generator(server, cache).answer([Request(f"Other {number}", 8)])
         server.hold = "create"
-        asked = generator(server, cache, timeout=0.3)
+        asked = generator(server, cache, timeout=2)
         assert None not in texts(asked.answer(questions(3)))
         assert (len(server.batches), asked.spending.usage[asked.name].requests) == (6, 3)
 
@@ -348,7 +348,7 @@ def test_killed_program_finds_its_batch_again(
                 assert child.stderr is not None
                 assert "batch batch_0 of 20 requests submitted" in child.stderr.readline()
             else:
-                assert server.held.wait(60)
+                assert server.held.wait(300)
         finally:
             child.send_signal(signal.SIGKILL)
             child.communicate()

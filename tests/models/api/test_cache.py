@@ -61,7 +61,7 @@ def test_several_programs_use_one_file(tmp_path: Path) -> None:
         "    cache.put({'prompt': number % 150, 'who': sys.argv[2] if number >= 150 else ''}, Answer(str(number)))\n"
     )
     programs = [subprocess.Popen([sys.executable, "-c", program, str(path), str(who)]) for who in range(3)]
-    assert [one.wait(120) for one in programs] == [0, 0, 0]
+    assert [one.wait(300) for one in programs] == [0, 0, 0]
     assert len(AnswerCache(path)) == 150 + 3 * 150
 
 

@@ -48,7 +48,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(300)
 
 
 def test_llama_server_scores_as_the_same_model_here(url: str, demo_scorer: Scorer) -> None:

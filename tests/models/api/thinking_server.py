@@ -30,12 +30,12 @@ def of_reasoning(body: dict[str, Any]) -> tuple[bool, int]:
 
 
 def never(_: dict[str, Any]) -> tuple[bool, int]:
-    """A model without thoughts."""
+    """Return a model without thoughts."""
     return False, 0
 
 
 def always(_: dict[str, Any]) -> tuple[bool, int]:
-    """A model that cannot be stopped."""
+    """Return a model that cannot be stopped."""
     return True, WORDS
 
 
@@ -65,7 +65,7 @@ def thinking_server(
     limit: int | None = None,
     cut: str | None = "length",
 ) -> FaultProxy:
-    """A server that answers "Yes" to everything.
+    """Return a server that answers "Yes" to everything.
 
     Args:
         modes: returns for a request if the model thinks, and the most words of its thought.

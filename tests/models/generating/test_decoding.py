@@ -26,7 +26,7 @@ def make_scorer(name: str, end: int | None = None) -> Scorer:
 
 
 def likely_token(name: str) -> int:
-    """One that comes up in the middle of what the model goes on with."""
+    """Return one that comes up in the middle of what the model goes on with."""
     scorer = make_scorer(name)
     return naive_search(scorer, PROMPTS[0], 3, 3)[0][0][1]
 

@@ -210,6 +210,7 @@ def test_short_memory_makes_batches_smaller_and_costs_only_what_does_not_fit_alo
     assert len(sizes) <= 16
 
 
+@pytest.mark.slow
 def test_the_demo_model_answers(demo_scorer: Scorer) -> None:
     prompts = [f"Q: What is the capital of {country}?\nA:" for country in ("Japan", "France", "Italy")]
     shots = "Q: What is the capital of Spain?\nA: Madrid\nQ: What is the capital of Greece?\nA: Athens\n"

@@ -6,8 +6,9 @@ from kgprobe.errors import ArgumentError
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.generating.thinking import LONGEST_THOUGHT, Split, Thinking, split_thought
-from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.spec import wrap_scorer
 from tests.models.thinker import ALWAYS, DEEPSEEK, HARMONY, HARMONY_NEXT, NEXT, NO_SWITCH, QWEN, WORDS, thinker
+from tests.models.tiny import byte_level, random_model
 
 ON, OFF = Thinking(is_on=True), Thinking(is_on=False)
 
@@ -146,8 +147,8 @@ def test_continuation_has_no_thought() -> None:
     assert (answer.thought, answer.thought_tokens) == ("", 0)
 
 
-def test_demo_model_has_no_switch(demo_scorer: Scorer) -> None:
-    generator = LocalGenerator(demo_scorer)
+def test_base_model_has_no_switch() -> None:
+    generator = LocalGenerator(wrap_scorer(random_model("gpt2", 380), byte_level()))
     with pytest.raises(ArgumentError, match="has no thinking switch"):
         generator.check_thinking(ON)
     assert generator.check_thinking(OFF) == {"switch": None}

@@ -50,7 +50,7 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
 
 
 def write_tasks(folder: Path, documents: Mapping[str, Sequence[Mapping[str, Any]]]) -> Path:
-    """A folder with tasks of these kinds, and the documents that each has: query, choices, label."""
+    """Return a folder with tasks of these kinds, and the documents that each has: query, choices, label."""
     for kind, its in documents.items():
         lines = folder / f"{kind}.jsonl"
         lines.write_text("".join(json.dumps(one) + "\n" for one in its), encoding="utf-8")
@@ -67,7 +67,7 @@ def write_tasks(folder: Path, documents: Mapping[str, Sequence[Mapping[str, Any]
 
 
 def evaluate(model: Any, folder: Path, kinds: Sequence[str]) -> tuple[dict[str, Any], dict[str, list[Any]]]:
-    """What a model reaches in tasks, and its answer to every request, by task."""
+    """Return what a model reaches in tasks, and its answer to every request, by task."""
     found = lm_eval.simple_evaluate(
         model=model,
         tasks=[f"own_{kind}" for kind in kinds],

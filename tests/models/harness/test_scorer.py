@@ -56,7 +56,7 @@ def of_harness(folder: Path, arguments: str = "dtype=float32,batch_size=8") -> M
 
 
 def numbers(value: object) -> list[float]:
-    """All numbers in an outcome's evidence, in their order."""
+    """Return all numbers in an outcome's evidence, in their order."""
     if isinstance(value, dict):
         return [number for one in value.values() for number in numbers(one)]
     if isinstance(value, list):

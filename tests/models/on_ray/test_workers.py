@@ -30,7 +30,7 @@ NO_MODEL = ModelPlan("none", ())
 
 
 def write_model(folder: Path) -> str:
-    """A model on disk; its spec."""
+    """Return a model on disk; its spec."""
     tokenizer = byte_level(bos=True)
     random_model("gpt2", len(tokenizer)).save_pretrained(folder)
     tokenizer.save_pretrained(folder)

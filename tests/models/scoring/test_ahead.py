@@ -26,7 +26,7 @@ def test_batches_ahead_are_those_of_each_stage_whatever_the_limit_does(sizes, li
     stages = stages_of(sizes)
 
     def changing():
-        """The limit, which changes after each batch."""
+        """Return the limit, which changes after each batch."""
         return limits[len(found) % len(limits)]
 
     found = []
@@ -51,7 +51,7 @@ def test_next_batch_is_prepared_while_the_current_one_is_computed():
 
     for number, _ in enumerate(batches_ahead(stages_of([[(1, 5)] * 3]), prepare, lambda: 5)):
         # Without the thread, this would wait for ever.
-        assert number == 2 or begun[number + 1].wait(timeout=60)
+        assert number == 2 or begun[number + 1].wait(timeout=300)
     assert workers[0] is threading.main_thread()
     assert workers[1] is workers[2] is not workers[0]
 

@@ -18,7 +18,7 @@ LLAMA_3 = (
 
 
 def trained(tokenizer, texts=TEXTS):
-    """A tokenizer of the library ``tokenizers``, trained on texts, whose special tokens are text."""
+    """Return a tokenizer of the library ``tokenizers``, trained on texts, whose special tokens are text."""
     trainer = trainers.BpeTrainer(
         vocab_size=500, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
     )

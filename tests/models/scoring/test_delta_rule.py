@@ -24,7 +24,7 @@ def model():
 
 
 def random_inputs(rows: int) -> dict:
-    """A token's inputs: two key heads, four value heads."""
+    """Return a token's inputs: two key heads, four value heads."""
     return {
         "query": torch.randn(rows, 1, 2, 8),
         "key": torch.randn(rows, 1, 2, 8),

@@ -25,7 +25,7 @@ PACKED = sorted(set(ARCHITECTURES) - {"bloom", "opt", "mamba"})
 
 
 def turns(vocabulary: int, seed: int = 0, count: int = 6) -> list[list[Tree]]:
-    """What three searches ask for turn by turn: the same trees, ever deeper; two of them begin alike."""
+    """Return what three searches ask for turn by turn: the same trees, ever deeper; two of them begin alike."""
     random = np.random.default_rng(seed)
     shared = tuple(random.integers(0, vocabulary, 9).tolist())
     contexts = [shared, (*shared[:5], 3, 4), tuple(random.integers(0, vocabulary, 14).tolist())]
@@ -46,7 +46,7 @@ def turns(vocabulary: int, seed: int = 0, count: int = 6) -> list[list[Tree]]:
 
 @contextmanager
 def counting(model: torch.nn.Module) -> Iterator[Counter[str]]:
-    """How many tokens go through a model."""
+    """Provide how many tokens go through a model."""
     seen: Counter[str] = Counter()
     hook = model.get_input_embeddings().register_forward_hook(lambda _, given, __: seen.update(tokens=given[0].numel()))
     try:

@@ -18,7 +18,7 @@ def parents(draw):
 
 
 def ancestors(above, node):
-    """A node and all above it."""
+    """Return a node and all above it."""
     path = []
     while node >= 0:
         path.append(node)

@@ -20,7 +20,7 @@ def model():
 
 
 def counted(model):
-    """How many tokens have gone through the model so far, as a list that grows."""
+    """Return how many tokens have gone through the model so far, as a list that grows."""
     tokens = []
     model.base_model.register_forward_pre_hook(
         lambda _, positional, named: tokens.append((*positional, named.get("input_ids"))[0].numel()), with_kwargs=True

@@ -31,7 +31,7 @@ def tree_of(number: int, context: tuple[int, ...], tails: tuple[tuple[int, ...],
 
 
 def plain(model: torch.nn.Module, tree: Tree) -> torch.Tensor:
-    """The last hidden state of each edge's source."""
+    """Return the last hidden state of each edge's source."""
     rows = [tree.tokens[tree.path(int(source))] for source in tree.sources]
     return torch.stack([last_states(model, row[None], None)[0, -1] for row in rows])
 

@@ -24,7 +24,7 @@ PASSAGES = [
 
 
 def naive(scorer: Scorer, passage: Passage, leading: Sequence[int], from_span: bool) -> tuple[float, int]:
-    """The sum and the number of the log-probabilities that count."""
+    """Return the sum and the number of the log-probabilities that count."""
     encoded = scorer.tokenizer(
         passage.text, add_special_tokens=False, split_special_tokens=True, return_offsets_mapping=True
     )

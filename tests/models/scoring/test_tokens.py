@@ -162,6 +162,7 @@ def gemma(demo_folder):
     return AutoTokenizer.from_pretrained(demo_folder)
 
 
+@pytest.mark.slow
 # Gemma's: no prefix space, white space as U+2581 within tokens, BOS in front.
 @pytest.mark.parametrize(
     ("prompt", "continuation", "expected"),

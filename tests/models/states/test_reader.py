@@ -39,7 +39,7 @@ def tiny_models(tokenizer):
 
 
 def naive_states(model, tokenizer, leading, text: str) -> np.ndarray:
-    """All hidden states of a text's last token, by one plain forward pass, shape (layers + 1, hidden size)."""
+    """Return all hidden states of a text's last token, by one plain forward pass, shape (layers + 1, hidden size)."""
     ids = [*leading, *tokenizer(text, add_special_tokens=False)["input_ids"]]
     embeddings = []
     hook = model.get_input_embeddings().register_forward_hook(lambda _, __, states: embeddings.append(states))
@@ -62,7 +62,7 @@ def plain_and_exact(model, *others) -> list[np.ndarray]:
 
 @contextmanager
 def counting(module: torch.nn.Module) -> Iterator[Counter[str]]:
-    """How many tokens go through a module."""
+    """Provide how many tokens go through a module."""
     seen: Counter[str] = Counter()
 
     def count(_: object, __: object, output: torch.Tensor | tuple[torch.Tensor, ...]) -> None:

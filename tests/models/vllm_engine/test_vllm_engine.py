@@ -361,7 +361,7 @@ def test_missing_or_old_vllm_is_explained(stand_in: Any, folder: Path, monkeypat
     ("spec", "error", "problem"),
     [
         ("vllm:", UnknownNameError, "expected vllm:NAME"),
-        ("vllm:a/b,tensor_paralel_size=2", ArgumentError, "did you mean `tensor_parallel_size`"),
+        ("vllm:a/b,tensor_paralel_size=2", ArgumentError, "did you mean tensor_parallel_size"),
         ("vllm:a/b,trust_remote_code=yes", ArgumentError, "is not an option of vllm:NAME"),
         ("vllm:a/b,load_format=pt", ArgumentError, "is not an option of vllm:NAME"),
         ("vllm:a/b,tensor_parallel_size=two", ArgumentError, "a whole number from 1 is expected"),

@@ -34,7 +34,7 @@ def tiny_scorer(name: str) -> Scorer:
 
 
 def quiz_results(scorer: Scorer, folder: Path, conditional: bool) -> list[Any]:
-    """What it finds of each relation, token by token: both of its reductions can be had of that."""
+    """Return what it finds of each relation, token by token: both of its reductions can be had of that."""
     # It leaves settings of its own in it; and padded on the left, it would miss the BOS token and add another.
     tokenizer = deepcopy(scorer.tokenizer)
     tokenizer.padding_side = "right"
@@ -52,7 +52,7 @@ def quiz_results(scorer: Scorer, folder: Path, conditional: bool) -> list[Any]:
 def assert_the_same(
     graph: Graph, scorer: Scorer, keys: list[FactKey], folder: Path, conditional: bool, allowed: float = 1e-3
 ) -> None:
-    """That every score is, of both reductions, and what is chosen in every instance."""
+    """Check every score, of both reductions, and the choice in every instance."""
     results = quiz_results(scorer, folder, conditional)
     for reduction in ("sum", "mean"):
         rows = {
@@ -78,7 +78,7 @@ def assert_the_same(
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """Of models so small, threads that wait for each other take ten times as long."""
+    """One thread: with models so small, threads that wait for each other take ten times as long."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

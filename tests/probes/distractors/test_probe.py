@@ -325,6 +325,7 @@ def test_without_clozes_the_way_out_is_told(graph: Graph, tiny: Scorer) -> None:
         probe_of(graph, tiny)
 
 
+@pytest.mark.slow
 def test_the_demo_model_knows_the_capital_of_japan(graph: Graph, demo_scorer: Scorer) -> None:
     load(graph, open_source("example"))
     text = (

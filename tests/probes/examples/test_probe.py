@@ -74,7 +74,7 @@ def choices(evidence: ExampleEvidence) -> list[str]:
 
 
 def demonstrations(graph: Graph, fact: Fact, count: int) -> list[tuple[str, str]]:
-    """The examples that a fact has before it: the drawn ones, without those of its own subject."""
+    """Return the examples that a fact has before it: the drawn ones, without those of its own subject."""
     drawn = draw_demonstrations(graph, ["capital"], 99, SEED, AS_OF)["capital"]
     return [(one.subject_label, one.object_label) for one in drawn if one.subject != fact.subject][:count]
 

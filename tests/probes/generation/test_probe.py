@@ -75,7 +75,7 @@ def evidence_of(outcome: Outcome) -> GenerationEvidence:
 
 
 def read(graph: Graph, fact: str, said: str | Answer | Unanswered, **options: Any) -> Outcome:
-    """What a text comes to that a model goes on with after a fact's sentence."""
+    """Return what a text comes to that a model goes on with after a fact's sentence."""
     scripted = Model("scripted", generator=Answering(lambda _: said))
     (outcome,) = probe_of(graph, scripted, prompt="sentences", **options).ask([KEYS[fact]], [3])
     return outcome

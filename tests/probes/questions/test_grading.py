@@ -177,6 +177,7 @@ def test_an_answer_of_many_lines_is_one_line_to_the_grader() -> None:
     assert prompt.endswith(told)
 
 
+@pytest.mark.slow
 def test_a_real_grader_answers_in_the_form_that_is_read(demo_scorer: Scorer) -> None:
     grader = LocalGenerator(demo_scorer)
     found = verify([WH, WH], [Answer("Berlin"), Answer("a cup of tea")], grader)

@@ -210,7 +210,7 @@ def test_relations_without_questions_and_other_mistakes(loaded: Graph) -> None:
     for relation in ("P0", "dead", "nothing"):
         with pytest.raises(UnknownNameError, match=f"no yes/no question: {relation}"):
             QuestionItems(loaded, AS_OF, relations=["in", relation])
-    with pytest.raises(ArgumentError, match="`difficulty` is 'mean'; one of easy, hard, open is expected"):
+    with pytest.raises(ArgumentError, match="`difficulty` is 'mean'; expected one of easy, hard, open"):
         QuestionItems(loaded, AS_OF, difficulty="mean")
     load(
         loaded,

@@ -149,6 +149,7 @@ def test_counts_equal_a_naive_recomputation(loaded: Graph) -> None:
     assert len(classes) > 1
 
 
+@pytest.mark.slow
 def test_demo_answers_read_naively_give_the_counts(example_endpoint: Endpoint, demo_scorer: Scorer) -> None:
     generator = LocalGenerator(demo_scorer)
     with Graph(example_endpoint) as graph:

@@ -14,7 +14,7 @@ REPLACED = {"s": "subject", "r": "relation", "o": "object"}
 
 
 def outcome_of(relation: str, fact: str, *negatives: str, wanted: int = 2, key: str = "f") -> Outcome:
-    """By letters: how the fact is judged; how each negative is, and what is replaced in it."""
+    """Return an outcome by letters: the judgements of the fact and its negatives, and the replaced ends."""
     evidence = StatementEvidence(
         JudgedStatement("…", np.array(LOGS[fact])),
         tuple(

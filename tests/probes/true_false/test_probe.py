@@ -164,7 +164,7 @@ def test_a_real_model_is_asked_and_its_answers_are_kept(filled: Graph, tmp_path:
     tokenizer = byte_level(bos=True)
     scorer = Scorer(random_model("gpt2", len(tokenizer), n_positions=1024), tokenizer, name="tiny")
     generator = LocalGenerator(scorer)
-    first, again = (asked(filled, generator, times=2, answer_tokens=4, negatives=2, replace="any") for _ in range(2))
+    first, again = (asked(filled, generator, repeats=2, answer_tokens=4, negatives=2, replace="any") for _ in range(2))
     for fact in ("f0", "f3"):
         assert evidence_of(first[fact]) == evidence_of(again[fact])
         evidence = evidence_of(first[fact])

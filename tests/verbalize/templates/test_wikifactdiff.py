@@ -18,7 +18,7 @@ CAPITAL = {"id": "P36", "label": "capital", "description": "seat of government"}
 
 
 def verbalized(subject: str, *blanks: str | None, relation: Any = CAPITAL, error: str | None = None) -> dict[str, Any]:
-    """A line of ``verbalizations.jsonl`` with all keys of the published file."""
+    """Return a line of ``verbalizations.jsonl`` with all keys of the published file."""
     sentences = [
         {
             "verbalization": blank or "It is elsewhere.",

@@ -11,13 +11,13 @@ from unittest import mock
 import pyarrow as pa
 
 import kgprobe
-from benchmarks.sweeping import random_judge
+from benchmarks.judged_graph import random_judge
 from kgprobe.graph.client import Graph
 from kgprobe.judge.files import Judge, save_judge
 from kgprobe.judge.prompts import StatePrompt
 from kgprobe.models.model import Models
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.running import predictions as sweeping
+from kgprobe.running import judged_shards
 from kgprobe.servers.opening import open_graph
 from tests.models.tiny import byte_level, random_model
 from tests.written_source import WrittenSource
@@ -59,7 +59,7 @@ def world() -> WrittenSource:
 
 
 def write_model(folder: Path, positions: int = 1024) -> str:
-    """A model on disk; its spec."""
+    """Return a model on disk; its spec."""
     tokenizer = byte_level(bos=True)
     random_model("gpt2", len(tokenizer), n_positions=positions).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -67,7 +67,7 @@ def write_model(folder: Path, positions: int = 1024) -> str:
 
 
 def write_judge(graph: Graph, spec: str, folder: Path) -> Judge:
-    """A judge with random weights, which tells all three answers."""
+    """Return a judge with random weights, which tells all three answers."""
     scorer = Models().open(spec).local_scorer()
     judge = random_judge(graph, scorer, ["r0", "r1"], StatePrompt(BEFORE, AFTER), AS_OF)
     folder.mkdir(parents=True, exist_ok=True)
@@ -77,14 +77,14 @@ def write_judge(graph: Graph, spec: str, folder: Path) -> Judge:
 
 def small_shards() -> Any:
     """Shards of 16 facts."""
-    return mock.patch.multiple(sweeping, _FEWEST=16)
+    return mock.patch.multiple(judged_shards, _FEWEST=16)
 
 
-def sweep_of(graph: Graph, judge: Judge | Path, **how: Any) -> tuple[Path, sweeping.PredictedShards]:
-    """A sweep's folder, and how far it came."""
+def judge_world(graph: Graph, judge: Judge | Path, **how: Any) -> tuple[Path, judged_shards.JudgedShards]:
+    """Return the folder of the judged graph, and the progress."""
     done = kgprobe.judge_graph(graph, judge, **how)
-    assert (done.judged is not None) == done.swept.complete
-    return done.folder, done.swept
+    assert (done.judged is not None) == done.shards.complete
+    return done.folder, done.shards
 
 
 def killed_while_writing(write: Callable[..., None], which: int) -> Callable[..., None]:
@@ -105,8 +105,8 @@ def killed_while_writing(write: Callable[..., None], which: int) -> Callable[...
 
 def main(graph: str, judge: str, name: str, which: str) -> None:
     """Judge a graph, and be killed."""
-    write = killed_while_writing(sweeping.pq.write_table, int(which))
-    with small_shards(), mock.patch.object(sweeping.pq, "write_table", write), open_graph(graph) as opened:
+    write = killed_while_writing(judged_shards.pq.write_table, int(which))
+    with small_shards(), mock.patch.object(judged_shards.pq, "write_table", write), open_graph(graph) as opened:
         kgprobe.judge_graph(opened, judge, name=name)
 
 

@@ -13,7 +13,7 @@ from kgprobe.judge.judged_facts import SCHEMA
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.metrics import NONE, metrics_of
 from kgprobe.probes.true_false.evidence import AnsweredNegative, AnsweredStatement, TrueFalseEvidence
-from kgprobe.running.predictions import SHARDS, shard_path
+from kgprobe.running.judged_shards import SHARDS, shard_path
 from kgprobe.running.settings import CONFIG
 from kgprobe.running.store import FILE, encode_line
 from kgprobe.sampling.keys import FactKey
@@ -34,7 +34,7 @@ JUDGE = {
 
 
 def judged(fact: str, judgement: int, negatives: Sequence[int], **columns: Any) -> dict[str, Any]:
-    """A row: a fact and its negatives with their judgements, and whatever else is to be known of it."""
+    """Return a row: a fact and its negatives with their judgements, and whatever else is to be known of it."""
     facts = np.array([judgement], dtype=np.int8)
     metrics = metrics_of(facts, np.array([negatives], dtype=np.int8).reshape(1, -1))
     numbers = {name: float(getattr(metrics, name)[0]) for name in ("correct", "truthful", "informative")}
@@ -71,8 +71,8 @@ def judged(fact: str, judgement: int, negatives: Sequence[int], **columns: Any) 
     }
 
 
-def write_sweep(folder: Path, rows: Sequence[dict[str, Any]], shards: int = 1, **config: Any) -> Path:
-    """Write a folder as a sweep does; shards of about the same size."""
+def write_judged_graph(folder: Path, rows: Sequence[dict[str, Any]], shards: int = 1, **config: Any) -> Path:
+    """Write a folder as `judge predict` does; shards of about the same size."""
     (folder / SHARDS).mkdir(parents=True, exist_ok=True)
     told = {"facts": len(rows), "shards": shards, "graph": GRAPH, "settings": SETTINGS, "judge": JUDGE, **config}
     (folder / CONFIG).write_text(json.dumps(told), encoding="utf-8")
@@ -83,7 +83,7 @@ def write_sweep(folder: Path, rows: Sequence[dict[str, Any]], shards: int = 1, *
 
 
 def said(fact: str, judgement: int, negatives: Sequence[int], relation: str = "r0") -> Outcome:
-    """What a model said of the same fact; -1 where nothing can be read from it."""
+    """Return what a model said of the same fact; -1 where nothing can be read from it."""
     verdicts = {0: Verdict.RIGHT, 1: Verdict.WRONG, 2: Verdict.REFUSED, NONE: Verdict.OFF_FORMAT}
     evidence = TrueFalseEvidence(
         AnsweredStatement(f"It is {fact}.", ("…",), (judgement,)),
@@ -98,7 +98,7 @@ def said(fact: str, judgement: int, negatives: Sequence[int], relation: str = "r
 
 
 def write_labels(folder: Path, outcomes: Sequence[Outcome], **config: Any) -> Path:
-    """Write a measurement of these labels, as one of the graph that :func:`write_sweep` has."""
+    """Write a measurement of these labels, as one of the graph that :func:`write_judged_graph` has."""
     folder.mkdir(parents=True)
     told = {
         "probe": "true-false",
