@@ -17,6 +17,7 @@ from kgprobe.judge.checks import answer_words, check_labels, check_name, check_r
 from kgprobe.judge.files import FILE, Judge, check_judge, load_judge, save_judge
 from kgprobe.judge.judged_facts import is_judged_graph
 from kgprobe.judge.labels import Labels, divide_labels, read_labels
+from kgprobe.judge.on_ray import judge_on_ray
 from kgprobe.judge.training import check_training, learn_judge
 from kgprobe.judge.whole_graph import prepare_judging
 from kgprobe.models.model import Model, Models
@@ -220,7 +221,10 @@ def judge_graph(
         seed=whole_number("seed", seed, 0),
     )
     folder = home() / "judged" / (name or f"{short_name(judge.answers_of)}-{digest_of(prepared.config)}")
-    shards = prepared.run(folder, share, chosen.ray, callbacks)
+    if chosen.ray is None:
+        shards = prepared.run(folder, share, callbacks)
+    else:
+        shards = judge_on_ray(prepared, folder, chosen.ray, share, callbacks)
     if not shards.complete:
         return JudgingProgress(folder=folder, shards=shards)
     judged = read_figures(folder)

@@ -13,7 +13,7 @@ from kgprobe.graph.ingest import load
 from kgprobe.judge.labels import labelled_statements, set_aside
 from kgprobe.models.model import Model, Models
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.probes.true_false import INSTRUCTION
+from kgprobe.probes.true_false.options import INSTRUCTION
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results.judge import TrainedJudge
 from kgprobe.results.measurement import Measurement

@@ -28,6 +28,7 @@ from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import Tree, build_tree
 from kgprobe.models.spec import load_scorer
+from kgprobe.models.states.reader import StateReader
 from tests.models.cards import Card, move, simulated_cards
 from tests.models.encoders import random_encoder
 from tests.models.tiny import byte_level, random_model
@@ -160,8 +161,8 @@ def test_growing_search_equals_that_of_the_cpu(machine: Machine) -> None:
 
 def test_states_equal_those_of_the_cpu(machine: Machine) -> None:
     virtual = np.random.default_rng(0).normal(size=(3, 32)).astype(np.float32)
-    machine.both(lambda scorer: scorer.states([0, 1, 2]).read(TEXTS, beginning=PROMPT.before).values)
-    machine.both(lambda scorer: scorer.states([1]).read(TEXTS, virtual=virtual).values)
+    machine.both(lambda scorer: StateReader(scorer, [0, 1, 2]).read(TEXTS, beginning=PROMPT.before).values)
+    machine.both(lambda scorer: StateReader(scorer, [1]).read(TEXTS, virtual=virtual).values)
 
 
 def test_answers_equal_those_of_the_cpu(machine: Machine) -> None:

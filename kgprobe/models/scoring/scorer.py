@@ -40,7 +40,6 @@ from kgprobe.models.scoring.prepared import PreparedBatch, prepare_batch
 from kgprobe.models.scoring.projection import VocabularyProjection, find_likely_part
 from kgprobe.models.scoring.tokens import TokenizedPrompt, common_prefix, leading_tokens
 from kgprobe.models.scoring.trie import Forest, Integers, Tree
-from kgprobe.models.states.reader import StateReader
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -269,10 +268,6 @@ class Scorer(TextScorer):
         """Return the log-probability of every edge; keep beginnings of prompts, see :meth:`score_tokenized`."""
         with in_eval_mode(self.model):
             return [(tree, values[:, 0]) for tree, values in self._edges(trees, beginnings)]
-
-    def states(self, layers: Sequence[int]) -> StateReader:
-        """Return a reader of the hidden states of texts at these layers, see :mod:`kgprobe.models.states`."""
-        return StateReader(self, layers)
 
     @torch.inference_mode()
     def _edges(

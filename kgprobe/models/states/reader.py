@@ -78,7 +78,7 @@ class States:
 class StateReader:
     """Reader of some layers of a model.
 
-    >>> reader = scorer.states([6, 12])
+    >>> reader = StateReader(scorer, [6, 12])
     >>> states = reader.read(["Paris is in France.", "Paris is in Spain."])
     >>> states.values.shape
     (2, 2, 640)
@@ -88,7 +88,7 @@ class StateReader:
     """
 
     def __init__(self, scorer: "Scorer", layers: Sequence[int]) -> None:
-        """Use the parts of a scorer; see :meth:`kgprobe.models.scoring.scorer.Scorer.states`.
+        """Use the parts of a scorer.
 
         Raises:
             ArgumentError: no layer is given, or the model has no layer of a number.

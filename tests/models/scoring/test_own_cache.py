@@ -11,6 +11,7 @@ from kgprobe.models.scoring.own_cache import measure_row
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import Tree, build_tree, merge
+from kgprobe.models.states.reader import StateReader
 from tests.models.architectures import MODERN
 from tests.models.scoring.test_growing import counting
 from tests.models.tiny import byte_level, random_model
@@ -104,7 +105,7 @@ def test_hidden_states_equal_plain_passes(name):
     scorer = Scorer(model, byte_level(), name=name)
     texts = ["Kyoto is", "Kyoto is the capital", "Kyoto was the capital of Japan", "York"]
     beginning = "The capital of Japan is Tokyo. "
-    states = scorer.states([1, 2]).read(texts, beginning=beginning)
+    states = StateReader(scorer, [1, 2]).read(texts, beginning=beginning)
     for text, values in zip(texts, states.values, strict=True):
         ids = torch.tensor([scorer.tokenizer(beginning + text).input_ids])
         with torch.inference_mode():
