@@ -252,9 +252,9 @@ def sampling(run: str | None, full: bool, graph: str | None, as_json: bool, **op
 
 _VERBALIZATIONS_HELP = """Count errors of sentences, from annotations by people.
 
-A FILE is a CSV table as `kgprobe sample sentences -o FILE` writes it, annotated by one person, whose name is that of
-the file. Its column errors has kinds separated by commas, or - for none. Reports rates by kind and category with 95%
-Wilson intervals; with several files, the agreement of the annotators (Cohen's or Fleiss' κ).
+A FILE is a CSV table as `kgprobe sample facts --sentences 1 -o FILE` writes it, annotated by one person, whose name is
+that of the file. Its column errors has kinds separated by commas, or - for none. Reports rates by kind and category
+with 95% Wilson intervals; with several files, the agreement of the annotators (Cohen's or Fleiss' κ).
 
 \b
 {}
