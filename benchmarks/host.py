@@ -113,8 +113,8 @@ def idle_scorer(device: str, batch_tokens: int, remembered: int) -> IdleScorer:
     make: Any = AutoModelForCausalLM
     model = make.from_config(config)
     scorer = IdleScorer(model, AutoTokenizer.from_pretrained(folder), name="idle", remembered=remembered)
-    if scorer.choice.way != "packed":
-        raise RuntimeError(f"the demo model is scored in the way {scorer.choice.way}, not packed")
+    if scorer.choice.method != "packed":
+        raise RuntimeError(f"the demo model is scored by the method {scorer.choice.method}, not packed")
     scorer.idle(width, device, batch_tokens)
     # The tokenizer is examined once for each process.
     scorer.tokenize(["The first"], [["call"]])

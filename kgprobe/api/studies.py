@@ -21,7 +21,7 @@ from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models, load_model
 from kgprobe.options import make_options
 from kgprobe.probes.clozes import ClozeItems
-from kgprobe.probes.distractors.curves import Measured, measured
+from kgprobe.probes.distractors.evidence import Measured, measured
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.replays import demo_truth, run_truth

@@ -86,7 +86,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
     """Return the command that asks facts by this probe in rounds."""
     # In rounds, only the API has these options: more than 40 would be too many for a screen of help.
     answers = kind.asks == "answers"
-    of_api = (*_SEQUENTIAL, "timeout", *(("refresh", "scoring_way", "tokenizer") if answers else ()))
+    of_api = (*_SEQUENTIAL, "timeout", *(("refresh", "scoring_method", "tokenizer") if answers else ()))
 
     @given_options(("Rounds", RoundsOptions))
     @given_options((f"Options of {kind.name}", kind.options), left_out=_LEFT_OUT)
