@@ -116,15 +116,16 @@ if TYPE_CHECKING:
 
 # Public names by module, imported at first use; the same as above.
 _NAMES = {
-    "api.comparing": ("check_forgetting", "compare", "compare_runs", "find_gap", "open_result"),
-    "api.controls": ("check_roles", "sample_controls"),
+    "api.comparable": ("open_result",),
+    "api.comparing": ("check", "compare", "gap"),
+    "api.controls": ("sample_controls",),
     "api.datasets": ("build_dataset", "export_dataset", "import_dataset", "open_dataset", "probe_dataset"),
     "api.demo": ("run_demo",),
     "api.exporting": ("export_sft", "read_manifest"),
     "api.graphs": ("describe_graph", "draw_graph", "find_ignorance", "known_path", "paint_beliefs", "reverse_graph"),
-    "api.judging": ("compare_judges", "evaluate_judge", "judge_graph", "judged_graph", "open_judge", "train_judge"),
+    "api.judging": ("evaluate_judge", "judge_graph", "judged_graph", "open_judge", "train_judge"),
     "api.kept_results": ("kept_results",),
-    "api.labelling": ("compare_labels", "label_facts", "open_labels"),
+    "api.labelling": ("label_facts", "open_labels"),
     "api.loading": ("finish_bulk", "import_command", "load", "load_bulk", "propose_mapping", "write_bulk"),
     "api.measuring": ("measure", "open_measurement"),
     "api.papers": ("paper", "paper_options"),
@@ -167,7 +168,6 @@ _NAMES = {
         "study_strategies",
         "study_verbalizations",
     ),
-    "api.task_logs": ("check_logs", "compare_logs"),
     "api.template_studies": ("study_templates",),
     "api.templates": ("check_templates", "convert_patterns", "list_templates", "write_templates"),
     "api.writing_back": ("remove_labels", "write_back"),
