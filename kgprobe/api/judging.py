@@ -139,29 +139,12 @@ def evaluate_judge(
     return quality_on(judge, scorer, statements, answers)
 
 
-def compare_judges(judges: Sequence[Judge | str | Path], *, models: Models | None = None) -> JudgeComparison:
-    """Compare judges by averaged precision, recall and F1, each on the test facts of its own labels.
-
-    Use it for judges that read substitute models, and for a prompt encoder with and without it.
-
-    >>> kgprobe.compare_judges(["small", "large"]).to_frame()  # doctest: +SKIP
-
-    Cost: a forward pass over the test statements of each judge.
-
-    Args:
-        judges: judges (see :func:`train_judge`), or their names.
-        models: as in :func:`kgprobe.measure`.
-
-    Raises:
-        ArgumentError: no judges.
-        KgprobeError: a judge or its labels are missing, or its model has changed.
-    """
-    if not judges:
-        raise ArgumentError("judges", "is empty; expected at least one judge.")
+def compare_judges(judges: Sequence[Judge], models: Models | None = None) -> JudgeComparison:
+    """Compare judges, each on the test facts of its own labels; see :func:`kgprobe.compare`."""
     opened = models or Models()
-    trained = list(map(_judge, judges))
-    qualities = [evaluate_judge(judge, str(judge.training["labels"]), models=opened) for judge in trained]
-    return JudgeComparison(qualities=qualities)
+    qualities = [evaluate_judge(judge, str(judge.training["labels"]), models=opened) for judge in judges]
+    config = {"judges": [judge.digest() for judge in judges]}
+    return JudgeComparison(qualities=qualities, config=config)
 
 
 def judge_graph(

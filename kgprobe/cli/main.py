@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
-from kgprobe import __version__
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import place_is_unusable, temporary_files
 from kgprobe.sanitize import visible_lines
 from kgprobe.servers.signals import ending_in_order
+from kgprobe.version import __version__
 
 # name -> (module:command, summary). With the summaries here, --help imports no module.
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -23,15 +23,17 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "kgprobe.cli.rounds:beliefs",
         "Write the beliefs of a run into the graph, paint them, or write them into your own graph.",
     ),
-    "compare": ("kgprobe.cli.compare:compare", "Compare models on their stored answers."),
+    "check": ("kgprobe.cli.compare:check", "Test if a changed model lost more accuracy than a margin, in a CI job."),
+    "compare": ("kgprobe.cli.compare:compare", "Compare models, label tables, judges, or logs of other tools."),
     "dataset": ("kgprobe.cli.dataset:dataset", "Build, show, ask and export multiple-choice data sets."),
     "demo": ("kgprobe.cli.rounds:demo", "Show all steps: example graph, small model, rounds, results page."),
     "estimate": ("kgprobe.cli.rounds:estimate", "Estimate the share of the whole graph that a model knows."),
     "export": ("kgprobe.cli.export:export", "Write training sets, facts to retrieve and results for other tools."),
+    "gap": ("kgprobe.cli.compare:gap", "Find the facts that a model knows by one probe and misses by another."),
     "graph": ("kgprobe.cli.graph:graph", "Start, stop and query the graph server."),
     "judge": ("kgprobe.cli.judge:judge", "Judge a whole graph from a few thousand answers."),
     "label": ("kgprobe.cli.label:label", "Label facts by how a model answers them: classes and probabilities."),
-    "labels": ("kgprobe.cli.label:labels", "Show and compare label tables."),
+    "labels": ("kgprobe.cli.label:labels", "Show label tables."),
     "load": ("kgprobe.cli.load:load", "Load entities, relations and facts into the graph."),
     "paper": ("kgprobe.cli.paper:paper", "List the papers' tables and figures, with commands that repeat them."),
     "probe": ("kgprobe.cli.probe:probe", "Ask a model a sample of facts once each, by one probe."),
