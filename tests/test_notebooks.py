@@ -29,6 +29,6 @@ def test_notebook_shows_what_it_showed(
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_keeps_nothing_of_the_machine_that_it_ran_on(path: Path) -> None:
+def test_notebook_keeps_nothing_of_the_machine_that_it_ran_on(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert [word for word in ("/home/", "/root/", "/tmp/", "/work/", "Traceback") if word in text] == []  # noqa: S108
