@@ -16,6 +16,7 @@ class MeasuresOptions:
         "Distractor measure with this strategy; repeatable.",
         choices=STRATEGIES.names,
         flag="strategy",
+        common=True,
     )
     measures: tuple[str, ...] = option(
         (),
@@ -24,6 +25,7 @@ class MeasuresOptions:
         flag="measure",
         metavar="NAME",
         shown_default="the distractor measures, and all available baselines",
+        common=True,
     )
     beams: tuple[int, ...] = option(
         (1, 2, 5),
@@ -39,5 +41,6 @@ class MeasuresOptions:
         "Model that grades continuations, on this machine or behind an API.",
         metavar="SPEC",
         shown_default="no grader",
+        common=True,
     )
-    distractors: int = option(200, "Largest n of Min@n, Avg@n and precision@n.", minimum=1)
+    distractors: int = option(200, "Largest n of Min@n, Avg@n and precision@n.", minimum=1, common=True)

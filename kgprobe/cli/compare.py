@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 import cloup
 
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.main import until_reader_leaves
 from kgprobe.cli.options import full_option, graph_of_results, in_flags, on_graph, seed_option
 from kgprobe.cli.rendering import render
@@ -107,7 +108,7 @@ def _failing_with_2() -> Iterator[None]:
         raise _CheckFailedError(f"{type(error).__name__}: {error}. --debug shows where.") from error
 
 
-@cloup.command()
+@cloup.command(cls=OneScreenCommand)
 @cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @cloup.option(
     "--fail-if-lost",

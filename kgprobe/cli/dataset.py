@@ -8,7 +8,8 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import Choice, CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import Choice, CommandGroup, given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
     common_options,
@@ -53,7 +54,7 @@ def dataset() -> None:
     """
 
 
-@dataset.command(cls=OptionsFirst)
+@dataset.command(cls=OneScreenCommand)
 @cloup.argument("folder", type=click.Path(path_type=Path), help="Folder of the new data set.")
 @relations_option("Facts of this relation only, by its id or a name; repeatable.")
 @as_paper_option("dataset build")
@@ -84,7 +85,7 @@ def build(full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
         click.echo(f"{result.summary()} --full lists them.")
 
 
-@dataset.command("import", cls=OptionsFirst)
+@dataset.command("import", cls=OneScreenCommand)
 @cloup.argument("source", type=click.Path(path_type=Path), help="Folder of the published files.")
 @cloup.argument("folder", type=click.Path(path_type=Path), help="Folder of the new data set.")
 @cloup.option(
@@ -120,7 +121,7 @@ def import_(as_json: bool, **options: Any) -> None:
     render(result, as_json)
 
 
-@dataset.command(cls=OptionsFirst)
+@dataset.command(cls=OneScreenCommand)
 @_folder_argument
 @json_option
 @debug_option
@@ -138,7 +139,7 @@ def show(folder: Path, as_json: bool) -> None:
     render(open_dataset(folder), as_json)
 
 
-@dataset.command(cls=OptionsFirst)
+@dataset.command(cls=OneScreenCommand)
 @_folder_argument
 @model_option(BEHIND_API)
 @ray_option
@@ -202,7 +203,7 @@ def _refuse_options_of_others(probe: str, options: Mapping[str, Any]) -> None:
                 raise click.UsageError(f"{flag} is an option of --probe {kind.name}.")
 
 
-@dataset.command(cls=OptionsFirst)
+@dataset.command(cls=OneScreenCommand)
 @_folder_argument
 @cloup.argument("tasks", type=click.Path(path_type=Path), help="Folder of tasks; a sub-folder is created.")
 @cloup.option("--name", metavar="NAME", help="Name of the task.  [default: the data set's folder]")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import cloup
 
-from kgprobe.cli.commands import OptionsFirst
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import debug_option, force_option, graph_option, open_graph, refuse_existing
 from kgprobe.cli.write_back import labels_called, scheme_option
 from kgprobe.errors import UnknownNameError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
 
 
-@cloup.command("closed-book", cls=OptionsFirst)
+@cloup.command("closed-book", cls=OneScreenCommand)
 @cloup.argument("labels", metavar="TABLE|RUN")
 @cloup.option(
     "--questions",

@@ -6,13 +6,14 @@ from typing import Any
 import click
 import cloup
 
-from kgprobe.cli.commands import OptionsFirst, given_options
+from kgprobe.cli.commands import given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import debug_option, json_option
 from kgprobe.cli.rendering import render
 from kgprobe.exports.hub import HubOptions
 
 
-@cloup.command(cls=OptionsFirst)
+@cloup.command(cls=OneScreenCommand)
 @cloup.argument("table", help="Label table, by its folder or name.")
 @cloup.option(
     "--output",

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 import click
 import cloup
 
-from kgprobe.cli.commands import Choice, OptionsFirst
+from kgprobe.cli.commands import Choice
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import debug_option
 from kgprobe.exports.every_eval_ever import RELATIONSHIPS, THIRD_PARTY
 from kgprobe.sanitize import visible
@@ -24,7 +25,7 @@ def _output_option(help_: str) -> Callable[[F], F]:
     return cloup.option("--output", "-o", type=click.Path(file_okay=False, path_type=Path), required=True, help=help_)
 
 
-@click.command("eval-results", cls=OptionsFirst)
+@click.command("eval-results", cls=OneScreenCommand)
 @_result_argument
 @cloup.option("--dataset", required=True, metavar="OWNER/NAME", help="Benchmark data set on the Hugging Face hub.")
 @cloup.option("--task", help="Task of the data set.  [default: the probe's name]")
@@ -48,7 +49,7 @@ def eval_results(result: str, output: Path, **options: Any) -> None:
     click.echo(f"Written: {visible(str(export_eval_results(open_measurement(result), output, **options)))}")
 
 
-@click.command("every-eval-ever", cls=OptionsFirst)
+@click.command("every-eval-ever", cls=OneScreenCommand)
 @_result_argument
 @cloup.option("--organization", required=True, metavar="NAME", help="Organization that publishes the record.")
 @cloup.option(

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import cloup
 
 from kgprobe.api.options import COMMUNITY_METHODS, ReversingOptions
 from kgprobe.cli.browser import browser, types
 from kgprobe.cli.commands import Choice, CommandGroup, given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.load import finish_import
 from kgprobe.cli.options import (
     ask_password,
@@ -72,7 +72,7 @@ def graph() -> None:
     """
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @click.option(
     "--engine",
     type=Choice(list(ENGINES)),
@@ -120,7 +120,7 @@ def start(engine: str | None, memory: int | None, port: int | None, http_port: i
     _show_status(status_of(folder))
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @click.option("--force", is_flag=True, help="Stop the server even if other commands use it.")
 @graph_option
 @debug_option
@@ -134,7 +134,7 @@ def stop(force: bool, graph: str | None) -> None:
     click.echo("Stopped." if stopped else f"No server was running on {folder.path}.", err=True)
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @on_graph
 def status(graph: str | None, as_json: bool) -> None:
     """Show the address, uptime and users of the graph server."""
@@ -150,7 +150,7 @@ def status(graph: str | None, as_json: bool) -> None:
         _show_status(server)
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @click.argument("statement", metavar="[CYPHER|NAME|FILE|-]", required=False)
 @click.option(
     "--param", "params", multiple=True, metavar="NAME=VALUE", help="Parameter of the query; VALUE is JSON or text."
@@ -213,7 +213,7 @@ def query(
             click.echo(reason, err=True)
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @on_graph
 def describe(graph: str | None, as_json: bool) -> None:
     """Show the size of the graph: entities, relations, facts, degree and density.
@@ -234,7 +234,7 @@ def describe(graph: str | None, as_json: bool) -> None:
         render(result, as_json)
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @click.argument("one", metavar="ENTITY")
 @click.argument("other", metavar="ENTITY")
 @count_option("--max-facts", "facts", default=6, help="Maximum number of facts.")
@@ -258,7 +258,7 @@ def path(one: str, other: str, facts: int, graph: str | None, as_json: bool) -> 
         render(result, as_json)
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @click.option("--run", metavar="NAME", help="Name of the run.  [default: the latest]")
 @click.option(
     "--method",
@@ -292,7 +292,7 @@ def communities(
         render(result, as_json)
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @graph_option
 @debug_option
 def shell(graph: str | None) -> None:
@@ -394,7 +394,7 @@ def _duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {int(seconds) % 60} s"
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @click.option(
     "--output", "-o", required=True, metavar="FOLDER|ADDRESS", help="Folder or server of the copy; must be empty."
 )
@@ -463,7 +463,7 @@ def _show_copy(copied: "Copied", output: str, as_json: bool) -> None:
         click.echo(visible(f"Left out, unknown to kgprobe: {left_out}."))
 
 
-@graph.command(cls=cloup.Command)
+@graph.command(cls=OneScreenCommand)
 @given_options((None, ReversingOptions), argument="given")
 @click.option(
     "--output",

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import CommandGroup, given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     as_of_or,
     count_option,
@@ -61,7 +62,7 @@ _page_option = cloup.option(
 )
 
 
-@judge.command(cls=OptionsFirst)
+@judge.command(cls=OneScreenCommand)
 @_labels_argument
 @_reader_option
 @as_paper_option("judge train")
@@ -109,7 +110,7 @@ def train(labels: str, model: str | None, page: Path | None, as_json: bool, **op
     _show(result, page, as_json)
 
 
-@judge.command(cls=OptionsFirst)
+@judge.command(cls=OneScreenCommand)
 @_judge_argument
 @_labels_argument
 @_reader_option
@@ -142,7 +143,7 @@ def evaluate(judge_name: str, labels: str, model: str | None, page: Path | None,
     _show(result, page, as_json)
 
 
-@judge.command(cls=OptionsFirst)
+@judge.command(cls=OneScreenCommand)
 @cloup.argument(
     "judges", nargs=-1, required=True, metavar="JUDGE...", help="Results of `kgprobe judge train`, by folder or name."
 )
@@ -167,7 +168,7 @@ def compare(judges: tuple[str, ...], as_json: bool) -> None:
     render(result, as_json)
 
 
-@judge.command(cls=OptionsFirst)
+@judge.command(cls=OneScreenCommand)
 @_judge_argument
 @_reader_option
 @as_paper_option("judge predict")
@@ -201,7 +202,7 @@ def predict(judge_name: str, model: str | None, graph: str | None, as_json: bool
     render(sweep, as_json)
 
 
-@judge.command(cls=OptionsFirst)
+@judge.command(cls=OneScreenCommand)
 @cloup.argument("sweep", help="Folder or name of a judged graph.")
 @cloup.option(
     "--labels",

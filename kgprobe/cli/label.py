@@ -7,7 +7,8 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import Choice, CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import Choice, CommandGroup, given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
     common_options,
@@ -39,13 +40,15 @@ output_option = cloup.option(
 )
 
 
-@cloup.command(cls=OptionsFirst)
+@cloup.command(cls=OneScreenCommand)
 @given_options(("Labels", LabelOptions))
 @model_option(BEHIND_API)
 @ray_option
 @facts_options
 @given_options(("Models behind an API", ApiLimits), argument="api")
-@count_option("--batch-size", metavar="N", help="Batch size: facts asked together.  [default: of each probe]")
+@count_option(
+    "--batch-size", metavar="N", is_rare=True, help="Batch size: facts asked together.  [default: of each probe]"
+)
 @cloup.option("--name", metavar="NAME", help="Folder name of the table.  [default: made from the settings]")
 @output_option
 @common_options
@@ -85,7 +88,7 @@ def labels() -> None:
     """Show and compare label tables."""
 
 
-@labels.command("show", cls=cloup.Command)
+@labels.command("show", cls=OneScreenCommand)
 @cloup.argument("name", help="Label table, by name or folder.")
 @output_option
 @json_option
@@ -101,7 +104,7 @@ def show_labels(name: str, output: Path | None, as_json: bool) -> None:
     _show(open_labels(name), output, as_json)
 
 
-@labels.command("compare", cls=cloup.Command)
+@labels.command("compare", cls=OneScreenCommand)
 @cloup.argument("one", help="Label table of the first model, by name or folder.")
 @cloup.argument("other", help="Label table of the second model.")
 @cloup.option(

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import cloup
 
 from kgprobe.cli.commands import Command, CommandGroup, decorated_by, given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import debug_option, graph_option, in_flags, json_option, open_graph
 from kgprobe.errors import KgprobeError
 from kgprobe.sanitize import visible_lines
@@ -97,7 +99,7 @@ def _command(name: str) -> click.Command:
             )
         report.check()
 
-    return click.command(name, help=loader.summary)(run)
+    return click.command(name, cls=OneScreenCommand, help=loader.summary)(run)
 
 
 def _load(source: Source, graph: str | None, bulk: bool, bulk_files: Path | None, **settings: Any) -> "LoadReport":
@@ -189,7 +191,7 @@ def _bars(name: str, reading: str = "") -> Iterator[Callable[["LoadProgress"], N
         yield on_progress
 
 
-@click.command()
+@cloup.command(cls=OneScreenCommand)
 @click.argument("files", type=click.Path(file_okay=False, path_type=Path))
 @graph_option
 @debug_option

@@ -8,7 +8,8 @@ from typing import Any
 import click
 import cloup
 
-from kgprobe.cli.commands import Command, CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import Command, CommandGroup, given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     common_options,
     count_option,
@@ -45,7 +46,7 @@ def sample() -> None:
 sample.add_command(controls)
 
 
-@sample.command(cls=OptionsFirst)
+@sample.command(cls=OneScreenCommand)
 @facts_named
 @model_option("Model for optimal distractors: demo, hf:NAME, or hf:./folder with a model in it.", required=False)
 @given_options((None, DistractorOptions))
@@ -70,7 +71,7 @@ def distractors(model: str | None, graph: str | None, as_json: bool, **options: 
     render_rows(result, as_json)
 
 
-@sample.command(cls=OptionsFirst)
+@sample.command(cls=OneScreenCommand)
 @facts_named
 @_limit_option("Number of negatives.")
 @given_options((None, FormerOption), argument="rule")
@@ -99,7 +100,7 @@ def negatives(given: dict[str, Any], rule: dict[str, Any], graph: str | None, as
     render_rows(result, as_json)
 
 
-@sample.command(cls=OptionsFirst)
+@sample.command(cls=OneScreenCommand)
 @facts_named
 @given_options(
     (None, QuestionOptions),
@@ -126,7 +127,7 @@ def questions(graph: str | None, as_json: bool, **options: Any) -> None:
             click.echo(visible(f"Right: {row['answer']}"))
 
 
-@sample.command(cls=OptionsFirst)
+@sample.command(cls=OneScreenCommand)
 @relations_option("Facts of this relation only; repeatable.")
 @_limit_option("Number of facts.")
 @given_options((None, DrawOptions))
@@ -145,7 +146,7 @@ def facts(graph: str | None, as_json: bool, **options: Any) -> None:
     render_rows(result, as_json)
 
 
-@sample.command(cls=OptionsFirst)
+@sample.command(cls=OneScreenCommand)
 @relations_option("Sentences of this relation only; repeatable.")
 @count_option("--limit", default=77, help="Number of facts.")
 @given_options(

@@ -13,7 +13,8 @@ import msgspec
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.baselines.options import MeasuresOptions
-from kgprobe.cli.commands import CommandGroup, OptionsFirst, decorated_by, given_options
+from kgprobe.cli.commands import CommandGroup, decorated_by, given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     SCORES,
     common_options,
@@ -201,14 +202,14 @@ def _add(kind: StudyCommand) -> None:
     presets = as_paper_option(f"study {kind.name}")
     for decorator in (common_options, full_option, presets, given, own, model_option()):
         decorated = decorator(decorated)
-    study.command(kind.name, cls=OptionsFirst, help=kind.help)(decorated)
+    study.command(kind.name, cls=OneScreenCommand, help=kind.help)(decorated)
 
 
 for _kind in STUDIES:
     _add(_kind)
 
 
-@study.command(cls=OptionsFirst)
+@study.command(cls=OneScreenCommand)
 @model_option(f"{SCORES} Repeat it for each model.", "models", multiple=True)
 @facts_options
 @as_paper_option("study scaling")
@@ -229,7 +230,7 @@ def scaling(models: tuple[str, ...], full: bool, graph: str | None, as_json: boo
     show(result, as_json, full)
 
 
-@study.command(cls=OptionsFirst)
+@study.command(cls=OneScreenCommand)
 @cloup.option(
     "--run",
     metavar="NAME",
@@ -270,7 +271,7 @@ kgprobe study verbalizations ann.csv ben.csv
 """.format("\n".join(f"{kind.name:15}  {kind.meaning} ({kind.category})" for kind in ERROR_KINDS))
 
 
-@study.command(cls=OptionsFirst, help=_VERBALIZATIONS_HELP)
+@study.command(cls=OneScreenCommand, help=_VERBALIZATIONS_HELP)
 @given_options((None, VerbalizationsOptions))
 @full_option
 @json_option

@@ -10,7 +10,8 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import Choice, Command, CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import Choice, Command, CommandGroup, given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
     as_of_option,
@@ -48,7 +49,7 @@ def templates() -> None:
     """
 
 
-@templates.command("list", cls=OptionsFirst)
+@templates.command("list", cls=OneScreenCommand)
 @_relations_option
 @as_of_option
 @on_graph
@@ -61,7 +62,7 @@ def list_(graph: str | None, as_json: bool, **options: Any) -> None:
     render_rows(result, as_json)
 
 
-@templates.command(cls=OptionsFirst)
+@templates.command(cls=OneScreenCommand)
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @_relations_option
 @on_graph
@@ -82,7 +83,7 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
         ctx.exit(1)
 
 
-@templates.command(cls=OptionsFirst)
+@templates.command(cls=OneScreenCommand)
 @model_option(f"Model that writes: {BEHIND_API}", required=False)
 @cloup.option("--from-label", is_flag=True, help="Make plain templates from each relation's label, without a model.")
 @_output_option("File for the relations with their templates; existing ones are kept.")
@@ -143,7 +144,7 @@ def write(model: str | None, graph: str | None, as_json: bool, api: dict[str, An
         raise KgprobeError("No template could be written.")
 
 
-@templates.command(cls=OptionsFirst)
+@templates.command(cls=OneScreenCommand)
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @_output_option("File for the relations with their templates.")
 @cloup.option("--force", is_flag=True, help="Overwrite an existing file.")

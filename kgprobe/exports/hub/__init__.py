@@ -14,11 +14,12 @@ class HubOptions:
     """Options of a published label table."""
 
     name: str | None = option(
-        None, "Name of the data set on its card.", metavar="NAME", shown_default="the label table's name"
+        None, "Name of the data set on its card.", metavar="NAME", shown_default="the label table's name", common=True
     )
     licence: str | None = option(
         None,
         "Licence on the card, by its id on the Hugging Face Hub, such as cc0-1.0.",
         metavar="ID",
         shown_default="no licence",
+        common=True,
     )

@@ -23,11 +23,12 @@ ENDS = ("end", "line")
 class GenerationOptions(PromptOptions):
     """Options of the probe, stored with a run."""
 
-    new_tokens: int = option(50, "Maximum new tokens.", minimum=1)
+    new_tokens: int = option(50, "Maximum new tokens.", minimum=1, common=True)
     until: str = option(
         "end",
         "Part of the generated text that counts: all of it, or its first line (after leading white space).",
         choices=ENDS,
+        common=True,
     )
 
 

@@ -32,12 +32,14 @@ class QuestionOptions:
         "easy: yes/no questions only. hard: also who, which and what, where fewer than ten answers are right."
         " open: only these.",
         choices=DIFFICULTIES,
+        common=True,
     )
     grader: str | None = option(
         None,
         "Grader: the model that reads answers to who, which and what.",
         metavar="SPEC",
         shown_default="an answer is right if it contains a right name",
+        common=True,
     )
     credit: str = option(
         OWN,
@@ -51,6 +53,7 @@ class QuestionOptions:
         "Maximum tokens of an answer, plus 16 for each further right name; without --thinking, reasoning models need"
         " many.",
         minimum=1,
+        common=True,
     )
     thinking: str | None = thinking_option()
     with_alias: bool = option(False, "Add the subject's first alias to the question.")
@@ -59,6 +62,7 @@ class QuestionOptions:
         "Writer: the model that words the questions. A question that fails the checks is replaced by a template.",
         metavar="SPEC",
         shown_default="templates",
+        common=True,
     )
     wording: str = option(
         "hand",

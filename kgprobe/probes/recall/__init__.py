@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 class RecallOptions:
     """Options of the probe, stored with a run."""
 
-    prompts: int = option(10, "Number of prompts per fact, each with its own few-shot examples.", minimum=1)
+    prompts: int = option(
+        10, "Number of prompts per fact, each with its own few-shot examples.", minimum=1, common=True
+    )
     examples: int = option(
-        4, "Number of few-shot examples in a prompt: facts of the relation, drawn at random.", minimum=1
+        4, "Number of few-shot examples in a prompt: facts of the relation, drawn at random.", minimum=1, common=True
     )
     samples: int = option(
-        16, "Number of sampled answers per prompt, in addition to the greedy one; 0 for none.", minimum=0
+        16, "Number of sampled answers per prompt, in addition to the greedy one; 0 for none.", minimum=0, common=True
     )
     temperature: float = option(0.5, "Sampling temperature of the sampled answers.", above=0.0)
     answer_tokens: int = option(

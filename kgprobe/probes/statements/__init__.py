@@ -29,6 +29,7 @@ class NegativeOptions:
         "object",
         "Part of the fact to replace in a negative; any draws the part for each negative.",
         choices=("subject", "relation", "object", "any"),
+        common=True,
     )
     any_type: bool = option(
         False,
@@ -40,7 +41,7 @@ class NegativeOptions:
 class StatementOptions(NegativeOptions):
     """Options of the probe, stored with a run."""
 
-    negatives: int = option(1, "Number of negatives (false statements) per fact.", minimum=1)
+    negatives: int = option(1, "Number of negatives (false statements) per fact.", minimum=1, common=True)
     instruction: str = option(
         INSTRUCTION, "Instruction before each statement; it should name the answers.", metavar="TEXT"
     )

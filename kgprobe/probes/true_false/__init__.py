@@ -39,13 +39,15 @@ Answer:"""
 class TrueFalseOptions(NegativeOptions):
     """Options of the probe, stored with a run."""
 
-    negatives: int = option(1, "Number of negatives (false statements) per fact.", minimum=1)
+    negatives: int = option(1, "Number of negatives (false statements) per fact.", minimum=1, common=True)
     repeats: int = option(
-        3, "Number of answers per statement; the label is the answer of more than half of them.", minimum=1
+        3, "Number of answers per statement; the label is the answer of more than half of them.", minimum=1, common=True
     )
-    temperature: float = option(1.0, "Sampling temperature; at 0 (greedy) all answers are equal.", minimum=0.0)
+    temperature: float = option(
+        1.0, "Sampling temperature; at 0 (greedy) all answers are equal.", minimum=0.0, common=True
+    )
     answer_tokens: int = option(
-        16, "Maximum tokens of an answer; without --thinking, reasoning models need many.", minimum=1
+        16, "Maximum tokens of an answer; without --thinking, reasoning models need many.", minimum=1, common=True
     )
     thinking: str | None = thinking_option()
     instruction: str = option(
