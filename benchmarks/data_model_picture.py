@@ -92,7 +92,7 @@ NODES = (
     Node(":Belief", ("alpha, beta, theta, low, high,", "right, wrong, question"), 355, 275, 230, "asked"),
     Node(":Run", ("model, probe, config, round",), 355, 440, 230, "asked"),
     Node(":Effect", ("what a run has learned of a", "relation, an entity, popularity"), 40, 430, 220, "asked"),
-    Node(":Sweep", ("a graph that a judge", "went through"), 670, 430, 230, "asked"),
+    Node(":JudgedGraph", ("a graph that a judge", "went through"), 670, 430, 230, "asked"),
 )
 EDGES = (
     Edge(

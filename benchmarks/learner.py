@@ -7,9 +7,6 @@ another model, say. :mod:`benchmarks.replay` compares the learner with the paper
 `rounds` measures learning a round of 64 answers, between the rounds that learn variances, in graphs with a fifth of the
 facts asked before.
 
-`peers` compares the learner's predictions of unasked facts with those of :mod:`benchmarks.peers`: a graph neural
-network, and a factor model of past models.
-
 `ending` measures the estimate of the whole graph when a run ends: from the learning that the run kept, and by replaying
 its rounds. Graph and answers are made up; there is no engine and no model.
 """
@@ -210,27 +207,6 @@ def rounds(facts: tuple[int, ...], seed: int, as_json: bool) -> None:
     """Measure learning a round by the size of the graph."""
     rows = [learning(count, seed) for count in facts]
     show(Report("learner", rows, seed, versions_of("numpy", "scipy")), as_json=as_json)
-
-
-@main.command()
-@click.option("--repetitions", default=10, show_default=True, help="Draws of the asked facts in each world.")
-@click.option(
-    "--result",
-    "folders",
-    type=click.Path(path_type=Path, exists=True),
-    multiple=True,
-    help="Measurement of the example graph: first the new model's, then of past models; repeatable.",
-)
-@seed_option
-@json_option
-def peers(repetitions: int, folders: tuple[Path, ...], seed: int, as_json: bool) -> None:
-    """Compare the learner with other predictors on the same answers; some 10 minutes for 10 repetitions."""
-    from benchmarks.learner_peers import measure_peers
-
-    if folders and len(folders) < 3:
-        raise click.UsageError("--result needs at least three measurements: the new model's and two of past models.")
-    rows = measure_peers(repetitions, seed, folders)
-    show(Report("learner", rows, seed, versions_of("numpy", "scipy", "torch")), as_json=as_json)
 
 
 @main.command()

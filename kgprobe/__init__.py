@@ -20,7 +20,6 @@ __version__ = "0.1.0"
 
 # The public names. Type checkers and editors read these imports; so does _public_names, which makes them lazy.
 if TYPE_CHECKING:
-    from kgprobe.api.closed_book import export_closed_book as export_closed_book
     from kgprobe.api.comparing import check_forgetting as check_forgetting
     from kgprobe.api.comparing import compare as compare
     from kgprobe.api.comparing import compare_runs as compare_runs
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from kgprobe.api.datasets import open_dataset as open_dataset
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo
-    from kgprobe.api.exporting import export_hub as export_hub
     from kgprobe.api.exporting import export_sft as export_sft
     from kgprobe.api.exporting import read_manifest as read_manifest
     from kgprobe.api.graphs import describe_graph as describe_graph
@@ -63,8 +61,6 @@ if TYPE_CHECKING:
     from kgprobe.api.measuring import open_measurement as open_measurement
     from kgprobe.api.papers import paper as paper
     from kgprobe.api.papers import paper_options as paper_options
-    from kgprobe.api.publishing import export_eval_results as export_eval_results
-    from kgprobe.api.publishing import export_every_eval_ever as export_every_eval_ever
     from kgprobe.api.reports import assess_questions as assess_questions
     from kgprobe.api.reports import group_table as group_table
     from kgprobe.api.reports import make_report as make_report

@@ -35,7 +35,6 @@ MODULES = (
     "kgprobe.api.models",
     "kgprobe.api.graphs",
     "kgprobe.api.labelling",
-    "kgprobe.api.publishing",
     "kgprobe.api.retrieval",
     "kgprobe.api.rounds",
     "kgprobe.api.sampling",

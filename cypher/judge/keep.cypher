@@ -1,9 +1,9 @@
-// Store the results of a sweep: of the whole graph at its node, of each relation at an edge to it.
+// Store the figures of a judged graph: of the whole graph at its node, of each relation at an edge to it.
 // $id, $properties, $rows: [{relation, properties}] -> no rows
-MERGE (sweep:Sweep {id: $id})
-SET sweep += $properties
-WITH sweep
+MERGE (judged_graph:JudgedGraph {id: $id})
+SET judged_graph += $properties
+WITH judged_graph
 UNWIND $rows AS row
 MATCH (relation:Relation {id: row.relation})
-MERGE (sweep)-[judged:JUDGED]->(relation)
+MERGE (judged_graph)-[judged:JUDGED]->(relation)
 SET judged += row.properties

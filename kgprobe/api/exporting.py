@@ -1,4 +1,4 @@
-"""``kgprobe.export_sft`` and ``kgprobe.export_hub``: training sets and data sets from label tables."""
+"""``kgprobe.export_sft``: training sets from label tables."""
 
 from datetime import date
 from pathlib import Path
@@ -7,8 +7,6 @@ from typing import Any
 from kgprobe.arguments import whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError
-from kgprobe.exports.hub import HubOptions
-from kgprobe.exports.hub.making import PublishedTable, publish_table
 from kgprobe.exports.sft import SftOptions
 from kgprobe.exports.sft.files import Manifest
 from kgprobe.exports.sft.files import read_manifest as read
@@ -54,34 +52,10 @@ def export_sft(
     given = make_options(SftOptions, options, "export_sft")
     if "held_out_by" in options and not given.held_out:
         raise ArgumentError("held_out_by", "has no effect with `held_out` 0. Leave out one of them.")
-    labels = _opened(table)
+    labels = table if isinstance(table, LabelTable) else read_label_table(table)
     day = as_of_day(labels.config.get("as_of") if as_of is None else as_of)
     file = None if controls is None else Path(controls)
     return make_training_set(graph, labels, Path(output), given, file, whole_number("seed", seed, 0), day)
-
-
-def export_hub(table: LabelTable | str | Path, folder: str | Path, **options: Any) -> PublishedTable:
-    """Write a label table as a data set for the Hugging Face hub: Parquet, a card, and Croissant metadata.
-
-    ``datasets.load_dataset(folder)`` reads it, and so do readers of Croissant. The card has the settings of the table;
-    read it before you publish.
-
-    Cost: a pass over the table, and a copy of its file.
-
-    Args:
-        table: a label table, its folder or its name.
-        folder: new folder.
-        options: ``name`` (title) and ``licence`` (id on the hub).
-
-    Raises:
-        ArgumentError: the folder exists, or an option is unknown.
-        KgprobeError: the table does not exist.
-    """
-    return publish_table(_opened(table), Path(folder), make_options(HubOptions, options, "export_hub"))
-
-
-def _opened(table: LabelTable | str | Path) -> LabelTable:
-    return table if isinstance(table, LabelTable) else read_label_table(table)
 
 
 def read_manifest(folder: str | Path) -> Manifest:

@@ -12,23 +12,23 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
-from kgprobe.judge import JudgeOptions, SweepOptions
+from kgprobe.judge import JudgedGraphOptions, JudgeOptions
 from kgprobe.judge.checks import answer_words, check_labels, check_name, check_reader, check_weights
 from kgprobe.judge.files import FILE, Judge, check_judge, load_judge, save_judge
 from kgprobe.judge.judged_facts import is_judged_graph
 from kgprobe.judge.labels import Labels, divide_labels, read_labels
 from kgprobe.judge.training import check_training, learn_judge
-from kgprobe.judge.whole_graph import prepare_predictions
+from kgprobe.judge.whole_graph import prepare_judging
 from kgprobe.models.model import Model, Models
 from kgprobe.models.on_ray.cluster import check_ray
 from kgprobe.models.spec_forms import short_name
 from kgprobe.options import make_options
 from kgprobe.progress import OnProgress, no_progress
 from kgprobe.results.judge import JudgeComparison, JudgeQuality, TrainedJudge, quality_on
-from kgprobe.results.judged_graph import TYPES, JudgedGraph, Sweep, read_figures, store_figures
+from kgprobe.results.judged_graph import TYPES, JudgedGraph, JudgingProgress, read_figures, store_figures
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.running.predictions import WHOLE, ShardShare
+from kgprobe.running.judged_shards import WHOLE, ShardShare
 from kgprobe.running.settings import digest_of
 
 
@@ -175,7 +175,7 @@ def judge_graph(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     **options: Any,
-) -> Sweep:
+) -> JudgingProgress:
     """Predict the model's answers to statements about every fact and its negatives, by a judge.
 
     >>> kgprobe.judge_graph(graph, "my-judge")  # doctest: +SKIP
@@ -193,24 +193,24 @@ def judge_graph(
         as_of: date at which facts must be current; None is that of the labels.
         seed, name, models: as in :func:`kgprobe.measure`.
         callbacks: progress and interruption, after each shard.
-        options: see :class:`~kgprobe.judge.SweepOptions`.
+        options: see :class:`~kgprobe.judge.JudgedGraphOptions`.
 
     Returns:
-        Progress; when all facts are judged, also the figures. The graph stores a summary: a ``(:Sweep)`` with
+        Progress; when all facts are judged, also the figures. The graph stores a summary: a ``(:JudgedGraph)`` with
         ``JUDGED`` relationships to relations.
 
     Raises:
         UnknownNameError: no such relation, or one without templates.
         ArgumentError: an argument is out of range.
-        KgprobeError: the graph has no facts to judge; the model is not the judge's; the folder belongs to other
-            predictions, another process makes that share, or it is not writable.
+        KgprobeError: the graph has no facts to judge; the model is not the judge's; the folder belongs to another
+            judged graph, another process makes that share, or it is not writable.
     """
-    chosen = make_options(SweepOptions, options, "judge_graph")
+    chosen = make_options(JudgedGraphOptions, options, "judge_graph")
     share = WHOLE if chosen.shard is None else ShardShare.read(chosen.shard)
     if chosen.ray is not None:
         check_ray()
     name, judge = optional_folder_name(name), _judge(judge)
-    predictions = prepare_predictions(
+    prepared = prepare_judging(
         graph,
         judge,
         (models or Models()).open(judge.reader["name"] if model is None else model),
@@ -219,17 +219,17 @@ def judge_graph(
         as_of=None if as_of is None else as_of_day(as_of),
         seed=whole_number("seed", seed, 0),
     )
-    folder = home() / "sweeps" / (name or f"{short_name(judge.answers_of)}-{digest_of(predictions.config)}")
-    swept = predictions.run(folder, share, chosen.ray, callbacks)
-    if not swept.complete:
-        return Sweep(folder=folder, swept=swept)
+    folder = home() / "judged" / (name or f"{short_name(judge.answers_of)}-{digest_of(prepared.config)}")
+    shards = prepared.run(folder, share, chosen.ray, callbacks)
+    if not shards.complete:
+        return JudgingProgress(folder=folder, shards=shards)
     judged = read_figures(folder)
     store_figures(graph, judged)
-    return Sweep(folder=folder, swept=swept, judged=judged, notes=judged.notes)
+    return JudgingProgress(folder=folder, shards=shards, judged=judged, notes=judged.notes)
 
 
 def judged_graph(
-    sweep: str | Path, labels: Measurement | str | Path | None = None, *, raw: bool = False, types: int = TYPES
+    name: str | Path, labels: Measurement | str | Path | None = None, *, raw: bool = False, types: int = TYPES
 ) -> JudgedGraph:
     """Return the figures of a judged graph, by relation, type and popularity, corrected by labels of some facts.
 
@@ -239,7 +239,7 @@ def judged_graph(
     facts.
 
     Args:
-        sweep: folder of the judged graph, or its name in kgprobe's own folder.
+        name: folder of the judged graph, or its name in kgprobe's own folder.
         labels: measurement of the probe ``true-false`` on the same graph, or its name; None takes the judge's own
             labels if they exist.
         raw: True to omit the correction.
@@ -252,7 +252,7 @@ def judged_graph(
     types = whole_number("types", types)
     if raw and labels is not None:
         raise ArgumentError("labels", "and `raw`, which omits the correction, exclude each other.")
-    own, path = home() / "sweeps" / sweep, Path(sweep)
+    own, path = home() / "judged" / name, Path(name)
     folder = path if is_judged_graph(path) and not is_judged_graph(own) else own
     return read_figures(folder, None if labels is None else _labels(labels), raw=raw, types=types)
 

@@ -95,7 +95,7 @@ def _comparison(kind: str, folder: Path) -> Iterator[Kept]:
             yield _kept(kind, folder, folder.name, summary.summary or str(summary.verdict), f"{name}.html")
 
 
-def _sweep(kind: str, folder: Path) -> Iterator[Kept]:
+def _judged_graph(kind: str, folder: Path) -> Iterator[Kept]:
     from kgprobe.judge.judged_facts import read_judged_graph
 
     config = read_judged_graph(folder)
@@ -121,7 +121,7 @@ _KINDS: Mapping[str, tuple[str, Callable[[str, Path], Iterator[Kept]]]] = {
     "probes": ("measurement", _measurement),
     "comparisons": ("comparison", _comparison),
     "studies": ("study", _study),
-    "sweeps": ("judged graph", _sweep),
+    "judged": ("judged graph", _judged_graph),
     "judges": ("judge", _judge),
     "reports": ("report", _report),
 }

@@ -22,6 +22,7 @@ from kgprobe.graph.state import graph_state
 from kgprobe.judge.judged_facts import is_judged_graph
 from kgprobe.labelling.answers import WayAnswers, count_answers
 from kgprobe.labelling.building import FactAnswers, labelled_rows
+from kgprobe.labelling.card import write_card
 from kgprobe.labelling.judged import JudgedFacts
 from kgprobe.labelling.prediction import AnsweredRounds, Predictions, cross_validate
 from kgprobe.labelling.statistics import statistics_of, write_statistics
@@ -329,6 +330,7 @@ def _write(
     folder = home() / "labels" / (name or f"{short_name(config['model'])}-{digest_of(config)}")
     rows = labelled_rows(facts, predictions, of_facts, names, progress.on_rows)
     table = write_label_table(folder, config, rows)
+    write_card(table)
     write_statistics(folder, statistics_of(of_facts, calibration))
     return table
 
@@ -349,7 +351,7 @@ def _judged(graph: Graph, name: str | None, model: str) -> JudgedFacts | None:
     """Return the judged graph of that name or folder, which must be of this model and graph."""
     if name is None:
         return None
-    own, path = home() / "sweeps" / name, Path(name)
+    own, path = home() / "judged" / name, Path(name)
     folder = path if is_judged_graph(path) and not is_judged_graph(own) else own
     judged = JudgedFacts.open(folder, graph_state(graph))
     if absolute_spec(judged.answers_of) != absolute_spec(model):

@@ -278,7 +278,7 @@ def judged_folder(name: str | Path) -> Path | None:
     """Return the folder of a judged graph, by its name in kgprobe's own folder or by its path; None if not found."""
     from kgprobe.judge.judged_facts import is_judged_graph
 
-    own, path = home() / "sweeps" / name, Path(name)
+    own, path = home() / "judged" / name, Path(name)
     # A damaged one in kgprobe's own folder counts: opening it reports the damage.
     if not is_path(name) and (own / CONFIG).exists():
         return own

@@ -71,6 +71,19 @@ def flag_of(option: Option) -> str:
     return f"--{option.about.flag or option.name.replace('_', '-')}"
 
 
+def only_with(context: click.Context, flag: str, allowed: Sequence[str]) -> None:
+    """Raise UsageError if an option was given that has no effect next to another.
+
+    Args:
+        flag: the other option, for the message.
+        allowed: names of the parameters that have an effect, including the other option's.
+    """
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name not in allowed and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{max(parameter.opts, key=len)} has no effect with {flag}. Leave out one of them.")
+
+
 def decorated_by(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Return several decorators as one, the first one outermost."""
 

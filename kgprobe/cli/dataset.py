@@ -8,7 +8,7 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import Choice, CommandGroup, given_options
+from kgprobe.cli.commands import Choice, CommandGroup, given_options, only_with
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
@@ -27,7 +27,7 @@ from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import show as show_measurement
 from kgprobe.cli.rendering import render, show_tables
 from kgprobe.cli.running import counting_bar, measuring, open_asked, open_loaded, open_models, require_api
-from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
+from kgprobe.datasets import DATASET_PROBES, DatasetOptions
 from kgprobe.options import options_of
 from kgprobe.probes.examples import ExampleOptions, PromptOptions
 from kgprobe.probes.generation import GenerationOptions
@@ -57,68 +57,70 @@ def dataset() -> None:
 @dataset.command(cls=OneScreenCommand)
 @cloup.argument("folder", type=click.Path(path_type=Path), help="Folder of the new data set.")
 @relations_option("Facts of this relation only, by its id or a name; repeatable.")
+@cloup.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Import published files in the layout of T-REx-MC instead, without a graph.",
+)
+@cloup.option(
+    "--templates",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="With --from: cloze sentences of the relations, as `kgprobe load table --relations` reads them.",
+)
 @as_paper_option("dataset build")
-@given_options((None, DatasetOptions))
+@given_options((None, DatasetOptions), argument="given")
 @full_option
 @common_options
-def build(full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
+@click.pass_context
+def build(
+    ctx: click.Context,
+    folder: Path,
+    source: Path | None,
+    templates: Path | None,
+    given: dict[str, Any],
+    full: bool,
+    graph: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Build a data set from the graph: a folder for `datasets.load_dataset`, with a card.
 
     Wrong choices are other objects of the relation that are not right for the subject; for a year or a day, other years
     or days. No subject has facts of one relation in both splits. The card lists the settings, and the relations left
     out with the reason; --full prints them. The same graph and settings give the same rows.
 
+    --from imports a folder with files train* and test* (Parquet, CSV or JSON lines), in the folder itself or in its
+    folder data, with the columns Relation_ID, Subject, Object and Multiple Choices, a list of the wrong objects.
+    relationID_names.json next to them gives Wikidata's ids and names of the relations. Unusable rows are counted by
+    reason and skipped.
+
     \b
     kgprobe dataset build trex-mc --licence cc-by-sa-4.0
     kgprobe dataset build small --min-facts 50 --min-objects 20 \\
         --train 10 --test 40 --alternatives 9
     kgprobe dataset build nobel --relation P569 --format jsonl
+    kgprobe dataset build trex-mc --from T-Rex-MC --templates lpaq.jsonl
     """  # noqa: D301
-    from kgprobe.api.datasets import build_dataset
+    from kgprobe.api.datasets import build_dataset, import_dataset
 
+    if source is not None:
+        only_with(ctx, "--from", ("folder", "source", "templates", "format", "as_json"))
+        with counting_bar("Importing", "rows") as on_progress:
+            imported = import_dataset(source, folder, templates=templates, on_progress=on_progress, **given)
+        render(imported, as_json)
+        return
+    if templates is not None:
+        raise click.UsageError("--templates is for --from; the templates of the graph are stored otherwise.")
     with open_graph(graph) as connection, counting_bar("Building", "relations") as on_progress:
-        result = build_dataset(connection, on_progress=on_progress, **options)
+        result = build_dataset(connection, folder, on_progress=on_progress, **options, **given)
     if as_json or full or not result.left_out:
         render(result, as_json)
     else:
         show_tables(result.tables(), ("relations",))
         click.echo(f"{result.summary()} --full lists them.")
-
-
-@dataset.command("import", cls=OneScreenCommand)
-@cloup.argument("source", type=click.Path(path_type=Path), help="Folder of the published files.")
-@cloup.argument("folder", type=click.Path(path_type=Path), help="Folder of the new data set.")
-@cloup.option(
-    "--templates",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Cloze sentences of the relations, as `kgprobe load table --relations` reads them.",
-)
-@cloup.option(
-    "--format",
-    type=Choice(FORMATS),
-    default=FORMATS[0],
-    show_default=True,
-    help="File format; jsonl is JSON Lines.",
-)
-@json_option
-@debug_option
-def import_(as_json: bool, **options: Any) -> None:
-    """Import a published data set in the layout of T-REx-MC, for `kgprobe dataset probe`.
-
-    SOURCE has files train* and test* (Parquet, CSV or JSON lines), in the folder itself or in its folder data, with the
-    columns Relation_ID, Subject, Object and Multiple Choices, a list of the wrong objects. relationID_names.json next
-    to them gives Wikidata's ids and names of the relations. Unusable rows are counted by reason and skipped.
-
-    \b
-    kgprobe dataset import T-Rex-MC trex-mc
-    kgprobe dataset import T-Rex-MC trex-mc --templates lpaq.jsonl
-    """  # noqa: D301
-    from kgprobe.api.datasets import import_dataset
-
-    with counting_bar("Importing", "rows") as on_progress:
-        result = import_dataset(on_progress=on_progress, **options)
-    render(result, as_json)
 
 
 @dataset.command(cls=OneScreenCommand)
@@ -158,7 +160,10 @@ def show(folder: Path, as_json: bool) -> None:
 @given_options(("Options of generation", GenerationOptions), left_out=_PROMPTS)
 @given_options(("Models behind an API", ApiLimits), argument="api")
 @count_option(
-    "--batch-size", metavar="N", help="Batch size: facts asked together.  [default: 64; with --batch-api up to 50,000]"
+    "--batch-size",
+    metavar="N",
+    is_rare=True,
+    help="Batch size: facts asked together.  [default: 64; with --batch-api up to 50,000]",
 )
 @cloup.option("--name", metavar="NAME", help="Folder name of the results.  [default: made from the settings]")
 @cloup.option(

@@ -1,18 +1,17 @@
-"""``kgprobe graph``: the graph server, Cypher, copies and inverse graphs."""
+"""``kgprobe graph``: the graph server, Cypher and copies."""
 
 import json
 import re
 import sys
 from itertools import chain, islice
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgprobe.api.options import COMMUNITY_METHODS, ReversingOptions
+from kgprobe.api.options import COMMUNITY_METHODS
 from kgprobe.cli.browser import browser, types
-from kgprobe.cli.commands import Choice, CommandGroup, given_options
+from kgprobe.cli.commands import Choice, CommandGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.load import finish_import
 from kgprobe.cli.options import (
@@ -22,10 +21,9 @@ from kgprobe.cli.options import (
     graph_option,
     on_graph,
     open_graph,
-    reversed_graph,
     seed_option,
 )
-from kgprobe.cli.rendering import print_rows, render
+from kgprobe.cli.rendering import render
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.sanitize import visible
 from kgprobe.servers.engine import LEAST_MEMORY
@@ -125,7 +123,11 @@ def start(engine: str | None, memory: int | None, port: int | None, http_port: i
 @graph_option
 @debug_option
 def stop(force: bool, graph: str | None) -> None:
-    """Stop the graph server, and wait for its end."""
+    """Stop the graph server, and wait for its end.
+
+    \b
+    kgprobe graph stop
+    """  # noqa: D301
     from kgprobe.servers import leases
     from kgprobe.servers.opening import folder_of
 
@@ -135,12 +137,29 @@ def stop(force: bool, graph: str | None) -> None:
 
 
 @graph.command(cls=OneScreenCommand)
+@click.option("--size", is_flag=True, help="Show the size of the graph, which starts its server, instead.")
 @on_graph
-def status(graph: str | None, as_json: bool) -> None:
-    """Show the address, uptime and users of the graph server."""
+def status(size: bool, graph: str | None, as_json: bool) -> None:
+    """Show the address, uptime and users of the graph server, or the size of the graph.
+
+    --size shows entities, relations, facts, degree and density. Active relations can be asked; facts of inactive ones
+    only connect entities. The mean degree and the density are those of the entities with facts.
+
+    \b
+    kgprobe graph status
+    kgprobe graph status --size --json
+    """  # noqa: D301
+    from kgprobe.api.graphs import describe_graph
+    from kgprobe.progress import waiting
     from kgprobe.servers.opening import folder_of
     from kgprobe.servers.server import status_of
 
+    if size:
+        with open_graph(graph) as connection:
+            with waiting("Counting"):
+                result = describe_graph(connection)
+            render(result, as_json)
+        return
     server = status_of(folder_of(graph))
     if as_json:
         import msgspec
@@ -214,27 +233,6 @@ def query(
 
 
 @graph.command(cls=OneScreenCommand)
-@on_graph
-def describe(graph: str | None, as_json: bool) -> None:
-    """Show the size of the graph: entities, relations, facts, degree and density.
-
-    Active relations can be asked; facts of inactive ones only connect entities. The mean degree and the density are
-    those of the entities with facts.
-
-    \b
-    kgprobe graph describe
-    kgprobe graph describe --json
-    """  # noqa: D301
-    from kgprobe.api.graphs import describe_graph
-    from kgprobe.progress import waiting
-
-    with open_graph(graph) as connection:
-        with waiting("Counting"):
-            result = describe_graph(connection)
-        render(result, as_json)
-
-
-@graph.command(cls=OneScreenCommand)
 @click.argument("one", metavar="ENTITY")
 @click.argument("other", metavar="ENTITY")
 @count_option("--max-facts", "facts", default=6, help="Maximum number of facts.")
@@ -300,7 +298,11 @@ def shell(graph: str | None) -> None:
 
     A statement ends with a semicolon, and is one transaction. The name of a query, such as explore/unknown, runs it.
     :param limit => 10 sets a parameter of the next statements; :param lists all.
-    """
+
+    \b
+    kgprobe graph shell
+    kgprobe graph shell --graph ./films < queries.cypher
+    """  # noqa: D301
     from kgprobe.cli.shell import run_shell
 
     with open_graph(graph) as connection:
@@ -461,42 +463,3 @@ def _show_copy(copied: "Copied", output: str, as_json: bool) -> None:
     if copied.digest.left_out:
         left_out = ", ".join(f"{count:,} {kind}" for kind, count in copied.digest.left_out.items())
         click.echo(visible(f"Left out, unknown to kgprobe: {left_out}."))
-
-
-@graph.command(cls=OneScreenCommand)
-@given_options((None, ReversingOptions), argument="given")
-@click.option(
-    "--output",
-    "-o",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the inverse graph.  [default: one per graph, in KGPROBE_HOME]",
-)
-@on_graph
-def reverse(given: dict[str, Any], folder: Path | None, graph: str | None, as_json: bool) -> None:
-    """Make the inverse graph, from object to subject, and show its relations.
-
-    `kgprobe probe … --inverse` makes it when needed. Use this command to choose its folder. It is a normal graph: pass
-    it to other commands as --graph FOLDER.
-
-    \b
-    kgprobe graph reverse
-    kgprobe graph reverse --max-subjects 3 --output ./backwards
-    """  # noqa: D301
-    from kgprobe.graph.reversal import reversal_of
-
-    with reversed_graph(graph, folder, given) as opened:
-        reversal = reversal_of(opened)
-        place = str(opened.endpoint.folder)
-    if reversal is None:
-        return
-    rows = []
-    for relation in (*sorted(reversal.kept, key=attrgetter("facts"), reverse=True), *reversal.left_out):
-        row = {"relation": relation.id, "label": relation.label, "facts": relation.facts}
-        rows.append(row | {"subjects_an_object": round(relation.subjects_an_object, 3), "kept": relation.kept})
-    if as_json:
-        content = {"folder": place, "most_subjects": reversal.most_subjects, "relations": rows}
-        click.echo(json.dumps(content, ensure_ascii=False))
-    else:
-        print_rows(rows)
-        click.echo(f"Folder: {place}")

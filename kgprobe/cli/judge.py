@@ -22,8 +22,8 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.rendering import render
-from kgprobe.cli.running import counting_bar, open_asked, open_models, report_end, sweeping
-from kgprobe.judge import JudgeOptions, SweepOptions
+from kgprobe.cli.running import counting_bar, judging, open_asked, open_models, report_end
+from kgprobe.judge import JudgedGraphOptions, JudgeOptions
 from kgprobe.models.spec_forms import is_api
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def compare(judges: tuple[str, ...], as_json: bool) -> None:
 @_judge_argument
 @_reader_option
 @as_paper_option("judge predict")
-@given_options((None, SweepOptions))
+@given_options((None, JudgedGraphOptions))
 @relations_option("Judge facts of this relation only, by its id or a name; repeatable.")
 @cloup.option("--name", metavar="NAME", help="Folder name of the judged graph.  [default: made from the settings]")
 @seed_option
@@ -195,15 +195,15 @@ def predict(judge_name: str, model: str | None, graph: str | None, as_json: bool
     trained = open_judge(judge_name)
     with open_models() as models, open_graph(graph) as connection:
         opened = open_asked(models, trained.reader["name"] if model is None else model)
-        with sweeping(f"Judging with {judge_name}") as callbacks:
-            sweep = judge_graph(connection, trained, model=opened, models=models, callbacks=callbacks, **options)
-    if sweep.judged is None:
-        report_end(sweep.swept.stopped, None, sweep.progress(), "Repeat the command to continue.")
-    render(sweep, as_json)
+        with judging(f"Judging with {judge_name}") as callbacks:
+            progress = judge_graph(connection, trained, model=opened, models=models, callbacks=callbacks, **options)
+    if progress.judged is None:
+        report_end(progress.shards.stopped, None, progress.progress(), "Repeat the command to continue.")
+    render(progress, as_json)
 
 
 @judge.command(cls=OneScreenCommand)
-@cloup.argument("sweep", help="Folder or name of a judged graph.")
+@cloup.argument("name", help="Folder or name of a judged graph.")
 @cloup.option(
     "--labels",
     metavar="LABELS",
@@ -221,8 +221,8 @@ def show(as_json: bool, **options: Any) -> None:
     The judge's own figures have its bias. The estimates next to them are corrected by labels, with intervals.
 
     \b
-    kgprobe judge show SWEEP
-    kgprobe judge show SWEEP --labels LABELS --json
+    kgprobe judge show NAME
+    kgprobe judge show NAME --labels LABELS --json
     """  # noqa: D301
     from kgprobe.api.judging import judged_graph
 

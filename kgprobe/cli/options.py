@@ -312,18 +312,18 @@ def open_directed(graph: str | None, inverse: bool, reversing: Mapping[str, Any]
         UsageError: options of an inverse graph without ``inverse``.
     """
     if inverse:
-        return reversed_graph(graph, None, reversing)
+        return _reversed_graph(graph, reversing)
     if reversing:
         raise click.UsageError("--max-subjects is for --inverse only; add --inverse.")
     return open_graph(graph)
 
 
 @contextmanager
-def reversed_graph(graph: str | None, folder: Path | None, given: Mapping[str, Any]) -> Iterator["Graph"]:
+def _reversed_graph(graph: str | None, given: Mapping[str, Any]) -> Iterator["Graph"]:
     """Open the inverse graph of a graph; print progress and notes on stderr.
 
     Args:
-        graph, folder, given: see :func:`kgprobe.reverse_graph`.
+        graph, given: see :func:`kgprobe.reverse_graph`.
     """
     from kgprobe.api.graphs import reverse_graph
     from kgprobe.progress import waiting
@@ -335,7 +335,6 @@ def reversed_graph(graph: str | None, folder: Path | None, given: Mapping[str, A
 
         opened = reverse_graph(
             connection,
-            folder=folder,
             on_note=lambda note: click.echo(in_flags(note), err=True),
             on_progress=on_progress,
             **given,

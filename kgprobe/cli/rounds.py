@@ -183,7 +183,11 @@ def resume(
     """Continue RUN with the options it was begun with.
 
     A finished run shows its results again; --rounds adds rounds.
-    """
+
+    \b
+    kgprobe rounds resume gpt2-films
+    kgprobe rounds resume gpt2-films --rounds 30 --max-cost 2
+    """  # noqa: D301
     from kgprobe.api.rounds import resume_rounds
 
     with open_models(api) as models, open_graph(graph) as connection:
@@ -230,7 +234,12 @@ def show_runs(
 @click.argument("run", required=False)
 @on_graph
 def status(run: str | None, graph: str | None, as_json: bool) -> None:
-    """List the runs of the graph with their progress, or RUN alone."""
+    """List the runs of the graph with their progress, or RUN alone.
+
+    \b
+    kgprobe rounds status
+    kgprobe rounds status gpt2-films --json
+    """  # noqa: D301
     from kgprobe.api.rounds import runs_of
 
     with open_graph(graph) as connection:
@@ -256,7 +265,12 @@ def status(run: str | None, graph: str | None, as_json: bool) -> None:
 @graph_option
 @debug_option
 def forget(run: str, graph: str | None) -> None:
-    """Delete RUN: its beliefs in the graph and its folder of answers."""
+    """Delete RUN: its beliefs in the graph and its folder of answers.
+
+    \b
+    kgprobe rounds forget gpt2-films
+    kgprobe rounds forget gpt2-films --yes --graph ./films
+    """  # noqa: D301
     from kgprobe.api.rounds import forget_run
 
     with open_graph(graph) as connection, waiting(f"Deleting the run {run}"):

@@ -207,7 +207,7 @@ def measuring(title: str, api: Mapping[str, Any] = MappingProxyType({})) -> Iter
         raise
 
 
-def sweeping(title: str) -> AbstractContextManager["Callbacks"]:
+def judging(title: str) -> AbstractContextManager["Callbacks"]:
     """Show the progress of judging a graph, shard by shard; see :func:`watched`."""
 
     def began(start: "Start") -> str:

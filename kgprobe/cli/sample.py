@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,28 @@ from kgprobe.cli.options import (
 from kgprobe.cli.rendering import render_rows
 from kgprobe.cli.running import open_loaded, open_models
 from kgprobe.cli.sample_controls import controls
-from kgprobe.options import options_of
+from kgprobe.options import option, options_of
 from kgprobe.probes.distractors import DistractorOptions, FormerOption
 from kgprobe.probes.questions import QuestionOptions
 from kgprobe.probes.statements import NegativeOptions
 from kgprobe.progress import waiting
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sanitize import counted, visible, visible_lines
+
+
+@dataclass(frozen=True, slots=True)
+class SentencesOption:
+    """Option of `sample facts`."""
+
+    sentences: int | None = option(
+        1,
+        "Show each fact in so many cloze sentences of its relation, drawn at random, or in all.",
+        minimum=1,
+        none="all",
+        metavar="N|all",
+        shown_default="no sentences",
+    )
+
 
 # Options of making a question; the probe has the options of asking and grading it.
 _OF_QUESTIONS = ("difficulty", "with_alias", "wording")
@@ -104,7 +120,7 @@ def negatives(given: dict[str, Any], rule: dict[str, Any], graph: str | None, as
 @facts_named
 @given_options(
     (None, QuestionOptions),
-    left_out=[option.name for option in options_of(QuestionOptions) if option.name not in _OF_QUESTIONS],
+    left_out=[each.name for each in options_of(QuestionOptions) if each.name not in _OF_QUESTIONS],
 )
 @common_options
 def questions(graph: str | None, as_json: bool, **options: Any) -> None:
@@ -131,56 +147,42 @@ def questions(graph: str | None, as_json: bool, **options: Any) -> None:
 @relations_option("Facts of this relation only; repeatable.")
 @_limit_option("Number of facts.")
 @given_options((None, DrawOptions))
-@common_options
-def facts(graph: str | None, as_json: bool, **options: Any) -> None:
-    """Show askable facts, drawn at random: current, of active relations, with a name at both ends.
-
-    \b
-    kgprobe sample facts --relation P36 --limit 20
-    kgprobe sample facts --limit 1000 --balance popularity --with-former
-    """  # noqa: D301
-    from kgprobe.api.sampling import sample_facts
-
-    with open_graph(graph) as connection, waiting("Choosing facts"):
-        result = sample_facts(connection, **options)
-    render_rows(result, as_json)
-
-
-@sample.command(cls=OneScreenCommand)
-@relations_option("Sentences of this relation only; repeatable.")
-@count_option("--limit", default=77, help="Number of facts.")
-@given_options(
-    (None, DistractorOptions),
-    (None, DrawOptions),
-    left_out=[option.name for option in options_of(DistractorOptions) if option.name != "sentences"],
-)
+@given_options((None, SentencesOption), argument="written")
 @cloup.option(
     "--output",
     "-o",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a CSV table for annotations.",
+    help="With --sentences: write a CSV table for annotations.",
 )
 @cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
 @common_options
-def sentences(graph: str | None, as_json: bool, output: Path | None, force: bool, **options: Any) -> None:
-    """Show facts in sentences, for people to annotate errors.
+def facts(
+    graph: str | None, as_json: bool, written: dict[str, Any], output: Path | None, force: bool, **options: Any
+) -> None:
+    """Show askable facts, drawn at random: current, of active relations, with a name at both ends.
 
-    --output writes a table. People fill in its column errors (kinds, separated by commas, or - for none) and its column
-    correction. Then `kgprobe study verbalizations` counts the errors, and `kgprobe study robustness` uses the
-    corrections.
+    With --sentences, shows them in cloze sentences, for people to annotate errors. --output writes a table: people fill
+    in its column errors (kinds, separated by commas, or - for none) and its column correction. Then `kgprobe study
+    verbalizations` counts the errors, and `kgprobe study robustness` uses the corrections.
 
     \b
-    kgprobe sample sentences --limit 77 --balance popularity -o ann.csv
+    kgprobe sample facts --relation P36 --limit 20
+    kgprobe sample facts --limit 1000 --balance popularity --with-former
+    kgprobe sample facts --limit 77 --sentences 1 -o ann.csv
     """  # noqa: D301
-    from kgprobe.api.sampling import sample_sentences
+    from kgprobe.api.sampling import sample_facts, sample_sentences
 
-    if output is not None:
-        refuse_existing(output, force, "--output")
-    with open_graph(graph) as connection, waiting("Writing sentences"):
-        result = sample_sentences(connection, **options)
     if output is None:
+        draw = sample_sentences if written else sample_facts
+        with open_graph(graph) as connection, waiting("Choosing facts"):
+            result = draw(connection, **options, **written)
         render_rows(result, as_json)
         return
-    for note in result.notes:
+    if not written:
+        raise click.UsageError("--output is for --sentences.")
+    refuse_existing(output, force, "--output")
+    with open_graph(graph) as connection, waiting("Writing sentences"):
+        table = sample_sentences(connection, **options, **written)
+    for note in table.notes:
         click.echo(visible(note), err=True)
-    click.echo(f"{counted(len(result), 'sentence')}: {result.write(output)}")
+    click.echo(f"{counted(len(table), 'sentence')}: {table.write(output)}")

@@ -1,7 +1,6 @@
-"""``kgprobe templates``: list, check and write the templates of relations."""
+"""``kgprobe templates``: list, check, write and convert the templates of relations."""
 
 import json
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,15 +9,13 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import Choice, Command, CommandGroup, given_options
+from kgprobe.cli.commands import Choice, CommandGroup, given_options, only_with
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
     as_of_option,
     common_options,
     count_option,
-    debug_option,
-    json_option,
     model_option,
     on_graph,
     open_graph,
@@ -35,11 +32,6 @@ if TYPE_CHECKING:
 _relations_option = relations_option("This relation only; repeatable.  [default: all]")
 
 
-def _output_option(help_: str) -> Callable[[Command], Command]:
-    file = click.Path(dir_okay=False, path_type=Path)
-    return cloup.option("--output", "-o", type=file, default=Path("templates.jsonl"), show_default=True, help=help_)
-
-
 @click.group(cls=CommandGroup)
 def templates() -> None:
     """List, check and write templates: sentences with [X] for the subject and [Y] for the object.
@@ -50,31 +42,40 @@ def templates() -> None:
 
 
 @templates.command("list", cls=OneScreenCommand)
+@cloup.argument("file", required=False, type=click.Path(path_type=Path), help="With --check: file of relations.")
+@cloup.option("--check", is_flag=True, help="List the faults of the templates; exit with 1 if there are errors.")
 @_relations_option
 @as_of_option
 @on_graph
-def list_(graph: str | None, as_json: bool, **options: Any) -> None:
-    """List each relation's templates, filled with a fact of the graph."""
-    from kgprobe.api.templates import list_templates
-
-    with open_graph(graph) as connection:
-        result = list_templates(connection, **options)
-    render_rows(result, as_json)
-
-
-@templates.command(cls=OneScreenCommand)
-@click.argument("file", required=False, type=click.Path(path_type=Path))
-@_relations_option
-@on_graph
 @click.pass_context
-def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], graph: str | None, as_json: bool) -> None:
-    """Check the templates of the graph, or of FILE before it is loaded.
+def list_(
+    ctx: click.Context,
+    file: Path | None,
+    check: bool,
+    relations: tuple[str, ...],
+    as_of: str | None,
+    graph: str | None,
+    as_json: bool,
+) -> None:
+    """List each relation's templates, filled with a fact of the graph, or their faults.
 
-    FILE has relations in the format of `kgprobe load table --relations`. Errors are unusable or misleading templates;
-    warnings need your judgement. Exits with 1 if there are errors.
-    """
-    from kgprobe.api.templates import check_templates
+    --check reports errors, which make a template unusable or misleading, and warnings, which need your judgement. FILE
+    has relations in the format of `kgprobe load table --relations`, and is checked before it is loaded.
 
+    \b
+    kgprobe templates list --relation capital
+    kgprobe templates list --check
+    kgprobe templates list templates.jsonl --check
+    """  # noqa: D301
+    from kgprobe.api.templates import check_templates, list_templates
+
+    if not check:
+        if file is not None:
+            raise click.UsageError("FILE is for --check; without it, the templates of the graph are listed.")
+        with open_graph(graph) as connection:
+            listed = list_templates(connection, relations, as_of=as_of)
+        render_rows(listed, as_json)
+        return
     opening: AbstractContextManager[Graph | Path] = nullcontext(file) if file else open_graph(graph)
     with opening as checked, counting_bar("Checking", "relations") as on_progress:
         result = check_templates(checked, relations, on_progress=on_progress)
@@ -86,7 +87,29 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
 @templates.command(cls=OneScreenCommand)
 @model_option(f"Model that writes: {BEHIND_API}", required=False)
 @cloup.option("--from-label", is_flag=True, help="Make plain templates from each relation's label, without a model.")
-@_output_option("File for the relations with their templates; existing ones are kept.")
+@cloup.option(
+    "--from",
+    "files",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    metavar="FILE",
+    help="Convert a file of public patterns instead, without a graph; repeatable.",
+)
+@cloup.option(
+    "--mined",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Convert a file of patterns mined from a corpus; repeatable. They become mined_clozes.",
+)
+@cloup.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("templates.jsonl"),
+    show_default=True,
+    help="File for the relations with their templates; existing ones are kept, except with --from.",
+)
 @cloup.option("--force", is_flag=True, help="Overwrite the file.")
 @_relations_option
 @count_option("--proposals", default=8, help="Answers of the model per relation.")
@@ -101,24 +124,49 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
 @cloup.option("--load", is_flag=True, help="Load the file into the graph without review.")
 @common_options
 @given_options(("Models behind an API", ApiLimits), argument="api", left_out=("batch_api",))
-def write(model: str | None, graph: str | None, as_json: bool, api: dict[str, Any], **options: Any) -> None:
+@click.pass_context
+def write(
+    ctx: click.Context,
+    model: str | None,
+    files: tuple[Path, ...],
+    mined: tuple[Path, ...],
+    graph: str | None,
+    as_json: bool,
+    api: dict[str, Any],
+    **options: Any,
+) -> None:
     """Write templates for the active relations that lack some, into a file for review.
 
     A relation gets up to three clozes, a statement, a yes/no question and a wh-question, clozes in the past, and
     reverse clozes and questions. The model sees relations with facts and templates, and three facts of the new
-    relation. Proposals must pass `kgprobe templates check` without warnings, must not express another relation, and
-    must pass a second reading by the model: good English that means the relation. Look through the listed doubts, and
-    for reversed sentences ("[X] is the founder of [Y]" although [Y] founded it): small models write badly, and the
+    relation. Proposals must pass `kgprobe templates list --check` without warnings, must not express another relation,
+    and must pass a second reading by the model: good English that means the relation. Look through the listed doubts,
+    and for reversed sentences ("[X] is the founder of [Y]" although [Y] founded it): small models write badly, and the
     checks do not find everything. Repeat the command to continue a file.
+
+    --from converts BEAR's patterns (its folder, or metadata_relations.json), LAMA's (lines with `relation` and
+    `template`), ParaRel's (lines with `pattern`; the file is named after its relation), tables of relations with
+    `bear_templates` and `pararel_patterns`, or WikiFactDiff's (verbalizations.jsonl or the data set; the five most
+    frequent sentences of a relation). Patterns that end in [Y] become clozes, others statements; unusable lines and
+    patterns are reported and left out. --mined converts LPAQ's (lines with `template` and optionally `weight`; or
+    `relation` and `templates` with weights), for probes with --clozes mined. Put both kinds into one file, because
+    loading replaces the templates of a relation.
 
     \b
     kgprobe templates write --model hf:Qwen/Qwen2.5-7B-Instruct -o templates.jsonl
     kgprobe templates write --model openai:NAME --max-tokens 1000000
     kgprobe templates write --from-label -o templates.jsonl
+    kgprobe templates write --from BEAR -o templates.jsonl
+    kgprobe templates write --from P19.jsonl --mined mine/P19.jsonl
     kgprobe load table --relations templates.jsonl
     """  # noqa: D301
     from kgprobe.api.templates import write_templates
     from kgprobe.models.api.spending import BudgetSpentError
+
+    if files or mined:
+        only_with(ctx, "--from and --mined", ("files", "mined", "output", "force", "as_json"))
+        _convert(files, mined, options["output"], options["force"], as_json)
+        return
 
     def report_failure(written: "WrittenRelation") -> None:
         if written.reason is not None:
@@ -144,38 +192,10 @@ def write(model: str | None, graph: str | None, as_json: bool, api: dict[str, An
         raise KgprobeError("No template could be written.")
 
 
-@templates.command(cls=OneScreenCommand)
-@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@_output_option("File for the relations with their templates.")
-@cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
-@cloup.option(
-    "--mined",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="File of patterns mined from a corpus; repeatable. They become mined_clozes.",
-)
-@json_option
-@debug_option
-def convert(as_json: bool, **options: Any) -> None:
-    """Convert FILES of public patterns into one file of relations with templates.
-
-    FILES are BEAR's (its folder, or metadata_relations.json), LAMA's (lines with `relation` and `template`), ParaRel's
-    (lines with `pattern`; the file is named after its relation), tables of relations with `bear_templates` and
-    `pararel_patterns`, or WikiFactDiff's (verbalizations.jsonl or the data set; the five most frequent sentences of a
-    relation). Patterns that end in [Y] become clozes, others statements; unusable lines and patterns are reported and
-    left out. Files of --mined are LPAQ's (lines with `template` and optionally `weight`; or `relation` and
-    `templates` with weights): patterns that end in [Y] become mined clozes, for probes with --clozes mined. Put both
-    kinds into one file, because loading replaces the templates of a relation.
-
-    \b
-    kgprobe templates convert BEAR -o templates.jsonl
-    kgprobe templates convert relations.jsonl P19.jsonl -o templates.jsonl
-    kgprobe templates convert P19.jsonl --mined mine/P19.jsonl -o templates.jsonl
-    kgprobe templates check templates.jsonl
-    kgprobe load table --relations templates.jsonl
-    """  # noqa: D301
+def _convert(files: tuple[Path, ...], mined: tuple[Path, ...], output: Path, force: bool, as_json: bool) -> None:
+    """Convert files of patterns into one file of relations with templates."""
     from kgprobe.api.templates import convert_patterns
 
-    result = convert_patterns(**options)
+    result = convert_patterns(files, output, force=force, mined=mined)
     show_notes(result.notes)
     click.echo(json.dumps(result.to_dict()) if as_json else result.summary())

@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 
 # Names of kgprobe.labelling.table.SCHEMES, which would be imported by --help.
 CLASSES = ("slick", "profile", "belief")
-scheme_option = cloup.option(
-    "--scheme",
-    type=Choice(CLASSES),
-    help="Scheme of classes to write.  [default: slick; belief for a run]",
-)
 
 
 @cloup.command("write-back", cls=OneScreenCommand)
@@ -48,7 +43,11 @@ scheme_option = cloup.option(
     metavar="FILE",
     help="Mapping of `kgprobe load graph`.",
 )
-@scheme_option
+@cloup.option(
+    "--scheme",
+    type=Choice(CLASSES),
+    help="Scheme of classes to write.  [default: slick; belief for a run]",
+)
 @cloup.option("--prefix", default="kgprobe_", show_default=True, help="Beginning of the names of the properties.")
 @cloup.option("--dry-run", is_flag=True, help="Count the facts that would be written; write nothing.")
 @cloup.option("--remove", is_flag=True, help="Remove all properties that write-back has written.")
@@ -90,7 +89,7 @@ def write_back(
     if labels is None:
         raise click.UsageError("Missing argument TABLE|RUN: a label table or a run.")
     with (
-        labels_called(labels, graph) as opened,
+        _labels_called(labels, graph) as opened,
         _bar("Matching", "elements") as on_matched,
         _bar("Writing", "elements") as on_written,
     ):
@@ -108,7 +107,7 @@ def write_back(
 
 
 @contextmanager
-def labels_called(name: str, graph: str | None) -> "Iterator[LabelTable | Run]":
+def _labels_called(name: str, graph: str | None) -> "Iterator[LabelTable | Run]":
     """Open a label table by its name or folder, or else a run of the graph.
 
     Raises:

@@ -20,7 +20,7 @@ _NODES: dict[tuple[str, ...], str] = {
     ("Belief",): "copy/belief",
     ("Effect",): "copy/effect",
     ("Load",): "copy/load",
-    ("Sweep",): "copy/sweep",
+    ("JudgedGraph",): "copy/judged_graph",
     ("Counter",): "copy/counter",
     ("Entity", "Type"): "copy/type",
     ("Entity", "Literal"): "copy/literal",

@@ -24,7 +24,7 @@ _SHOWN = 5
 
 
 def names_in(query: Query) -> dict[str, str]:
-    """Return the parameters of a query that accept names, with 'Entity', 'Relation', 'Run' or 'Sweep'."""
+    """Return the parameters of a query that accept names, with 'Entity', 'Relation', 'Run' or 'JudgedGraph'."""
     match = _NAMES.search(query.about)
     return parse_map(match[1]) if match else {}
 
@@ -57,13 +57,13 @@ def _run_ids(graph: Graph, names: Sequence[str]) -> Sequence[str]:
     return _check_ids(names, [row["run"] for row in graph.read("explore/runs")], "run", "kgprobe rounds run")
 
 
-def _sweep_ids(graph: Graph, names: Sequence[str]) -> Sequence[str]:
-    sweeps = [row["sweep"] for row in graph.read("explore/judged", sweep=None)]
-    return _check_ids(names, list(dict.fromkeys(sweeps)), "sweep", "kgprobe judge predict")
+def _judged_graph_ids(graph: Graph, names: Sequence[str]) -> Sequence[str]:
+    judged = [row["judged_graph"] for row in graph.read("explore/judged", judged_graph=None)]
+    return _check_ids(names, list(dict.fromkeys(judged)), "judged graph", "kgprobe judge predict")
 
 
 def _check_ids(names: Sequence[str], ids: Sequence[str], kind: str, command: str) -> Sequence[str]:
-    """Return names that are ids; runs and sweeps have no other names."""
+    """Return names that are ids; runs and judged graphs have no other names."""
     for name in names:
         if name not in ids:
             similar = difflib.get_close_matches(name, ids, _SHOWN) or ids[:_SHOWN]
@@ -76,7 +76,7 @@ _IDS: Mapping[str, Callable[[Graph, Sequence[str]], Sequence[str]]] = {
     "Entity": entity_ids,
     "Relation": relation_ids,
     "Run": _run_ids,
-    "Sweep": _sweep_ids,
+    "JudgedGraph": _judged_graph_ids,
 }
 
 
@@ -104,7 +104,7 @@ def why_empty(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str 
         return _why_not_in_view(graph, query, parameters)
     if query.name == "explore/runs":
         return NO_RUN
-    if "Sweep" in kinds:
+    if "JudgedGraph" in kinds:
         return "No judge has judged this graph yet; `kgprobe judge predict` does."
     if "Run" in kinds and query.name not in _FACT_QUERIES:
         return _why_not_believed(graph, query, parameters)

@@ -16,7 +16,7 @@ from kgprobe.progress import OnProgress, no_progress
 # Labels that kgprobe writes.
 _RESERVED = frozenset(
     {
-        *("Entity", "Literal", "Type", "Relation", "Run", "Belief", "Effect", "Sweep", "Load", "Counter", "Copy"),
+        *("Entity", "Literal", "Type", "Relation", "Run", "Belief", "Effect", "JudgedGraph", "Load", "Counter", "Copy"),
         *("MostlyKnown", "HalfKnown", "MostlyUnknown"),
     }
 )

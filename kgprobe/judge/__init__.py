@@ -65,8 +65,8 @@ class JudgeOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class SweepOptions(RayOptions):
-    """Options of predictions for a whole graph."""
+class JudgedGraphOptions(RayOptions):
+    """Options of judging a whole graph."""
 
     negatives: int = option(1, "Negatives per fact: false statements made from the fact.", minimum=1, common=True)
     replace: str | None = option(

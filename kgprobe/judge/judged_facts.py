@@ -1,4 +1,4 @@
-"""Predictions on disk: a folder of Parquet shards with one row per fact, and their configuration.
+"""A judged graph on disk: a folder of Parquet shards with one row per fact, and their configuration.
 
 Each shard contains a range of facts and appears when it is complete, so an existing shard is finished. Analyses read
 the shards as a stream. docs/methods/judged-graphs.md.
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from kgprobe.errors import KgprobeError
 from kgprobe.files import read_json, replacing
-from kgprobe.running.predictions import shard_path
+from kgprobe.running.judged_shards import shard_path
 from kgprobe.running.settings import CONFIG
 
 # File of the names of relations and types, in the same folder.
@@ -62,7 +62,7 @@ SCHEMA = pa.schema(
 )
 
 
-class PredictionSettings(msgspec.Struct, frozen=True):
+class JudgedGraphSettings(msgspec.Struct, frozen=True):
     """Settings of statements and negatives.
 
     Attributes:
@@ -82,8 +82,8 @@ class PredictionSettings(msgspec.Struct, frozen=True):
     seed: int
 
 
-class PredictionJudge(msgspec.Struct, frozen=True):
-    """The judge of the predictions, and its training data.
+class UsedJudge(msgspec.Struct, frozen=True):
+    """The judge of a judged graph, and its training data.
 
     Attributes:
         digest: see :meth:`kgprobe.judge.files.Judge.digest`.
@@ -106,8 +106,8 @@ class PredictionJudge(msgspec.Struct, frozen=True):
     labels: str
 
 
-class PredictionConfig(msgspec.Struct, frozen=True):
-    """Configuration of predictions; the file contains more, which analyses do not read.
+class JudgedGraphConfig(msgspec.Struct, frozen=True):
+    """Configuration of a judged graph; the file contains more, which analyses do not read.
 
     Attributes:
         facts: number of facts in all shards.
@@ -118,24 +118,24 @@ class PredictionConfig(msgspec.Struct, frozen=True):
     facts: int
     shards: int
     graph: str
-    settings: PredictionSettings
-    judge: PredictionJudge
+    settings: JudgedGraphSettings
+    judge: UsedJudge
 
 
-def read_judged_graph(folder: Path) -> PredictionConfig:
-    """Return the configuration of a folder of predictions.
+def read_judged_graph(folder: Path) -> JudgedGraphConfig:
+    """Return the configuration of a judged graph.
 
     Raises:
-        KgprobeError: the folder has no predictions, or its configuration is damaged.
+        KgprobeError: the folder has no judged graph, or its configuration is damaged.
     """
     try:
-        return read_json(folder / CONFIG, PredictionConfig, "Restore the file, or delete the folder of predictions.")
+        return read_json(folder / CONFIG, JudgedGraphConfig, "Restore the file, or delete the folder.")
     except FileNotFoundError as error:
-        raise KgprobeError(f"There are no predictions in {folder}; `kgprobe judge predict` makes them.") from error
+        raise KgprobeError(f"There is no judged graph in {folder}; `kgprobe judge predict` makes one.") from error
 
 
 def is_judged_graph(folder: Path) -> bool:
-    """Return True if a folder contains predictions for a graph."""
+    """Return True if a folder contains a judged graph."""
     try:
         read_judged_graph(folder)
     except KgprobeError:
@@ -188,4 +188,6 @@ def stream_judged_facts(
                 for batch in file.iter_batches(batch_size=rows, columns=list(columns)):
                     yield batch.select(list(columns))
         except (OSError, pa.ArrowException) as error:
-            raise KgprobeError(f"{path} cannot be read: {error}. Delete it, and run the predictions again.") from error
+            raise KgprobeError(
+                f"{path} cannot be read: {error}. Delete it, and repeat `kgprobe judge predict`."
+            ) from error

@@ -1,7 +1,7 @@
-"""Predictions on many GPUs or machines: workers of a Ray cluster make shards, each with its own copy of the model.
+"""Judging a graph on many GPUs or machines: workers of a Ray cluster make shards, each with its own copy of the model.
 
-Ray Data's ``map_batches`` distributes the shards. Each worker writes its shards to the folder of the predictions, on a
-shared disk. If a worker dies, another one makes its shard.
+Ray Data's ``map_batches`` distributes the shards. Each worker writes its shards to the folder of the judged graph, on
+a shared disk. If a worker dies, another one makes its shard.
 """
 
 import logging
@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
-from kgprobe.judge.whole_graph import PredictionPlan
+from kgprobe.judge.whole_graph import JudgingPlan
 from kgprobe.models.on_ray.cluster import check_ray, original_error, ray_cluster, resources_of_a_worker
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.running.predictions import (
+from kgprobe.running.judged_shards import (
     LOOK_SECONDS,
     WHOLE,
-    PredictedShards,
+    JudgedShards,
     Shards,
     ShardShare,
     finish_shards,
@@ -32,7 +32,7 @@ from kgprobe.running.predictions import (
 class ShardWorker:
     """A worker that loads the plan once, and then makes one shard after the other."""
 
-    def __init__(self, plan: PredictionPlan, folder: Path, shards: Shards) -> None:
+    def __init__(self, plan: JudgingPlan, folder: Path, shards: Shards) -> None:
         """Load the model and map the columns."""
         self._graph_judge = plan.open()
         if len(self._graph_judge.facts) != shards.facts:
@@ -51,17 +51,17 @@ class ShardWorker:
         return batch
 
 
-def predict_on_ray(
+def judge_on_ray(
     folder: Path,
     config: Mapping[str, Any],
     shards: Shards,
-    plan: PredictionPlan,
+    plan: JudgingPlan,
     workers: int,
     *,
     share: ShardShare = WHOLE,
     callbacks: Callbacks = NO_CALLBACKS,
-) -> PredictedShards:
-    """Run :func:`kgprobe.running.predictions.predict_shards` on the Ray cluster of ``RAY_ADDRESS``, or on this machine.
+) -> JudgedShards:
+    """Run :func:`kgprobe.running.judged_shards.judge_shards` on the Ray cluster of ``RAY_ADDRESS``, or on this machine.
 
     Each worker has one CPU, and one GPU if the cluster has any.
 
@@ -69,7 +69,7 @@ def predict_on_ray(
         workers: number of simultaneous workers.
 
     Raises:
-        KgprobeError: Ray is not installed, or workers cannot load the model; or see ``predict_shards``.
+        KgprobeError: Ray is not installed, or workers cannot load the model; or see ``judge_shards``.
     """
     check_ray()
     if plan.local is None:

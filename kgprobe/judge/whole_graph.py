@@ -18,9 +18,9 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.reversal import reversal_of
 from kgprobe.graph.state import graph_state
-from kgprobe.judge import SweepOptions
+from kgprobe.judge import JudgedGraphOptions
 from kgprobe.judge.files import Judge, check_judge
-from kgprobe.judge.judged_facts import SCHEMA, PredictionSettings, write_names
+from kgprobe.judge.judged_facts import SCHEMA, JudgedGraphSettings, write_names
 from kgprobe.judge.labels import pick
 from kgprobe.judge.prompts import read_statements
 from kgprobe.models.model import Model, Models
@@ -29,7 +29,7 @@ from kgprobe.probes.statements.items import StatementWords, statement_relations
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
 from kgprobe.progress import share_counter
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.running.predictions import PredictedShards, Shards, ShardShare, predict_shards, shards_of
+from kgprobe.running.judged_shards import JudgedShards, Shards, ShardShare, judge_shards, shards_of
 from kgprobe.running.settings import versions
 from kgprobe.sampling.columns.graph_columns import GraphColumns, Int64s, columns_of, kept_columns
 from kgprobe.sampling.columns.said import Said, kept_said, mixed, said_of
@@ -63,7 +63,7 @@ class GraphJudge:
         columns: GraphColumns,
         said: Said,
         words: StatementWords,
-        settings: PredictionSettings,
+        settings: JudgedGraphSettings,
     ) -> None:
         """Prepare predictions for facts of these columns.
 
@@ -251,8 +251,8 @@ def _triples(probabilities: Floats) -> pa.Array:
 
 
 @dataclass(frozen=True, slots=True)
-class PredictionPlan:
-    """Judge, model and files of predictions for a graph.
+class JudgingPlan:
+    """Judge, model and files for judging a graph.
 
     Attributes:
         model: the spec of the model whose states are read.
@@ -266,7 +266,7 @@ class PredictionPlan:
     columns: Path
     said: Path
     words: StatementWords
-    settings: PredictionSettings
+    settings: JudgedGraphSettings
 
     def open(self, scorer: "Scorer | None" = None) -> GraphJudge:
         """Return the judge of the graph; load the model, unless a scorer is given."""
@@ -277,55 +277,55 @@ class PredictionPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphPredictions:
-    """Predictions for a graph, ready to begin.
+class PreparedJudging:
+    """The judging of a graph, ready to begin.
 
     Attributes:
         plan: judge, model and files.
         scorer: the model.
         shards: division of the facts.
-        config: settings that the predictions depend on.
+        config: settings that the rows depend on.
     """
 
-    plan: PredictionPlan
+    plan: JudgingPlan
     scorer: "Scorer"
     shards: Shards
     config: Mapping[str, Any]
 
     def run(
         self, folder: Path, share: ShardShare, workers: int | None, callbacks: Callbacks = NO_CALLBACKS
-    ) -> PredictedShards:
+    ) -> JudgedShards:
         """Make the missing shards of a share in a folder.
 
         Args:
             workers: number of Ray workers; None predicts in this process.
 
         Raises:
-            KgprobeError: see :func:`~kgprobe.running.predictions.predict_shards`.
+            KgprobeError: see :func:`~kgprobe.running.judged_shards.judge_shards`.
         """
-        from kgprobe.judge.on_ray import predict_on_ray
+        from kgprobe.judge.on_ray import judge_on_ray
 
         if workers is None:
             make = self.plan.open(self.scorer).predict
-            swept = predict_shards(folder, self.config, self.shards, make, share=share, callbacks=callbacks)
+            shards = judge_shards(folder, self.config, self.shards, make, share=share, callbacks=callbacks)
         else:
-            swept = predict_on_ray(
+            shards = judge_on_ray(
                 folder, self.config, self.shards, self.plan, workers, share=share, callbacks=callbacks
             )
         write_names(folder, columns_of(self.plan.columns).type_labels() | dict(self.plan.words.labels))
-        return swept
+        return shards
 
 
-def prepare_predictions(
+def prepare_judging(
     graph: Graph,
     judge: Judge,
     model: Model,
-    options: SweepOptions,
+    options: JudgedGraphOptions,
     *,
     relations: Sequence[str],
     as_of: int | None,
     seed: int,
-) -> GraphPredictions:
+) -> PreparedJudging:
     """Load the model and read the graph's columns.
 
     Args:
@@ -342,7 +342,7 @@ def prepare_predictions(
     if replace is None:
         replace = labels["options"]["replace"]
         any_type = any_type or labels["options"]["any_type"]
-    settings = PredictionSettings(
+    settings = JudgedGraphSettings(
         relations=tuple(id_ for id_ in statement_relations(graph, relations) if words.templates(id_, False)),
         as_of=labels["as_of"] if as_of is None else as_of,
         negatives=options.negatives,
@@ -353,7 +353,7 @@ def prepare_predictions(
     scorer = model.local_scorer()
     model.refresh()
     check_judge(judge, scorer)
-    plan = PredictionPlan(judge, model.name, model.local, kept_columns(graph), kept_said(graph), words, settings)
+    plan = JudgingPlan(judge, model.name, model.local, kept_columns(graph), kept_said(graph), words, settings)
     facts = len(columns_of(plan.columns).askable(settings.relations, settings.as_of))
     if not facts:
         raise KgprobeError(
@@ -383,4 +383,4 @@ def prepare_predictions(
         "graph": state,
         "reversed": reversal_of(graph) is not None,
     }
-    return GraphPredictions(plan, scorer, shards, config)
+    return PreparedJudging(plan, scorer, shards, config)

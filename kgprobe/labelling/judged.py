@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kgprobe.errors import ArgumentError
 from kgprobe.judge.judged_facts import read_judged_graph, stream_judged_facts
 from kgprobe.probes.statements.metrics import TRUE
-from kgprobe.running.predictions import missing_shards
+from kgprobe.running.judged_shards import missing_shards
 from kgprobe.sampling.columns.graph_columns import AskableFacts
 from kgprobe.sampling.lists import places_among
 

@@ -37,11 +37,11 @@ from kgprobe.judge.graph_figures import (
     WholeGraph,
     whole_graph,
 )
-from kgprobe.judge.judged_facts import PredictionConfig, read_judged_graph, read_names, stream_judged_facts
+from kgprobe.judge.judged_facts import JudgedGraphConfig, read_judged_graph, read_names, stream_judged_facts
 from kgprobe.judge.labels import Labels
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.results.result import Result
-from kgprobe.running.predictions import PredictedShards, missing_shards
+from kgprobe.running.judged_shards import JudgedShards, missing_shards
 from kgprobe.stats.design_based import Estimate
 from kgprobe.stats.proportions import Mean
 from kgprobe.tables import ResultRow, Table
@@ -98,7 +98,7 @@ class JudgedGraph(Result):
     """
 
     folder: Path
-    config: PredictionConfig
+    config: JudgedGraphConfig
     missing: Sequence[int]
     graph: WholeGraph
     correction: Correction | None
@@ -193,7 +193,7 @@ class JudgedGraph(Result):
             "folder": str(self.folder),
             "complete": not self.missing,
             "missing_shards": list(self.missing),
-            "sweep": msgspec.to_builtins(self.config),
+            "config": msgspec.to_builtins(self.config),
             "facts": self.graph.facts,
             "figures": self.rows(),
             "correlations": list(map(asdict, self.graph.correlations)),
@@ -374,17 +374,17 @@ def _properties(figures: Sequence[GroupFigure]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Sweep(Result):
-    """Predictions for a graph: progress, and figures when all facts are judged.
+class JudgingProgress(Result):
+    """The judging of a graph: progress, and figures when all facts are judged.
 
     Attributes:
         folder: folder of the shards.
-        swept: progress, including other processes' shards.
+        shards: finished shards, including those of other processes.
         judged: figures; None until all facts are judged.
     """
 
     folder: Path
-    swept: PredictedShards
+    shards: JudgedShards
     judged: JudgedGraph | None = None
 
     row = GroupFigure
@@ -399,7 +399,7 @@ class Sweep(Result):
 
     def progress(self) -> str:
         """Return the number of judged facts."""
-        return f"{self.swept.done:,} of {self.swept.facts:,} facts"
+        return f"{self.shards.done:,} of {self.shards.facts:,} facts"
 
     def summary(self) -> str:
         """Return the figures in a sentence, or the progress."""
@@ -409,4 +409,4 @@ class Sweep(Result):
         """Return the figures, or the progress."""
         if self.judged is not None:
             return self.judged.to_dict()
-        return {"folder": str(self.folder), "facts": self.swept.facts, "done": self.swept.done, "complete": False}
+        return {"folder": str(self.folder), "facts": self.shards.facts, "done": self.shards.done, "complete": False}

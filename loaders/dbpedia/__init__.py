@@ -232,6 +232,7 @@ loader = Loader(
     sentences for the others.
 
     \b
+    kgprobe load dbpedia objects.ttl.bz2 labels.ttl.bz2 --relation dbo:capital
     kgprobe load dbpedia objects.ttl.bz2 labels.ttl.bz2 types.ttl.bz2 \\
         redirects.ttl.bz2 disambiguations.ttl.bz2 --popularity views.tsv
     """,

@@ -19,7 +19,7 @@ from kgprobe.running.store import FILE
 from kgprobe.sampling.columns.graph_columns import kept_columns, open_columns
 from kgprobe.sampling.columns.said import kept_said, said_of
 from kgprobe.sampling.features import open_features
-from tests.judge.sweeps import judged, write_sweep
+from tests.judge.judged_files import judged, write_judged_graph
 from tests.stored import store_measurement
 
 FACTS = {f"f{n}": n % 2 == 0 for n in range(4)}
@@ -113,9 +113,9 @@ def test_compare_damaged_finding_is_named(home: Path, content: bytes) -> None:
     ],
 )
 def test_open_any_damaged_judged_graph_names_the_file(home: Path, damage: Callable[[Path], None]) -> None:
-    folder = write_sweep(home / "sweeps" / "whole-graph", [judged(f"f{n}", 0, [1]) for n in range(3)])
+    folder = write_judged_graph(home / "judged" / "whole-graph", [judged(f"f{n}", 0, [1]) for n in range(3)])
     damage(folder)
-    with pytest.raises(KgprobeError, match=r"sweeps/whole-graph.*(Delete|delete)"):
+    with pytest.raises(KgprobeError, match=r"judged/whole-graph.*(Delete|delete)"):
         open_any("whole-graph")
 
 

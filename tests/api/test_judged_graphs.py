@@ -9,9 +9,9 @@ import pytest
 import kgprobe
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.judge.labels import set_aside
-from kgprobe.running.predictions import shard_path
+from kgprobe.running.judged_shards import shard_path
 from kgprobe.sampling.selection import SEEDED_ORDER
-from tests.judge.sweeps import JUDGE, judged, said, write_labels, write_sweep
+from tests.judge.judged_files import JUDGE, judged, said, write_judged_graph, write_labels
 
 FACTS = 400
 
@@ -24,7 +24,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         judged(f"f{n}", n % 3 % 2, [1], subject_types=[f"t{n % 7}"], subject_popularity=float(n % 11))
         for n in range(FACTS)
     ]
-    write_sweep(home / "sweeps" / "everything", rows, shards=4)
+    write_judged_graph(home / "judged" / "everything", rows, shards=4)
     write_labels(home / "probes" / "labelled", [said(f"f{n}", n % 2, [n % 5 % 3]) for n in range(0, FACTS, 2)])
     return home
 
@@ -93,7 +93,7 @@ def test_without_labels_figures_are_the_judges_own(own: Path) -> None:
 
 
 def test_a_part_of_a_graph_is_not_taken_for_the_graph(own: Path) -> None:
-    shard_path(own / "sweeps" / "everything", 2).unlink()
+    shard_path(own / "judged" / "everything", 2).unlink()
     result = kgprobe.judged_graph("everything")
     assert (result.missing, result.correction) == ([2], None)
     assert "estimates for the graph are not possible" in result.notes[0]
@@ -154,16 +154,16 @@ def test_where_the_judges_own_labels_do_not_fit_it_is_said(own: Path) -> None:
 
 
 def test_what_cannot_be_is_told(own: Path) -> None:
-    with pytest.raises(KgprobeError, match="There are no predictions"):
+    with pytest.raises(KgprobeError, match="There is no judged graph"):
         kgprobe.judged_graph("nothing")
     with pytest.raises(ArgumentError, match="omits the correction"):
         kgprobe.judged_graph("everything", "labelled", raw=True)
     with pytest.raises(ArgumentError, match="types"):
         kgprobe.judged_graph("everything", types=0)
-    folder = own / "sweeps" / "everything"
+    folder = own / "judged" / "everything"
     shard_path(folder, 1).write_bytes(shard_path(folder, 0).read_bytes()[:100])
     with pytest.raises(KgprobeError, match="cannot be read"):
         kgprobe.judged_graph("everything")
-    write_sweep(folder, [judged("f", 0, [1])], facts=5)
+    write_judged_graph(folder, [judged("f", 0, [1])], facts=5)
     with pytest.raises(KgprobeError, match="has 1 facts; expected 5"):
         kgprobe.judged_graph("everything")

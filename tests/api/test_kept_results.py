@@ -7,7 +7,7 @@ import pytest
 
 import kgprobe
 from tests.chromium import chromium, looking_at
-from tests.judge.sweeps import judged, write_sweep
+from tests.judge.judged_files import judged, write_judged_graph
 from tests.stored import store_measurement
 
 FACTS = {f"f{n:03}": n % 2 == 0 for n in range(40)}
@@ -20,7 +20,7 @@ def results(home: Path) -> Path:
     two = kgprobe.open_measurement(store_measurement(home / "probes" / "two", FACTS, model="two"))
     kgprobe.compare([one, two]).page()
     kgprobe.check_forgetting(one, two).page()
-    write_sweep(home / "sweeps" / "everything", [judged(f"f{n}", 0, [1]) for n in range(30)], shards=2)
+    write_judged_graph(home / "judged" / "everything", [judged(f"f{n}", 0, [1]) for n in range(30)], shards=2)
     told = {"name": "my-run", "headline": f"It knows {EVIL}", "more": [1, 2]}
     folder = home / "runs" / "my-run-0123abcd"
     folder.mkdir(parents=True)

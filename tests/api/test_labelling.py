@@ -29,8 +29,8 @@ from kgprobe.running.callbacks import Callbacks
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from kgprobe.sampling.facts import askable_facts
 from kgprobe.sampling.keys import FactKey
+from tests.api.judged_world import judge_world, small_shards, world, write_judge, write_model
 from tests.api.labelled_world import AS_OF, label_all, well_read
-from tests.api.swept_world import small_shards, sweep_of, world, write_judge, write_model
 from tests.kills import Moment, kill_child
 from tests.labelling.test_table import CHAD, CONFIG, FRANCE
 from tests.models.tiny import byte_level, random_model
@@ -201,6 +201,7 @@ def test_listed_facts_are_labelled_and_unknown_ones_named(example_graph: Graph, 
 def test_name_of_other_settings_is_refused_before_asking(example_graph: Graph, home: Path) -> None:
     made = kgprobe.label_facts(example_graph, well_read(), name="mine", **FEW)
     assert made.folder == home / "labels" / "mine"
+    assert (made.folder / "README.md").exists()
     before = set((home / "probes").iterdir())
     with pytest.raises(KgprobeError, match=r"of other settings \(.*seed was 0, is 1.*Choose another `name`"):
         kgprobe.label_facts(example_graph, well_read(), name="mine", seed=1, **FEW)
@@ -306,8 +307,8 @@ def judged(graph: Graph, tmp_path: Path, home: Path) -> tuple[str, Path]:
     load(graph, world())
     spec = write_model(tmp_path / "model")
     with small_shards():
-        folder, _ = sweep_of(graph, write_judge(graph, spec, tmp_path / "judge"))
-    assert folder.parent == home / "sweeps"
+        folder, _ = judge_world(graph, write_judge(graph, spec, tmp_path / "judge"))
+    assert folder.parent == home / "judged"
     return spec, folder
 
 

@@ -19,7 +19,7 @@ from kgprobe.graph.runs import read_beliefs
 from kgprobe.models.model import Models
 from kgprobe.probes.outcome import Outcome
 from kgprobe.running.callbacks import Callbacks
-from tests.api.swept_world import write_model
+from tests.api.judged_world import write_model
 
 pytest.importorskip("ray")
 # Two processes load a model each, on a machine that may be busy.

@@ -9,7 +9,7 @@ import pytest
 
 import kgprobe
 from kgprobe.errors import UnknownNameError
-from tests.judge.sweeps import judged, write_sweep
+from tests.judge.judged_files import judged, write_judged_graph
 
 
 def write_json(folder: Path, name: str, content: dict[str, Any]) -> None:
@@ -180,7 +180,7 @@ def test_damaged_results_are_listed_without_numbers(home: Path) -> None:
 
 
 def test_judged_graph_has_the_three_metrics(home: Path) -> None:
-    write_sweep(home / "sweeps" / "everything", [judged(f"f{n}", 0, [1]) for n in range(30)], shards=2)
+    write_judged_graph(home / "judged" / "everything", [judged(f"f{n}", 0, [1]) for n in range(30)], shards=2)
     table = kgprobe.paper("grapheval", "table-2")
     assert {own.column for own in table.own} == {"correct", "truthful", "informative"}
     assert [result.kind for result in table.results] == ["judged graph"]

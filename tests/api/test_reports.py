@@ -24,7 +24,7 @@ from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.results.report import Report
 from tests.chromium import chromium, looking_at
-from tests.judge.sweeps import judged, write_sweep
+from tests.judge.judged_files import judged, write_judged_graph
 from tests.models.tiny import byte_level, random_model
 from tests.probes.questions.answering import Answering
 from tests.written_source import WrittenSource
@@ -257,16 +257,16 @@ def test_several_results_stand_side_by_side(together: Report) -> None:
 
 def test_a_judged_graph_can_be_reported_alone_and_beside(asked: Asked, tmp_path: Path) -> None:
     rows = [judged(f"f{n}", n % 3 % 2, [1], subject_types=[f"t{n % 7}"]) for n in range(90)]
-    write_sweep(tmp_path / "sweep", rows, shards=3)
-    sweep = open_any(tmp_path / "sweep")
-    alone = kgprobe.make_report([sweep])
+    write_judged_graph(tmp_path / "whole", rows, shards=3)
+    judged_graph = open_any(tmp_path / "whole")
+    alone = kgprobe.make_report([judged_graph])
     assert len(alone.facts_frame()) == 0
     page = alone.page(tmp_path / "judged.html").read_text(encoding="utf-8")
     assert "By relation" in page
     assert "<script" not in page
     figures = json.loads(json.dumps(alone.to_dict()["judged"][0]["figures"]))
-    assert figures == kgprobe.judged_graph(tmp_path / "sweep").rows()
-    beside = kgprobe.make_report([asked.chosen, sweep])
+    assert figures == kgprobe.judged_graph(tmp_path / "whole").rows()
+    beside = kgprobe.make_report([asked.chosen, judged_graph])
     assert len(beside.lead) == len(kgprobe.make_report([asked.chosen]).lead) + 1
     assert (
         beside.title

@@ -56,7 +56,7 @@ def asked(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grap
         " SET f.alpha = 9.0, f.beta = 1.0, f.theta = 0.9, f.belief = 'surely unknown', run.inView = true"
     )
     graph.write(
-        "judge/keep", id="sweep", properties={}, rows=[{"relation": "P36", "properties": {"facts": 3, "correct": 0.5}}]
+        "judge/keep", id="whole", properties={}, rows=[{"relation": "P36", "properties": {"facts": 3, "correct": 0.5}}]
     )
     return graph
 

@@ -260,7 +260,7 @@ def test_describe_equals_naive_counts(home: dict[str, str]) -> None:
 
     rows = rows_of("MATCH (s)-[f:FACT]->(o) RETURN s.id AS subject, o.id AS object, f.relation AS relation")
     active = {row["id"]: row["active"] for row in rows_of("MATCH (r:Relation) RETURN r.id AS id, r.active AS active")}
-    done = kgprobe("graph", "describe", "--json", **home)
+    done = kgprobe("graph", "status", "--size", "--json", **home)
     assert done.returncode == 0, done.stderr
     size = json.loads(done.stdout)
     degrees: Counter[str] = Counter()
@@ -271,12 +271,12 @@ def test_describe_equals_naive_counts(home: dict[str, str]) -> None:
         assert (size[f"{name}_facts"], size[f"{name}_relations"]) == (len(own), len({row["relation"] for row in own}))
     assert (size["linked"], size["mean_degree"]) == (len(degrees), degrees.total() / len(degrees))
     assert size["density"] == len(rows) / (len(degrees) * (len(degrees) - 1))
-    shown = kgprobe("graph", "describe", **home, COLUMNS="80").stdout
+    shown = kgprobe("graph", "status", "--size", **home, COLUMNS="80").stdout
     assert "mean degree" in shown
     assert f"{size['active_facts']:,} of {len(rows):,} facts are of {size['active_relations']} relations" in shown
 
 
-@pytest.mark.parametrize("command", [("graph", "describe"), ("probe", "distractors", "--model", "demo")])
+@pytest.mark.parametrize("command", [("graph", "status", "--size"), ("probe", "distractors", "--model", "demo")])
 def test_a_mistyped_folder_is_not_made_into_a_graph(tmp_path: Path, command: tuple[str, ...]) -> None:
     folder = tmp_path / "typo"
     done = kgprobe(*command, "--graph", str(folder))

@@ -9,9 +9,9 @@ import kgprobe
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
-from tests.api.swept_world import world, write_judge, write_model
+from tests.api.judged_world import world, write_judge, write_model
 from tests.cli.inprocess import run
-from tests.judge.sweeps import judged, said, write_labels, write_sweep
+from tests.judge.judged_files import judged, said, write_judged_graph, write_labels
 from tests.probes.true_false.test_probe import Rule
 from tests.servers.shared import environment_of
 
@@ -79,7 +79,7 @@ def test_labels_are_asked_for(home: dict[str, str], talker: str) -> None:
 def test_figures_of_a_judged_graph(home: dict[str, str]) -> None:
     folder = Path(home["KGPROBE_HOME"])
     rows = [judged(f"f{n}", n % 3 % 2, [1], subject_types=[f"t{n % 4}"]) for n in range(200)]
-    write_sweep(folder / "sweeps" / "whole", rows, shards=2)
+    write_judged_graph(folder / "judged" / "whole", rows, shards=2)
     write_labels(folder / "probes" / "asked", [said(f"f{n}", n % 2, [1]) for n in range(100)])
     bare = run("judge", "show", "whole", **home)
     assert bare.returncode == 0, bare.stderr
@@ -92,7 +92,7 @@ def test_figures_of_a_judged_graph(home: dict[str, str]) -> None:
     assert {row["group"] for row in told["figures"] if row["by"] == "subject type"} == {"t0", "t1", "t2", "t3"}
     whole = told["figures"][0]
     assert whole["low"] <= whole["estimate"] <= whole["high"]
-    raw = json.loads(run("judge", "show", str(folder / "sweeps" / "whole"), "--raw", "--json", **home).stdout)
+    raw = json.loads(run("judge", "show", str(folder / "judged" / "whole"), "--raw", "--json", **home).stdout)
     assert (raw["labels"], raw["figures"][0]["raw"]) == (None, whole["raw"])
     both = run("judge", "show", "whole", "--raw", "--labels", "asked", **home)
     assert (both.returncode, "Traceback" in both.stderr) == (2, False)
@@ -138,6 +138,6 @@ def test_a_graph_is_judged_share_by_share(graph: Graph, tmp_path: Path) -> None:
     assert told["complete"]
     again = run(*command, "--replace", "any", **home)
     assert (again.returncode, "made with other settings" in " ".join(again.stderr.split())) == (1, True)
-    (row,) = [row for row in graph.query("explore/judged", sweep="mine") if row["relation"] == "r0"]
+    (row,) = [row for row in graph.query("explore/judged", judged_graph="mine") if row["relation"] == "r0"]
     figures = json.loads(run("judge", "show", "mine", "--json", **home).stdout)["figures"]
     assert row["correct"] == next(one["raw"] for one in figures if (one["group"], one["metric"]) == ("r0", "correct"))

@@ -45,7 +45,7 @@ COMMANDS = [
     *["sample", "sample distractors", "sample facts", "sample negatives", "sample questions"],
     *["study", "study strategies", "study distractor-count", "study sentences", "study scaling"],
     *["study robustness", "study calibration", "study sampling"],
-    *["templates", "templates list", "templates check", "templates write", "templates convert"],
+    *["templates", "templates list", "templates write"],
 ]
 
 

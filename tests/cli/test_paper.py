@@ -154,7 +154,7 @@ def test_paper_shows_a_table_with_its_commands(home: dict[str, str]) -> None:
 def test_replicate_repeats_a_table(home: dict[str, str]) -> None:
     done = kgprobe("paper", "grapheval", "table-1", "--replicate", "--json", **home)
     assert done.returncode == 0, done.stderr
-    assert "$ kgprobe graph describe" in done.stderr
+    assert "$ kgprobe graph status --size" in done.stderr
     assert json.loads(done.stdout)["numbers"][0]["value"] == "4928232"
 
 

@@ -7,20 +7,15 @@ from tests.cli.inprocess import run
 
 
 def test_a_graph_is_asked_backwards(home: dict[str, str], model: str) -> None:
-    made = run("graph", "reverse", "--json", **home)
+    few = ("--relation", "capital", "--as-of", "2024", "--model", model, "--json")
+    probe = ("probe", "examples", *few, "--limit", "2", "--examples", "2", "--choices", "2", "--inverse")
+    made = run(*probe, **home)
     assert made.returncode == 0, made.stderr
     assert "Left out, with more than 1.5 subjects per object on average:" in made.stderr
-    told = json.loads(made.stdout)
-    by_label = {row["label"]: row for row in told["relations"]}
-    assert by_label["capital"]["kept"]
-    assert not by_label["continent"]["kept"]
-    assert by_label["continent"]["subjects_an_object"] > 1.5
-    folder = told["folder"]
-    assert Path(folder).parent == Path(home["KGPROBE_HOME"]) / "reversed"
+    [folder] = map(str, (Path(home["KGPROBE_HOME"]) / "reversed").iterdir())
     assert run("graph", "start", "--graph", folder, "--memory", "512m", **home).returncode == 0
     try:
-        few = ("--relation", "capital", "--as-of", "2024", "--model", model, "--json")
-        asked = run("probe", "examples", *few, "--limit", "2", "--examples", "2", "--choices", "2", "--inverse", **home)
+        asked = run(*probe, **home)
         assert asked.returncode == 0, asked.stderr
         found = json.loads(asked.stdout)
         assert (found["reversed"], found["done"]) == (True, 2)
@@ -52,5 +47,5 @@ def test_a_graph_is_asked_backwards(home: dict[str, str], model: str) -> None:
 def test_wrong_usage_is_named(home: dict[str, str], model: str) -> None:
     done = run("probe", "examples", "--model", model, "--max-subjects", "2", **home)
     assert (done.returncode, "--max-subjects is for --inverse" in done.stderr) == (2, True), done.stderr
-    none = run("graph", "reverse", "--max-subjects", "0.5", **home)
+    none = run("probe", "examples", "--model", model, "--inverse", "--max-subjects", "0.5", **home)
     assert (none.returncode, "--max-subjects" in none.stderr) == (2, True), none.stderr

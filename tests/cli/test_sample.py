@@ -147,7 +147,7 @@ def test_wrong_usage_says_what_would_be_right(home: dict[str, str], arguments: t
 
 def test_sentences_are_written_for_annotators(home: dict[str, str], tmp_path: Path) -> None:
     file = tmp_path / "ann.csv"
-    options = ("sample", "sentences", "--relation", "P36", "--limit", "3", "--as-of", "2025-12")
+    options = ("sample", "facts", "--sentences", "1", "--relation", "P36", "--limit", "3", "--as-of", "2025-12")
     found = rows(run(*options, "--json", **home))
     done = run(*options, "--output", str(file), **home)
     assert (done.returncode, done.stdout) == (0, f"3 sentences: {file}\n"), done.stderr
@@ -164,6 +164,8 @@ def test_sentences_are_written_for_annotators(home: dict[str, str], tmp_path: Pa
     assert file.read_text() == annotated
     assert run(*options, "--output", str(file), "--force", **home).returncode == 0
     assert file.read_text() == text
+    without = run("sample", "facts", "--output", str(tmp_path / "none.csv"), **home)
+    assert (without.returncode, "--output is for --sentences" in without.stderr) == (2, True)
 
 
 def test_facts_are_drawn_evenly_over_degrees(home: dict[str, str]) -> None:

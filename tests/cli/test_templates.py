@@ -32,10 +32,10 @@ def test_list_fills_templates_with_facts(home: dict[str, str]) -> None:
 
 
 def test_check_of_a_graph(home: dict[str, str]) -> None:
-    done = run("templates", "check", **home)
+    done = run("templates", "list", "--check", **home)
     assert done.returncode == 0, done.stderr
     assert "123 templates of 15 relations: 0 errors, 1 warning." in done.stdout
-    found = json.loads(run("templates", "check", "--json", **home).stdout)
+    found = json.loads(run("templates", "list", "--check", "--json", **home).stdout)
     assert found.keys() == {"relations", "templates", "flaws", "without_clozes", "errors"}
     assert [flaw["template"] for flaw in found["flaws"]] == ["[X] rose to high office as a politician of [Y]"]
 
@@ -44,14 +44,14 @@ def test_check_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "relations.jsonl"
     path.write_text(json.dumps({"id": "P1", "clozes": ["The the head of [X] is [Y]"]}) + '\n{"id": "P2"}\n')
     # No graph is needed.
-    done = kgprobe("templates", "check", str(path), KGPROBE_GRAPH="bolt://127.0.0.1:1")
+    done = kgprobe("templates", "list", str(path), "--check", KGPROBE_GRAPH="bolt://127.0.0.1:1")
     assert done.returncode == 1
     assert "1 template of 2 relations: 1 error, 0 warnings." in done.stdout
     assert "Without a cloze: 1 relation (P2)" in done.stdout
     assert "Traceback" not in done.stderr
-    found = json.loads(run("templates", "check", str(path), "--json").stdout)
+    found = json.loads(run("templates", "list", str(path), "--check", "--json").stdout)
     assert (found["errors"], found["flaws"][0]["problem"]) == (1, "has two determiners in a row: 'The the'")
-    missing = run("templates", "check", str(tmp_path / "none.jsonl"))
+    missing = run("templates", "list", str(tmp_path / "none.jsonl"), "--check")
     assert (missing.returncode, "none.jsonl" in missing.stderr, "Traceback" in missing.stderr) == (1, True, False)
 
 
@@ -192,7 +192,7 @@ def test_write_by_an_api_model_resumes_after_a_spent_budget(add_graph: Callable[
 def test_convert_makes_a_file_that_loads(tmp_path: Path) -> None:
     source, path = tmp_path / "P19.jsonl", tmp_path / "templates.jsonl"
     source.write_text('{"pattern": "[X] was born in [Y] ."}\n{"pattern": 1}\n')
-    options = ("templates", "convert", str(source), "-o", str(path))
+    options = ("templates", "write", "--from", str(source), "-o", str(path))
     done = run(*options, "--json")
     assert (done.returncode, done.stderr) == (0, "P19.jsonl, line 2: a text is expected, not 1.\n")
     assert json.loads(done.stdout) == {
@@ -212,3 +212,7 @@ def test_convert_makes_a_file_that_loads(tmp_path: Path) -> None:
     assert again.returncode == 1
     assert f"{path} exists; --force overwrites it, --output names another file." in again.stderr
     assert f"{path}: 1 relation, 1 cloze, 0 statements" in run(*options, "--force").stdout
+    seeded = run(*options, "--keep", "2")
+    assert (seeded.returncode, "--keep has no effect with --from and --mined" in seeded.stderr) == (2, True)
+    listed = run("templates", "list", str(path))
+    assert (listed.returncode, "FILE is for --check" in listed.stderr) == (2, True)

@@ -60,11 +60,11 @@ WITH f, i, i % 3 = 0 AS fails, i < $beliefs AS asked
 SET f.theta = CASE WHEN fails THEN 0.8 ELSE 0.2 END, f.asked = asked,
     f.belief = CASE WHEN NOT asked THEN 'not asked' WHEN fails THEN 'surely unknown' ELSE 'surely known' END
 """
-_SWEEP = """
-CREATE (sweep:Sweep {id: 'sweep', model: 'model', kept: '2026-01-01T00:00:00+00:00'})
-WITH sweep
+_JUDGED_GRAPH = """
+CREATE (judged_graph:JudgedGraph {id: 'judged', model: 'model', kept: '2026-01-01T00:00:00+00:00'})
+WITH judged_graph
 MATCH (r:Relation)
-CREATE (sweep)-[:JUDGED {facts: 10, correct: 0.5, truthful: 0.5, informative: 0.5}]->(r)
+CREATE (judged_graph)-[:JUDGED {facts: 10, correct: 0.5, truthful: 0.5, informative: 0.5}]->(r)
 """
 # Facts are looked up by their ids while the graph is written, which no query does.
 _FACT_INDEX = "CREATE INDEX fact_id IF NOT EXISTS FOR ()-[f:FACT]-() ON (f.id)"
@@ -81,7 +81,7 @@ def build_large_world(graph: Graph) -> None:
     for first in range(0, FACTS, _AT_ONCE):
         graph.query(_FACTS, first=first, last=first + _AT_ONCE - 1, entities=ENTITIES)
     graph.query(_OBJECTS)
-    graph.query(_SWEEP)
+    graph.query(_JUDGED_GRAPH)
     graph.write("bulk/await_indexes", seconds=300)
     for run in RUNS:
         graph.query(_RUN, run=run, beliefs=BELIEFS_OF_A_RUN)

@@ -1,7 +1,7 @@
 """The graph of the query contract: one small graph in which every query has rows to find and rows to leave out.
 
-Records are loaded by the product's own loader. Runs, beliefs, effects, painted relationships and sweeps are written by
-plain Cypher, so that a fault in one query does not change what all the others find.
+Records are loaded by the product's own loader. Runs, beliefs, effects, painted relationships and judged graphs are
+written by plain Cypher, so that a fault in one query does not change what all the others find.
 """
 
 from typing import Any
@@ -192,16 +192,16 @@ PAINTED = [
     ("KNOWN", "first", "b4", 0.2, 4, 0),
 ]
 
-SWEEPS = [
-    {"id": "sweep-1", "model": "m1", "kept": "2026-02-01T00:00:00+00:00"},
-    {"id": "sweep-2", "model": "m2", "kept": "2026-02-02T00:00:00+00:00"},
+JUDGED_GRAPHS = [
+    {"id": "judged-1", "model": "m1", "kept": "2026-02-01T00:00:00+00:00"},
+    {"id": "judged-2", "model": "m2", "kept": "2026-02-02T00:00:00+00:00"},
 ]
 JUDGED: list[dict[str, Any]] = [
-    {"sweep": "sweep-1", "relation": "capital", "facts": 4, "correct": 0.75, "truthful": 0.8, "informative": 0.9},
-    {"sweep": "sweep-2", "relation": "capital", "facts": 4, "correct": 0.5, "truthful": 0.55, "informative": 0.95}
+    {"graph": "judged-1", "relation": "capital", "facts": 4, "correct": 0.75, "truthful": 0.8, "informative": 0.9},
+    {"graph": "judged-2", "relation": "capital", "facts": 4, "correct": 0.5, "truthful": 0.55, "informative": 0.95}
     | {"correct_low": 0.4, "correct_high": 0.6},
-    {"sweep": "sweep-2", "relation": "knows", "facts": 5, "correct": 0.25, "truthful": 0.2, "informative": 0.8},
-    {"sweep": "sweep-2", "relation": "borders", "facts": 6, "correct": 0.25, "truthful": 0.3, "informative": 0.85},
+    {"graph": "judged-2", "relation": "knows", "facts": 5, "correct": 0.25, "truthful": 0.2, "informative": 0.8},
+    {"graph": "judged-2", "relation": "borders", "facts": 6, "correct": 0.25, "truthful": 0.3, "informative": 0.85},
 ]
 
 WRITE_RUNS = "UNWIND $rows AS row CREATE (run:Run {id: row.id}) SET run += row"
@@ -213,11 +213,11 @@ SET belief += row, belief.subject = s.id, belief.object = o.id, belief.relation 
     belief.relation_label = fact.relation_label
 """
 WRITE_EFFECTS = "UNWIND $rows AS row CREATE (effect:Effect {id: row.id}) SET effect += row"
-WRITE_SWEEPS = "UNWIND $rows AS row CREATE (sweep:Sweep {id: row.id}) SET sweep += row"
+WRITE_JUDGED_GRAPHS = "UNWIND $rows AS row CREATE (judged_graph:JudgedGraph {id: row.id}) SET judged_graph += row"
 WRITE_JUDGED = """
 UNWIND $rows AS row
-MATCH (sweep:Sweep {id: row.sweep}), (relation:Relation {id: row.relation})
-CREATE (sweep)-[judged:JUDGED]->(relation)
+MATCH (judged_graph:JudgedGraph {id: row.graph}), (relation:Relation {id: row.relation})
+CREATE (judged_graph)-[judged:JUDGED]->(relation)
 SET judged += row.properties
 """
 # A type of relationship cannot be a parameter.
@@ -249,7 +249,7 @@ def build_world(graph: Graph) -> None:
     _write(graph, WRITE_RUNS, [RUN | run for run in RUNS])
     _write(graph, WRITE_BELIEFS, _belief_rows())
     _write(graph, WRITE_EFFECTS, _effect_rows())
-    _write(graph, WRITE_SWEEPS, SWEEPS)
+    _write(graph, WRITE_JUDGED_GRAPHS, JUDGED_GRAPHS)
     _write(graph, WRITE_JUDGED, [_judged_row(**judged) for judged in JUDGED])
     for type_ in dict.fromkeys(painted[0] for painted in PAINTED):
         rows = [_painted_row(*painted[1:]) for painted in PAINTED if painted[0] == type_]
@@ -287,8 +287,8 @@ def _effect_rows() -> list[dict[str, Any]]:
     ]
 
 
-def _judged_row(sweep: str, relation: str, **properties: Any) -> dict[str, Any]:
-    return {"sweep": sweep, "relation": relation, "properties": properties}
+def _judged_row(graph: str, relation: str, **properties: Any) -> dict[str, Any]:
+    return {"graph": graph, "relation": relation, "properties": properties}
 
 
 def _painted_row(run: str, fact: str, theta: float, right: int, wrong: int) -> dict[str, Any]:

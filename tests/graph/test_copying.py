@@ -65,7 +65,7 @@ def full(graph: Graph) -> Graph:
         rows=[{"id": "new/mean/", "kind": "mean", "of": "", "precision": 1.5, "shift": -2.0}],
     )
     graph.write(
-        "judge/keep", id="sweep", properties={"judge": "j"}, rows=[{"relation": "P36", "properties": {"facts": 3}}]
+        "judge/keep", id="whole", properties={"judge": "j"}, rows=[{"relation": "P36", "properties": {"facts": 3}}]
     )
     list(graph.run_text("MATCH (e:Entity {id: 'Q90'}) SET e += $its", {"its": HOSTILE})[1])
     return graph
@@ -79,8 +79,8 @@ def test_a_copy_holds_what_the_graph_holds(full: Graph, empty: Graph) -> None:
     assert (copied.resumed, copied.was_there) == (False, False)
     assert copied.digest == before == digest_of(full) == digest_of(empty)
     kinds = {kind: its.count for kind, its in copied.digest.kinds.items()}
-    assert {kind: kinds[kind] for kind in (":Run", ":Belief", ":Effect", ":Sweep", ":Counter", ":Load")} == {
-        ":Run": 2, ":Belief": 8, ":Effect": 1, ":Sweep": 1, ":Counter": 1, ":Load": 1,
+    assert {kind: kinds[kind] for kind in (":Run", ":Belief", ":Effect", ":JudgedGraph", ":Counter", ":Load")} == {
+        ":Run": 2, ":Belief": 8, ":Effect": 1, ":JudgedGraph": 1, ":Counter": 1, ":Load": 1,
     }  # fmt: skip
     # Paint is not copied.
     assert {kind for kind in kinds if ">" in kind} == {"-FACT->", "-INSTANCE_OF->", "-OBJECT_OF->", "-JUDGED->"}

@@ -156,7 +156,7 @@ def test_query_with_names_takes_aliases_in_any_case(
         ("explore/to_retrieve", {"entities": ["France", "Pariss"]}, "No entity is called 'Pariss'; close to it: Paris"),
         ("explore/facts_of_relations", {"relations": ["captial"]}, "No relation of this graph is called 'captial'"),
         ("explore/unknown", {"run": "base"}, "Unknown run 'base' in this graph; it has none yet"),
-        ("explore/judged", {"sweep": "whole"}, "Unknown sweep 'whole' in this graph; it has none yet"),
+        ("explore/judged", {"judged_graph": "whole"}, "Unknown judged graph 'whole' in this graph; it has none yet"),
     ],
 )
 def test_query_with_a_wrong_name_says_what_comes_close(
@@ -177,7 +177,7 @@ def test_named_parameters_of_queries_are_declared() -> None:
         "run",
         "runs",
         "against",
-        "sweep",
+        "judged_graph",
         "one",
         "other",
     }

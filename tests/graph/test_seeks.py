@@ -26,8 +26,8 @@ from tests.written_source import WrittenSource
 BY_KEY = re.compile(r"MATCH \((\w*:(?:Entity|Belief)) \{(?:id|number): (?!\$)")
 
 
-# Runs and sweeps are few. The others read what they return, or a figure of all of it.
-FEW = {"Run", "Sweep"}
+# Runs and judged graphs are few. The others read what they return, or a figure of all of it.
+FEW = {"Run", "JudgedGraph"}
 RETURNED = {
     "explore/counts": {"nodes", "relationships"},
     "explore/facts": {"Entity", "FACT"},

@@ -23,7 +23,7 @@ from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.probes.statements.metrics import metrics_of
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.prediction_powered import LabelledFacts, estimate_mean, sum_predictions
-from tests.judge.sweeps import judged, said
+from tests.judge.judged_files import judged, said
 
 COUNT = 4000
 

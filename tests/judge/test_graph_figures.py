@@ -18,7 +18,7 @@ from kgprobe.judge.judged_facts import SCHEMA, stream_judged_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.comoments import Comoments
 from kgprobe.stats.value_counts import FEATURES, ValueCounts
-from tests.judge.sweeps import judged, write_sweep
+from tests.judge.judged_files import judged, write_judged_graph
 
 TYPES = st.lists(st.sampled_from(["city", "town", "river"]), max_size=3)
 
@@ -132,7 +132,7 @@ def test_all_pairs_of_answers(tmp_path: Path) -> None:
     }
     pairs = list(itertools.product(range(3), range(3)))
     rows = [judged(f"f{place}", fact, [negative]) for place, (fact, negative) in enumerate(pairs)]
-    write_sweep(tmp_path, rows, shards=2)
+    write_judged_graph(tmp_path, rows, shards=2)
     keys = [FactKey(row["subject"], row["fact"]) for row in rows]
     told = whole_graph(stream_judged_facts(tmp_path, range(2), SCHEMA.names, rows=2), keys)
     for metric, values in expected.items():

@@ -1,4 +1,4 @@
-"""A sweep by workers of a Ray cluster on this machine: the same shards, also where a worker is killed."""
+"""A judged graph by workers of a Ray cluster on this machine: the same shards, also where a worker is killed."""
 
 import os
 import signal
@@ -14,10 +14,10 @@ import kgprobe
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.ingest import load
 from kgprobe.models.model import wrap_model
-from kgprobe.running import predictions as sweeping
+from kgprobe.running import judged_shards
 from kgprobe.running.callbacks import Callbacks
 from kgprobe.servers.opening import open_graph
-from tests.api.swept_world import small_shards, sweep_of, world, write_judge, write_model
+from tests.api.judged_world import judge_world, small_shards, world, write_judge, write_model
 
 pytest.importorskip("ray")
 
@@ -49,18 +49,18 @@ def test_workers_make_the_same_shards(tmp_path: Path) -> None:
     with open_graph(tmp_path / "graph") as graph:
         load(graph, world())
         judge = write_judge(graph, write_model(tmp_path / "model"), tmp_path / "judge")
-        whole, swept = sweep_of(graph, judge, name="whole")
+        whole, shards = judge_world(graph, judge, name="whole")
         callbacks = Callbacks(on_batch=lambda _: kill_a_worker())
-        folder, by_workers = sweep_of(graph, judge, name="workers", ray=2, callbacks=callbacks)
+        folder, by_workers = judge_world(graph, judge, name="workers", ray=2, callbacks=callbacks)
         assert killed
-        assert by_workers == swept
+        assert by_workers == shards
         assert rows_of(folder).equals(rows_of(whole))
         # Nothing is left: no cluster is begun.
-        assert sweep_of(graph, judge, name="workers", ray=2)[1].complete
+        assert judge_world(graph, judge, name="workers", ray=2)[1].complete
         handed = wrap_model(*_opened(judge.answers_of))
         with pytest.raises(KgprobeError, match="cannot be a model object"):
             kgprobe.judge_graph(graph, judge, name="other", model=handed, ray=2)
-    assert sweeping.shard_path(folder, 0).exists()
+    assert judged_shards.shard_path(folder, 0).exists()
 
 
 def _opened(spec: str):  # type: ignore[no-untyped-def]

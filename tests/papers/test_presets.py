@@ -7,7 +7,7 @@ import pytest
 from kgprobe.baselines.options import MeasuresOptions
 from kgprobe.datasets import DatasetOptions
 from kgprobe.errors import UnknownNameError
-from kgprobe.judge import JudgeOptions, SweepOptions
+from kgprobe.judge import JudgedGraphOptions, JudgeOptions
 from kgprobe.options import Option, options_of
 from kgprobe.papers.presets import PRESETS, papers_with, preset_of
 from kgprobe.papers.tables import PAPERS
@@ -41,7 +41,7 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "dataset probe": (ExampleOptions,),
     "dataset export": (ExampleOptions,),
     "judge train": (JudgeOptions,),
-    "judge predict": (SweepOptions,),
+    "judge predict": (JudgedGraphOptions,),
 }
 # Of every command on facts, without a dataclass.
 LIMIT = "limit"

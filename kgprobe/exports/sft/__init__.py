@@ -34,9 +34,7 @@ class SftOptions:
         common=True,
     )
     form: str = option("questions", "Form of the examples.", choices=tuple(FORMS), common=True)
-    format: str = option(
-        "chat", "Format of a line: chat messages, or prompt and completion.", choices=FORMATS, common=True
-    )
+    format: str = option("chat", "Format of a line: chat messages, or prompt and completion.", choices=FORMATS)
     wordings: int = option(1, "Maximum number of wordings for each fact and form.", minimum=1, common=True)
     known_share: float = option(
         0.0,
@@ -47,7 +45,7 @@ class SftOptions:
         common=True,
     )
     weights: str | None = option(
-        None, "Add a weight: the probability that the model knows the fact, or does not.", choices=WEIGHTS, common=True
+        None, "Add a weight: the probability that the model knows the fact, or does not.", choices=WEIGHTS
     )
     refuse: tuple[str, ...] = option(
         (), "Teach 'I don't know' for the facts of this class; repeatable.", metavar="CLASS", common=True
@@ -56,7 +54,6 @@ class SftOptions:
         REPLACE,
         "With --refuse: replace the answer by 'I don't know', or add how sure it is.",
         choices=REFUSALS,
-        common=True,
     )
     held_out: float = option(
         0.1,
@@ -67,5 +64,5 @@ class SftOptions:
         common=True,
     )
     held_out_by: tuple[str, ...] = option(
-        HOLD_OUTS, "Hold out single facts, whole entities, whole relations; repeatable.", choices=HOLD_OUTS, common=True
+        HOLD_OUTS, "Hold out single facts, whole entities, whole relations; repeatable.", choices=HOLD_OUTS
     )

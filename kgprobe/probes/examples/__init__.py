@@ -65,7 +65,6 @@ class ExampleOptions(PromptOptions):
     packed: bool = option(
         False,
         "Ask up to ten facts in one sequence, with five examples between two of them, as in EIC-LKE.",
-        common=True,
     )
     separate_tokens: bool = option(
         False,

@@ -28,7 +28,6 @@ class GenerationOptions(PromptOptions):
         "end",
         "Part of the generated text that counts: all of it, or its first line (after leading white space).",
         choices=ENDS,
-        common=True,
     )
 
 

@@ -1,6 +1,6 @@
 """Reader and writer of files of relations with templates.
 
-``kgprobe load table --relations``, the ``--templates`` of other loaders, and ``kgprobe templates check`` read them.
+``kgprobe load table --relations``, the ``--templates`` of other loaders, and ``kgprobe.check_templates`` read them.
 Each line is a relation as a JSON object. Unknown keys, such as notes on the templates, are ignored. Files of
 WikiFactDiff are read, too.
 """

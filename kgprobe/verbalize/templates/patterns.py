@@ -17,7 +17,7 @@ lines.
 
 Mined patterns are used by descending weight, if they end in the object. Among the others, a pattern that ends in the
 object becomes a cloze, any other a statement. Patterns in the past tense are not separated, because they suit facts
-without end (*was born in*); `kgprobe templates check` warns where a relation has both tenses and its facts can end.
+without end (*was born in*); `kgprobe.check_templates` warns where a relation has both tenses and its facts can end.
 """
 
 import json

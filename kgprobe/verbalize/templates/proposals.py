@@ -2,7 +2,7 @@
 
 The prompt shows a few relations with facts and a template of each kind, then the relation without templates. Answers
 are parsed by line; names of a shown fact are replaced by the placeholders. A proposal must pass all checks of
-`kgprobe templates check` without warning, and must not express another relation.
+`kgprobe.check_templates` without warning, and must not express another relation.
 """
 
 import re
@@ -239,7 +239,7 @@ def objections(
         past: the same cloze in the past, in which case its verb need not be known.
 
     Returns:
-        Predicates of the template: errors and warnings of `kgprobe templates check`; a reversed direction (*[X] is the
+        Predicates of the template: errors and warnings of `kgprobe.check_templates`; a reversed direction (*[X] is the
         author of [Y]*, where [Y] is the author); and the meaning of another relation, if the template contains that
         name and none of its own, or repeats a template of that relation.
     """
@@ -257,7 +257,7 @@ def objections(
 
 
 def _flaws(kind: str, template: str, relation: Relation, examples: Sequence[Example], past: str | None) -> list[str]:
-    """Return the problems of `kgprobe templates check`; reverse templates are checked with both ends exchanged."""
+    """Return the problems of `kgprobe.check_templates`; reverse templates are checked with both ends exchanged."""
     is_reverse = kind in REVERSE_KINDS
     placed = exchanged if is_reverse else str
     fields = {f"{kind.removeprefix('reverse_')}s": (placed(template),)}

@@ -479,7 +479,7 @@ def _doubts(relation: Relation, templates: Sequence[WrittenTemplate]) -> Iterato
 def _doubts_of_check(
     relation: Relation, templates: Sequence[WrittenTemplate], examples: Sequence[Example]
 ) -> Iterator[Doubt]:
-    """Yield the flaws of new templates that `kgprobe templates check` finds in the whole relation."""
+    """Yield the flaws of new templates that `kgprobe.check_templates` finds in the whole relation."""
     new = {each.template for each in templates} | {""}
     for flaw in check_relation(relation, examples):
         if flaw.template in new:

@@ -1,4 +1,4 @@
-"""Predictions of several processes for the same shards; what each shard holds is tested in tests/api/test_sweeps.py."""
+"""Several processes that make the same shards; their content is tested in tests/api/test_judge_graph.py."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -8,10 +8,10 @@ from threading import Event
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kgprobe.running.predictions import SHARDS, Shards, ShardShare, predict_shards
+from kgprobe.running.judged_shards import SHARDS, Shards, ShardShare, judge_shards
 
 
-def test_predict_shards_overlapping_shares_make_each_shard_once(tmp_path: Path) -> None:
+def test_judge_shards_overlapping_shares_make_each_shard_once(tmp_path: Path) -> None:
     shards = Shards(facts=12, size=2)
     made: list[range] = []
     begun, overtaken = Event(), Event()
@@ -30,9 +30,9 @@ def test_predict_shards_overlapping_shares_make_each_shard_once(tmp_path: Path) 
         return make
 
     with ThreadPoolExecutor() as pool:
-        whole = pool.submit(predict_shards, tmp_path, {"seed": 0}, shards, maker(True))
+        whole = pool.submit(judge_shards, tmp_path, {"seed": 0}, shards, maker(True))
         assert begun.wait(300)
-        half = predict_shards(tmp_path, {"seed": 0}, shards, maker(False), share=ShardShare(1, 2))
+        half = judge_shards(tmp_path, {"seed": 0}, shards, maker(False), share=ShardShare(1, 2))
         assert whole.result().complete
     assert half.shards_done >= 3
     assert sorted(places.start for places in made) == [0, 2, 4, 6, 8, 10]

@@ -1,4 +1,4 @@
-"""Predictions for all facts of a graph, in shards: files of columns that exist as a whole or not at all.
+"""A judged graph, made in shards: files of columns that exist as a whole or not at all.
 
 For millions of facts, as measurements are for thousands. A killed process resumes with the first missing shard. Several
 processes, or machines with a common disk, can each make a share of the shards.
@@ -103,8 +103,8 @@ def shards_of(facts: int) -> Shards:
 
 
 @dataclass(frozen=True, slots=True)
-class PredictedShards:
-    """Progress of predictions.
+class JudgedShards:
+    """Progress of judging a graph.
 
     Attributes:
         facts: number of facts.
@@ -130,7 +130,7 @@ def shard_path(folder: Path, number: int) -> Path:
     return folder / SHARDS / f"{number:05}.parquet"
 
 
-def predict_shards(
+def judge_shards(
     folder: Path,
     config: Mapping[str, Any],
     shards: Shards,
@@ -138,13 +138,13 @@ def predict_shards(
     *,
     share: ShardShare = WHOLE,
     callbacks: Callbacks = NO_CALLBACKS,
-) -> PredictedShards:
+) -> JudgedShards:
     """Make the missing shards in sequence, and wait for shards that other processes make.
 
     Memory: one shard.
 
     Args:
-        config: settings on which the predictions depend; stored with them.
+        config: settings on which the rows depend; stored with them.
         shards: of facts in a fixed order.
         make: returns the rows of the facts in some places, in this order.
         share: of the shards.
@@ -169,14 +169,14 @@ def finish_shards(
     make_all: Callable[[list[int]], Generator[int | None]],
     share: ShardShare,
     callbacks: Callbacks,
-) -> PredictedShards:
+) -> JudgedShards:
     """Make the missing shards of a share, and report the progress.
 
     Args:
         make_all: makes the shards of these numbers; yields the number of each finished shard, or None while it waits.
 
     Raises:
-        KgprobeError: see :func:`predict_shards`.
+        KgprobeError: see :func:`judge_shards`.
     """
     stopped = Stop.DONE
     with _lock_share(folder, config, share):
@@ -195,7 +195,7 @@ def finish_shards(
     # With the shards of all processes.
     missing = missing_shards(folder, range(shards.count))
     facts = shards.facts - shards.facts_in(missing)
-    return PredictedShards(shards.facts, facts, shards.count, shards.count - len(missing), stopped)
+    return JudgedShards(shards.facts, facts, shards.count, shards.count - len(missing), stopped)
 
 
 @contextmanager

@@ -11,13 +11,13 @@ from unittest import mock
 import pyarrow as pa
 
 import kgprobe
-from benchmarks.sweeping import random_judge
+from benchmarks.judged_graph import random_judge
 from kgprobe.graph.client import Graph
 from kgprobe.judge.files import Judge, save_judge
 from kgprobe.judge.prompts import StatePrompt
 from kgprobe.models.model import Models
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.running import predictions as sweeping
+from kgprobe.running import judged_shards
 from kgprobe.servers.opening import open_graph
 from tests.models.tiny import byte_level, random_model
 from tests.written_source import WrittenSource
@@ -77,14 +77,14 @@ def write_judge(graph: Graph, spec: str, folder: Path) -> Judge:
 
 def small_shards() -> Any:
     """Shards of 16 facts."""
-    return mock.patch.multiple(sweeping, _FEWEST=16)
+    return mock.patch.multiple(judged_shards, _FEWEST=16)
 
 
-def sweep_of(graph: Graph, judge: Judge | Path, **how: Any) -> tuple[Path, sweeping.PredictedShards]:
-    """Return a sweep's folder, and how far it came."""
+def judge_world(graph: Graph, judge: Judge | Path, **how: Any) -> tuple[Path, judged_shards.JudgedShards]:
+    """Return the folder of the judged graph, and the progress."""
     done = kgprobe.judge_graph(graph, judge, **how)
-    assert (done.judged is not None) == done.swept.complete
-    return done.folder, done.swept
+    assert (done.judged is not None) == done.shards.complete
+    return done.folder, done.shards
 
 
 def killed_while_writing(write: Callable[..., None], which: int) -> Callable[..., None]:
@@ -105,8 +105,8 @@ def killed_while_writing(write: Callable[..., None], which: int) -> Callable[...
 
 def main(graph: str, judge: str, name: str, which: str) -> None:
     """Judge a graph, and be killed."""
-    write = killed_while_writing(sweeping.pq.write_table, int(which))
-    with small_shards(), mock.patch.object(sweeping.pq, "write_table", write), open_graph(graph) as opened:
+    write = killed_while_writing(judged_shards.pq.write_table, int(which))
+    with small_shards(), mock.patch.object(judged_shards.pq, "write_table", write), open_graph(graph) as opened:
         kgprobe.judge_graph(opened, judge, name=name)
 
 

@@ -21,13 +21,13 @@ from kgprobe.judge.judged_facts import SCHEMA
 from kgprobe.models.model import Models
 from kgprobe.running.callbacks import Callbacks, Stop
 from kgprobe.servers.opening import open_graph
-from tests.api.swept_world import (
+from tests.api.judged_world import (
     AFTER,
     AS_OF,
     BEFORE,
+    judge_world,
     parts,
     small_shards,
-    sweep_of,
     world,
     write_judge,
     write_model,
@@ -56,14 +56,14 @@ def rows_of(folder: Path) -> pa.Table:
 
 @pytest.mark.parametrize("replaced", ["object", "any"])
 def test_every_fact_is_judged_as_it_would_be_by_itself(graph: Graph, judge: Judge, replaced: str) -> None:
-    folder, swept = sweep_of(graph, judge, negatives=2, replace=replaced)
+    folder, shards = judge_world(graph, judge, negatives=2, replace=replaced)
     table = rows_of(folder)
     assert table.schema.equals(SCHEMA)
     entities, loaded, _ = parts()
     facts = {fact.id: fact for fact in loaded if fact.relation != "r2" and fact.end is None}
     rows = {row["fact"]: row for row in table.to_pylist()}
-    assert swept.complete
-    assert swept.facts == len(table) == len(rows)
+    assert shards.complete
+    assert shards.facts == len(table) == len(rows)
     assert set(rows) == set(facts)
     naive = Naive(entities, loaded)
     by_id = {entity.id: entity for entity in entities}
@@ -133,14 +133,14 @@ def test_every_fact_is_judged_as_it_would_be_by_itself(graph: Graph, judge: Judg
     assert len({row["judgement"] for row in rows.values()}) == 4
 
 
-def test_what_a_sweep_comes_to_is_told_and_kept_in_the_graph(graph: Graph, judge: Judge) -> None:
+def test_judge_graph_figures_are_stored_in_the_graph(graph: Graph, judge: Judge) -> None:
     done = kgprobe.judge_graph(graph, judge, name="told")
     assert done.judged is not None
     frame = rows_of(done.folder).to_pandas()
     told = done.judged.to_frame().set_index(["by", "group", "metric"]).raw
     assert told["all", "all", "correct"] == pytest.approx(frame.correct.mean())
     assert {row["name"] for row in done.judged.rows() if row["by"] == "relation"} == {"loves", "hates"}
-    kept = {row["relation"]: row for row in graph.query("explore/judged", sweep="told")}
+    kept = {row["relation"]: row for row in graph.query("explore/judged", judged_graph="told")}
     assert kept.keys() == {"r0", "r1"}
     for relation, facts in frame.groupby("relation"):
         row = kept[relation]
@@ -155,7 +155,7 @@ def test_what_a_sweep_comes_to_is_told_and_kept_in_the_graph(graph: Graph, judge
 
 @pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
 def test_what_was_stopped_goes_on(graph: Graph, judge: Judge) -> None:
-    whole, _ = sweep_of(graph, judge, name="whole")
+    whole, _ = judge_world(graph, judge, name="whole")
     started: list[Any] = []
     done: list[int] = []
 
@@ -164,42 +164,42 @@ def test_what_was_stopped_goes_on(graph: Graph, judge: Judge) -> None:
             on_start=started.append, on_batch=lambda batch: done.append(batch.done), should_stop=lambda: True
         )
 
-    folder, swept = sweep_of(graph, judge, name="parts", callbacks=once())
-    assert (swept.stopped, swept.done, swept.shards_done) == (Stop.ASKED_TO, 16, 1)
+    folder, shards = judge_world(graph, judge, name="parts", callbacks=once())
+    assert (shards.stopped, shards.done, shards.shards_done) == (Stop.ASKED_TO, 16, 1)
     # Two others, each with its share.
     for shard in ("1/2", "2/2"):
         kgprobe.judge_graph(graph, judge, name="parts", shard=shard, callbacks=once())
     kept = {path: path.stat().st_mtime_ns for path in (folder / "shards").iterdir()}
     assert len(kept) == 3
     assert started[1].done == 16
-    assert started[1].total + started[2].total == swept.facts
-    _, swept = sweep_of(graph, judge, name="parts")
-    assert swept.complete
-    assert swept.stopped is Stop.DONE
+    assert started[1].total + started[2].total == shards.facts
+    _, shards = judge_world(graph, judge, name="parts")
+    assert shards.complete
+    assert shards.stopped is Stop.DONE
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     assert rows_of(folder).equals(rows_of(whole))
     # Nothing is left to do, and nothing is done.
-    assert sweep_of(graph, judge, name="parts", callbacks=Callbacks(on_batch=lambda _: pytest.fail("asked")))[
+    assert judge_world(graph, judge, name="parts", callbacks=Callbacks(on_batch=lambda _: pytest.fail("asked")))[
         1
     ].complete
 
 
 @pytest.mark.slow
-def test_a_killed_sweep_goes_on_to_the_same(tmp_path: Path) -> None:
+def test_judge_graph_after_a_kill_has_the_same_shards(tmp_path: Path) -> None:
     place = tmp_path / "graph"
     with open_graph(place) as graph:
         load(graph, world())
         write_judge(graph, write_model(tmp_path / "model"), tmp_path / "judge")
-        whole, swept = sweep_of(graph, tmp_path / "judge", name="whole")
+        whole, shards = judge_world(graph, tmp_path / "judge", name="whole")
         folder = whole.with_name("killed")
         for killed_at, there in ((2, 1), (3, 3)):
-            module = "tests.api.swept_world"
+            module = "tests.api.judged_world"
             command = [sys.executable, "-m", module, str(place), str(tmp_path / "judge"), "killed", str(killed_at)]
             result = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, check=False)
             assert result.returncode == -9, result.stderr.decode()
             assert len(list((folder / "shards").glob("*.parquet"))) == there
-        _, after = sweep_of(graph, tmp_path / "judge", name="killed")
-    assert after == swept
+        _, after = judge_world(graph, tmp_path / "judge", name="killed")
+    assert after == shards
     assert rows_of(folder).equals(rows_of(whole))
 
 

@@ -1,7 +1,7 @@
-"""``python -m benchmarks.sweeping``: judge a whole synthetic graph with kills, and compare the results.
+"""``python -m benchmarks.judged_graph``: judge a whole synthetic graph with kills, and compare the results.
 
-A tiny model and a judge with random weights: everything but the model is measured. The sweep is `kgprobe judge predict`
-in a separate process.
+A tiny model and a judge with random weights: everything but the model is measured. `kgprobe judge predict` runs in a
+separate process.
 """
 
 import hashlib
@@ -111,12 +111,12 @@ class Peak:
             self.whole = max(self.whole, memory.rss)
 
 
-def run_sweep(place: Path, name: str, kill_at: float | None, peak: Peak) -> float:
+def run_judging(place: Path, name: str, kill_at: float | None, peak: Peak) -> float:
     """Judge the graph in a separate process and return seconds; kill it after that share of the shards."""
     command = [sys.executable, "-m", "kgprobe", "judge", "predict", str(place / "judge"), "--name", name]
     began = time.monotonic()
     process = subprocess.Popen([*command, "--graph", str(place / "graph")], stdout=subprocess.DEVNULL)
-    shards = place / "home" / "sweeps" / name / "shards"
+    shards = place / "home" / "judged" / name / "shards"
     threshold = None
     while process.poll() is None:
         time.sleep(_SECONDS)
@@ -129,7 +129,7 @@ def run_sweep(place: Path, name: str, kill_at: float | None, peak: Peak) -> floa
         if threshold is not None and sum(1 for _ in shards.glob("*.parquet")) >= threshold:
             process.send_signal(signal.SIGKILL)
     if kill_at is None and process.wait():
-        raise click.ClickException("The sweep failed.")
+        raise click.ClickException("Judging failed.")
     return time.monotonic() - began
 
 
@@ -159,13 +159,13 @@ def measure(place: Path, facts: int, degree: int, kills: int, seed: int) -> list
         save_judge(judge, place / "judge")
         peak = Peak()
         for number in range(kills):
-            run_sweep(place, "killed", (number + 1) / (kills + 1), peak)
-        run_sweep(place, "killed", None, peak)
+            run_judging(place, "killed", (number + 1) / (kills + 1), peak)
+        run_judging(place, "killed", None, peak)
         # The columns exist by now.
-        seconds = run_sweep(place, "whole", None, peak)
-    sweeps = place / "home" / "sweeps"
-    same = digest_of(sweeps / "killed" / "shards") == digest_of(sweeps / "whole" / "shards")
-    size = sum(path.stat().st_size for path in (sweeps / "whole" / "shards").iterdir())
+        seconds = run_judging(place, "whole", None, peak)
+    folder = place / "home" / "judged"
+    same = digest_of(folder / "killed" / "shards") == digest_of(folder / "whole" / "shards")
+    size = sum(path.stat().st_size for path in (folder / "whole" / "shards").iterdir())
     columns = sum(path.stat().st_size for path in (place / "home" / "columns").rglob("*") if path.is_file())
     rows += [
         Row(case, "facts judged, a negative each", facts / seconds, "facts/s"),
@@ -192,7 +192,10 @@ def main(sizes: tuple[int, ...], degree: int, kills: int, seed: int, as_json: bo
         with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
             os.environ["KGPROBE_HOME"] = str(Path(temporary) / "home")
             rows += measure(Path(temporary), facts, degree, kills, seed)
-    show(Report("sweeping", rows, seed, versions_of("neo4j", "pyarrow", "torch"), describe_machine()), as_json=as_json)
+    show(
+        Report("judged_graph", rows, seed, versions_of("neo4j", "pyarrow", "torch"), describe_machine()),
+        as_json=as_json,
+    )
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from kgprobe.judge.judged_facts import SCHEMA
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.metrics import NONE, metrics_of
 from kgprobe.probes.true_false.evidence import AnsweredNegative, AnsweredStatement, TrueFalseEvidence
-from kgprobe.running.predictions import SHARDS, shard_path
+from kgprobe.running.judged_shards import SHARDS, shard_path
 from kgprobe.running.settings import CONFIG
 from kgprobe.running.store import FILE, encode_line
 from kgprobe.sampling.keys import FactKey
@@ -71,8 +71,8 @@ def judged(fact: str, judgement: int, negatives: Sequence[int], **columns: Any) 
     }
 
 
-def write_sweep(folder: Path, rows: Sequence[dict[str, Any]], shards: int = 1, **config: Any) -> Path:
-    """Write a folder as a sweep does; shards of about the same size."""
+def write_judged_graph(folder: Path, rows: Sequence[dict[str, Any]], shards: int = 1, **config: Any) -> Path:
+    """Write a folder as `judge predict` does; shards of about the same size."""
     (folder / SHARDS).mkdir(parents=True, exist_ok=True)
     told = {"facts": len(rows), "shards": shards, "graph": GRAPH, "settings": SETTINGS, "judge": JUDGE, **config}
     (folder / CONFIG).write_text(json.dumps(told), encoding="utf-8")
@@ -98,7 +98,7 @@ def said(fact: str, judgement: int, negatives: Sequence[int], relation: str = "r
 
 
 def write_labels(folder: Path, outcomes: Sequence[Outcome], **config: Any) -> Path:
-    """Write a measurement of these labels, as one of the graph that :func:`write_sweep` has."""
+    """Write a measurement of these labels, as one of the graph that :func:`write_judged_graph` has."""
     folder.mkdir(parents=True)
     told = {
         "probe": "true-false",
