@@ -35,7 +35,7 @@ class SftOptions:
     )
     form: str = option("questions", "Form of the examples.", choices=tuple(FORMS), common=True)
     format: str = option("chat", "Format of a line: chat messages, or prompt and completion.", choices=FORMATS)
-    wordings: int = option(1, "Maximum number of wordings for each fact and form.", minimum=1, common=True)
+    wordings: int = option(1, "Maximum number of wordings for each fact and form.", minimum=1)
     known_share: float = option(
         0.0,
         "Share of examples about known facts, to protect other knowledge.",

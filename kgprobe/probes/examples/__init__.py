@@ -25,7 +25,6 @@ class PromptOptions:
         "Prompt: few-shot examples of the relation; a cloze sentence without examples, for comparison; or both: each"
         " example in the relation's first cloze sentence.",
         choices=PROMPTS,
-        common=True,
     )
     examples: int = option(
         50, "Number of few-shot examples: facts of the relation before the asked fact.", minimum=1, common=True
