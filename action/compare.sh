@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Compare the newest measurements of both models; the verdict is an output, and no failure yet.
+# Check the newest measurements of both models; the verdict is an output, and no failure yet.
 set -euo pipefail
 
 junit=$KGPROBE_ACTION_RESULTS/kgprobe.xml
 markdown=$KGPROBE_ACTION_RESULTS/kgprobe.md
 code=0
-kgprobe compare "$KGPROBE_ACTION_BASE" "$KGPROBE_ACTION_TUNED" --fail-if-lost "$KGPROBE_ACTION_MARGIN" \
+kgprobe check "$KGPROBE_ACTION_BASE" "$KGPROBE_ACTION_TUNED" --margin "$KGPROBE_ACTION_MARGIN" \
     --junit "$junit" --markdown "$markdown" || code=$?
 case $code in
     0) verdict=kept ;;

@@ -1,4 +1,4 @@
-"""Error rates of the verdicts of `kgprobe compare --fail-if-lost`, and power at the detectable difference.
+"""Error rates of the verdicts of `kgprobe check`, and power at the detectable difference.
 
 Synthetic pairs of models: each fact is independently lost, gained or neither. If the true loss equals the margin,
 *lost* and *kept* are both false; the stated detectable effects must be found with 80% power. Each case is the worst

@@ -29,7 +29,7 @@ from benchmarks.scoring.limit import Work, time_products, work_of
 from benchmarks.scoring.shapes import random_scorer
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode
-from kgprobe.models.states.reader import layer_count
+from kgprobe.models.states.reader import StateReader, layer_count
 
 if TYPE_CHECKING:
     import torch
@@ -71,7 +71,7 @@ def exactness(example: Example, device: str, seed: int, sizes: Sizes) -> list[Ro
     for dtype in ("float32", "bfloat16"):
         scorer = random_scorer(sizes.shapes[0], example, device, "float32", seed)
         if dtype == "float32":
-            plain = type(scorer)(scorer.model, scorer.tokenizer, name="plain", bos=True, ways=("plain",))
+            plain = type(scorer)(scorer.model, scorer.tokenizer, name="plain", bos=True, methods=("plain",))
             expected = _values(plain, case.prompts, case.continuations)
         else:
             # The same weights, rounded.
@@ -80,7 +80,7 @@ def exactness(example: Example, device: str, seed: int, sizes: Sizes) -> list[Ro
         rows += [
             Row(
                 "exactness",
-                f"{dtype} ({scorer.choice.way}), largest of {len(expected)}",
+                f"{dtype} ({scorer.choice.method}), largest of {len(expected)}",
                 float(difference.max()),
                 "nats",
             ),
@@ -124,7 +124,7 @@ def read_statements(scorer: "Scorer", example: Example, seed: int, sizes: Sizes)
     """Return the rate of reading hidden states of statements."""
     texts = list(islice(statements(example, seed), sizes.statements))
     layer = round(DEPTH * layer_count(scorer.model))
-    reader = scorer.states([layer])
+    reader = StateReader(scorer, [layer])
     leading = scorer.leading
     chains = [
         TokenizedPrompt((*leading, *ids), (len(leading) + len(ids),), ((0,),))

@@ -31,6 +31,7 @@ from kgprobe.graph.state import graph_state
 from kgprobe.judge.classifiers import LinearProbe
 from kgprobe.judge.files import Judge, save_judge
 from kgprobe.judge.prompts import StatePrompt
+from kgprobe.models.states.reader import StateReader
 from kgprobe.servers.opening import open_graph
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def random_judge(graph: Graph, scorer: "Scorer", relations: list[str], prompt: S
     """Return a judge with random weights that gives all three answers about equally often."""
     random = np.random.default_rng(1)
     texts = [f"{prompt.before}Entity {number} is related to entity {number + 1}.{prompt.after}" for number in range(20)]
-    states = scorer.states([1]).read(texts).values[:, 0]
+    states = StateReader(scorer, [1]).read(texts).values[:, 0]
     scale = states.std(axis=0) + 1e-6
     weights = random.normal(size=(3, states.shape[1])).astype(np.float32) * 8
     return Judge(

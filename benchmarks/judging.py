@@ -20,8 +20,8 @@ from benchmarks.scoring.limit import Products, time_products, work_of
 from benchmarks.scoring.shapes import SHAPES, random_scorer
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode
-from kgprobe.models.states.reader import layer_count
-from kgprobe.probes.true_false import INSTRUCTION, STATEMENT
+from kgprobe.models.states.reader import StateReader, layer_count
+from kgprobe.probes.true_false.options import INSTRUCTION, STATEMENT
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
@@ -54,7 +54,7 @@ def statements(example: Example, seed: int) -> Iterator[str]:
 
 def measure(scorer: "Scorer", texts: Sequence[str], layer: int, peers: bool) -> list[Row]:
     """Return the rows of reading one layer of all texts, with the limit and the peers."""
-    reader = scorer.states([layer])
+    reader = StateReader(scorer, [layer])
     reader.read(texts[:64], beginning=BEFORE)
     before = time_products(scorer.model, REPEATS)
     clock = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Family-wise error of the verdicts of `kgprobe compare --roles`, and their power, with and without Holm's correction.
+"""Family-wise error of the verdicts of `kgprobe check --roles`, and their power, with and without Holm's correction.
 
 Synthetic pairs of models: in each ring, each fact is independently lost, gained or neither. A ring whose true loss is
 the margin or less must not be called *lost*; one whose true loss is above must not be called *kept*. Rings at the

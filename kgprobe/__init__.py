@@ -20,12 +20,10 @@ __version__ = "0.1.0"
 
 # The public names. Type checkers and editors read these imports; so does _public_names, which makes them lazy.
 if TYPE_CHECKING:
-    from kgprobe.api.comparing import check_forgetting as check_forgetting
+    from kgprobe.api.comparable import open_result as open_result
+    from kgprobe.api.comparing import check as check
     from kgprobe.api.comparing import compare as compare
-    from kgprobe.api.comparing import compare_runs as compare_runs
-    from kgprobe.api.comparing import find_gap as find_gap
-    from kgprobe.api.comparing import open_result as open_result
-    from kgprobe.api.controls import check_roles as check_roles
+    from kgprobe.api.comparing import gap as gap
     from kgprobe.api.controls import sample_controls as sample_controls
     from kgprobe.api.datasets import build_dataset as build_dataset
     from kgprobe.api.datasets import export_dataset as export_dataset
@@ -41,14 +39,12 @@ if TYPE_CHECKING:
     from kgprobe.api.graphs import known_path as known_path
     from kgprobe.api.graphs import paint_beliefs as paint_beliefs
     from kgprobe.api.graphs import reverse_graph as reverse_graph
-    from kgprobe.api.judging import compare_judges as compare_judges
     from kgprobe.api.judging import evaluate_judge as evaluate_judge
     from kgprobe.api.judging import judge_graph as judge_graph
     from kgprobe.api.judging import judged_graph as judged_graph
     from kgprobe.api.judging import open_judge as open_judge
     from kgprobe.api.judging import train_judge as train_judge
     from kgprobe.api.kept_results import kept_results as kept_results
-    from kgprobe.api.labelling import compare_labels as compare_labels
     from kgprobe.api.labelling import label_facts as label_facts
     from kgprobe.api.labelling import open_labels as open_labels
     from kgprobe.api.loading import finish_bulk as finish_bulk
@@ -96,8 +92,6 @@ if TYPE_CHECKING:
     from kgprobe.api.studies import study_sentences as study_sentences
     from kgprobe.api.studies import study_strategies as study_strategies
     from kgprobe.api.studies import study_verbalizations as study_verbalizations
-    from kgprobe.api.task_logs import check_logs as check_logs
-    from kgprobe.api.task_logs import compare_logs as compare_logs
     from kgprobe.api.template_studies import study_templates as study_templates
     from kgprobe.api.templates import check_templates as check_templates
     from kgprobe.api.templates import convert_patterns as convert_patterns

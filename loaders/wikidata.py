@@ -367,7 +367,7 @@ def open_dump(
         total=sum(reading.size for reading in readings.values()),
         selection=selection,
         readings=readings,
-        shipped=options.shipped_templates,
+        shipped=shipped,
     )
 
 

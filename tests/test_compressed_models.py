@@ -39,7 +39,7 @@ def run_guide(variables: dict[str, str], asking: tuple[str, ...], *names: str) -
         done = run("probe", "distractors", "--model", f"hf:./{name}", *asking, **variables)
         assert done.returncode == 0, done.stderr
     for name in names:
-        codes[name] = run("compare", "hf:./base", f"hf:./{name}", "--fail-if-lost", "4%", **variables).returncode
+        codes[name] = run("check", "hf:./base", f"hf:./{name}", "--margin", "4%", **variables).returncode
     return codes
 
 

@@ -1,64 +1,82 @@
-"""Comparisons of stored results: models on shared facts, forgetting after fine-tuning, gaps between probes."""
+"""``kgprobe.compare``, ``check`` and ``gap``: stored results of one kind, and logs of other tools."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
-from kgprobe.api.measuring import find_measurement, is_path, open_measurement, unmeasured
-from kgprobe.api.rounds import open_run
-from kgprobe.arguments import whole_number
-from kgprobe.errors import ArgumentError, UnknownNameError
-from kgprobe.graph.client import Graph
-from kgprobe.graph.rows import Rows
-from kgprobe.models.spec_forms import is_spec
-from kgprobe.running.runs import get_run
+from kgprobe.api.comparable import ANSWERS, JUDGE, LABEL_TABLE, LOG, check_options, open_alike
+from kgprobe.arguments import several, share_below, whole_number
+from kgprobe.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from kgprobe.graph.client import Graph
+    from kgprobe.judge.files import Judge
+    from kgprobe.labelling.roles import FactRole
+    from kgprobe.labelling.table import LabelTable
+    from kgprobe.models.model import Models
     from kgprobe.results.answers import Stored
     from kgprobe.results.comparison import Comparison
     from kgprobe.results.forgetting import Forgetting
+    from kgprobe.results.judge import JudgeComparison
     from kgprobe.results.knowledge_gap import KnowledgeGap
+    from kgprobe.results.label_comparison import LabelComparison
+    from kgprobe.results.labels import Labels
+    from kgprobe.results.roles import RoleComparison
+    from kgprobe.results.task_comparison import TaskComparison
+    from kgprobe.results.task_losses import TaskLosses
+    from kgprobe.task_logs.log import ModelLog
 
 
-def open_result(name: str | Path, graph: Graph | None = None) -> "Stored":
-    """Return a stored measurement by name or folder, or a run by name; the model is not loaded.
-
-    The spec of a model stands for its newest measurement.
-
-    >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
-    >>> kgprobe.open_result(made.folder).model
-    'demo'
-
-    Args:
-        graph: graph of the run, and of the labels of relations; optional for a measurement.
-
-    Raises:
-        UnknownNameError: no such result.
-        KgprobeError: another version of kgprobe began the run.
-    """
-    folder = find_measurement(name)
-    if folder is not None:
-        return open_measurement(folder, graph)
-    if is_spec(str(name)):
-        raise unmeasured(str(name))
-    if is_path(name):
-        raise UnknownNameError(f"{name} has no measurement: no config.json of one in it.")
-    if graph is None:
-        raise UnknownNameError(f"No measurement {str(name)!r}; to open a run of that name, give its graph.")
-    try:
-        return open_run(graph, str(name))
-    except UnknownNameError as error:
-        raise UnknownNameError(f"No measurement {str(name)!r}, neither as a folder nor by name. {error}") from None
+@overload
+def compare(
+    results: "Sequence[Stored]", *, seed: int = 0, families: "Mapping[str, str] | None" = None
+) -> "Comparison": ...
 
 
-def compare(results: "Sequence[Stored]", *, seed: int = 0, families: "Mapping[str, str] | None" = None) -> "Comparison":
-    """Compare results on the facts that all of them have answered; no model is loaded.
+@overload
+def compare(results: "Sequence[LabelTable | Labels]", *, scheme: str | None = None) -> "LabelComparison": ...
 
-    Rounds ask each model the facts that it fails on, so that their overall rates are not comparable. On the shared
-    facts: accuracies by relation and their correlations, also by family of models; means over relations with the best
-    and the worst of them; subsumption (the share of one model's known facts that another knows); and for each pair the
-    difference with its test, interval and minimum detectable difference.
+
+@overload
+def compare(results: "Sequence[Judge]", *, models: "Models | None" = None) -> "JudgeComparison": ...
+
+
+@overload
+def compare(results: "Sequence[ModelLog]", *, seed: int = 0, metrics: "Sequence[str]" = ()) -> "TaskComparison": ...
+
+
+@overload
+def compare(
+    results: "Sequence[str | Path]",
+    *,
+    graph: "Graph | None" = None,
+    seed: int = 0,
+    families: "Mapping[str, str] | None" = None,
+    metrics: "Sequence[str]" = (),
+    scheme: str | None = None,
+    models: "Models | None" = None,
+) -> Any: ...
+
+
+def compare(
+    results: "Sequence[Any]",
+    *,
+    graph: "Graph | None" = None,
+    seed: int = 0,
+    families: "Mapping[str, str] | None" = None,
+    metrics: "Sequence[str]" = (),
+    scheme: str | None = None,
+    models: "Models | None" = None,
+) -> "Comparison | LabelComparison | JudgeComparison | TaskComparison":
+    """Compare stored results of one kind.
+
+    *Measurements and runs* are compared on the facts that all of them have answered: rounds ask each model the facts
+    that it fails on, so that overall rates are not comparable. The result has accuracies by relation and their
+    correlations, also by family of models; means over relations with the best and the worst of them; subsumption (the
+    share of one model's known facts that another knows); and for each pair the difference with its test, interval and
+    minimum detectable difference. Measurements of a graph and of its inverse (:func:`kgprobe.reverse_graph`) are
+    compared as directions: facts pair by their ids, and the facts known in one direction only are listed.
 
     >>> one = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
     >>> other = kgprobe.measure(graph, "demo", limit=4, distractors=2, sentences=1)
@@ -68,105 +86,195 @@ def compare(results: "Sequence[Stored]", *, seed: int = 0, families: "Mapping[st
     >>> compared.notes
     ('They differ: distractors is 3 and 2.',)
 
-    A measurement of an inverse graph (:func:`kgprobe.reverse_graph`) and one of its original are compared as
-    directions: facts pair by their ids, and the facts known in one direction only are listed.
+    Two *label tables* are compared on the asked facts that have a class in both, *judges* by averaged precision, recall
+    and F1, each on the test facts of its own labels: for judges that read substitute models, or a prompt encoder.
 
-    Cost: reading all answers; one test for each pair of models and relation.
+    Two *logs* of lm-evaluation-harness (``samples_*.jsonl``) or Inspect (``.eval``, ``.json``), each a file or a folder
+    of one model, are compared on the documents of both, which are paired by hash. Each task and metric has accuracies,
+    McNemar's test, Tango's interval and the minimum detectable difference.
+
+    >>> import json, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name, values in (("before", [1, 1, 0]), ("after", [1, 0, 0])):
+    ...     with open(folder / f"{name}.jsonl", "w") as log:
+    ...         for n, value in enumerate(values):
+    ...             line = {"doc_id": n, "doc_hash": f"hash {n}", "metrics": ["acc"], "acc": value}
+    ...             print(json.dumps(line), file=log)
+    >>> compared = kgprobe.compare([folder / "before.jsonl", folder / "after.jsonl"])
+    >>> compared.to_frame()[["metric", "documents", "lost", "gained"]].values.tolist()
+    [['acc', 3, 1, 0]]
+
+    Cost: reading all answers or documents; one test for each pair of models and relation. For judges, a forward pass
+    over the test statements of each.
 
     Args:
-        results: at least two measurements or runs, by any probes; :func:`open_result` opens them.
-        seed: seed of the bootstrap of other metrics than accuracy.
-        families: family of a model by its spec or name; None takes the part of each name before the size.
+        results: results of one kind, or their names or folders; at least two, of judges one.
+        graph: graph of runs that are given by name, and of the labels of relations.
+        seed: seed of the bootstrap of other metrics than accuracy, for measurements, runs and logs.
+        families: family of a model by its spec or name, for measurements and runs; None takes the part of each name
+            before the size.
+        metrics: metrics of logs to compare; empty for all.
+        scheme: classes of label tables: ``profile`` (None), ``slick`` or ``belief``.
+        models: open models that judges read, as in :func:`kgprobe.measure`.
 
     Raises:
-        ArgumentError: fewer than two results, or one of them twice.
-        KgprobeError: a result has no answers, or no fact is shared by all.
+        UnknownNameError: no such result.
+        ArgumentError: too few results, results of several kinds, one of them twice, an option of another kind, no such
+            scheme or metric, or tables of different graphs.
+        KgprobeError: a result has no answers; nothing is shared by all; a log is unfinished or damaged; the labels of a
+            judge are missing, or its model has changed.
     """
-    from kgprobe.results.answers import refuse_repeated
+    if isinstance(results, (str, Path)) or not results:
+        raise ArgumentError("results", f"is {results!r}; expected several results.")
+    seed, metrics = whole_number("seed", seed, 0), several("metrics", metrics)
+    kind, opened = open_alike("results", results, graph)
+    given = {"seed": seed, "families": families, "metrics": metrics, "scheme": scheme, "models": models}
+    check_options(kind, given)
+    if len(opened) < 2 and kind != JUDGE:
+        raise ArgumentError("results", f"has {len(opened)}; expected at least two.")
+    if len(opened) > 2 and kind in (LABEL_TABLE, LOG):
+        raise ArgumentError("results", f"has {len(opened)}; a {kind} is compared with one other.")
+    if kind == JUDGE:
+        from kgprobe.api.judging import compare_judges
+
+        return compare_judges(opened, models)
+    if kind == LABEL_TABLE:
+        from kgprobe.results.label_comparison import compare_tables
+
+        return compare_tables(*opened, scheme or "profile")
+    if kind == LOG:
+        from kgprobe.results.task_comparison import compare_task_logs
+
+        return compare_task_logs(*opened, metrics, seed)
     from kgprobe.results.comparison import compare_results
 
-    seed = whole_number("seed", seed, 0)
-    if len(results) < 2:
-        raise ArgumentError("results", f"has {len(results)}; expected at least two.")
-    refuse_repeated("results", results)
-    return compare_results(results, seed, families or {})
+    return compare_results(opened, seed, families or {})
 
 
-def check_forgetting(base: "Stored", tuned: "Stored", *, margin: float = 0.02) -> "Forgetting":
-    """Test if a fine-tuned model lost more accuracy than a margin, and list the lost facts.
+@overload
+def check(base: "Stored", tuned: "Stored", *, margin: float | str = 0.02) -> "Forgetting": ...
+
+
+@overload
+def check(
+    base: "Stored", tuned: "Stored", *, margin: float | str = 0.02, roles: "Path | str | Iterable[FactRole]"
+) -> "RoleComparison": ...
+
+
+@overload
+def check(
+    base: "ModelLog", tuned: "ModelLog", *, margin: float | str = 0.02, metrics: "Sequence[str]" = ()
+) -> "TaskLosses": ...
+
+
+@overload
+def check(
+    base: str | Path,
+    tuned: str | Path,
+    *,
+    margin: float | str = 0.02,
+    roles: "Path | str | Iterable[FactRole] | None" = None,
+    metrics: "Sequence[str]" = (),
+    graph: "Graph | None" = None,
+) -> Any: ...
+
+
+def check(
+    base: Any,
+    tuned: Any,
+    *,
+    margin: float | str = 0.02,
+    roles: "Path | str | Iterable[FactRole] | None" = None,
+    metrics: "Sequence[str]" = (),
+    graph: "Graph | None" = None,
+) -> "Forgetting | RoleComparison | TaskLosses":
+    """Test if a changed model lost more accuracy than a margin, and list the lost facts.
 
     The loss is the net loss of accuracy on the facts that both have answered, with one-sided 95% bounds: *lost* if
     the lower bound exceeds the margin, *kept* if the upper bound is within it, else *undecided*.
 
     >>> base = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
     >>> tuned = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1, name="tuned")
-    >>> kgprobe.check_forgetting(base, tuned, margin=0.02).verdict.value
+    >>> kgprobe.check(base, tuned, margin="2%").verdict.value
     'undecided'
 
-    Cost: reading all answers.
+    With ``roles``, each ring of control facts has a verdict, with Holm's correction over the rings: with 95%
+    confidence, no ring has a false verdict. The gain of taught and held-out facts is measured, too.
+
+    >>> from kgprobe.labelling.roles import FactRole
+    >>> facts = base.to_frame()
+    >>> roles = [FactRole(key.subject, key.fact, "far") for key in facts[["subject", "fact"]].itertuples()]
+    >>> [(ring.role, ring.verdict) for ring in kgprobe.check(base, tuned, roles=roles).rings]
+    [('far', 'undecided')]
+
+    In logs of lm-evaluation-harness or Inspect, each task and metric with the values 0 and 1 is tested. The verdict is
+    *lost* if any of them is lost, *kept* if all are kept, else *undecided*.
+
+    Cost: reading all answers or documents.
 
     Args:
-        base, tuned: results that differ only in the model and its loading; their lists of facts may differ, too.
-        margin: allowed loss, a share in [0, 1): 0.02 is two percentage points.
+        base, tuned: measurements or runs, or their names, that differ only in the model and its loading; their lists
+            of facts may differ, too. Or two logs, by file or folder.
+        margin: allowed loss, a share such as ``"2%"`` or 0.02: two percentage points.
+        roles: roles of facts, or the path of a file of roles, as ``kgprobe sample controls`` writes it; the margin is
+            that of each ring.
+        metrics: metrics of logs to test; empty for all.
+        graph: graph of runs that are given by name, and of the labels of relations.
 
     Raises:
-        ArgumentError: the margin is out of range, or the results are the same one, or differ in graph, probe, options
-            or seed.
-        KgprobeError: a result has no answers, or no fact is shared.
+        UnknownNameError: no such result.
+        ArgumentError: the margin is out of range; the results are of other kinds, are the same one, or differ in graph,
+            probe, options or seed; the roles cannot be read, or a fact has two roles; no such metric.
+        KgprobeError: a result has no answers, no fact is shared, or no fact with a role was answered by both; a log
+            is unfinished or damaged, or has no metric with the values 0 and 1.
     """
-    from kgprobe.results.forgetting import forgetting_between
+    margin, metrics = share_below("margin", margin), several("metrics", metrics)
+    kind, opened = open_alike("tuned", [base, tuned], graph)
+    check_options(kind, {"roles": roles, "metrics": metrics})
+    if kind == LOG:
+        from kgprobe.results.task_losses import find_task_losses
 
-    return forgetting_between(base, tuned, check_margin(margin))
+        return find_task_losses(*opened, margin, metrics)
+    _require_answers("tuned", kind)
+    if roles is None:
+        from kgprobe.results.forgetting import forgetting_between
+
+        return forgetting_between(*opened, margin)
+    from kgprobe.labelling.roles import read_roles
+    from kgprobe.results.roles import roles_between
+
+    if isinstance(roles, (str, Path)):
+        return roles_between(*opened, read_roles(Path(roles)), margin, source=str(roles))
+    return roles_between(*opened, roles, margin)
 
 
-def check_margin(margin: float) -> float:
-    """Return an allowed loss; raise ArgumentError if it is not a share in [0, 1)."""
-    if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0 <= margin < 1:
-        raise ArgumentError("margin", f"is {margin!r}; expected a share in [0, 1), such as 0.02.")
-    return float(margin)
-
-
-def find_gap(stored: "Stored", said: "Stored") -> "KnowledgeGap":
+def gap(stored: "Stored | str | Path", said: "Stored | str | Path", *, graph: "Graph | None" = None) -> "KnowledgeGap":
     """Find the facts that a model knows by one probe and misses by another.
 
     >>> held = kgprobe.measure(graph, "demo", "distractors", limit=4, distractors=3, sentences=1)
     >>> said = kgprobe.measure(graph, "demo", "questions", limit=4, answer_tokens=4)
-    >>> kgprobe.find_gap(held, said).overall.facts
+    >>> kgprobe.gap(held, said).overall.facts
     4
 
     Cost: reading all answers.
 
     Args:
-        stored: result of a probe that scores, such as ``distractors``.
+        stored: result of a probe that scores, such as ``distractors``, or its name.
         said: result of the same model by a probe that generates, such as ``questions``.
+        graph: graph of runs that are given by name, and of the labels of relations.
 
     Raises:
-        ArgumentError: the models, graphs or dates differ, or the probes are the same.
+        UnknownNameError: no such result.
+        ArgumentError: the results are of another kind; the models, graphs or dates differ, or the probes are the same.
         KgprobeError: a result has no answers, or no fact is shared.
     """
     from kgprobe.results.knowledge_gap import gap_between
 
-    return gap_between(stored, said)
+    kind, opened = open_alike("said", [stored, said], graph)
+    _require_answers("said", kind)
+    return gap_between(*opened)
 
 
-def compare_runs(graph: Graph, one: str, other: str, *, limit: int = 50) -> Rows:
-    """Return the facts on which two runs differ most: answers and *known* of each, the largest difference first.
-
-    >>> run = kgprobe.run_rounds(graph, "demo", name="compared", rounds=1, facts_per_round=3, distractors=3)
-    >>> len(kgprobe.compare_runs(graph, "compared", "compared", limit=2).to_frame())
-    2
-
-    Cost: a scan of the graph's beliefs.
-
-    Args:
-        one, other: names of runs.
-        limit: maximum number of facts.
-
-    Raises:
-        UnknownNameError: no such run.
-        ArgumentError: the limit is below 1.
-    """
-    limit = whole_number("limit", limit)
-    for run in (one, other):
-        get_run(graph, run)
-    return graph.query("explore/compare_models", one=one, other=other, limit=limit)
+def _require_answers(argument: str, kind: str) -> None:
+    if kind != ANSWERS:
+        raise ArgumentError(argument, f"is a {kind}; expected a {ANSWERS}.")

@@ -17,6 +17,7 @@ from kgprobe.judge.checks import answer_words, check_labels, check_name, check_r
 from kgprobe.judge.files import FILE, Judge, check_judge, load_judge, save_judge
 from kgprobe.judge.judged_facts import is_judged_graph
 from kgprobe.judge.labels import Labels, divide_labels, read_labels
+from kgprobe.judge.on_ray import judge_on_ray
 from kgprobe.judge.training import check_training, learn_judge
 from kgprobe.judge.whole_graph import prepare_judging
 from kgprobe.models.model import Model, Models
@@ -138,29 +139,12 @@ def evaluate_judge(
     return quality_on(judge, scorer, statements, answers)
 
 
-def compare_judges(judges: Sequence[Judge | str | Path], *, models: Models | None = None) -> JudgeComparison:
-    """Compare judges by averaged precision, recall and F1, each on the test facts of its own labels.
-
-    Use it for judges that read substitute models, and for a prompt encoder with and without it.
-
-    >>> kgprobe.compare_judges(["small", "large"]).to_frame()  # doctest: +SKIP
-
-    Cost: a forward pass over the test statements of each judge.
-
-    Args:
-        judges: judges (see :func:`train_judge`), or their names.
-        models: as in :func:`kgprobe.measure`.
-
-    Raises:
-        ArgumentError: no judges.
-        KgprobeError: a judge or its labels are missing, or its model has changed.
-    """
-    if not judges:
-        raise ArgumentError("judges", "is empty; expected at least one judge.")
+def compare_judges(judges: Sequence[Judge], models: Models | None = None) -> JudgeComparison:
+    """Compare judges, each on the test facts of its own labels; see :func:`kgprobe.compare`."""
     opened = models or Models()
-    trained = list(map(_judge, judges))
-    qualities = [evaluate_judge(judge, str(judge.training["labels"]), models=opened) for judge in trained]
-    return JudgeComparison(qualities=qualities)
+    qualities = [evaluate_judge(judge, str(judge.training["labels"]), models=opened) for judge in judges]
+    config = {"judges": [judge.digest() for judge in judges]}
+    return JudgeComparison(qualities=qualities, config=config)
 
 
 def judge_graph(
@@ -220,7 +204,10 @@ def judge_graph(
         seed=whole_number("seed", seed, 0),
     )
     folder = home() / "judged" / (name or f"{short_name(judge.answers_of)}-{digest_of(prepared.config)}")
-    shards = prepared.run(folder, share, chosen.ray, callbacks)
+    if chosen.ray is None:
+        shards = prepared.run(folder, share, callbacks)
+    else:
+        shards = judge_on_ray(prepared, folder, chosen.ray, share, callbacks)
     if not shards.complete:
         return JudgingProgress(folder=folder, shards=shards)
     judged = read_figures(folder)

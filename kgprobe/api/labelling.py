@@ -12,7 +12,7 @@ import numpy as np
 
 from kgprobe.api.graphs import reverse_graph
 from kgprobe.api.study_measurements import measure_to_the_end
-from kgprobe.arguments import check_choice, optional_folder_name, optional_number, several, whole_number
+from kgprobe.arguments import optional_folder_name, optional_number, several, whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError, expected_one_of
 from kgprobe.files import home
@@ -26,7 +26,7 @@ from kgprobe.labelling.card import write_card
 from kgprobe.labelling.judged import JudgedFacts
 from kgprobe.labelling.prediction import AnsweredRounds, Predictions, cross_validate
 from kgprobe.labelling.statistics import statistics_of, write_statistics
-from kgprobe.labelling.table import LABEL_TABLE, SCHEMES, LabelTable, read_label_table, write_label_table
+from kgprobe.labelling.table import LABEL_TABLE, LabelTable, read_label_table, write_label_table
 from kgprobe.labelling.ways import DISTRACTORS, QUESTIONS, WAYS, LabelOptions, Way, parse_ways
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.model import Model, Models
@@ -34,7 +34,6 @@ from kgprobe.models.spec_forms import absolute_spec, short_name
 from kgprobe.options import make_options
 from kgprobe.probes.register import PROBES
 from kgprobe.progress import OnProgress, no_progress
-from kgprobe.results.label_comparison import LabelComparison, compare_tables
 from kgprobe.results.labels import Labels, read_labels_of
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
@@ -174,27 +173,6 @@ def open_labels(name: str | Path) -> Labels:
         KgprobeError: no such table, or it is unfinished.
     """
     return read_labels_of(read_label_table(name))
-
-
-def compare_labels(
-    one: Labels | LabelTable | str | Path, other: Labels | LabelTable | str | Path, scheme: str = "profile"
-) -> LabelComparison:
-    """Compare two label tables on the asked facts that have a class in both.
-
-    >>> one = kgprobe.label_facts(graph, "demo", ways="distractors", limit=8)
-    >>> kgprobe.compare_labels(one, one, scheme="belief").moved
-    []
-
-    Args:
-        one, other: tables, or their names or folders.
-        scheme: ``profile``, ``slick`` or ``belief``.
-
-    Raises:
-        ArgumentError: no such scheme, or the graphs differ.
-        KgprobeError: no such table, or no asked fact has a class in both.
-    """
-    check_choice("scheme", scheme, SCHEMES)
-    return compare_tables(_table(one), _table(other), scheme)
 
 
 def choose_ways(model: Model, given: Sequence[Way] | None) -> Sequence[Way]:
@@ -391,9 +369,3 @@ def _notes(
 
 def _names(ways: Sequence[Way]) -> str:
     return ", ".join(way.name for way in ways)
-
-
-def _table(labels: Labels | LabelTable | str | Path) -> LabelTable:
-    if isinstance(labels, Labels):
-        return labels.table
-    return labels if isinstance(labels, LabelTable) else read_label_table(labels)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from kgprobe.api.comparing import open_result
+from kgprobe.api.comparable import open_result
 from kgprobe.api.judging import judged_graph
 from kgprobe.api.measuring import find_measurement, is_path, open_measurement
 from kgprobe.api.rounds import open_run, runs_of

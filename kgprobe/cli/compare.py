@@ -1,60 +1,48 @@
-"""``kgprobe compare``: compare models on their stored answers."""
+"""``kgprobe compare``, ``check`` and ``gap``: compare stored results of one kind, and logs of other tools."""
 
-import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
+from kgprobe.cli.commands import Choice, ShareType
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.main import until_reader_leaves
-from kgprobe.cli.options import full_option, graph_of_results, in_flags, on_graph, seed_option
+from kgprobe.cli.options import full_option, in_flags, loading_options, local_given, on_graph, open_graph, seed_option
 from kgprobe.cli.rendering import render
+from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.summary_files import check_summary_files, summary_files, write_summary_files
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.models.spec_forms import is_spec
+from kgprobe.errors import KgprobeError
+from kgprobe.models.spec_forms import LocalOptions, is_spec
 from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
-    from kgprobe.results.answers import Stored
-    from kgprobe.results.comparison import Comparison
-    from kgprobe.results.forgetting import Forgetting
-    from kgprobe.results.knowledge_gap import KnowledgeGap
-    from kgprobe.results.roles import RoleComparison
-    from kgprobe.results.task_comparison import TaskComparison
-    from kgprobe.results.task_losses import TaskLosses
+    from kgprobe.models.model import Models
+    from kgprobe.results.result import StoredComparison
 
-    Compared: TypeAlias = Comparison | Forgetting | KnowledgeGap | RoleComparison | TaskComparison | TaskLosses
-
-# Allowed loss of rings of controls without --fail-if-lost.
-_MARGIN = 0.02
 # Exit codes by verdict.
 _CODES = {"kept": 0, "lost": 1, "undecided": 3}
-_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
-# Keys of the tables that a summary prints.
-_SUMMARY = (
-    *("models", "spread", "pairs", "directions", "forwards_alone"),
+# Keys of the tables that are printed without --full.
+_COMPARED = ("models", "spread", "pairs", "directions", "forwards_alone", "matrix", "moved", "substitutes", "tasks")
+_CHECKED = (
     *("loss", "worst_relations", "forgotten"),
-    *("gap", "unsaid"),
     *("gains", "rings", "forgotten_controls"),
-    *("tasks", "losses", "lost_documents"),
+    *("losses", "lost_documents"),
 )
+_GAP = ("gap", "unsaid")
 
-
-class _Points(click.ParamType[float]):
-    name = "percent"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        match = _PERCENT.fullmatch(str(value).strip())
-        if match is None or float(match[1]) >= 100:
-            self.fail(f"{value!r} is not a number below 100 with a percent sign, such as 2%.", param, ctx)
-        return float(match[1]) / 100
+_metrics_option = cloup.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="Metric of logs, such as acc_norm; repeatable.  [default: all]",
+)
 
 
 class _Family(click.ParamType[tuple[str, str]]):
@@ -75,22 +63,171 @@ class _CheckFailedError(click.ClickException):
     exit_code = 2
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """The compared results and the options of the command."""
+@cloup.command(cls=OneScreenCommand)
+@cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
+@cloup.option(
+    "--family",
+    "families",
+    type=_Family(),
+    multiple=True,
+    metavar="MODEL=NAME",
+    help="Family of a model; repeatable.  [default: the part of its name before the size]",
+)
+@cloup.option(
+    "--scheme",
+    type=Choice(["profile", "slick", "belief"]),
+    help="Classes of label tables.  [default: profile]",
+)
+@_metrics_option
+@full_option
+@seed_option
+@loading_options
+@on_graph
+def compare(
+    results: tuple[str, ...],
+    families: tuple[tuple[str, str], ...],
+    full: bool,
+    graph: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Compare stored results of one kind: models, label tables, judges, or logs of other tools.
 
-    results: tuple[str, ...]
-    margin: float | None
-    gap: bool
-    roles: Path | None
-    families: tuple[tuple[str, str], ...]
-    metrics: tuple[str, ...]
-    seed: int
+    RESULT is the name or folder of a measurement or a label table, the name of a run or a judge, or a log of
+    lm-evaluation-harness (samples_*.jsonl) or Inspect (.eval, .json), by file or folder. A model's spec, such as
+    hf:./tuned, stands for its newest measurement.
 
-    @property
-    def is_check(self) -> bool:
-        """True if the exit code depends on a verdict."""
-        return self.margin is not None
+    Measurements and runs are compared on the facts that all have answered: accuracies, their correlation, shared
+    knowledge, differences with tests and intervals. If one of two was asked with --inverse, their directions are
+    compared. Label tables: the facts that moved from one class to another. Judges: precision, recall and F1 on the test
+    facts of their own labels. Logs: each task and metric on the documents of both.
+
+    Prints a summary; --full and the page have all tables.
+
+    \b
+    kgprobe compare gpt2-capitals llama-capitals
+    kgprobe compare results/base results/tuned --metric acc_norm
+    """  # noqa: D301
+    from kgprobe.api import comparing
+
+    with _judges_or_names(results) as (given, models), _graph_of(results, graph) as connection:
+        result = comparing.compare(given, graph=connection, families=dict(families), models=models, **options)
+    _render(result, _COMPARED, full=full, as_json=as_json)
+
+
+@cloup.command(cls=OneScreenCommand)
+@cloup.argument("base", help="Measurement, run or log of the model before the change; a model's spec for its newest.")
+@cloup.argument("tuned", help="The same of the changed model.")
+@cloup.option(
+    "--margin",
+    type=ShareType(min=0, max=1, max_open=True),
+    default="2%",
+    show_default=True,
+    metavar="SHARE",
+    help="Allowed loss of accuracy: 2% or 0.02 for two percentage points.",
+)
+@cloup.option(
+    "--roles",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Test each ring of control facts, and report taught facts; FILE from `kgprobe sample controls`.",
+)
+@_metrics_option
+@summary_files
+@full_option
+@on_graph
+def check(
+    base: str,
+    tuned: str,
+    junit: Path | None,
+    markdown: Path | None,
+    full: bool,
+    graph: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Test if a changed model lost more accuracy than a margin: the gate of a CI job.
+
+    The loss is measured on the facts, or documents of logs, that both have answered. With --roles, each ring of control
+    facts has a verdict, corrected for the number of rings, and the worst one counts. In logs, each task and metric has
+    one.
+
+    Exit codes: 0 kept, 1 lost, 2 failed or wrong usage, 3 undecided.
+
+    \b
+    kgprobe check base tuned
+    kgprobe check hf:./base hf:./base+./adapter --margin 1% --junit checks.xml
+    kgprobe check base tuned --roles roles.jsonl
+    kgprobe check logs/base.eval logs/tuned.eval --markdown summary.md
+    """  # noqa: D301
+    from kgprobe.api import comparing
+
+    check_summary_files(junit, markdown, as_json)
+    with _failing_with_2():
+        with _graph_of((base, tuned), graph) as connection:
+            result = comparing.check(base, tuned, graph=connection, **options)
+        if result.verdict is None:
+            raise KgprobeError(
+                f"No control fact of {options['roles']} was answered by both, so that no ring has a verdict."
+            )
+        with suppress(click.exceptions.Exit), until_reader_leaves():
+            page = result.page()
+            if not write_summary_files(result, junit, markdown, _CHECKED):
+                _render(result, _CHECKED, full=full, as_json=as_json, page=page)
+            sys.stdout.flush()
+    click.get_current_context().exit(_CODES[result.verdict.value])
+
+
+@cloup.command(cls=OneScreenCommand)
+@cloup.argument("stored", help="Result of a probe that scores, such as distractors.")
+@cloup.argument("said", help="Result of the same model by a probe that generates, such as questions.")
+@full_option
+@on_graph
+def gap(stored: str, said: str, full: bool, graph: str | None, as_json: bool) -> None:
+    """Find the facts that a model knows by one probe and misses by another.
+
+    \b
+    kgprobe gap by-distractors by-questions
+    """  # noqa: D301
+    from kgprobe.api import comparing
+
+    with _graph_of((stored, said), graph) as connection:
+        result = comparing.gap(stored, said, graph=connection)
+    _render(result, _GAP, full=full, as_json=as_json)
+
+
+@contextmanager
+def _judges_or_names(results: Sequence[str]) -> Iterator[tuple[Sequence[Any], "Models | None"]]:
+    """Open judges, with the models that they read; yield other results as they are, with None for the models."""
+    from kgprobe.api.comparable import JUDGE, kind_of, open_alike
+
+    if kind_of(results[0]) != JUDGE:
+        if local_given() != LocalOptions():
+            raise click.UsageError("--device and other options of models are for judges; other results read no model.")
+        yield results, None
+        return
+    _, judges = open_alike("results", results, None)
+    with open_models() as models:
+        for judge in judges:
+            open_asked(models, judge.reader["name"])
+        yield judges, models
+
+
+@contextmanager
+def _graph_of(results: Sequence[str], graph: str | None) -> Iterator["Graph | None"]:
+    """Open the graph if a result is a run, or with ``--graph``; name the measurements that specs stand for."""
+    from kgprobe.api.comparable import is_run
+    from kgprobe.api.measuring import find_measurement
+
+    needs_graph = graph is not None or any(map(is_run, results))
+    opening: AbstractContextManager[Graph | None] = open_graph(graph) if needs_graph else nullcontext()
+    with opening as connection:
+        for name in filter(is_spec, results):
+            folder = find_measurement(name)
+            if folder is not None:
+                click.echo(f"{name}: its newest measurement, {folder.name}.", err=True)
+        with waiting("Reading the results"):
+            yield connection
 
 
 @contextmanager
@@ -108,189 +245,10 @@ def _failing_with_2() -> Iterator[None]:
         raise _CheckFailedError(f"{type(error).__name__}: {error}. --debug shows where.") from error
 
 
-@cloup.command(cls=OneScreenCommand)
-@cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
-@cloup.option(
-    "--fail-if-lost",
-    "margin",
-    type=_Points(),
-    metavar="POINTS%",
-    help="Test if RESULT 2 lost more accuracy than this many points against RESULT 1. Exit code: 0 not lost, 1 lost, 2"
-    " could not run, 3 undecided.",
-)
-@cloup.option(
-    "--gap",
-    is_flag=True,
-    help="Compare two probes of one model: facts known by the first probe and missed by the second.",
-)
-@cloup.option(
-    "--roles",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Report taught facts, and a verdict for each ring of controls; FILE from `kgprobe sample controls`. The exit"
-    " code of --fail-if-lost is then that of the worst ring.",
-)
-@cloup.option(
-    "--family",
-    "families",
-    type=_Family(),
-    multiple=True,
-    metavar="MODEL=NAME",
-    help="Family of a model; repeatable.  [default: the part of its name before the size]",
-)
-@cloup.option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="NAME",
-    help="Metric of logs to compare, such as acc_norm; repeatable.  [default: all]",
-)
-@summary_files
-@full_option
-@seed_option
-@on_graph
-def compare(
-    junit: Path | None, markdown: Path | None, full: bool, graph: str | None, as_json: bool, **options: Any
+def _render(
+    result: "StoredComparison", keys: Collection[str], *, full: bool, as_json: bool, page: Path | None = None
 ) -> None:
-    """Compare models on the facts that all of them have answered.
-
-    RESULT is a measurement, by name or folder, or a run by name; a model's spec, such as hf:./tuned, stands for its
-    newest measurement. No model is asked; the graph is only opened for runs, or with --graph for the names of
-    relations. Prints a summary: accuracies, their correlation, shared knowledge,
-    differences with tests and intervals. --full and the page have all tables.
-
-    With --fail-if-lost, the first is a model and the second its changed version: forgotten and gained facts, and a test
-    for lost accuracy. Exit codes: 0 kept, 1 lost, 2 failed or wrong usage, 3 undecided. With --roles as well, each ring
-    of control facts has a verdict, corrected for the number of rings.
-
-    If one of two results was asked with --inverse, their directions are compared, by relation and by fact.
-
-    Two results can also be logs of lm-evaluation-harness (samples_*.jsonl) or Inspect (.eval, .json), by file or
-    folder: their documents are paired by hash, for each task and metric.
-
-    \b
-    kgprobe compare gpt2-capitals llama-capitals
-    kgprobe compare base tuned --fail-if-lost 2% --markdown summary.md
-    kgprobe compare hf:./base hf:./base+./adapter --fail-if-lost 2%
-    kgprobe compare base tuned --roles roles.jsonl --fail-if-lost 2%
-    kgprobe compare --gap by-distractors by-questions
-    kgprobe compare results/base results/tuned --fail-if-lost 1%
-    """  # noqa: D301
-    request = _Request(**options)
-    are_logs = _are_logs(request.results)
-    _check_usage(request)
-    _check_log_usage(request, are_logs)
-    check_summary_files(junit, markdown, as_json, has_verdict=request.is_check)
-    result: Compared
-    with _failing_with_2() if request.is_check else nullcontext():
-        if are_logs:
-            result = _compare_logs(request)
-        else:
-            with graph_of_results(request.results, graph) as connection:
-                result = _compare_stored(request, connection)
-        with suppress(click.exceptions.Exit), until_reader_leaves():
-            page = result.page()
-            keys = None if full else _SUMMARY
-            if not write_summary_files(result, junit, markdown, _SUMMARY):
-                render(result, as_json, page, keys=keys, files=sorted(result.folder.iterdir()), lined=False)
-            sys.stdout.flush()
-    if request.is_check:
-        click.get_current_context().exit(_exit_code(result))
-
-
-def _exit_code(result: "Compared") -> int:
-    """Return the exit code of a check's verdict."""
-    from kgprobe.results.forgetting import Forgetting
-    from kgprobe.results.roles import RoleComparison
-    from kgprobe.results.task_losses import TaskLosses
-
-    if isinstance(result, (Forgetting, RoleComparison, TaskLosses)) and result.verdict is not None:
-        return _CODES[result.verdict.value]
-    return 0
-
-
-def _check_usage(request: _Request) -> None:
-    """Raise UsageError if options and results do not fit together."""
-    given = {
-        "--gap": request.gap,
-        "--roles": request.roles is not None,
-        "--fail-if-lost": request.margin is not None,
-    }
-    flags = [flag for flag, is_given in given.items() if is_given]
-    exclusive = [flag for flag in flags if flag != "--fail-if-lost"]
-    if len(exclusive) > 1 or (request.gap and len(flags) > 1):
-        raise click.UsageError(f"{flags[0]} and {flags[1]} exclude each other; give one of them.")
-    if flags and len(request.results) != 2:
-        raise click.UsageError(f"{flags[0]} needs two results, not {len(request.results)}.")
-
-
-def _are_logs(results: tuple[str, ...]) -> bool:
-    """Return True if any result is a log of another tool, and not a stored result of that name."""
-    from kgprobe.api.measuring import find_measurement
-    from kgprobe.task_logs.opening import is_task_log
-
-    names = [name for name in results if not is_spec(name) and find_measurement(name) is None]
-    return any(is_task_log(Path(name)) for name in names)
-
-
-def _check_log_usage(request: _Request, are_logs: bool) -> None:
-    """Raise UsageError if options do not fit logs, or only logs."""
-    if request.metrics and not are_logs:
-        raise click.UsageError("--metric is for logs of lm-evaluation-harness or Inspect; these are other results.")
-    given = {"--gap": request.gap, "--roles": request.roles is not None, "--family": bool(request.families)}
-    flags = [flag for flag, is_given in given.items() if is_given]
-    if are_logs and flags:
-        raise click.UsageError(f"{flags[0]} is for kgprobe's own results, not for logs.")
-    if are_logs and len(request.results) != 2:
-        raise click.UsageError(f"Logs are compared in pairs; give two, not {len(request.results)}.")
-
-
-def _compare_logs(request: _Request) -> "TaskComparison | TaskLosses":
-    from kgprobe.api.task_logs import check_logs, compare_logs
-
-    first, second = request.results
-    with waiting("Reading the logs"):
-        if request.margin is not None:
-            return check_logs(first, second, margin=request.margin, metrics=request.metrics)
-        return compare_logs(first, second, metrics=request.metrics, seed=request.seed)
-
-
-def _compare_stored(
-    request: _Request, connection: "Graph | None"
-) -> "Comparison | Forgetting | KnowledgeGap | RoleComparison":
-    from kgprobe.api.comparing import check_forgetting, compare, find_gap, open_result
-
-    with waiting("Reading the answers"):
-        stored = [open_result(name, connection) for name in request.results]
-    for name, opened in zip(request.results, stored, strict=True):
-        if is_spec(name):
-            click.echo(f"{name}: its newest measurement, {opened.about.name}.", err=True)
-    with _second_named(request.results[-1]):
-        if request.roles is not None:
-            return _compare_roles(stored, request.roles, request.margin)
-        if request.margin is not None:
-            return check_forgetting(*stored, margin=request.margin)
-        if request.gap:
-            return find_gap(*stored)
-        return compare(stored, seed=request.seed, families=dict(request.families))
-
-
-def _compare_roles(stored: "list[Stored]", roles: Path, margin: float | None) -> "RoleComparison":
-    from kgprobe.api.controls import check_roles
-
-    base, tuned = stored
-    result = check_roles(base, tuned, roles, margin=_MARGIN if margin is None else margin)
-    if margin is not None and result.verdict is None:
-        raise KgprobeError(f"No control fact of {roles} was answered by both, so that no ring has a verdict.")
-    return result
-
-
-@contextmanager
-def _second_named(second: str) -> Iterator[None]:
-    """Name the second result in errors as the user does, not by the library's argument."""
-    try:
-        yield
-    except ArgumentError as error:
-        if error.argument not in ("tuned", "said"):
-            raise
-        raise click.UsageError(f"{second} {str(error).removeprefix(f'`{error.argument}` ')}") from error
+    """Print a comparison; write its page if it is not given."""
+    page = page or result.page()
+    files = sorted(result.folder.iterdir())
+    render(result, as_json, page, keys=None if full else keys, files=files, lined=False)

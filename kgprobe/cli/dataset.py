@@ -30,7 +30,7 @@ from kgprobe.cli.running import counting_bar, measuring, open_asked, open_loaded
 from kgprobe.datasets import DATASET_PROBES, DatasetOptions
 from kgprobe.options import options_of
 from kgprobe.probes.examples import ExampleOptions, PromptOptions
-from kgprobe.probes.generation import GenerationOptions
+from kgprobe.probes.generation.options import GenerationOptions
 from kgprobe.probes.register import PROBES
 
 # A task of the harness has plain examples.

@@ -36,7 +36,7 @@ def sft(table: str, graph: str | None, as_json: bool, **options: Any) -> None:
     """Write a training set for TRL, axolotl and LLaMA-Factory: facts of chosen classes, with a test set.
 
     The folder has train.jsonl, test.jsonl (held-out facts), roles.jsonl (for `kgprobe probe --facts` and `kgprobe
-    compare --roles`), dataset_info.json, axolotl.yaml and manifest.json. No training example is about a held-out fact
+    check --roles`), dataset_info.json, axolotl.yaml and manifest.json. No training example is about a held-out fact
     or a control, in either direction. The same command writes the same bytes.
 
     \b

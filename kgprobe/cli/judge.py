@@ -13,7 +13,6 @@ from kgprobe.cli.options import (
     count_option,
     debug_option,
     json_option,
-    loading_options,
     model_option,
     on_graph,
     open_graph,
@@ -32,13 +31,13 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def judge() -> None:
-    """Judge a whole graph from a few thousand answers: train, evaluate, compare, predict, show.
+    """Judge a whole graph from a few thousand answers: train, evaluate, predict, show.
 
     A judge is a classifier on a model's hidden states. It predicts the model's answer to a statement: true, false or
     unknown.
 
     \b
-    kgprobe probe true-false --model demo --limit 2000 --name capitals --relation capital
+    kgprobe probe true-false --model demo --relation capital --name capitals
     kgprobe judge train capitals
     """  # noqa: D301
 
@@ -141,31 +140,6 @@ def evaluate(judge_name: str, labels: str, model: str | None, page: Path | None,
         opened = open_asked(models, trained.reader["name"] if model is None else model)
         result = evaluate_judge(trained, measured, model=opened, **options)
     _show(result, page, as_json)
-
-
-@judge.command(cls=OneScreenCommand)
-@cloup.argument(
-    "judges", nargs=-1, required=True, metavar="JUDGE...", help="Results of `kgprobe judge train`, by folder or name."
-)
-@loading_options
-@json_option
-@debug_option
-def compare(judges: tuple[str, ...], as_json: bool) -> None:
-    """Compare judges by averaged precision, recall and F1, each on the test facts of its own labels.
-
-    Use it for judges that read substitute models, and for judges with and without a prompt encoder.
-
-    \b
-    kgprobe judge compare SMALL LARGE
-    """  # noqa: D301
-    from kgprobe.api.judging import compare_judges, open_judge
-
-    with open_models() as models:
-        opened = [open_judge(name) for name in judges]
-        for trained in opened:
-            open_asked(models, trained.reader["name"])
-        result = compare_judges(opened, models=models)
-    render(result, as_json)
 
 
 @judge.command(cls=OneScreenCommand)

@@ -1,4 +1,4 @@
-"""``kgprobe label``: label facts by how a model answers them; ``kgprobe labels``: show and compare label tables."""
+"""``kgprobe label``: label facts by how a model answers them; ``kgprobe labels``: show label tables."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,7 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import Choice, CommandGroup, given_options
+from kgprobe.cli.commands import CommandGroup, given_options
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
@@ -27,9 +27,6 @@ from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
     from kgprobe.results.labels import Labels
-
-# Tables of a comparison that are printed.
-_COMPARED = ("matrix", "moved")
 
 output_option = cloup.option(
     "--output",
@@ -85,7 +82,7 @@ def label(
 
 @click.group(cls=CommandGroup)
 def labels() -> None:
-    """Show and compare label tables."""
+    """Show label tables."""
 
 
 @labels.command("show", cls=OneScreenCommand)
@@ -102,45 +99,6 @@ def show_labels(name: str, output: Path | None, as_json: bool) -> None:
     from kgprobe.api.labelling import open_labels
 
     _show(open_labels(name), output, as_json)
-
-
-@labels.command("compare", cls=OneScreenCommand)
-@cloup.argument("one", help="Label table of the first model, by name or folder.")
-@cloup.argument("other", help="Label table of the second model.")
-@cloup.option(
-    "--scheme",
-    type=Choice(["profile", "slick", "belief"]),
-    default="profile",
-    show_default=True,
-    help="Compared classes.",
-)
-@cloup.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.csv",
-    help="Write the moved facts as CSV.",
-)
-@json_option
-@debug_option
-def compare(one: str, other: str, scheme: str, output: Path | None, as_json: bool) -> None:
-    """Compare two label tables: which facts moved from which class to which.
-
-    Only facts that were asked in both, and have a class in both, count.
-
-    \b
-    kgprobe labels compare base tuned --output moved.csv
-    """  # noqa: D301
-    from kgprobe.api.labelling import compare_labels
-    from kgprobe.files import replacing
-    from kgprobe.sanitize import spreadsheet_cell
-
-    with waiting("Reading the labels"):
-        compared = compare_labels(one, other, scheme)
-        if output is not None:
-            with replacing(output) as unfinished:
-                compared.moved_frame().map(spreadsheet_cell).to_csv(unfinished, index=False)
-    render(compared, as_json, keys=_COMPARED, files=[] if output is None else [output], lined=False)
 
 
 def _show(labels: "Labels", output: Path | None, as_json: bool) -> None:

@@ -156,7 +156,7 @@ def groups(results: tuple[str, ...], graph: str | None, as_json: bool, **options
     kgprobe report groups gpt2-countries --center France --center Germany
     kgprobe report groups gpt2-films --object-of "country of origin" --least 5
     """  # noqa: D301
-    from kgprobe.api.comparing import open_result
+    from kgprobe.api.comparable import open_result
     from kgprobe.api.reports import group_table
 
     with open_graph(graph) as connection, waiting("Reading the answers"):
@@ -217,7 +217,7 @@ def assess(results: tuple[str, ...], sheets: tuple[Path, ...], graph: str | None
 
 
 def _opened(results: tuple[str, ...], connection: "Graph | None") -> "list[Stored]":
-    from kgprobe.api.comparing import open_result
+    from kgprobe.api.comparable import open_result
 
     return [open_result(name, connection) for name in results]
 

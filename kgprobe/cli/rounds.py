@@ -86,7 +86,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
     """Return the command that asks facts by this probe in rounds."""
 
     @given_options(("Rounds", RoundsOptions))
-    @given_options((f"Options of {kind.name}", kind.options))
+    @given_options((f"Options of {kind.name}", kind.options), defaults=kind.in_rounds)
     @model_option(f"{BEHIND_API} Repeat it to ask several models.", "models", multiple=True)
     @ray_option
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
@@ -149,7 +149,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
             if not as_json:
                 compare_runs(finished)
 
-    help_ = f"{kind.summary}\n\n{_RUN_HELP.format(name=kind.name)}"
+    help_ = "\n\n".join(filter(None, (kind.summary, kind.rounds_note, _RUN_HELP.format(name=kind.name))))
     return cloup.command(kind.name, cls=OneScreenCommand, help=help_, short_help=kind.summary)(run)
 
 

@@ -25,8 +25,8 @@ from kgprobe.cli.running import open_loaded, open_models
 from kgprobe.cli.sample_controls import controls
 from kgprobe.options import option, options_of
 from kgprobe.probes.distractors import DistractorOptions, FormerOption
-from kgprobe.probes.questions import QuestionOptions
-from kgprobe.probes.statements import NegativeOptions
+from kgprobe.probes.questions.options import QuestionOptions
+from kgprobe.probes.statements.options import NegativeOptions
 from kgprobe.progress import waiting
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sanitize import counted, visible, visible_lines

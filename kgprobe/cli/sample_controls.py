@@ -42,7 +42,7 @@ def controls(graph: str | None, as_json: bool, output: Path | None, force: bool,
 
     Rings: same subject, inverse, same relation, neighbour, two hops, far. They are disjoint, and matched in the
     popularity of their facts, so that losses are comparable. Ask all facts before and after the fine-tune with
-    `kgprobe probe --facts`, and compare with `kgprobe compare --roles`.
+    `kgprobe probe --facts`, and test with `kgprobe check --roles`.
 
     \b
     kgprobe sample controls --near taught.tsv -o roles.jsonl

@@ -1,4 +1,4 @@
-"""``--junit FILE`` and ``--markdown FILE`` of comparisons: verdicts for CI, and a summary for a pull request."""
+"""``--junit FILE`` and ``--markdown FILE`` of a check: verdicts for CI, and a summary for a pull request."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -16,22 +16,20 @@ if TYPE_CHECKING:
 _STDOUT = Path("-")
 _TARGET = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
-# The options of a comparison.
+# The options of a check.
 summary_files = decorated_by(
     cloup.option(
         "--junit",
         type=_TARGET,
         metavar="FILE",
-        help="Write verdicts as JUnit XML; - for standard output. Needs --fail-if-lost.",
+        help="Write verdicts as JUnit XML; - for standard output.",
     ),
     cloup.option("--markdown", type=_TARGET, metavar="FILE", help="Write a Markdown summary; - for standard output."),
 )
 
 
-def check_summary_files(junit: Path | None, markdown: Path | None, as_json: bool, *, has_verdict: bool) -> None:
-    """Raise UsageError if several outputs go to stdout, or if there is no verdict for JUnit."""
-    if junit is not None and not has_verdict:
-        raise click.UsageError("--junit needs verdicts; give --fail-if-lost MARGIN.")
+def check_summary_files(junit: Path | None, markdown: Path | None, as_json: bool) -> None:
+    """Raise UsageError if several outputs go to stdout."""
     outputs = [junit == _STDOUT, markdown == _STDOUT, as_json]
     if sum(outputs) > 1:
         raise click.UsageError("Only one of --junit -, --markdown - and --json can write to standard output.")

@@ -15,6 +15,7 @@ from neo4j.exceptions import ConstraintError
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.driver import MESSAGE_BYTES, answers, encoded_bytes, explained, make_driver, showing_the_place
 from kgprobe.graph.endpoint import Endpoint
+from kgprobe.graph.explore import resolve_parameters, why_empty
 from kgprobe.graph.parameters import complete_parameters
 from kgprobe.graph.queries import find_query, get_query, query_names, refuse_deep_nesting
 from kgprobe.graph.rows import Rows
@@ -131,9 +132,6 @@ class Graph:
 
         All rows are held in memory.
         """
-        # Imported here because these modules import this one.
-        from kgprobe.graph.explore import resolve_parameters, why_empty
-
         statement = find_query(query)
         resolved = resolve_parameters(self, statement, complete_parameters(statement, parameters))
         columns, remaining = self.run_text(statement.text, resolved)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from kgprobe.errors import KgprobeError, UnknownNameError
-from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import entity_ids, relation_ids
 from kgprobe.graph.parameters import parse_map
 from kgprobe.graph.queries import Query
+from kgprobe.graph.reading import Reader
 from kgprobe.graph.runs import NO_RUN, NONE_IN_VIEW, list_runs, run_in_view
 from kgprobe.sanitize import counted
 
@@ -29,7 +29,7 @@ def names_in(query: Query) -> dict[str, str]:
     return parse_map(match[1]) if match else {}
 
 
-def resolve_parameters(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def resolve_parameters(graph: Reader, query: Query, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of a query with ids instead of names.
 
     Cost: look-ups of the names, as in :func:`~kgprobe.graph.names.entity_ids`.
@@ -53,11 +53,11 @@ def resolve_parameters(graph: Graph, query: Query, parameters: Mapping[str, Any]
     return resolved
 
 
-def _run_ids(graph: Graph, names: Sequence[str]) -> Sequence[str]:
+def _run_ids(graph: Reader, names: Sequence[str]) -> Sequence[str]:
     return _check_ids(names, [row["run"] for row in graph.read("explore/runs")], "run", "kgprobe rounds run")
 
 
-def _judged_graph_ids(graph: Graph, names: Sequence[str]) -> Sequence[str]:
+def _judged_graph_ids(graph: Reader, names: Sequence[str]) -> Sequence[str]:
     judged = [row["judged_graph"] for row in graph.read("explore/judged", judged_graph=None)]
     return _check_ids(names, list(dict.fromkeys(judged)), "judged graph", "kgprobe judge predict")
 
@@ -72,7 +72,7 @@ def _check_ids(names: Sequence[str], ids: Sequence[str], kind: str, command: str
     return names
 
 
-_IDS: Mapping[str, Callable[[Graph, Sequence[str]], Sequence[str]]] = {
+_IDS: Mapping[str, Callable[[Reader, Sequence[str]], Sequence[str]]] = {
     "Entity": entity_ids,
     "Relation": relation_ids,
     "Run": _run_ids,
@@ -87,7 +87,7 @@ _READS_VIEW = re.compile(r"WHERE begun\.inView\b")
 _FACT_QUERIES = ("explore/around", "explore/expected")
 
 
-def why_empty(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str | None:
+def why_empty(graph: Reader, query: Query, parameters: Mapping[str, Any]) -> str | None:
     """Return the reason why an explore query has no rows, as a sentence; None for other queries.
 
     Cost: one reading of the runs.
@@ -112,7 +112,7 @@ def why_empty(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str 
     return f"The graph has nothing of that kind at {ids}." if ids else "The graph has nothing of that kind."
 
 
-def _why_not_in_view(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str:
+def _why_not_in_view(graph: Reader, query: Query, parameters: Mapping[str, Any]) -> str:
     runs = list_runs(graph)
     if not runs:
         return NO_RUN
@@ -122,7 +122,7 @@ def _why_not_in_view(graph: Graph, query: Query, parameters: Mapping[str, Any]) 
     return f"Nothing of that kind{_at_entities(query, parameters)} is believed by {_with_answers(runs, [run])}."
 
 
-def _why_not_believed(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str:
+def _why_not_believed(graph: Reader, query: Query, parameters: Mapping[str, Any]) -> str:
     runs = list_runs(graph)
     if not runs:
         return NO_RUN
@@ -140,7 +140,7 @@ def _at_entities(query: Query, parameters: Mapping[str, Any]) -> str:
     return f" at {', '.join(map(str, ids))}" if ids else ""
 
 
-def _with_answers(runs: Sequence[Row], chosen: Sequence[str]) -> str:
+def _with_answers(runs: Sequence[Mapping[str, Any]], chosen: Sequence[str]) -> str:
     answers = {run["id"]: run.get("asked") or 0 for run in runs}
     counts = ", ".join(f"{run} ({counted(answers[run], 'answer')})" for run in chosen)
     return f"{'run' if len(chosen) == 1 else 'the runs'} {counts}"

@@ -5,9 +5,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from typing import Any
 
 from kgprobe.errors import KgprobeError, UnknownNameError
-from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.reading import Reader
 from kgprobe.graph.rows import column_by
 from kgprobe.sanitize import counted
 
@@ -35,7 +36,7 @@ _WORD = re.compile(r"[^\W_]+")
 _WORDS = 20
 
 
-def relation_ids(graph: Graph, names: Iterable[str]) -> tuple[str, ...]:
+def relation_ids(graph: Reader, names: Iterable[str]) -> tuple[str, ...]:
     """Return the distinct ids of relations that are given by id, label or alias, in their order.
 
     Cost: one reading of the relations, if any is given.
@@ -48,7 +49,7 @@ def relation_ids(graph: Graph, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_relation(name, ids_by_name) for name in names))
 
 
-def names_of_relations(graph: Graph) -> dict[str, list[str]]:
+def names_of_relations(graph: Reader) -> dict[str, list[str]]:
     """Return the ids of relations by lower-case id, label and alias; ids first."""
     ids_by_name: dict[str, dict[str, None]] = defaultdict(dict)
     rows = graph.read("sample/relations")
@@ -60,7 +61,7 @@ def names_of_relations(graph: Graph) -> dict[str, list[str]]:
     return {name: list(ids) for name, ids in ids_by_name.items()}
 
 
-def relation_names(graph: Graph, relations: Iterable[str]) -> dict[str, str]:
+def relation_names(graph: Reader, relations: Iterable[str]) -> dict[str, str]:
     """Return a unique name of each relation: its label, with the id if several have the same label."""
     known = column_by("id", "label", graph.read("sample/relations"))
     labels = {relation: known.get(relation) or relation for relation in relations}
@@ -77,7 +78,7 @@ def close_relations(name: str, ids_by_name: Mapping[str, Sequence[str]]) -> str:
     return f"; close to it: {', '.join(similar)}" if similar else ", see `kgprobe graph query explore/relations`"
 
 
-def entity_ids(graph: Graph, names: Iterable[str]) -> tuple[str, ...]:
+def entity_ids(graph: Reader, names: Iterable[str]) -> tuple[str, ...]:
     """Return the ids of entities that are given by id, label or alias, in their order.
 
     Cost: a look-up of the ids, and of other names in Neo4j's full-text index. The embedded engine has no such index and
@@ -100,7 +101,7 @@ def entity_ids(graph: Graph, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(ids_by_name[name][0] for name in names)
 
 
-def _choices(graph: Graph, name: str, ids: Sequence[str]) -> str:
+def _choices(graph: Reader, name: str, ids: Sequence[str]) -> str:
     """Return a message about an ambiguous name: a line for each entity, those with most facts first."""
     lines = [f"{len(ids)} entities are called {name!r}. Name one by its id:"]
     for row in graph.read("sample/choices", ids=list(ids))[:_SHOWN_CHOICES]:
@@ -111,7 +112,7 @@ def _choices(graph: Graph, name: str, ids: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def entities_called(graph: Graph, texts: set[str]) -> Iterator[dict[str, list[str]]]:
+def entities_called(graph: Reader, texts: set[str]) -> Iterator[dict[str, list[str]]]:
     """Yield the ids of entities by text: first where the text is an id, then with labels and aliases as well.
 
     Cost: a look-up by id. The second item, only made if requested and if some text is not an id, needs look-ups in the
@@ -130,7 +131,7 @@ def entities_called(graph: Graph, texts: set[str]) -> Iterator[dict[str, list[st
     yield {text: list(dict.fromkeys((*ids.get(text, ()), *by_name[text.lower()]))) for text in texts}
 
 
-def entities_in_text(graph: Graph, text: str) -> list[str]:
+def entities_in_text(graph: Reader, text: str) -> list[str]:
     """Return the ids of the entities that a text names by id, label or alias, in the order of the text.
 
     The longest names win: *New York City* is not also *New York*. A name that several entities have gives all of them.
@@ -157,13 +158,13 @@ def entities_in_text(graph: Graph, text: str) -> list[str]:
     return list(dict.fromkeys(chain.from_iterable(ids for _, ids in sorted(named.items()))))
 
 
-def no_entity(graph: Graph, name: str) -> str:
+def no_entity(graph: Reader, name: str) -> str:
     """Return a message about an unknown entity with similar names, without a full stop."""
     close = similar_entities(graph, name)
     return f"No entity is called {name!r}" + (f"; close to it: {', '.join(close)}" if close else "")
 
 
-def similar_entities(graph: Graph, name: str) -> list[str]:
+def similar_entities(graph: Reader, name: str) -> list[str]:
     """Return labels and ids of entities with a label similar to a name, most similar first."""
     lowered = name.lower()
     words = _WORD.findall(lowered)
@@ -178,7 +179,7 @@ def similar_entities(graph: Graph, name: str) -> list[str]:
     return [by_label[label] for label in close[:_SHOWN]]
 
 
-def has_name_index(graph: Graph) -> bool:
+def has_name_index(graph: Reader) -> bool:
     """Return True if the graph has a full-text index of names; else entities are scanned.
 
     A graph of an older version gets the index at its next load or run.
@@ -192,7 +193,7 @@ def has_name_index(graph: Graph) -> bool:
         return False
 
 
-def _rows_called(graph: Graph, texts: set[str]) -> list[Row]:
+def _rows_called(graph: Reader, texts: set[str]) -> list[dict[str, Any]]:
     """Return id and names of the entities with one of the texts as a name."""
     # The index ignores punctuation: it cannot find the name "?".
     indexable = len(texts) <= _LOOKED_UP and all(map(_has_word, texts))

@@ -3,15 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from kgprobe.errors import KgprobeError, UnknownNameError
-from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.reading import Reader
 
 NO_RUN = "The graph has no runs yet; `kgprobe rounds run distractors --model demo` starts one."
 NONE_IN_VIEW = "No run is in view; `kgprobe beliefs apply RUN` brings one."
 
 
-def find_run(graph: Graph, run: str) -> Row:
+def find_run(graph: Reader, run: str) -> dict[str, Any]:
     """Return the properties of a run.
 
     Raises:
@@ -21,21 +22,21 @@ def find_run(graph: Graph, run: str) -> Row:
     if not rows:
         known = [properties["id"] for properties in list_runs(graph)]
         raise UnknownNameError(f"Unknown run {run!r}; runs of this graph: {', '.join(known) or 'none'}.")
-    properties: Row = rows[0]["run"]
+    properties: dict[str, Any] = rows[0]["run"]
     return properties
 
 
-def list_runs(graph: Graph) -> list[Row]:
+def list_runs(graph: Reader) -> list[dict[str, Any]]:
     """Return the properties of all runs, the latest last."""
     return [row["run"] for row in graph.read("beliefs/runs")]
 
 
-def run_in_view(graph: Graph) -> str | None:
+def run_in_view(graph: Reader) -> str | None:
     """Return the id of the run whose beliefs the facts have; None if no run is in view."""
     return next((row["run"] for row in graph.read("view/runs") if row["in_view"]), None)
 
 
-def find_run_in_view(graph: Graph) -> str:
+def find_run_in_view(graph: Reader) -> str:
     """Return the id of the run whose beliefs the facts have.
 
     Raises:
@@ -72,7 +73,7 @@ class FactBelief:
     question: str | None
 
 
-def read_beliefs(graph: Graph, run: str, facts: Iterable[str]) -> dict[str, FactBelief]:
+def read_beliefs(graph: Reader, run: str, facts: Iterable[str]) -> dict[str, FactBelief]:
     """Return the beliefs of a run, by the facts' ids; facts without a belief are missing.
 
     Cost: a look-up for each fact.

@@ -6,7 +6,7 @@ a shared disk. If a worker dies, another one makes its shard.
 
 import logging
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
-from kgprobe.judge.whole_graph import JudgingPlan
+from kgprobe.judge.whole_graph import JudgingPlan, PreparedJudging
 from kgprobe.models.on_ray.cluster import check_ray, original_error, ray_cluster, resources_of_a_worker
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.judged_shards import (
     LOOK_SECONDS,
-    WHOLE,
     JudgedShards,
     Shards,
     ShardShare,
@@ -52,16 +51,13 @@ class ShardWorker:
 
 
 def judge_on_ray(
+    prepared: PreparedJudging,
     folder: Path,
-    config: Mapping[str, Any],
-    shards: Shards,
-    plan: JudgingPlan,
     workers: int,
-    *,
-    share: ShardShare = WHOLE,
+    share: ShardShare,
     callbacks: Callbacks = NO_CALLBACKS,
 ) -> JudgedShards:
-    """Run :func:`kgprobe.running.judged_shards.judge_shards` on the Ray cluster of ``RAY_ADDRESS``, or on this machine.
+    """Make the missing shards of a share in a folder, on the Ray cluster of ``RAY_ADDRESS``, or on this machine.
 
     Each worker has one CPU, and one GPU if the cluster has any.
 
@@ -69,12 +65,16 @@ def judge_on_ray(
         workers: number of simultaneous workers.
 
     Raises:
-        KgprobeError: Ray is not installed, or workers cannot load the model; or see ``judge_shards``.
+        KgprobeError: Ray is not installed, or workers cannot load the model; or see :meth:`.PreparedJudging.run`.
     """
     check_ray()
+    plan, shards = prepared.plan, prepared.shards
     if plan.local is None:
         raise KgprobeError("Workers load the model by its name, so it cannot be a model object; pass its spec.")
-    return finish_shards(folder, config, shards, partial(_predict, workers, (plan, folder, shards)), share, callbacks)
+    make = partial(_predict, workers, (plan, folder, shards))
+    judged = finish_shards(folder, prepared.config, shards, make, share, callbacks)
+    prepared.write_names(folder)
+    return judged
 
 
 def _predict(workers: int, arguments: tuple[Any, ...], missing: list[int]) -> Generator[int]:

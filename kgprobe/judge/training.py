@@ -20,7 +20,7 @@ from kgprobe.judge.labels import LabelledStatements, Splits, TrainingLabels, pic
 from kgprobe.judge.prompt_encoder import check_peft, learn_virtual_prompt, virtual_word_probabilities
 from kgprobe.judge.prompts import StatePrompt, prompt_for, read_statements, word_probabilities
 from kgprobe.judge.quality import Quality, QualityComparison, compare_quality, quality_of
-from kgprobe.models.states.reader import layer_count
+from kgprobe.models.states.reader import StateReader, layer_count
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.progress import OnProgress, no_progress
 from kgprobe.running.settings import versions
@@ -220,7 +220,7 @@ def _read_states(
         done += more
         on_progress(done, count)
 
-    read = read_statements(scorer.states(layers), prompt, statements.texts, progress, virtual)
+    read = read_statements(StateReader(scorer, layers), prompt, statements.texts, progress, virtual)
     kept = np.setdiff1d(np.arange(count), list(read.reasons))
     return (read.values if len(kept) == count else read.values[kept]), kept
 

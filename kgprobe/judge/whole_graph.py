@@ -25,6 +25,7 @@ from kgprobe.judge.labels import pick
 from kgprobe.judge.prompts import read_statements
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import LocalOptions
+from kgprobe.models.states.reader import StateReader
 from kgprobe.probes.statements.items import StatementWords, statement_relations
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
 from kgprobe.progress import share_counter
@@ -72,7 +73,7 @@ class GraphJudge:
         """
         check_judge(judge, scorer)
         self._judge, self._columns, self._settings = judge, columns, settings
-        self._states = scorer.states([judge.layer])
+        self._states = StateReader(scorer, [judge.layer])
         # A current fact has not ended.
         self._templates = {relation: words.templates(relation, False) for relation in words.relations_in(False)}
         self._negatives = ColumnNegatives(
@@ -292,28 +293,20 @@ class PreparedJudging:
     shards: Shards
     config: Mapping[str, Any]
 
-    def run(
-        self, folder: Path, share: ShardShare, workers: int | None, callbacks: Callbacks = NO_CALLBACKS
-    ) -> JudgedShards:
-        """Make the missing shards of a share in a folder.
-
-        Args:
-            workers: number of Ray workers; None predicts in this process.
+    def run(self, folder: Path, share: ShardShare, callbacks: Callbacks = NO_CALLBACKS) -> JudgedShards:
+        """Make the missing shards of a share in a folder, in this process.
 
         Raises:
             KgprobeError: see :func:`~kgprobe.running.judged_shards.judge_shards`.
         """
-        from kgprobe.judge.on_ray import judge_on_ray
-
-        if workers is None:
-            make = self.plan.open(self.scorer).predict
-            shards = judge_shards(folder, self.config, self.shards, make, share=share, callbacks=callbacks)
-        else:
-            shards = judge_on_ray(
-                folder, self.config, self.shards, self.plan, workers, share=share, callbacks=callbacks
-            )
-        write_names(folder, columns_of(self.plan.columns).type_labels() | dict(self.plan.words.labels))
+        make = self.plan.open(self.scorer).predict
+        shards = judge_shards(folder, self.config, self.shards, make, share=share, callbacks=callbacks)
+        self.write_names(folder)
         return shards
+
+    def write_names(self, folder: Path) -> None:
+        """Write the labels of types and relations next to the shards."""
+        write_names(folder, columns_of(self.plan.columns).type_labels() | dict(self.plan.words.labels))
 
 
 def prepare_judging(

@@ -1,7 +1,7 @@
 """Roles of facts in a fine-tune: taught, held out, or a control in a ring around the taught facts.
 
 docs/methods/controls.md. A file of roles has one JSON object per line, ``{"subject": …, "fact": …, "role": …}``:
-`kgprobe probe --facts FILE` asks the facts, and `kgprobe compare --roles FILE` reports each role.
+`kgprobe probe --facts FILE` asks the facts, and `kgprobe check --roles FILE` reports each role.
 """
 
 from codecs import BOM_UTF8

@@ -1,15 +1,15 @@
 """Models for users: opened by name, loaded when first needed, each only once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kgprobe.arguments import whole_number
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.api.spending import MOST_REQUESTS, Spending
-from kgprobe.models.on_ray.workers import Workers
+from kgprobe.models.on_ray.workers import WorkerModel, Workers
 from kgprobe.models.spec import load_scoring_model, load_tokenizer, wrap_scorer
 from kgprobe.models.spec_forms import LocalOptions, absolute_spec, check_local, is_api, is_vllm, no_weights
 
@@ -212,10 +212,20 @@ def load_model(
     spec = absolute_spec(spec)
     check_local(spec, revision)
     local = LocalOptions(device, dtype, batch_tokens, revision)
-    workers = None if ray is None else Workers(whole_number("ray", ray))
+    workers = None if ray is None else Workers(whole_number("ray", ray), open_in_worker)
     options = {**asdict(local), "bos": bos, "remembered": remembered, "workers": workers}
     close = (lambda: None) if workers is None else workers.close
     return Model(spec, open_scorer=partial(load_scoring_model, spec, **options), local=local, close=close)
+
+
+def open_in_worker(spec: str, options: Mapping[str, Any]) -> WorkerModel:
+    """Return the model of that name for a Ray worker, see :class:`~kgprobe.models.on_ray.workers.Workers`.
+
+    Args:
+        options: as of :func:`~kgprobe.models.spec.load_scoring_model`.
+    """
+    model = Model(spec, open_scorer=partial(load_scoring_model, spec, **options))
+    return WorkerModel(model.scorer, model.generator)
 
 
 def wrap_model(
@@ -236,7 +246,7 @@ def wrap_model(
     >>> model.refresh()
     True
 
-    Cost: the check of the ways through it.
+    Cost: the check of the methods through it.
     """
     scorer = wrap_scorer(net, tokenizer, name=name, bos=bos, remembered=remembered)
     return Model(scorer.name, scorer=scorer)
@@ -286,7 +296,7 @@ class Models(AbstractContextManager["Models"]):
         self._closing = ExitStack()
         self._ray = ray
         if ray is not None:
-            workers = Workers(whole_number("ray", ray))
+            workers = Workers(whole_number("ray", ray), open_in_worker)
             self._closing.callback(workers.close)
             self._load = partial(self._load, workers=workers)
 
@@ -389,7 +399,7 @@ def _behind_api(spec: str, api: "ApiOptions | None", spending: Spending | None, 
 
     def open_scorer() -> ApiScorer:
         tokenizer = None if options.tokenizer is None else load_tokenizer(options.tokenizer)
-        return ApiScorer(asker, tokenizer, way=options.scoring_way, tokenizer_name=options.tokenizer)
+        return ApiScorer(asker, tokenizer, method=options.scoring_method, tokenizer_name=options.tokenizer)
 
     close = answers.close if cache is None else lambda: None
     if options.batch_api:

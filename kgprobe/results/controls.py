@@ -113,7 +113,7 @@ class ControlSample(Result):
     def write(self, path: str | Path) -> Path:
         """Write the roles, one JSON object per line, and return the path.
 
-        `kgprobe probe --facts` asks these facts; `kgprobe compare --roles` reports them by role.
+        `kgprobe probe --facts` asks these facts; `kgprobe check --roles` reports them by role.
 
         Raises:
             KgprobeError: the file cannot be written.

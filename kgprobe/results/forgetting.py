@@ -171,7 +171,7 @@ class Forgetting(StoredComparison):
 
 
 def forgetting_between(base: Stored, tuned: Stored, margin: float) -> Forgetting:
-    """Compute the loss of accuracy from one stored result to another; see :func:`kgprobe.check_forgetting`."""
+    """Compute the loss of accuracy from one stored result to another; see :func:`kgprobe.check`."""
     about_settings = settings_note(base, tuned)
     (before, after), names, unshared = collect_answers([base, tuned])
     forgetting = find_forgetting(before, after, names, margin)

@@ -13,12 +13,14 @@ from kgprobe.judge.training import LayerJudged, LearnedJudge, SplitQualities, ev
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.report.plots import HeatMap, Line, Plot, write_plots_page
-from kgprobe.results.result import Result
+from kgprobe.results.result import Result, StoredComparison
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Share, share
 from kgprobe.tables import Heading, ResultRow, Table, row_table
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from kgprobe.models.scoring.scorer import Scorer
 
 _WORDS = "words"
@@ -223,7 +225,7 @@ class SubstituteRow(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class JudgeComparison(Result):
+class JudgeComparison(StoredComparison):
     """Several judges on the test facts of their labels; rows of the judges, then of the words' probabilities.
 
     Attributes:
@@ -233,6 +235,12 @@ class JudgeComparison(Result):
     qualities: Sequence[JudgeQuality]
 
     row = SubstituteRow
+    file: ClassVar[str] = "judges"
+
+    @property
+    def title(self) -> str:
+        """Title of the page."""
+        return f"{counted(len(self.qualities), 'judge')} on test facts"
 
     def records(self) -> list[SubstituteRow]:
         """Return the quality of each judge, and of the words for each pair of models."""
@@ -256,9 +264,13 @@ class JudgeComparison(Result):
         best = max((row for row in self.records() if row.classifier != _WORDS), key=attrgetter("f1"))
         return f"The best F1, {best.f1:.3f}: {best.classifier} judge on states of {best.substitute}."
 
+    def frames(self) -> "dict[str, pd.DataFrame]":
+        """Return the rows."""
+        return {"judges": self.to_frame()}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rows."""
-        return {"judges": self.rows()}
+        return {"summary": self.summary(), "judges": self.rows()}
 
 
 def _substitute_row(own: JudgeQuality, classifier: str, quality: Quality) -> SubstituteRow:

@@ -138,7 +138,7 @@ class KnowledgeGap(StoredComparison):
 
 
 def gap_between(stored: Stored, said: Stored) -> KnowledgeGap:
-    """Find the gap between two stored results; see :func:`kgprobe.find_gap`."""
+    """Find the gap between two stored results; see :func:`kgprobe.gap`."""
     if stored.kind.name == said.kind.name:
         raise ArgumentError("said", f"is by the probe {said.kind.name}, like the first; expected another probe.")
     first, second = model_identity(stored), model_identity(said)

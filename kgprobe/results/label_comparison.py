@@ -7,16 +7,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import pandas as pd
 import pyarrow.parquet as pq
 
+from kgprobe.arguments import check_choice
 from kgprobe.errors import ArgumentError
 from kgprobe.labelling.table import ASKED, FACTS, SCHEMES, LabelTable
 from kgprobe.results.labels import SCHEME_NAMES
-from kgprobe.results.result import SHOWN_FACTS, Result
+from kgprobe.results.result import SHOWN_FACTS, StoredComparison
 from kgprobe.stats.proportions import Share, share
 from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_frame, row_table
 
@@ -54,7 +55,7 @@ class MovedFact(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class LabelComparison(Result):
+class LabelComparison(StoredComparison):
     """Two label tables over the asked facts that have a class in both; one row for each pair of classes.
 
     Attributes:
@@ -73,6 +74,12 @@ class LabelComparison(Result):
     moved: Sequence[MovedFact]
 
     row = Transition
+    file: ClassVar[str] = "label_comparison"
+
+    @property
+    def title(self) -> str:
+        """Title of the page."""
+        return f"How classes moved from {self.one} to {self.other}"
 
     def records(self) -> Sequence[Transition]:
         """Return the pairs of classes."""
@@ -95,6 +102,7 @@ class LabelComparison(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return everything, with stable keys."""
         return {
+            "summary": self.summary(),
             "one": self.one,
             "other": self.other,
             "scheme": self.scheme,
@@ -104,9 +112,9 @@ class LabelComparison(Result):
             "notes": list(self.notes),
         }
 
-    def moved_frame(self) -> pd.DataFrame:
-        """Return the moved facts in pandas."""
-        return row_frame(self.moved, MovedFact)
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """Return the moved facts."""
+        return {"moved": row_frame(self.moved, MovedFact)}
 
     def _matrix(self) -> Table:
         counts = {(row.before, row.after): row.facts for row in self.transitions}
@@ -123,18 +131,22 @@ def compare_tables(one: LabelTable, other: LabelTable, scheme: str) -> LabelComp
     Cost: one pass over each. Memory: the asked facts of both.
 
     Raises:
-        ArgumentError: the graphs differ.
+        ArgumentError: no such scheme, or the graphs differ.
         KgprobeError: no asked fact has a class in both.
     """
+    check_choice("scheme", scheme, SCHEMES)
     graphs = {_graph_of(table) for table in (one, other)} - {None}
     if len(graphs) > 1:
-        raise ArgumentError("other", f"is of another graph than {one.name}; label both models on one graph.")
+        raise ArgumentError(
+            "results",
+            f"cannot be compared: {one.name} and {other.name} are of different graphs. Label both models on one graph.",
+        )
     before, after = (_asked(table, scheme) for table in (one, other))
     paired = before.merge(after[["fact", scheme, "known"]], on="fact", suffixes=("", "_after"))
     if paired.empty:
         raise ArgumentError(
-            "other",
-            f"has no asked fact with a class of {SCHEME_NAMES[scheme]} in both: {len(before):,} facts in {one.name},"
+            "results",
+            f"have no asked fact with a class of {SCHEME_NAMES[scheme]} in both: {len(before):,} facts in {one.name},"
             f" {len(after):,} in {other.name}. Label the same facts in the same ways, or choose another `scheme`.",
         )
     counts = Counter(zip(paired[scheme], paired[f"{scheme}_after"], strict=True))
@@ -154,6 +166,7 @@ def compare_tables(one: LabelTable, other: LabelTable, scheme: str) -> LabelComp
         facts=len(paired),
         transitions=transitions,
         moved=moved,
+        config={"tables": [str(one.folder), str(other.folder)], "scheme": scheme},
         notes=_differences(one, other, names),
     )
 

@@ -53,22 +53,28 @@ class PairedLogs:
     notes: Sequence[str]
 
 
-def pair_logs(first: ModelLog, second: ModelLog, metrics: Sequence[str] = ()) -> PairedLogs:
+def pair_logs(first: ModelLog, second: ModelLog, metrics: Sequence[str], argument: str) -> PairedLogs:
     """Pair the documents of two logs by task and hash.
 
     Args:
         metrics: names of the metrics to compare; empty for all.
+        argument: name of the argument with the logs, for messages.
 
     Raises:
         ArgumentError: no such metric; logs of different tools, without a common task, or with a task without common
             documents.
         KgprobeError: no common metric has values in [0, 1].
     """
-    common = _common_tasks(first, second)
+    common = _common_tasks(first, second, argument)
     notes = [*first.notes, *second.notes, *_lone_tasks(first, second), *_lone_tasks(second, first)]
     paired: list[PairedMetric] = []
     for task in common:
         documents = _pair_documents(first.tasks[task], second.tasks[task], notes)
+        if not documents:
+            sizes = f"{len(first.tasks[task].documents):,} and {len(second.tasks[task].documents):,} documents"
+            raise ArgumentError(
+                argument, f"cannot be paired: none of the {sizes} of {task} is common. Evaluate both on the same data."
+            )
         paired += _pair_metrics(first.tasks[task], second.tasks[task], documents, notes)
     if not paired:
         raise KgprobeError(f"The logs have no common metric with values in [0, 1]. {' '.join(notes)}".rstrip())
@@ -86,21 +92,22 @@ def _lone_tasks(log: ModelLog, other: ModelLog) -> list[str]:
     return [f"Only {log.path} has {_listed(alone)}."] if alone else []
 
 
-def _common_tasks(first: ModelLog, second: ModelLog) -> list[str]:
+def _common_tasks(first: ModelLog, second: ModelLog, argument: str) -> list[str]:
     """Return the tasks that both logs have."""
     if first.tool != second.tool:
         raise ArgumentError(
-            "results",
-            f"have different tools: {first.path} is a log of {first.tool}, {second.path} one of {second.tool}. Compare"
-            " logs of one tool.",
+            argument,
+            f"cannot be paired: {first.path} is a log of {first.tool}, {second.path} one of {second.tool}. Give logs of"
+            " one tool.",
         )
     if first.path.resolve() == second.path.resolve():
-        raise ArgumentError("results", f"have {first.path} twice.")
+        raise ArgumentError(argument, f"cannot be paired: {first.path} is given twice.")
     common = [task for task in first.tasks if task in second.tasks]
     if not common:
         raise ArgumentError(
-            "results",
-            f"have no common task: {first.path} has {_listed(first.tasks)}; {second.path} has {_listed(second.tasks)}."
+            argument,
+            f"cannot be paired: no task is common. {first.path} has {_listed(first.tasks)}; {second.path} has"
+            f" {_listed(second.tasks)}."
             f"{_FILE_NAMES if first.tool == HARNESS else ''}",
         )
     return common
@@ -110,11 +117,11 @@ def _pair_documents(first: TaskLog, second: TaskLog, notes: list[str]) -> list[t
     """Return the documents that both logs of a task have, and add remarks to ``notes``."""
     task = first.task
     keys = [key for key in first.documents if key in second.documents]
-    sizes = f"{len(keys):,} of {len(first.documents):,} and {len(second.documents):,} documents of {task} are common"
-    if not keys:
-        raise ArgumentError("results", f"have different documents: {sizes}. Evaluate both models on the same data.")
     if len(keys) < max(len(first.documents), len(second.documents)):
-        notes.append(f"{sizes}; only these are compared.")
+        notes.append(
+            f"{len(keys):,} of {len(first.documents):,} and {len(second.documents):,} documents of {task} are common;"
+            " only these are compared."
+        )
     both = [(first.documents[key], second.documents[key]) for key in keys]
     other_prompts = sum(before.prompt != after.prompt for before, after in both)
     if other_prompts:

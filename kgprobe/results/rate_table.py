@@ -21,7 +21,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, read_json
 from kgprobe.graph.reversal import asked_by
 from kgprobe.models.spec_forms import model_name
-from kgprobe.probes.questions import OWN
+from kgprobe.probes.questions.options import OWN
 from kgprobe.probes.register import PROBES
 from kgprobe.report.page import Section, table_section, write_page
 from kgprobe.results.result import StoredComparison, write_result_files

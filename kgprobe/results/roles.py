@@ -234,7 +234,7 @@ class RoleComparison(StoredComparison):
 def roles_between(
     base: Stored, tuned: Stored, roles: Iterable[FactRole], margin: float, source: str = ""
 ) -> RoleComparison:
-    """Compute the effects of a fine-tune from two stored results; see :func:`kgprobe.check_roles`.
+    """Compute the effects of a fine-tune from two stored results; see :func:`kgprobe.check`.
 
     Args:
         source: path of the roles' file, for the settings.

@@ -25,7 +25,8 @@ from kgprobe.sampling.lookup import describe_pool
 from kgprobe.sampling.question_negatives import Negatives
 from kgprobe.sampling.selection import choose_facts
 from kgprobe.sanitize import spreadsheet_cell
-from kgprobe.search.strategies import STRATEGIES, Rivals, Sentences, StrategyContext, make_strategy
+from kgprobe.search.rivals import Rivals, Sentences
+from kgprobe.search.strategies import STRATEGIES, StrategyContext, make_strategy
 from kgprobe.tables import Heading, ResultRow
 from kgprobe.verbalize.askable_relations import askable_relations
 from kgprobe.verbalize.corrections import COLUMNS

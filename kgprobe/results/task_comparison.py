@@ -127,8 +127,8 @@ class TaskComparison(StoredComparison):
 
 
 def compare_task_logs(first: "ModelLog", second: "ModelLog", metrics: Sequence[str], seed: int) -> TaskComparison:
-    """Compare two logs; see :func:`kgprobe.compare_logs`."""
-    paired = pair_logs(first, second, metrics)
+    """Compare two logs; see :func:`kgprobe.compare`."""
+    paired = pair_logs(first, second, metrics, "results")
     return TaskComparison(
         tool=first.tool,
         first=paired.labels[0],

@@ -144,9 +144,9 @@ class TaskLosses(StoredComparison):
         return {"verdict": self.verdict.value, **StoredComparison.to_dict(self)}
 
 
-def find_task_losses(base: "ModelLog", tuned: "ModelLog", margin: float, metrics: Sequence[str] = ()) -> TaskLosses:
-    """Compute the losses between two logs; see :func:`kgprobe.check_logs`."""
-    paired = pair_logs(base, tuned, metrics)
+def find_task_losses(base: "ModelLog", tuned: "ModelLog", margin: float, metrics: Sequence[str]) -> TaskLosses:
+    """Compute the losses between two logs; see :func:`kgprobe.check`."""
+    paired = pair_logs(base, tuned, metrics, "tuned")
     tested = [pair for pair in paired.metrics if pair.is_binary]
     untested = [f"{pair.task}, {pair.metric}" for pair in paired.metrics if not pair.is_binary]
     if not tested:

@@ -27,7 +27,7 @@ from kgprobe.search.exploration import Exploration, Floats
 from kgprobe.search.label_tries import Integers, LabelTrie, LabelTries, NameSet, agrees
 from kgprobe.search.most_plausible import TOLERANCE, MostPlausible, beam, best_first, find
 from kgprobe.search.plausibility import Candidates, log_plausibilities
-from kgprobe.search.strategies import Rivals, Sentences
+from kgprobe.search.rivals import Rivals, Sentences
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.tense import speaks_of_today
 

@@ -11,44 +11,21 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, get_type_hints
 
 from kgprobe.errors import ArgumentError
 from kgprobe.options import option
 from kgprobe.plugins import Register
+from kgprobe.search.rivals import Rivals, Sentences
 from kgprobe.verbalize.tense import speaks_of_today
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
     from kgprobe.models.scoring.contract import TextScorer
-    from kgprobe.sampling.distractors import Distractor, FormerObjects, Retriever
-    from kgprobe.sampling.facts import AskedFact
+    from kgprobe.sampling.distractors import FormerObjects, Retriever
     from kgprobe.sampling.keys import FactKey
-    from kgprobe.verbalize.sentences import Cloze
 
 T = TypeVar("T")
-
-# A fact with its cloze sentences.
-Sentences: TypeAlias = "tuple[AskedFact, Sequence[Cloze]]"
-
-
-@dataclass(frozen=True, slots=True)
-class Rivals:
-    """The distractors of one sentence, best first.
-
-    Attributes:
-        certified: number of the first optimal distractors that are proved to be the most plausible; None without proof.
-        log_plausibilities: log Pl of each after the sentence, if the strategy computed it; else None.
-        reason: reason why there are no distractors, or a note on them (excluded candidates, missing proof); else None.
-        pool: number of entities among which optimal distractors are the most plausible, the right object included; an
-            object that beats them beats the whole pool. None for strategies without model.
-    """
-
-    distractors: "Sequence[Distractor]"
-    certified: int | None = None
-    log_plausibilities: Sequence[float] | None = None
-    reason: str | None = None
-    pool: int | None = None
 
 
 class Strategy(Protocol):
@@ -57,7 +34,7 @@ class Strategy(Protocol):
     def describe(self) -> dict[str, Any]:
         """Return the name (``strategy``) and the options, for results."""
 
-    def rivals(self, asked: "Sequence[Sentences]", count: int, seed: Sequence[int]) -> list[list[Rivals]]:
+    def rivals(self, asked: Sequence[Sentences], count: int, seed: Sequence[int]) -> list[list[Rivals]]:
         """Return at most ``count`` distractors for each sentence of each fact."""
 
 
@@ -172,7 +149,7 @@ class _GraphStrategy:
     def describe(self) -> dict[str, Any]:
         return self._retriever.describe()
 
-    def rivals(self, asked: "Sequence[Sentences]", count: int, seed: Sequence[int]) -> list[list[Rivals]]:
+    def rivals(self, asked: Sequence[Sentences], count: int, seed: Sequence[int]) -> list[list[Rivals]]:
         from kgprobe.sampling.distractors import former_objects
 
         keys: defaultdict[FormerObjects, list[FactKey]] = defaultdict(list)

@@ -13,19 +13,15 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from kgprobe.errors import KgprobeError
-from kgprobe.probes.distractors.curves import (
-    Curve,
+from kgprobe.probes.distractors.curves import Curve, curve_rows, mean_at, mean_curve, shown_numbers
+from kgprobe.probes.distractors.evidence import (
+    DistractorEvidence,
     Measured,
     common_facts,
-    curve_rows,
     former_shares,
-    mean_at,
-    mean_curve,
-    shown_numbers,
     unlike_notes,
     values_of,
 )
-from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome
 from kgprobe.report.plots import Line, Plot, line_of
 from kgprobe.stats.proportions import Mean

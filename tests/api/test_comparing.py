@@ -42,13 +42,13 @@ def test_what_was_measured_is_compared_and_what_differs_is_told(example_graphs: 
     assert {path.name for path in page.parent.iterdir()} == {"comparison.html", "comparison.json", "facts.csv"}
     assert page.parent.parent == home / "comparisons"
     assert json.loads((page.parent / "comparison.json").read_text()) == json.loads(json.dumps(found.to_dict()))
-    forgetting = kgprobe.check_forgetting(base, tuned, margin=0.5)
+    forgetting = kgprobe.check(base, tuned, margin=0.5)
     assert len(forgetting.to_frame()) == found.pairs[0].lost + found.pairs[0].gained
     # A run, opened by its name, beside measurements: what it shares with them, if anything.
     opened = kgprobe.open_result("a-run", example_graphs)
     assert opened.to_frame().equals(run.to_frame())
     with pytest.raises(ArgumentError, match=r"`tuned` differs from the base.*asked is 'once each' and 'in rounds'"):
-        kgprobe.check_forgetting(base, opened)
+        kgprobe.check(base, opened)
     with pytest.raises(UnknownNameError, match=r"o measurement 'nowhere', neither as a folder nor by name.*a-run"):
         kgprobe.open_result("nowhere", example_graphs)
 
@@ -98,7 +98,7 @@ def test_results_stand_beside_each_other_without_a_graph(tmp_path: Path) -> None
 def test_a_page_of_forgetting_has_all_changed_facts_beside_it(tmp_path: Path) -> None:
     base = measured(tmp_path / "base", dict.fromkeys(FACTS, True))
     tuned = measured(tmp_path / "tuned", model="hf:./tuned")
-    found = kgprobe.check_forgetting(base, tuned, margin=0.02)
+    found = kgprobe.check(base, tuned, margin=0.02)
     assert (found.verdict.value, found.loss.value) == ("lost", 0.5)
     page = found.page()
     changed = pd.read_csv(page.parent / "changed_facts.csv")
@@ -123,7 +123,7 @@ def test_a_page_of_forgetting_has_all_changed_facts_beside_it(tmp_path: Path) ->
 def test_what_was_measured_otherwise_is_no_match(other: dict[str, object], named: str, tmp_path: Path) -> None:
     entry, two = measured(tmp_path / "one"), measured(tmp_path / "two", model="two", **other)
     with pytest.raises(ArgumentError, match=f"`tuned` differs from the base in more than the model.*{named}"):
-        kgprobe.check_forgetting(entry, two)
+        kgprobe.check(entry, two)
     # Side by side they may stand; what differs is told.
     setting, verb, values = named.partition(" is ")
     assert f"{setting.rpartition('.')[2]}{verb}{values}" in kgprobe.compare([entry, two]).notes[0]
@@ -136,7 +136,7 @@ def test_only_the_model_its_loading_and_the_list_may_differ(tmp_path: Path) -> N
     two = measured(
         tmp_path / "two", model="two", described=described, facts={"sha256": "another list"}, versions={"torch": "9"}
     )
-    assert kgprobe.check_forgetting(entry, two).facts == 200
+    assert kgprobe.check(entry, two).facts == 200
     assert kgprobe.compare([entry, two]).notes == ()
 
 
@@ -151,7 +151,7 @@ def test_compare_unshared_facts_are_counted_with_reasons(tmp_path: Path) -> None
     )
     compared = kgprobe.compare([entry, two])
     assert (compared.notes[0], compared.unshared) == (told, told)
-    assert kgprobe.check_forgetting(entry, two).notes == (told,)
+    assert kgprobe.check(entry, two).notes == (told,)
     assert (
         kgprobe.compare([entry, measured(tmp_path / "three", {**FACTS, "other": True}, model="three")]).unshared == ""
     )
@@ -165,7 +165,7 @@ def test_compare_unshared_facts_are_counted_with_reasons(tmp_path: Path) -> None
 def test_what_is_known_and_not_said(tmp_path: Path) -> None:
     stored = measured(tmp_path / "stored")
     said = measured(tmp_path / "said", {**FACTS, "f000": False, "f001": True}, probe="questions")
-    found = kgprobe.find_gap(stored, said)
+    found = kgprobe.gap(stored, said)
     overall = found.to_frame().iloc[0]
     assert (overall["known"], overall["unsaid"], overall["said_alone"]) == (100, 0.01, 1)
     assert overall["unsaid_low"] < 0.01 < overall["unsaid_high"]
@@ -173,13 +173,13 @@ def test_what_is_known_and_not_said(tmp_path: Path) -> None:
     assert found.page().name == "gap.html"
     assert json.loads((found.folder / "gap.json").read_text())["overall"]["unsaid"] == 0.01
     with pytest.raises(ArgumentError, match="`said` is by the probe distractors, like the first"):
-        kgprobe.find_gap(stored, stored)
+        kgprobe.gap(stored, stored)
     other = measured(tmp_path / "other", probe="questions", model="other")
     with pytest.raises(ArgumentError, match="`said` is of another model"):
-        kgprobe.find_gap(stored, other)
+        kgprobe.gap(stored, other)
     later = measured(tmp_path / "later", probe="questions", as_of=20250101)
     with pytest.raises(ArgumentError, match="differs from the first in the date"):
-        kgprobe.find_gap(stored, later)
+        kgprobe.gap(stored, later)
 
 
 def test_mistakes_are_named(tmp_path: Path) -> None:
@@ -193,8 +193,8 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
         kgprobe.compare([entry, two])
     with pytest.raises(KgprobeError, match="'silent' has no answers yet"):
         kgprobe.compare([entry, silent])
-    with pytest.raises(ArgumentError, match="`margin` is 2; expected a share in"):
-        kgprobe.check_forgetting(entry, two, margin=2)
+    with pytest.raises(ArgumentError, match="`margin` is 2; a share from 0 below 1 is expected"):
+        kgprobe.check(entry, two, margin=2)
     with pytest.raises(UnknownNameError, match="has no measurement"):
         kgprobe.open_result(tmp_path)
     with pytest.raises(UnknownNameError, match="to open a run of that name, give its graph"):

@@ -1,4 +1,4 @@
-"""``kgprobe.sample_controls`` and ``kgprobe.check_roles`` on the example graph: files, matching, notes, errors."""
+"""``kgprobe.sample_controls``, and ``kgprobe.check`` with roles: files, matching, notes, errors."""
 
 import json
 from collections import Counter
@@ -57,7 +57,7 @@ def test_controls_are_drawn_stored_and_asked(example_graph: Graph, capitals: Pat
     options = {"facts": path, "distractors": 2, "sentences": 1, "as_of": AS_OF}
     base = kgprobe.measure(example_graph, tiny, **options, name="before")
     tuned = kgprobe.measure(example_graph, tiny, **options, name="after")
-    found = kgprobe.check_roles(base, tuned, path, margin=0.5)
+    found = kgprobe.check(base, tuned, roles=path, margin=0.5)
     answered = Counter(role.role for role in sample.roles if role.fact in set(base.to_frame()["fact"]))
     assert {ring.role: ring.listed for ring in found.rings} == {ring: answered[ring] for ring in (*NEAR, FAR)}
     assert {ring.loss.value for ring in found.rings if ring.facts} == {0.0}
@@ -187,6 +187,6 @@ def test_roles_of_a_result_without_them_are_named(tmp_path: Path) -> None:
     base = kgprobe.open_measurement(store_measurement(tmp_path / "base", {"f1": True}))
     tuned = kgprobe.open_measurement(store_measurement(tmp_path / "tuned", {"f1": True}, model="tuned", seed=1))
     with pytest.raises(ArgumentError, match="`tuned` differs from the base in more than the model: seed"):
-        kgprobe.check_roles(base, tuned, [FactRole("s-f1", "f1", FAR)])
+        kgprobe.check(base, tuned, roles=[FactRole("s-f1", "f1", FAR)])
     with pytest.raises(ArgumentError, match="`margin` is 2"):
-        kgprobe.check_roles(base, tuned, [], margin=2)
+        kgprobe.check(base, tuned, roles=[], margin=2)

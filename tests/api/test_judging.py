@@ -13,7 +13,7 @@ from kgprobe.graph.ingest import load
 from kgprobe.judge.labels import labelled_statements, set_aside
 from kgprobe.models.model import Model, Models
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.probes.true_false import INSTRUCTION
+from kgprobe.probes.true_false.options import INSTRUCTION
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results.judge import TrainedJudge
 from kgprobe.results.measurement import Measurement
@@ -230,7 +230,7 @@ def test_unreadable_labels_become_unknown_by_option(
     assert (first.judge.training["labelled"], second.judge.training["labelled"]) == (2 * COUNT, len(skipped.texts))
     models = Models()
     monkeypatch.setattr(models, "open", lambda *_: tiny)
-    compared = kgprobe.compare_judges(["first", second.judge], models=models)
+    compared = kgprobe.compare(["first", second.judge], models=models)
     judges = [row for row in compared.records() if row.classifier != "words"]
     assert [row.classifier for row in judges] == ["network", second.judge.classifier.kind]
     for row, quality in zip(judges, (first.aside, second.aside), strict=True):

@@ -19,7 +19,7 @@ def results(home: Path) -> Path:
     one = kgprobe.open_measurement(store_measurement(home / "probes" / "one", FACTS))
     two = kgprobe.open_measurement(store_measurement(home / "probes" / "two", FACTS, model="two"))
     kgprobe.compare([one, two]).page()
-    kgprobe.check_forgetting(one, two).page()
+    kgprobe.check(one, two).page()
     write_judged_graph(home / "judged" / "everything", [judged(f"f{n}", 0, [1]) for n in range(30)], shards=2)
     told = {"name": "my-run", "headline": f"It knows {EVIL}", "more": [1, 2]}
     folder = home / "runs" / "my-run-0123abcd"

@@ -241,7 +241,7 @@ def test_model_without_scores_is_asked_by_questions(example_graph: Graph) -> Non
 def test_tables_are_compared_on_equal_facts(example_graph: Graph) -> None:
     one = kgprobe.label_facts(example_graph, well_read(), name="one", **FEW)
     other = kgprobe.label_facts(example_graph, well_read(), name="other", **FEW | {"limit": 12, "seed": 0})
-    compared = kgprobe.compare_labels(one, "other", scheme="belief")
+    compared = kgprobe.compare([one, "other"], scheme="belief")
     before, after = ({row.fact: row.belief for row in labels.table.rows()} for labels in (one, other))
     assert (len(before), len(after), compared.facts) == (8, 12, 8)
     assert {moved.fact for moved in compared.moved} == {fact for fact in before if before[fact] != after[fact]}
@@ -259,7 +259,7 @@ def moved_tables(folder: Path) -> tuple[Any, Any]:
 
 
 def test_transitions_count_asked_facts_of_both(tmp_path: Path) -> None:
-    compared = kgprobe.compare_labels(*moved_tables(tmp_path), scheme="profile")
+    compared = kgprobe.compare(moved_tables(tmp_path), scheme="profile")
     rows = {(row.before, row.after): (row.facts, row.share.value) for row in compared.transitions}
     assert rows == {("recalled", "recalled"): (1, 1.0), ("not encoded", "recalled"): (1, 1.0)}
     (moved,) = compared.moved
@@ -268,20 +268,20 @@ def test_transitions_count_asked_facts_of_both(tmp_path: Path) -> None:
     assert "1 of 2 facts moved" in compared.summary()
     alone = write_label_table(tmp_path / "alone", CONFIG, [replace(FRANCE, fact="f8")])
     with pytest.raises(
-        KgprobeError, match="has no asked fact with a class of SliCK in both: 1 facts in one, 1 in alone"
+        KgprobeError, match="have no asked fact with a class of SliCK in both: 1 facts in one, 1 in alone"
     ):
-        kgprobe.compare_labels(tmp_path / "one", alone, scheme="slick")
+        kgprobe.compare([tmp_path / "one", alone], scheme="slick")
 
 
 def test_scheme_and_graph_are_checked(tmp_path: Path) -> None:
     one, other = moved_tables(tmp_path)
     with pytest.raises(ArgumentError, match="`scheme` is 'colour'; one of slick, profile, belief"):
-        kgprobe.compare_labels(one, other, scheme="colour")
+        kgprobe.compare([one, other], scheme="colour")
     config = {**one.config, "graph": '{"uid": "a"}'}
     first = write_label_table(tmp_path / "a", config, one.rows())
     second = write_label_table(tmp_path / "b", {**config, "graph": '{"uid": "b"}'}, one.rows())
-    with pytest.raises(ArgumentError, match="of another graph"):
-        kgprobe.compare_labels(first, second)
+    with pytest.raises(ArgumentError, match="are of different graphs"):
+        kgprobe.compare([first, second])
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 from kgprobe.options import options_of
 from kgprobe.probes.distractors import DistractorOptions
-from kgprobe.probes.questions import QuestionOptions
+from kgprobe.probes.questions.options import QuestionOptions
 from kgprobe.results.result import Result
 from kgprobe.results.samples import FactSample
 from kgprobe.sampling.distractors import RandomDistractors

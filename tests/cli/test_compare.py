@@ -1,13 +1,16 @@
-"""``kgprobe compare`` as it is typed, on made-up answers."""
+"""``kgprobe compare``, ``check`` and ``gap`` as they are typed, on made-up answers."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
 
 from kgprobe.labelling.roles import FactRole, write_roles
+from kgprobe.labelling.table import write_label_table
 from tests.cli.inprocess import Completed, run
+from tests.labelling.test_table import CHAD, CONFIG, FRANCE
 from tests.stored import store_measurement
 
 FACTS = [f"f{n:03}" for n in range(600)]
@@ -27,8 +30,16 @@ def probes(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def typed(home: Path, *arguments: str) -> Completed:
+    return run(*arguments, KGPROBE_HOME=str(home), COLUMNS="150")
+
+
+def check(home: Path, *arguments: str) -> Completed:
+    return typed(home, "check", *arguments)
+
+
 def compare(home: Path, *arguments: str) -> Completed:
-    return run("compare", *arguments, KGPROBE_HOME=str(home), COLUMNS="150")
+    return typed(home, "compare", *arguments)
 
 
 @pytest.mark.parametrize(
@@ -40,10 +51,10 @@ def compare(home: Path, *arguments: str) -> Completed:
     ],
 )
 def test_the_exit_code_is_the_verdict(probes: Path, tuned: str, code: int, said: str) -> None:
-    done = compare(probes, "base", tuned, "--fail-if-lost", "2%")
+    done = check(probes, "base", tuned)
     assert (done.returncode, said in done.stdout) == (code, True), done.stdout + done.stderr
     assert ("Facts needed for 80% power: about" in " ".join(done.stdout.split())) == (code == 3)
-    told = json.loads(compare(probes, "base", tuned, "--fail-if-lost", "2%", "--json").stdout)
+    told = json.loads(check(probes, "base", tuned, "--json").stdout)
     assert told["verdict"] == said.split(":")[0].lower()
     assert told["forgotten"] == {"same": 0, "worse": 60, "between": 12}[tuned]
     assert {Path(path).name for path in told["files"]} == {"forgetting.html", "forgetting.json", "changed_facts.csv"}
@@ -73,7 +84,7 @@ def test_several_stand_side_by_side_without_a_server(probes: Path) -> None:
 
 
 def test_what_is_known_and_not_said(probes: Path) -> None:
-    done = compare(probes, "--gap", "base", "words")
+    done = typed(probes, "gap", "base", "words")
     assert done.returncode == 0, done.stderr
     assert "base knows 600 facts by distractors, and misses 10% [8, 13] of them by questions." in done.stdout
 
@@ -81,32 +92,33 @@ def test_what_is_known_and_not_said(probes: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("base",), "RESULT... has 1; expected at least two."),
-        (("base", "base"), "RESULT... has the same result twice"),
-        (("base", "seeded", "--fail-if-lost", "2%"), "seeded differs from the base in more than the model"),
-        (("base", "base", "--fail-if-lost", "2%"), "has the same result twice"),
-        (("base", "worse", "same", "--fail-if-lost", "2%"), "--fail-if-lost needs two results, not 3."),
-        (("base", "worse", "--fail-if-lost", "2"), "percent sign, such as 2%"),
-        (("base", "worse", "--fail-if-lost", "100%"), "a number below 100"),
-        (("base", "words", "--gap", "--fail-if-lost", "2%"), "exclude each other"),
-        (("--gap", "base", "worse"), "worse is by the probe distractors, like the first"),
-        (("base", ".."), "has no measurement"),
+        (("compare", "base"), "RESULT... has 1; expected at least two."),
+        (("compare", "base", "base"), "RESULT... has the same result twice"),
+        (("compare", "base", ".."), ".. has no result"),
+        (("compare", "base", "worse", "--scheme", "slick"), "--scheme is for a label table; the results are of kind"),
+        (("compare", "base", "worse", "--device", "cpu"), "--device and other options of models are for judges"),
+        (("check", "base", "seeded"), "TUNED differs from the base in more than the model"),
+        (("check", "base", "base"), "has the same result twice"),
+        (("check", "base", "worse", "same"), "unexpected extra argument"),
+        (("check", "base", "worse", "--margin", "2"), "--margin is 2, which is not a share; write 2% or 0.02."),
+        (("check", "base", "worse", "--margin", "100%"), "1.0 is not in the range 0<=x<1"),
+        (("gap", "base", "worse"), "SAID is by the probe distractors, like the first"),
     ],
 )
 def test_wrong_usage_is_named(probes: Path, arguments: tuple[str, ...], said: str) -> None:
-    done = compare(probes, *arguments)
-    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    done = typed(probes, *arguments)
+    assert (done.returncode, said in " ".join(done.stderr.split())) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize("flags", [(), ("--debug",)])
 def test_compare_check_that_fails_exits_with_2(probes: Path, flags: tuple[str, ...]) -> None:
     answers = probes / "probes" / "same" / "outcomes.jsonl"
     answers.write_text(answers.read_text().replace('"f007"', "f007"))
-    done = compare(probes, "base", "same", "--fail-if-lost", "2%", *flags)
+    done = check(probes, "base", "same", *flags)
     assert (done.returncode, "line 8: damaged" in done.stderr) == (2, True), done.stderr
     answers.unlink()
     answers.mkdir()
-    done = compare(probes, "base", "same", "--fail-if-lost", "2%", *flags)
+    done = check(probes, "base", "same", *flags)
     assert (done.returncode, "cannot be read" in done.stderr) == (2, True), done.stderr
 
 
@@ -115,15 +127,15 @@ def test_compare_name_is_a_result_before_a_folder(probes: Path, monkeypatch: pyt
         (probes / name).mkdir()
         (probes / name / "config.json").write_text('{"model_type": "gpt2"}')
     monkeypatch.chdir(probes)
-    done = compare(probes, "base", "same", "--fail-if-lost", "2%")
+    done = check(probes, "base", "same")
     assert (done.returncode, "Kept" in done.stdout) == (0, True), done.stderr
-    done = compare(probes, "base", "./model", "--fail-if-lost", "2%")
-    assert (done.returncode, "./model has no measurement" in done.stderr) == (2, True), done.stderr
-    assert compare(probes, "probes/base", "./probes/same", "--fail-if-lost", "2%").returncode == 0
+    done = check(probes, "base", "./model")
+    assert (done.returncode, "./model has no result" in done.stderr) == (2, True), done.stderr
+    assert check(probes, "probes/base", "./probes/same").returncode == 0
 
 
 def test_the_exit_codes_are_in_the_help(probes: Path) -> None:
-    assert "0 kept, 1 lost, 2 failed or wrong usage, 3 undecided" in " ".join(compare(probes, "--help").stdout.split())
+    assert "0 kept, 1 lost, 2 failed or wrong usage, 3 undecided" in " ".join(check(probes, "--help").stdout.split())
 
 
 @pytest.fixture
@@ -142,18 +154,16 @@ def test_compare_roles_worst_ring_is_the_exit_code(probes: Path, roles: Path) ->
         ("worse", "2%", 1, "lost"),
         ("worse", "22%", 3, "undecided"),
     ):
-        done = compare(probes, "base", tuned, "--roles", str(roles), "--fail-if-lost", margin)
+        done = check(probes, "base", tuned, "--roles", str(roles), "--margin", margin)
         assert done.returncode == code, done.stdout + done.stderr
         assert f"{verdict.capitalize()} near (neighbour" in " ".join(done.stdout.split())
-    without_check = compare(probes, "base", "worse", "--roles", str(roles))
-    assert without_check.returncode == 0
-    text = " ".join(without_check.stdout.split())
+    done = check(probes, "base", "worse", "--roles", str(roles))
+    assert done.returncode == 1
+    text = " ".join(done.stdout.split())
     assert "Lost near (neighbour, 20.0 points lost on 300). Kept far (0.0 points lost on 260)." in text
     assert "Gain of the taught facts: +0.0 points on 40" in text
-    assert (
-        "base lacks 1 (not asked: 1), worse lacks 1 (not asked: 1); among them f999 (taught)." in without_check.stderr
-    )
-    content = json.loads(compare(probes, "base", "worse", "--roles", str(roles), "--json").stdout)
+    assert "base lacks 1 (not asked: 1), worse lacks 1 (not asked: 1); among them f999 (taught)." in done.stderr
+    content = json.loads(check(probes, "base", "worse", "--roles", str(roles), "--json").stdout)
     assert (content["verdict"], content["near"], content["far"]) == ("lost", "lost", "kept")
     assert [ring["role"] for ring in content["rings"]] == ["neighbour", "far"]
     names = {Path(path).name for path in content["files"]}
@@ -161,22 +171,17 @@ def test_compare_roles_worst_ring_is_the_exit_code(probes: Path, roles: Path) ->
 
 
 def test_compare_roles_wrong_usage_is_named(probes: Path, roles: Path) -> None:
-    for arguments, message in (
-        (("base", "--roles", str(roles)), "--roles needs two results, not 1."),
-        (("--gap", "base", "words", "--roles", str(roles)), "--gap and --roles exclude each other"),
-        (("base", "same", "--roles", "none.jsonl"), "--roles is none.jsonl, which cannot be read"),
-    ):
-        done = compare(probes, *arguments)
-        assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+    done = check(probes, "base", "same", "--roles", "none.jsonl")
+    assert (done.returncode, "--roles is none.jsonl, which cannot be read" in done.stderr) == (2, True), done.stderr
     write_roles(roles, [FactRole("s-f000", "f000", "taught")])
-    done = compare(probes, "base", "same", "--roles", str(roles), "--fail-if-lost", "2%")
+    done = check(probes, "base", "same", "--roles", str(roles))
     assert (done.returncode, "no ring has a verdict" in done.stderr) == (2, True), done.stderr
 
 
 def test_junit_and_markdown_are_written_with_the_verdict(probes: Path, tmp_path: Path) -> None:
     junit, markdown = tmp_path / "new" / "checks.xml", tmp_path / "summary.md"
     files = ("--junit", str(junit), "--markdown", str(markdown))
-    done = compare(probes, "base", "worse", "--fail-if-lost", "2%", *files)
+    done = check(probes, "base", "worse", *files)
     assert done.returncode == 1, done.stderr
     assert "Lost: 10.0 points lost on 600 facts" in done.stdout
     cases = {case.attrib["name"]: case for case in Xml.fromstring(junit.read_text())[0]}  # noqa: S314
@@ -188,20 +193,39 @@ def test_junit_and_markdown_are_written_with_the_verdict(probes: Path, tmp_path:
 
 
 def test_markdown_to_stdout_is_alone_there(probes: Path) -> None:
-    done = compare(probes, "base", "worse", "--markdown", "-")
-    assert done.returncode == 0, done.stderr
+    done = check(probes, "base", "worse", "--markdown", "-")
+    assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("### ")
     assert "Page:" not in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--junit", "x.xml"), "--junit needs verdicts; give --fail-if-lost MARGIN."),
-        (("--markdown", "-", "--json"), "Only one of --junit -, --markdown - and --json can write to standard output."),
-    ],
-)
-def test_summary_files_with_wrong_usage_are_refused(probes: Path, arguments: tuple[str, ...], said: str) -> None:
-    done = compare(probes, "base", "worse", *arguments)
+def test_summary_files_one_output_is_stdout(probes: Path) -> None:
+    done = check(probes, "base", "worse", "--markdown", "-", "--json")
     assert done.returncode == 2
+    said = "Only one of --junit -, --markdown - and --json can write to standard output."
     assert said in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("command", ["compare", "check", "gap"])
+def test_results_of_two_kinds_are_refused_by_name(probes: Path, command: str) -> None:
+    write_label_table(probes / "labels" / "table", CONFIG, [FRANCE])
+    done = typed(probes, command, "base", "table")
+    said = "cannot be compared: base is a measurement or run, and table a label table. Give results of one kind."
+    assert (done.returncode, said in " ".join(done.stderr.split())) == (2, True), done.stderr
+
+
+def test_compare_label_tables_counts_moved_facts(probes: Path) -> None:
+    for name, facts in (
+        ("one", [FRANCE, replace(CHAD, basis="asked")]),
+        ("other", [FRANCE, replace(FRANCE, fact="f2")]),
+    ):
+        write_label_table(probes / "labels" / name, CONFIG, facts)
+    done = compare(probes, "one", "other", "--scheme", "belief")
+    assert (done.returncode, "1 of 2 facts moved" in done.stdout) == (0, True), done.stdout + done.stderr
+    assert "From one (rows) to other (columns)" in done.stdout
+    (moved,) = (probes / "comparisons").glob("*/moved.csv")
+    assert moved.read_text(encoding="utf-8").startswith("fact,subject")
+    checked = check(probes, "one", "other")
+    assert (checked.returncode, "TUNED is a label table; expected a measurement or run" in checked.stderr) == (2, True)
+    three = compare(probes, "one", "other", "one")
+    assert (three.returncode, "a label table is compared with one other" in three.stderr) == (2, True)

@@ -47,15 +47,15 @@ def test_compare_base_with_its_adapter_exits_with_the_verdict(typed: Callable[..
     done = typed("probe", "distractors", "--model", "hf:./base+./tuned", *ASKING, "--name", "after")
     assert done.returncode == 0, done.stderr
 
-    kept = typed("compare", "hf:./base", "hf:./base+./tuned", "--fail-if-lost", "2%")
+    kept = typed("check", "hf:./base", "hf:./base+./tuned", "--margin", "2%")
     assert (kept.returncode, "Kept" in kept.stdout) == (0, True), kept.stdout + kept.stderr
     assert "hf:./base+./tuned: its newest measurement, after." in kept.stderr
-    lost = typed("compare", "hf:./base+./tuned", "hf:./base", "--fail-if-lost", "2%")
+    lost = typed("check", "hf:./base+./tuned", "hf:./base", "--margin", "2%")
     assert (lost.returncode, "Lost" in lost.stdout) == (1, True), lost.stdout + lost.stderr
 
 
 def test_compare_spec_without_a_measurement_names_the_command(typed: Callable[..., Completed]) -> None:
-    done = typed("compare", "hf:gpt2", "hf:gpt2+./tuned", "--fail-if-lost", "2%")
+    done = typed("check", "hf:gpt2", "hf:gpt2+./tuned", "--margin", "2%")
     assert (done.returncode, done.stdout) == (2, "")
     assert "hf:gpt2 has no measurement" in done.stderr
     assert "kgprobe probe distractors --model hf:gpt2" in done.stderr

@@ -1,4 +1,4 @@
-"""``kgprobe compare`` on logs of other tools."""
+"""``kgprobe compare`` and ``kgprobe check`` on logs of other tools."""
 
 import json
 from pathlib import Path
@@ -21,24 +21,28 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def compare(folder: Path, *arguments: str) -> Completed:
-    return run("compare", *arguments, KGPROBE_HOME=str(folder / "home"), COLUMNS="150")
+def compare(folder: Path, *arguments: str, command: str = "compare") -> Completed:
+    return run(command, *arguments, KGPROBE_HOME=str(folder / "home"), COLUMNS="150")
+
+
+def check(folder: Path, *arguments: str) -> Completed:
+    return compare(folder, *arguments, command="check")
 
 
 @pytest.mark.parametrize(("tuned", "code"), [("same", 0), ("worse", 1), ("between", 3)])
-def test_compare_logs_exit_code_is_the_verdict(logs: Path, tuned: str, code: int) -> None:
-    done = compare(logs, str(logs / "base"), str(logs / tuned / NAME), "--fail-if-lost", "2%")
+def test_check_logs_exit_code_is_the_verdict(logs: Path, tuned: str, code: int) -> None:
+    done = check(logs, str(logs / "base"), str(logs / tuned / NAME))
     assert done.returncode == code, done.stdout + done.stderr
     verdict = {0: "Kept", 1: "Lost", 3: "Undecided"}[code]
     assert f"{verdict}: 1 of 1 row (task and metric)" in done.stdout
     assert ("Question 0" in done.stdout) == (tuned != "same")
-    printed = json.loads(compare(logs, str(logs / "base"), str(logs / tuned), "--fail-if-lost", "2%", "--json").stdout)
+    printed = json.loads(check(logs, str(logs / "base"), str(logs / tuned), "--json").stdout)
     assert printed["verdict"] == verdict.lower()
     names = {Path(path).name for path in printed["files"]}
     assert names == {"task_losses.html", "task_losses.json", "tasks.csv", "changed_documents.csv"}
 
 
-def test_compare_logs_without_margin_prints_differences(logs: Path) -> None:
+def test_compare_logs_prints_differences(logs: Path) -> None:
     done = compare(logs, str(logs / "base"), str(logs / "worse"), "--metric", "acc")
     assert done.returncode == 0, done.stderr
     assert "-10.0" in done.stdout
@@ -50,14 +54,17 @@ def test_compare_logs_without_margin_prints_differences(logs: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("base", "same", "worse"), "Logs are compared in pairs; give two, not 3."),
-        (("base", "same", "--gap"), "--gap is for kgprobe's own results, not for logs."),
+        (("base", "same", "worse"), "RESULT... has 3; a log of another tool is compared with one other."),
+        (("base", "same", "--family", "a=b"), "--family is for a measurement or run; the results are of kind log"),
         (("base", "same", "--metric", "bleu"), "--metric bleu is in no common task; the logs have acc."),
         (
             ("base", "stored"),
-            "stored is not a log of lm-evaluation-harness (samples_*.jsonl)",
+            "stored a measurement or run. Give results of one kind.",
         ),
-        (("stored", "stored2", "--metric", "acc"), "--metric is for logs of lm-evaluation-harness or Inspect"),
+        (
+            ("stored", "stored2", "--metric", "acc"),
+            "--metric is for a log of another tool; the results are of kind measurement or run.",
+        ),
     ],
 )
 def test_compare_logs_with_wrong_usage_is_refused(logs: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -69,26 +76,26 @@ def test_compare_logs_with_wrong_usage_is_refused(logs: Path, arguments: tuple[s
     assert said in " ".join(done.stderr.split())
 
 
-@pytest.mark.parametrize("check", [(), ("--fail-if-lost", "2%")])
+@pytest.mark.parametrize("command", ["compare", "check"])
 @pytest.mark.parametrize(
     ("name", "changes", "said"),
     [
-        (NAME, {"doc_hash": "other"}, "different documents: 0 of 600 and 2 documents of arc are common"),
-        ("samples_mmlu.jsonl", {}, "have no common task"),
-        ("nothing", {}, "is not a log of lm-evaluation-harness"),
+        (NAME, {"doc_hash": "other"}, "cannot be paired: none of the 600 and 2 documents of arc is common"),
+        ("samples_mmlu.jsonl", {}, "cannot be paired: no task is common"),
+        ("nothing", {}, "has no result: no measurement, label table, judge or log of another tool"),
     ],
 )
 def test_compare_logs_of_other_documents_exits_with_2(
-    logs: Path, check: tuple[str, ...], name: str, changes: dict[str, str], said: str
+    logs: Path, command: str, name: str, changes: dict[str, str], said: str
 ) -> None:
     write_lines(logs / "other" / name, [1, 0], **changes)
-    done = compare(logs, str(logs / "base"), str(logs / "other"), *check)
+    done = compare(logs, str(logs / "base"), str(logs / "other"), command=command)
     assert done.returncode == 2
     assert said in " ".join(done.stderr.split())
 
 
-def test_compare_logs_failure_with_margin_exits_with_2(logs: Path) -> None:
+def test_check_logs_failure_exits_with_2(logs: Path) -> None:
     (logs / "worse" / NAME).write_text('{"doc_id": 0')
-    done = compare(logs, str(logs / "base"), str(logs / "worse"), "--fail-if-lost", "2%")
+    done = check(logs, str(logs / "base"), str(logs / "worse"))
     assert done.returncode == 2
     assert "line 1 is not a JSON object: the log is unfinished" in " ".join(done.stderr.split())

@@ -131,7 +131,7 @@ def test_a_flag_is_the_same_thing_wherever_it_stands() -> None:
         if option.is_flag:
             return "yes or no"
         numbers = isinstance(kind, (click.types.IntParamType, click.types.FloatParamType))
-        files = isinstance(kind, (click.File, click.Path)) or "FOLDER" in (option.metavar or "")
+        files = isinstance(kind, (click.File, click.Path)) or "--output" in option.opts
         return "a number" if numbers else "a file" if files else "a text"
 
     meanings: dict[str, set[str]] = {}

@@ -11,7 +11,8 @@ from kgprobe.judge.prompts import StatePrompt, prompt_for, word_probabilities
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.probes.true_false import INSTRUCTION, STATEMENT
+from kgprobe.models.states.reader import StateReader
+from kgprobe.probes.true_false.options import INSTRUCTION, STATEMENT
 from tests.models.exactness import assert_same_states, double_copy
 from tests.models.tiny import byte_level, random_model
 
@@ -64,7 +65,7 @@ def test_states_are_read_behind_the_tokens_that_the_model_answered_to(
     asked = given(scorer, monkeypatch)
     assert all(ids.count(0) == 1 for ids in asked)
     texts = [f"{text}{prompt.after}" for text in STATEMENTS]
-    states = scorer.states([1, 3]).read(texts, beginning=prompt.before, chat=prompt.chat).values
+    states = StateReader(scorer, [1, 3]).read(texts, beginning=prompt.before, chat=prompt.chat).values
 
     def naive(model: Any, ids: list[int]) -> torch.Tensor:
         with torch.inference_mode():

@@ -8,6 +8,7 @@ from transformers import AutoConfig, AutoModelForImageTextToText
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.spec import load_scorer
+from kgprobe.models.states.reader import StateReader
 from tests.models.exactness import assert_exact, reference_scores
 from tests.models.tiny import LLAMA_LIKE, byte_level
 
@@ -68,10 +69,10 @@ def test_multimodal_text_part_scores_as_the_whole_model(kind, tmp_path):
     if dropped is not None:
         assert dropped in scorer.describe()["dropped"]
         assert dropped in dict(scorer.explain())["text part"]
-        assert scorer.choice.way == "packed"
+        assert scorer.choice.method == "packed"
     (answer,) = LocalGenerator(scorer).answer([Request("York is", 3)])
     assert answer.completion_tokens <= 3
     if kind != "llama4":
-        states = scorer.states([1, 3]).read(["York is a city.", "Tokyo"]).values
+        states = StateReader(scorer, [1, 3]).read(["York is a city.", "Tokyo"]).values
         assert states.shape == (2, 2, 32)
         assert np.isfinite(states).all()

@@ -22,7 +22,7 @@ from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.runs import read_beliefs
-from kgprobe.probes.distractors.curves import curve_tables
+from kgprobe.probes.distractors.evidence import curve_tables
 from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance, unaskable
 from kgprobe.probes.questions.evidence import QuestionEvidence, RightAnswer
 from kgprobe.records import Entity, Fact, Relation

@@ -16,7 +16,8 @@ from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.records import Fact
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
-from kgprobe.search.strategies import STRATEGIES, Rivals, Sentences, Strategy, StrategyContext, make_strategy
+from kgprobe.search.rivals import Rivals, Sentences
+from kgprobe.search.strategies import STRATEGIES, Strategy, StrategyContext, make_strategy
 from kgprobe.verbalize.sentences import Cloze
 from tests.models.tiny import byte_level, random_model
 from tests.sampling import enumerable

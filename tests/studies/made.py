@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from kgprobe.probes.distractors.curves import Measured, measured
-from kgprobe.probes.distractors.evidence import DistractorEvidence, NamedEntity, Rival, Sentence
+from kgprobe.probes.distractors.evidence import DistractorEvidence, Measured, NamedEntity, Rival, Sentence, measured
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.keys import FactKey
 

@@ -14,8 +14,8 @@ from scipy import stats
 from kgprobe.baselines.human_data import Scored
 from kgprobe.baselines.measures import Scores
 from kgprobe.errors import KgprobeError
-from kgprobe.probes.distractors.curves import Measured, mean_curve, measured
-from kgprobe.probes.distractors.evidence import DistractorEvidence
+from kgprobe.probes.distractors.curves import mean_curve
+from kgprobe.probes.distractors.evidence import DistractorEvidence, Measured, measured
 from kgprobe.report import page as report_page
 from kgprobe.report.plots import COLOURS, Category, CategoryPlot, Line, Plot
 from kgprobe.sampling.keys import FactKey

@@ -5,7 +5,7 @@ A request may fail without affecting others: each one is returned as an answer, 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from kgprobe.models.generating.thinking import Thinking
 
@@ -103,3 +103,15 @@ class Generator(Protocol):
         Raises:
             KgprobeError: no request can be answered, or the budget is spent; earlier answers stay in the cache, if any.
         """
+
+
+def describe_thinking(generator: Generator, thinking: Thinking | None) -> dict[str, Any]:
+    """Return a generator's description, with the way its thinking is set if a mode is requested.
+
+    Raises:
+        ArgumentError: the model cannot be set to this mode.
+    """
+    described = dict(generator.describe())
+    if thinking is not None:
+        described["thinking"] = {"mode": str(thinking), **generator.check_thinking(thinking)}
+    return described

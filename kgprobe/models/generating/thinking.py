@@ -11,13 +11,10 @@ or server; templates on this machine that have ``enable_thinking`` get False the
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kgprobe.errors import ArgumentError
 from kgprobe.options import option
-
-if TYPE_CHECKING:
-    from kgprobe.models.generating.generator import Generator
 
 OFF, ON = "off", "on"
 # Maximum tokens of a thought that is switched on without a budget.
@@ -75,18 +72,6 @@ def thinking_option() -> Any:
         metavar="off|on|TOKENS",
         shown_default="off in chat templates with enable_thinking, else the model's own",
     )
-
-
-def describe_thinking(generator: "Generator", thinking: Thinking | None) -> dict[str, Any]:
-    """Return a generator's description, with the way its thinking is set if a mode is requested.
-
-    Raises:
-        ArgumentError: the model cannot be set to this mode.
-    """
-    described = dict(generator.describe())
-    if thinking is not None:
-        described["thinking"] = {"mode": str(thinking), **generator.check_thinking(thinking)}
-    return described
 
 
 @dataclass(frozen=True, slots=True)

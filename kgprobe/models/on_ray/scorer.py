@@ -14,7 +14,7 @@ import numpy as np
 
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.thinking import Thinking
-from kgprobe.models.on_ray.workers import LoadedModel, ModelPlan, Workers
+from kgprobe.models.on_ray.workers import ModelPlan, WorkerModel, Workers
 from kgprobe.models.scoring.contract import EdgeScorer, Floats, ScoredContinuations, TextScorer, report
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import Tree
@@ -131,7 +131,7 @@ class WorkerScorer(TextScorer):
 
     def _joined(
         self,
-        tasks: Sequence[Callable[[LoadedModel], list[T]]],
+        tasks: Sequence[Callable[[WorkerModel], list[T]]],
         progress: Callable[[int], None] | None = None,
         size: Callable[[list[T]], int] = len,
     ) -> list[T]:
@@ -206,7 +206,7 @@ def divide(sizes: Sequence[int], count: int) -> list[slice]:
 def run_joined(
     workers: Workers,
     plan: ModelPlan,
-    tasks: Sequence[Callable[[LoadedModel], list[T]]],
+    tasks: Sequence[Callable[[WorkerModel], list[T]]],
     progress: Callable[[int], None] | None = None,
     size: Callable[[list[T]], int] = len,
 ) -> list[T]:
@@ -229,9 +229,9 @@ def _continuations(scored: Sequence[ScoredContinuations]) -> int:
     return sum(len(each.values) for each in scored)
 
 
-def _facts(loaded: LoadedModel) -> dict[str, Any]:
+def _facts(loaded: WorkerModel) -> dict[str, Any]:
     """Return what a scorer reports of itself: arguments of :class:`WorkerScorer`, and ``compared``."""
-    scorer = loaded.model.scorer()
+    scorer = loaded.scorer()
     return {
         "described": scorer.describe(),
         "compared": loaded.described(),
@@ -249,24 +249,24 @@ def _score(
     beginnings: Sequence[str] | None,
     eos: bool,
     separator: str,
-    loaded: LoadedModel,
+    loaded: WorkerModel,
 ) -> list[ScoredContinuations]:
-    scorer = loaded.model.scorer()
+    scorer = loaded.scorer()
     return scorer.score(prompts, continuations, eos=eos, separator=separator, beginnings=beginnings)
 
 
 def _score_tokenized(
-    tokenized: Sequence[TokenizedPrompt], beginnings: Mapping[int, int], loaded: LoadedModel
+    tokenized: Sequence[TokenizedPrompt], beginnings: Mapping[int, int], loaded: WorkerModel
 ) -> list[ScoredContinuations]:
-    return loaded.model.scorer().score_tokenized(tokenized, None, beginnings)
+    return loaded.scorer().score_tokenized(tokenized, None, beginnings)
 
 
-def _edges(trees: Sequence[Tree], loaded: LoadedModel) -> list[Floats]:
-    values = {id(tree): own for tree, own in loaded.model.scorer().edge_log_probabilities(trees)}
+def _edges(trees: Sequence[Tree], loaded: WorkerModel) -> list[Floats]:
+    values = {id(tree): own for tree, own in loaded.scorer().edge_log_probabilities(trees)}
     return [values[id(tree)] for tree in trees]
 
 
-def _grow(search: str, trees: Sequence[Tree], bounds: bool, loaded: LoadedModel) -> list[_Edges]:
+def _grow(search: str, trees: Sequence[Tree], bounds: bool, loaded: WorkerModel) -> list[_Edges]:
     if not trees:
         return []
     edges = loaded.growing(search)
@@ -278,13 +278,13 @@ def _grow(search: str, trees: Sequence[Tree], bounds: bool, loaded: LoadedModel)
     return [values[id(tree)] for tree in trees]
 
 
-def _describe_generator(loaded: LoadedModel) -> dict[str, object]:
-    return dict(loaded.model.generator().describe())
+def _describe_generator(loaded: WorkerModel) -> dict[str, object]:
+    return dict(loaded.generator().describe())
 
 
-def _check_thinking(thinking: Thinking, loaded: LoadedModel) -> dict[str, object]:
-    return loaded.model.generator().check_thinking(thinking)
+def _check_thinking(thinking: Thinking, loaded: WorkerModel) -> dict[str, object]:
+    return loaded.generator().check_thinking(thinking)
 
 
-def _answer(requests: Sequence[Request], loaded: LoadedModel) -> list[Answer | Unanswered]:
-    return loaded.model.generator().answer(requests)
+def _answer(requests: Sequence[Request], loaded: WorkerModel) -> list[Answer | Unanswered]:
+    return loaded.generator().answer(requests)

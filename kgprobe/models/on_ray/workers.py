@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.models.generating.generator import Generator
 from kgprobe.models.on_ray.cluster import check_ray, original_error, ray_cluster, resources_of_a_worker
-
-if TYPE_CHECKING:
-    from kgprobe.models.model import Model
-    from kgprobe.models.scoring.contract import EdgeScorer
+from kgprobe.models.scoring.contract import EdgeScorer, TextScorer
 
 T = TypeVar("T")
 
@@ -42,50 +40,56 @@ class ModelPlan:
     described: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
-class LoadedModel:
-    """A model in a worker."""
+class WorkerModel:
+    """A model in a worker.
 
-    def __init__(self, model: "Model") -> None:
-        """Use a model that is not loaded yet."""
-        self.model = model
+    Attributes:
+        scorer, generator: return it, the same object each time; the first call loads the model.
+    """
+
+    def __init__(self, scorer: Callable[[], TextScorer], generator: Callable[[], Generator]) -> None:
+        """Use a model that is not loaded yet; see the attributes."""
+        self.scorer = scorer
+        self.generator = generator
         self._search = ""
         self._growing: EdgeScorer | None = None
 
     def described(self) -> dict[str, Any]:
         """Return the description of the scorer without versions, which may differ between machines."""
-        return {name: value for name, value in self.model.scorer().describe().items() if name != "versions"}
+        return {name: value for name, value in self.scorer().describe().items() if name != "versions"}
 
-    def growing(self, search: str) -> "EdgeScorer":
+    def growing(self, search: str) -> EdgeScorer:
         """Return the scorer of the trees of a search, the same until another search begins."""
         if self._growing is None or search != self._search:
-            self._search, self._growing = search, self.model.scorer().growing()
+            self._search, self._growing = search, self.scorer().growing()
         return self._growing
+
+
+OpenModel = Callable[[str, Mapping[str, Any]], WorkerModel]
 
 
 class ModelWorker:
     """The actor: a process with its own copies of the models."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, open_model: OpenModel) -> None:
         """Limit the threads of torch."""
         import torch
 
         torch.set_num_threads(threads)
-        self._models: dict[ModelPlan, LoadedModel] = {}
+        self._open_model = open_model
+        self._models: dict[ModelPlan, WorkerModel] = {}
 
     def get_ready(self) -> None:
         """Return when the worker is ready."""
 
-    def run(self, plan: ModelPlan, task: Callable[[LoadedModel], T]) -> T:
+    def run(self, plan: ModelPlan, task: Callable[[WorkerModel], T]) -> T:
         """Return the result of a task; load the model before its first one."""
         if plan not in self._models:
             self._models[plan] = self._load(plan)
         return task(self._models[plan])
 
-    def _load(self, plan: ModelPlan) -> LoadedModel:
-        from kgprobe.models.model import Model
-        from kgprobe.models.spec import load_scoring_model
-
-        loaded = LoadedModel(Model(plan.spec, open_scorer=partial(load_scoring_model, plan.spec, **dict(plan.options))))
+    def _load(self, plan: ModelPlan) -> WorkerModel:
+        loaded = self._open_model(plan.spec, dict(plan.options))
         if plan.described is not None:
             own = loaded.described()
             odd = [name for name, value in plan.described.items() if own.get(name) != value]
@@ -113,14 +117,18 @@ class Workers:
         count: number of workers.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, open_model: OpenModel) -> None:
         """Check that Ray is there.
+
+        Args:
+            open_model: opens a model in a worker, by its spec and options; picklable.
 
         Raises:
             KgprobeError: see :func:`~kgprobe.models.on_ray.cluster.check_ray`.
         """
         check_ray()
         self.count = count
+        self._open_model = open_model
         self._cluster = ExitStack()
         self._ray: Any = None
         self._make: Callable[[], Any] | None = None
@@ -128,7 +136,7 @@ class Workers:
         self._idle: list[_Worker] = []
         self._failed_starts = 0
 
-    def run(self, plan: ModelPlan, task: Callable[[LoadedModel], T]) -> T:
+    def run(self, plan: ModelPlan, task: Callable[[WorkerModel], T]) -> T:
         """Return the result of one task.
 
         Raises:
@@ -137,7 +145,7 @@ class Workers:
         ((_, result),) = self.run_all(plan, [task])
         return result
 
-    def run_all(self, plan: ModelPlan, tasks: Sequence[Callable[[LoadedModel], T]]) -> Iterator[tuple[int, T]]:
+    def run_all(self, plan: ModelPlan, tasks: Sequence[Callable[[WorkerModel], T]]) -> Iterator[tuple[int, T]]:
         """Yield the number and the result of each task once, as workers finish them.
 
         Task n goes to worker n modulo ``count``, if that is idle; so a worker gets related tasks of later calls.
@@ -210,7 +218,7 @@ class Workers:
         # A cluster on this machine has one CPU for each worker and one for this process, whatever its cores.
         cores = int(ray.cluster_resources().get("CPU", 1)) if os.environ.get("RAY_ADDRESS") else os.cpu_count() or 1
         actor = ray.remote(**resources_of_a_worker(ray))(ModelWorker)
-        self._make = partial(actor.remote, max(cores // self.count, 1))
+        self._make = partial(actor.remote, max(cores // self.count, 1), self._open_model)
         self._ray = ray
         for number in range(self.count):
             self._add(number)

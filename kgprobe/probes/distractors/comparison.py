@@ -33,7 +33,8 @@ from kgprobe.sampling.distractors import Distractor
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from kgprobe.search.plausibility import Candidates, log_plausibilities
-from kgprobe.search.strategies import Rivals, StrategyContext, make_strategy
+from kgprobe.search.rivals import Rivals
+from kgprobe.search.strategies import StrategyContext, make_strategy
 from kgprobe.stats.proportions import more_than_half
 from kgprobe.verbalize.sentences import Cloze
 

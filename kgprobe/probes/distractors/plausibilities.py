@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgprobe.files import replacing
-from kgprobe.probes.distractors.evidence import DistractorEvidence, NamedEntity, Rival
 from kgprobe.probes.outcome import Outcome
 
 SCHEMA = pa.schema(
@@ -35,8 +34,13 @@ _ROWS_AT_ONCE = 50_000
 
 
 @contextmanager
-def plausibility_file(path: Path) -> Iterator[Callable[[Outcome], None]]:
+def plausibility_file(
+    rows_of: Callable[[Outcome], list[dict[str, Any]]], path: Path
+) -> Iterator[Callable[[Outcome], None]]:
     """Open the table of a measurement's outcomes for writing; yields a function that adds an outcome. Bounded memory.
+
+    Args:
+        rows_of: returns the rows of an outcome.
 
     Raises:
         KgprobeError: the file cannot be written.
@@ -45,39 +49,10 @@ def plausibility_file(path: Path) -> Iterator[Callable[[Outcome], None]]:
     with replacing(path) as unfinished, pq.ParquetWriter(unfinished, SCHEMA, compression="zstd") as writer:
 
         def add(outcome: Outcome) -> None:
-            rows.extend(_rows(outcome))
+            rows.extend(rows_of(outcome))
             if len(rows) >= _ROWS_AT_ONCE:
                 writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
                 rows.clear()
 
         yield add
         writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
-
-
-def _rows(outcome: Outcome) -> list[dict[str, Any]]:
-    fact = {
-        **outcome.fact._asdict(),
-        "verdict": outcome.verdict.value,
-        "reason": outcome.reason,
-        "relation": outcome.relation,
-    }
-    evidence = outcome.evidence
-    if not isinstance(evidence, DistractorEvidence):
-        return [fact]
-    rows = []
-    for number, sentence in enumerate(evidence.sentences):
-        entities: list[NamedEntity | Rival] = [evidence.object]
-        entities += map(evidence.rivals.__getitem__, sentence.rivals)
-        values = sentence.log_plausibilities.tolist()
-        for rank, (entity, value) in enumerate(zip(entities, values, strict=True)):
-            row = {
-                "sentence": number,
-                "prompt": sentence.prompt,
-                "rank": rank,
-                "entity": entity.id,
-                "label": entity.label,
-                "retrieved": entity.why if isinstance(entity, Rival) else None,
-                "log_plausibility": value,
-            }
-            rows.append(fact | row)
-    return rows

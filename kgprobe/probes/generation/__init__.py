@@ -5,30 +5,13 @@ Appendix H.6 of the latent-knowledge paper; docs/methods/generation.md. The prom
 :mod:`.evidence` stores text and names, and makes the tables.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgprobe.options import option
-from kgprobe.probes.examples import PromptOptions
+from kgprobe.probes.generation.options import GenerationOptions
 from kgprobe.probes.register import ProbeContext, ProbeKind, imported
 
 if TYPE_CHECKING:
     from kgprobe.probes.generation.probe import GenerationProbe
-
-# Part of the text that is searched for names.
-ENDS = ("end", "line")
-
-
-@dataclass(frozen=True, slots=True)
-class GenerationOptions(PromptOptions):
-    """Options of the probe, stored with a run."""
-
-    new_tokens: int = option(50, "Maximum new tokens.", minimum=1, common=True)
-    until: str = option(
-        "end",
-        "Part of the generated text that counts: all of it, or its first line (after leading white space).",
-        choices=ENDS,
-    )
 
 
 def _make(setting: ProbeContext, options: GenerationOptions) -> "GenerationProbe":

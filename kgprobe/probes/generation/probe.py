@@ -16,8 +16,8 @@ from kgprobe.probes.asking import in_order, read_answers
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.probes.distractors.evidence import NamedEntity
 from kgprobe.probes.examples.prompts import NO_EXAMPLE, Layout, Prompt, PromptWriter, sentence_prompt
-from kgprobe.probes.generation import GenerationOptions
 from kgprobe.probes.generation.evidence import GenerationEvidence, NameInText, counted_end
+from kgprobe.probes.generation.options import GenerationOptions
 from kgprobe.probes.known_names import KnownNames, related_names
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.progress import share_counter

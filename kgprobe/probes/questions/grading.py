@@ -31,9 +31,9 @@ from operator import attrgetter
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.probes.known_names import KnownNames, related_names
 from kgprobe.probes.outcome import Verdict
-from kgprobe.probes.questions import ANY, OWN
 from kgprobe.probes.questions.evidence import OBSOLETE, names_of
 from kgprobe.probes.questions.items import FactQuestion, Kind
+from kgprobe.probes.questions.options import ANY, OWN
 from kgprobe.verbalize.answers import (
     NEGATION,
     content_words,

@@ -20,8 +20,8 @@ from kgprobe.arguments import check_choice
 from kgprobe.graph.client import Graph, Row
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.probes.asking import nameless, read_answers
-from kgprobe.probes.questions import DIFFICULTIES, EASY, OPEN
 from kgprobe.probes.questions.evidence import RightAnswer, names_of
+from kgprobe.probes.questions.options import DIFFICULTIES, EASY, OPEN
 from kgprobe.records import Relation
 from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey

@@ -9,12 +9,11 @@ from operator import attrgetter
 from typing import Any
 
 from kgprobe.arguments import check_choice
-from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
-from kgprobe.models.generating.thinking import Thinking, describe_thinking
+from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered, describe_thinking
+from kgprobe.models.generating.thinking import Thinking
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.known_names import KnownNames
 from kgprobe.probes.outcome import Outcome
-from kgprobe.probes.questions import ANY, CREDITS, OWN
 from kgprobe.probes.questions.evidence import FollowUp, QuestionEvidence
 from kgprobe.probes.questions.grading import (
     ErrorClass,
@@ -27,6 +26,7 @@ from kgprobe.probes.questions.grading import (
     with_both_credits,
 )
 from kgprobe.probes.questions.items import FactQuestion, Kind, QuestionItems
+from kgprobe.probes.questions.options import ANY, CREDITS, OWN
 from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 

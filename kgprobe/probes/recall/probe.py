@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
-from kgprobe.models.generating.thinking import Thinking, describe_thinking
+from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered, describe_thinking
+from kgprobe.models.generating.thinking import Thinking
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.known_names import KnownNames
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.grading import Verified, verify
-from kgprobe.probes.recall import RecallOptions
 from kgprobe.probes.recall.evidence import RecallEvidence, most_frequent
 from kgprobe.probes.recall.items import RecallItem, RecallItems
+from kgprobe.probes.recall.options import RecallOptions
 from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 

@@ -5,47 +5,14 @@ their negatives, :mod:`.probe` asks, :mod:`.metrics` computes how correct, truth
 :mod:`.evidence` stores the probabilities of the answers and makes the tables.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgprobe.options import option
 from kgprobe.probes.register import ProbeContext, ProbeKind, imported
+from kgprobe.probes.statements.options import NegativeOptions, StatementOptions
 
 if TYPE_CHECKING:
     from kgprobe.probes.statements.items import StatementItems
     from kgprobe.probes.statements.probe import StatementProbe
-
-INSTRUCTION = (
-    "You are given a statement. Judge whether it is true. Answer with one word: True if it is true, False if it is"
-    " false, or Unknown if you do not know."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class NegativeOptions:
-    """Options of negatives."""
-
-    replace: str = option(
-        "object",
-        "Part of the fact to replace in a negative; any draws the part for each negative.",
-        choices=("subject", "relation", "object", "any"),
-        common=True,
-    )
-    any_type: bool = option(
-        False,
-        "Replace by any entity or relation, instead of one with a common type (entities) or between common types.",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class StatementOptions(NegativeOptions):
-    """Options of the probe, stored with a run."""
-
-    negatives: int = option(1, "Number of negatives (false statements) per fact.", minimum=1, common=True)
-    instruction: str = option(
-        INSTRUCTION, "Instruction before each statement; it should name the answers.", metavar="TEXT"
-    )
-    answers: str = option("True/False/Unknown", "The words for true, false and unknown.", metavar="T/F/U")
 
 
 def statement_items(setting: ProbeContext, options: NegativeOptions, negatives: int) -> "StatementItems":

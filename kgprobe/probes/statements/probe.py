@@ -13,10 +13,10 @@ from kgprobe.errors import ArgumentError
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.outcome import Outcome, unaskable
-from kgprobe.probes.statements import StatementOptions
 from kgprobe.probes.statements.evidence import JudgedStatement, NegativeStatement, StatementEvidence
 from kgprobe.probes.statements.items import StatementItem, StatementItems
 from kgprobe.probes.statements.metrics import JUDGEMENTS, RIGHT_MEANS, verdict_of
+from kgprobe.probes.statements.options import StatementOptions
 from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 

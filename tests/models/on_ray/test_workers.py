@@ -15,9 +15,9 @@ from hypothesis import strategies as some
 import kgprobe
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.generating.generator import Request
-from kgprobe.models.model import Model, Models
+from kgprobe.models.model import Model, Models, open_in_worker
 from kgprobe.models.on_ray.scorer import WorkerScorer, divide
-from kgprobe.models.on_ray.workers import LoadedModel, ModelPlan, Workers
+from kgprobe.models.on_ray.workers import ModelPlan, WorkerModel, Workers
 from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.spec import load_scoring_model
 from tests.models.tiny import byte_level, random_model
@@ -45,7 +45,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def workers() -> Iterator[Workers]:
     os.environ.pop("RAY_ADDRESS", None)
-    workers = Workers(2)
+    workers = Workers(2, open_in_worker)
     yield workers
     workers.close()
 
@@ -62,11 +62,11 @@ def here(spec: str) -> Model:
     return kgprobe.load_model(spec)
 
 
-def double(number: int, _: LoadedModel) -> int:
+def double(number: int, _: WorkerModel) -> int:
     return 2 * number
 
 
-def die_the_first_time(marker: Path, number: int, _: LoadedModel) -> tuple[int, int]:
+def die_the_first_time(marker: Path, number: int, _: WorkerModel) -> tuple[int, int]:
     """Kill the worker in the middle of its task; then return the number and the worker's process."""
     if not marker.exists():
         marker.write_text(str(os.getpid()))
@@ -74,7 +74,7 @@ def die_the_first_time(marker: Path, number: int, _: LoadedModel) -> tuple[int, 
     return number, os.getpid()
 
 
-def die(_: LoadedModel) -> None:
+def die(_: WorkerModel) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -128,7 +128,7 @@ def test_workers_with_too_few_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(ray, "is_initialized", lambda: True)
     monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 4.0, "GPU": 2.0})
     with pytest.raises(ArgumentError, match="`ray` is 3; each worker needs a GPU, and this machine has 2"):
-        Workers(3).run(NO_MODEL, partial(double, 1))
+        Workers(3, open_in_worker).run(NO_MODEL, partial(double, 1))
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import torch
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.states.reader import StateReader
 from tests.cases import rotate
 from tests.models.exactness import assert_same_states, double_copy
 from tests.models.tiny import ARCHITECTURES, byte_level, random_model
@@ -81,7 +82,7 @@ def test_states_are_those_of_plain_forward_passes(name, beginning, tokenizer, ti
     model = tiny_models[name]
     scorer = Scorer(model, tokenizer, name=name)
     layers = range(model.config.num_hidden_layers + 1)
-    states = scorer.states(layers).read(TEXTS, beginning=beginning)
+    states = StateReader(scorer, layers).read(TEXTS, beginning=beginning)
     assert states.values.dtype == np.float32
     assert not states.reasons
     plain, exact = plain_and_exact(model, tokenizer, scorer.leading, [beginning + text for text in TEXTS])
@@ -98,7 +99,7 @@ def test_virtual_tokens_stand_in_front_as_embeddings_do(name, chat, tokenizer, t
     virtual = np.random.default_rng(3).normal(size=(11, model.config.hidden_size)).astype(np.float32)
     layers = range(model.config.num_hidden_layers + 1)
     texts = TEXTS[:-1]
-    states = scorer.states(layers).read([*texts, ""], virtual=virtual, chat=chat)
+    states = StateReader(scorer, layers).read([*texts, ""], virtual=virtual, chat=chat)
     assert list(states.reasons) == [len(texts)]
 
     def naive(net, text: str) -> np.ndarray:
@@ -114,14 +115,16 @@ def test_virtual_tokens_stand_in_front_as_embeddings_do(name, chat, tokenizer, t
 
 
 def test_a_model_without_keys_and_values_is_not_read_behind_virtual_tokens(tokenizer, tiny_models):
-    reader = Scorer(tiny_models["mamba"], tokenizer, name="mamba").states([1])
+    reader = StateReader(Scorer(tiny_models["mamba"], tokenizer, name="mamba"), [1])
     with pytest.raises(KgprobeError, match="does not support virtual tokens"):
         reader.read(TEXTS, virtual=np.zeros((2, 32), dtype=np.float32))
 
 
-def test_plain_forward_passes_are_a_way_too(tokenizer, tiny_models):
+def test_plain_forward_passes_are_a_method_too(tokenizer, tiny_models):
     model = tiny_models["llama"]
-    quick, plain = (Scorer(model, tokenizer, name="a", ways=(way,)).states([0, 1]) for way in ("packed", "plain"))
+    quick, plain = (
+        StateReader(Scorer(model, tokenizer, name="a", methods=(method,)), [0, 1]) for method in ("packed", "plain")
+    )
     texts = [BEGINNING + text for text in TEXTS]
     naive, exact = (states[:, :2] for states in plain_and_exact(model, tokenizer, [0], texts))
     for reader in (quick, plain):
@@ -132,10 +135,10 @@ def test_one_layer_is_read_as_beside_others_and_none_above_it_is_computed(tokeni
     model = tiny_models["gpt2"]
     scorer = Scorer(model, tokenizer, name="gpt2")
     count = model.config.num_hidden_layers
-    everything = scorer.states(range(count + 1)).read(TEXTS).values
+    everything = StateReader(scorer, range(count + 1)).read(TEXTS).values
     for layer in range(count):
         with counting(model.base_model.h[layer]) as above:
-            (values,) = scorer.states([layer]).read(TEXTS).values.transpose(1, 0, 2)
+            (values,) = StateReader(scorer, [layer]).read(TEXTS).values.transpose(1, 0, 2)
         assert above["passes"] == 0
         np.testing.assert_array_equal(values, everything[:, layer])
 
@@ -143,7 +146,7 @@ def test_one_layer_is_read_as_beside_others_and_none_above_it_is_computed(tokeni
 def test_what_texts_begin_with_goes_through_the_model_once(tokenizer, tiny_models):
     model = tiny_models["qwen3"]
     scorer = Scorer(model, tokenizer, name="qwen3")
-    reader = scorer.states([1])
+    reader = StateReader(scorer, [1])
     distinct = {ids[:n] for text in TEXTS for ids in [tokens_of(tokenizer, text)] for n in range(1, len(ids) + 1)}
     prefix = len(scorer.leading) + len(tokens_of(tokenizer, BEGINNING))
     with counting(model.base_model.layers[0]) as first:
@@ -164,7 +167,7 @@ def test_many_texts_in_small_batches(tokenizer, tiny_models):
     texts = [f"{city} number {number} is in {land}" for number in range(60) for city in "AB" for land in ("X", "Yes")]
     small = Scorer(model, tokenizer, name="small", batch_tokens=40)
     done = []
-    states = small.states([2]).read(texts, beginning=BEGINNING, progress=done.append)
+    states = StateReader(small, [2]).read(texts, beginning=BEGINNING, progress=done.append)
     assert sum(done) == len(texts)
     some = [BEGINNING + text for text in texts[::17]]
     plain, exact = (values[:, 2] for values in plain_and_exact(model, tokenizer, small.leading, some))
@@ -186,14 +189,14 @@ def test_short_memory_makes_smaller_batches(tokenizer, tiny_models, monkeypatch)
     scorer = Scorer(model, tokenizer, name="llama", batch_tokens=120)
     monkeypatch.setattr(model.base_model.layers[0], "forward", short)
     texts = [*TEXTS, *(f"{number} {TEXTS[0]}" for number in range(30))]
-    found = scorer.states([1, 2]).read(texts).values
+    found = StateReader(scorer, [1, 2]).read(texts).values
     assert refused
     assert_same_states(found[: len(TEXTS)], plain, exact)
 
 
 def test_a_model_in_training_stays_in_training(tokenizer):
     model = random_model("gpt2", len(tokenizer), resid_pdrop=0.5).train()
-    reader = Scorer(model, tokenizer, name="gpt2").states([1])
+    reader = StateReader(Scorer(model, tokenizer, name="gpt2"), [1])
     np.testing.assert_array_equal(reader.read(TEXTS).values, reader.read(TEXTS).values)
     assert model.training
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
@@ -203,7 +206,7 @@ def test_texts_that_cannot_be_taken_have_reasons(tokenizer, tiny_models):
     model = tiny_models["gpt2"]
     scorer = Scorer(model, tokenizer, name="gpt2", bos=False)
     long = "Japan " * (scorer.max_tokens or 0)
-    states = scorer.states([1]).read(["Tokyo", "half a \ud800", "", long])
+    states = StateReader(scorer, [1]).read(["Tokyo", "half a \ud800", "", long])
     assert sorted(states.reasons) == [1, 2, 3]
     assert "not valid Unicode" in states.reasons[1]
     assert "empty" in states.reasons[2]
@@ -215,12 +218,12 @@ def test_texts_that_cannot_be_taken_have_reasons(tokenizer, tiny_models):
 @pytest.mark.parametrize("layers", [[], [-1], [99]])
 def test_layers_that_there_are_not(layers, tokenizer, tiny_models):
     with pytest.raises(ArgumentError, match="expected numbers from 0 to"):
-        Scorer(tiny_models["gpt2"], tokenizer, name="gpt2").states(layers)
+        StateReader(Scorer(tiny_models["gpt2"], tokenizer, name="gpt2"), layers)
 
 
 def test_broken_weights_are_told(tokenizer):
     model = random_model("gpt2", len(tokenizer))
-    reader = Scorer(model, tokenizer, name="gpt2").states([1])
+    reader = StateReader(Scorer(model, tokenizer, name="gpt2"), [1])
     with torch.no_grad():
         model.base_model.h[0].mlp.c_fc.weight[0, 0] = torch.nan
     with pytest.raises(KgprobeError, match="not numbers"):

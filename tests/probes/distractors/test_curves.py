@@ -8,17 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kgprobe.errors import KgprobeError
-from kgprobe.probes.distractors.curves import (
-    common_facts,
-    curve_rows,
-    curve_tables,
-    mean_at,
-    mean_curve,
-    measured,
-    shown_numbers,
-    values_of,
-)
-from kgprobe.probes.distractors.evidence import DistractorEvidence
+from kgprobe.probes.distractors.curves import curve_rows, mean_at, mean_curve, shown_numbers
+from kgprobe.probes.distractors.evidence import DistractorEvidence, common_facts, curve_tables, measured, values_of
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.proportions import share

@@ -8,12 +8,14 @@ import pytest
 
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors import plausibilities as module
-from kgprobe.probes.distractors.plausibilities import SCHEMA, plausibility_file
+from kgprobe.probes.distractors.evidence import DistractorEvidence
+from kgprobe.probes.distractors.plausibilities import SCHEMA
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.sampling.keys import FactKey
 from tests.probes.distractors.written import distractor_evidence
 
 SENTENCES = [[-1.0, -2.0, -math.inf], [-3.0, -0.5]]
+open_table = DistractorEvidence.exports()["plausibilities.parquet"]
 OUTCOMES = [
     Outcome(FactKey("s", "f"), Verdict.WRONG, "P36", "prompt 1", evidence=distractor_evidence(SENTENCES, shown=1)),
     unaskable(FactKey("t", "g"), "P36", "it has no name"),
@@ -25,7 +27,7 @@ def test_one_row_for_each_entity_after_each_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
 ) -> None:
     monkeypatch.setattr(module, "_ROWS_AT_ONCE", rows_at_once)
-    with plausibility_file(tmp_path / "table.parquet") as add:
+    with open_table(tmp_path / "table.parquet") as add:
         for outcome in OUTCOMES:
             add(outcome)
     table = pq.read_table(tmp_path / "table.parquet")
@@ -59,12 +61,12 @@ def test_one_row_for_each_entity_after_each_sentence(
 
 
 def test_no_outcomes_are_an_empty_table(tmp_path: Path) -> None:
-    with plausibility_file(tmp_path / "table.parquet"):
+    with open_table(tmp_path / "table.parquet"):
         pass
     assert pq.read_table(tmp_path / "table.parquet").num_rows == 0
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     missing = tmp_path / "nowhere" / "table.parquet"
-    with pytest.raises(KgprobeError, match=r"table\.parquet cannot be written"), plausibility_file(missing):
+    with pytest.raises(KgprobeError, match=r"table\.parquet cannot be written"), open_table(missing):
         pass

@@ -18,8 +18,7 @@ from kgprobe.graph.ingest import load
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.distractors.comparison import NAMELESS, DistractorProbe
-from kgprobe.probes.distractors.curves import curve_tables
-from kgprobe.probes.distractors.evidence import DistractorEvidence, LeftOut, Sentence, avg_at_n, min_at_n
+from kgprobe.probes.distractors.evidence import DistractorEvidence, LeftOut, Sentence, avg_at_n, curve_tables, min_at_n
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.running.store import encode_line

@@ -15,8 +15,8 @@ from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.items import StatementItems
 from kgprobe.probes.statements.metrics import FALSE, NONE, TRUE, UNKNOWN
-from kgprobe.probes.true_false import INSTRUCTION, TrueFalseOptions
 from kgprobe.probes.true_false.evidence import TrueFalseEvidence
+from kgprobe.probes.true_false.options import INSTRUCTION, TrueFalseOptions
 from kgprobe.probes.true_false.probe import TrueFalseProbe
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results.comparison import compare_models
