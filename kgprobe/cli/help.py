@@ -88,7 +88,8 @@ class OneScreenCommand(cloup.Command):
 
     def _fits(self, ctx: click.Context, content: _Content) -> bool:
         """Return True if a help fits on a screen of the usual width."""
-        formatter = cloup.HelpFormatter(width=WIDTH)
+        formatter = ctx.make_formatter()
+        formatter.width = WIDTH
         self._write(ctx, formatter, content)
         return len(formatter.getvalue().rstrip("\n").splitlines()) <= LINES
 
