@@ -28,14 +28,14 @@ def test_it_ends_as_a_process_does(arguments: tuple[str, ...], tmp_path: Path) -
 
 def test_it_leaves_no_trace() -> None:
     before = dict(os.environ), list(sys.argv), sys.stdin, sys.stdout, sys.stderr, list(logging.getLogger().handlers)
-    assert run("--debug", "templates", "check", "nowhere", SOME_VARIABLE="1").returncode == 2
-    assert run("templates", "check", "nowhere", "--debug").returncode == 1
+    assert run("--debug", "templates", "list", "nowhere", SOME_VARIABLE="1").returncode == 2
+    assert run("templates", "list", "--check", "nowhere", "--debug").returncode == 1
     after = dict(os.environ), list(sys.argv), sys.stdin, sys.stdout, sys.stderr, list(logging.getLogger().handlers)
     assert before == after
 
 
 def test_traceback_is_on_stderr() -> None:
-    done = run("templates", "check", "nowhere", "--debug")
+    done = run("templates", "list", "--check", "nowhere", "--debug")
     assert (done.returncode, done.stdout) == (1, "")
     assert "Traceback (most recent call last)" in done.stderr
     assert "nowhere" in done.stderr.splitlines()[-1]
