@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("kgprobe.cli.compare:check", "Test if a changed model lost more accuracy than a margin, in a CI job."),
     "compare": ("kgprobe.cli.compare:compare", "Compare models, label tables, judges, or logs of other tools."),
     "dataset": ("kgprobe.cli.dataset:dataset", "Build, ask and export multiple-choice data sets."),
+    "delete": ("kgprobe.cli.results:delete", "Delete stored results."),
     "demo": ("kgprobe.cli.rounds:demo", "Show all steps: example graph, small model, rounds, results page."),
     "estimate": ("kgprobe.cli.rounds:estimate", "Estimate the share of the whole graph that a model knows."),
     "export": ("kgprobe.cli.export:export", "Write training sets, facts to retrieve and results for other tools."),
@@ -37,13 +38,22 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "paper": ("kgprobe.cli.paper:paper", "List the papers' tables and figures, with commands that repeat them."),
     "probe": ("kgprobe.cli.probe:probe", "Ask a model a sample of facts once each, by one probe."),
     "report": ("kgprobe.cli.report:report", "Show stored results on one page, or as a picture."),
-    "delete": ("kgprobe.cli.results:delete", "Delete stored results."),
     "results": ("kgprobe.cli.results:results", "List all stored results of this machine."),
     "rounds": ("kgprobe.cli.rounds:rounds", "Ask a model about the graph in adaptive rounds."),
     "sample": ("kgprobe.cli.sample:sample", "Show facts, distractors, negatives and questions as a probe draws them."),
     "templates": ("kgprobe.cli.templates:templates", "List, check and write the templates of relations."),
     "show": ("kgprobe.cli.results:show", "Show a stored result of any kind."),
     "study": ("kgprobe.cli.study:study", "Analyse measures and sampling rules: tables, plots, data."),
+}
+
+# Titles with commands, in the order of the first help.
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "Start here": ("demo", "load", "results", "show", "delete"),
+    "Ask a model": ("probe", "rounds", "estimate", "label", "judge"),
+    "After a fine-tune": ("compare", "check", "gap"),
+    "Hand on": ("export", "report"),
+    "The graph": ("graph", "beliefs", "templates"),
+    "Research": ("study", "paper", "sample", "dataset"),
 }
 
 
@@ -113,10 +123,14 @@ class LazyGroup(click.Group):
         command: click.Command = resolve_name(COMMANDS[cmd_name][0])
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the names with their summaries."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the names with their summaries, by section."""
+        width = max(map(len, COMMANDS))
+        for title, names in SECTIONS.items():
+            rows = [(name.ljust(width), COMMANDS[name][1]) for name in names if name in COMMANDS]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -10,6 +10,7 @@ import cloup
 import msgspec
 
 from kgprobe.cli.commands import DefaultGroup
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     as_of_or,
     count_option,
@@ -46,7 +47,7 @@ def report() -> None:
     """  # noqa: D301
 
 
-@report.command()
+@report.command(cls=OneScreenCommand)
 @cloup.argument("results", nargs=-1, metavar="[RESULT...]")
 @cloup.option("--output", "-o", type=_FILE, help="File of the page.")
 @_open_option
@@ -82,7 +83,7 @@ def page(
     _show(result.to_dict(), "\n".join(map(visible, result.lead)), written, in_browser, as_json)
 
 
-@report.command()
+@report.command(cls=OneScreenCommand)
 @cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @cloup.option("--output", "-o", type=_FILE, required=True, help="File of the sheet (CSV).")
 @cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -111,7 +112,7 @@ def sheet(
     click.echo(msgspec.json.encode(content) if as_json else f"{rows:,} questions: {output}")
 
 
-@report.command()
+@report.command(cls=OneScreenCommand)
 @cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @cloup.option(
     "--sheet", "sheets", type=_FILE, multiple=True, required=True, help="Sheet of one annotator (CSV); repeatable."
@@ -139,7 +140,7 @@ def _opened(results: tuple[str, ...], connection: "Graph | None") -> "list[Store
     return [open_answers(name, connection) for name in results]
 
 
-@report.command("graph")
+@report.command("graph", cls=OneScreenCommand)
 @cloup.argument("entity", required=False)
 @cloup.option("--run", metavar="NAME", help="Name of the run.  [default: the latest run]")
 @count_option("--steps", default=1, help="Maximum distance from the entity, in steps.")

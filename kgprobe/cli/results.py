@@ -10,7 +10,8 @@ import cloup
 from click.core import ParameterSource
 
 from kgprobe.api.kind_names import JUDGED_GRAPH, KIND_NAMES, MEASUREMENT, RUN
-from kgprobe.cli.commands import Choice, OptionsFirst
+from kgprobe.cli.commands import Choice
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     count_option,
     debug_option,
@@ -48,7 +49,7 @@ class KindName(Choice):
         return str(super().convert(value, param, ctx)).replace("-", " ")
 
 
-@cloup.command(cls=OptionsFirst)
+@cloup.command(cls=OneScreenCommand)
 @cloup.option(
     "--kind",
     "kinds",
@@ -108,7 +109,7 @@ _kind_option = cloup.option(
 )
 
 
-@cloup.command(cls=OptionsFirst)
+@cloup.command(cls=OneScreenCommand)
 @cloup.argument("names", nargs=-1, metavar="[[GRAPH=]NAME...]")
 @_kind_option
 @full_option
@@ -318,7 +319,7 @@ def _write_csv(frame: Any, path: Path) -> None:
         frame.map(spreadsheet_cell).to_csv(unfinished, index=False)
 
 
-@cloup.command(cls=OptionsFirst)
+@cloup.command(cls=OneScreenCommand)
 @cloup.argument("names", nargs=-1, required=True, metavar="NAME...")
 @_kind_option
 @cloup.option("--yes", is_flag=True, help="Delete without asking.")
