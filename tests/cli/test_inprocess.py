@@ -34,14 +34,14 @@ def test_it_leaves_no_trace() -> None:
     assert before == after
 
 
-def test_a_traceback_is_on_stderr() -> None:
+def test_traceback_is_on_stderr() -> None:
     done = run("templates", "list", "--check", "nowhere", "--debug")
     assert (done.returncode, done.stdout) == (1, "")
     assert "Traceback (most recent call last)" in done.stderr
     assert "nowhere" in done.stderr.splitlines()[-1]
 
 
-def test_the_environment_of_the_developer_has_no_graph(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_environment_of_the_developer_has_no_graph(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KGPROBE_GRAPH", "bolt://127.0.0.1:9")
     done = run("graph", "status", KGPROBE_HOME=str(tmp_path))
     assert "127.0.0.1" not in done.stdout + done.stderr

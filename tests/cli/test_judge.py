@@ -98,7 +98,7 @@ def test_figures_of_a_judged_graph(home: dict[str, str]) -> None:
     assert (both.returncode, "Traceback" in both.stderr) == (2, False)
     assert "--labels" in both.stderr
     none = run("judge", "show", "nowhere", **home)
-    assert (none.returncode, "There are no predictions" in " ".join(none.stderr.split())) == (1, True)
+    assert (none.returncode, "There is no judged graph" in " ".join(none.stderr.split())) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_what_cannot_be_is_told(
     assert message in " ".join(done.stderr.split())
 
 
-def test_a_graph_is_judged_share_by_share(graph: Graph, tmp_path: Path) -> None:
+def test_graph_is_judged_share_by_share(graph: Graph, tmp_path: Path) -> None:
     home = {"KGPROBE_HOME": str(tmp_path / "home"), **environment_of(graph.endpoint)}
     load(graph, world())
     write_judge(graph, write_model(tmp_path / "model"), tmp_path / "judge")

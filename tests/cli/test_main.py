@@ -69,7 +69,7 @@ def test_nobody_reads_the_help(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("form", "read"), rotate(["table", "jsonl", "csv"], [(0,), (1,)]))
-def test_a_reader_that_leaves_is_no_failure(endpoint: Endpoint, tmp_path: object, form: str, read: int) -> None:
+def test_reader_that_leaves_is_no_failure(endpoint: Endpoint, tmp_path: object, form: str, read: int) -> None:
     # More than a pipe holds, so that the command still writes when the reader has left.
     query = f"{tmp_path}/many.cypher"
     with open(query, "w", encoding="utf-8") as file:
@@ -86,7 +86,7 @@ def test_few_bytes_that_nobody_reads_are_no_failure(example_endpoint: Endpoint) 
         assert exit_without_reader(*arguments, **environment_of(example_endpoint)) == (0, ""), form
 
 
-def test_a_failure_stays_one_without_a_reader() -> None:
+def test_failure_stays_one_without_a_reader() -> None:
     code, said = exit_without_reader("graph", "query", "nonsense/name", KGPROBE_GRAPH="bolt://127.0.0.1:9")
     assert (code, "no query or file" in said) == (2, True)
 
@@ -125,7 +125,7 @@ def every_option() -> Iterator[tuple[str, click.Option]]:
                 yield path, option
 
 
-def test_a_flag_is_the_same_thing_wherever_it_stands() -> None:
+def test_flag_is_the_same_thing_wherever_it_stands() -> None:
     def what(option: click.Option) -> str:
         kind = option.type
         if option.is_flag:
