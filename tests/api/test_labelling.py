@@ -275,7 +275,7 @@ def test_transitions_count_asked_facts_of_both(tmp_path: Path) -> None:
 
 def test_scheme_and_graph_are_checked(tmp_path: Path) -> None:
     one, other = moved_tables(tmp_path)
-    with pytest.raises(ArgumentError, match="`scheme` is 'colour'; one of slick, profile, belief"):
+    with pytest.raises(ArgumentError, match="`scheme` is 'colour'; expected one of slick, profile, belief"):
         kgprobe.compare([one, other], scheme="colour")
     config = {**one.config, "graph": '{"uid": "a"}'}
     first = write_label_table(tmp_path / "a", config, one.rows())
@@ -340,5 +340,5 @@ def test_judge_of_another_model_or_graph_is_refused(graph: Graph, judged: tuple[
         kgprobe.label_facts(graph, spec, ways="distractors", limit=4, judge=folder.name)
     with pytest.raises(ArgumentError, match="of another graph, or of another state"):
         JudgedFacts.open(judged[1], "another")
-    with pytest.raises(KgprobeError, match="There are no predictions"):
+    with pytest.raises(KgprobeError, match="There is no judged graph"):
         kgprobe.label_facts(graph, spec, ways="distractors", limit=4, judge="nowhere")

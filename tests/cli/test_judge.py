@@ -98,7 +98,7 @@ def test_figures_of_a_judged_graph(home: dict[str, str]) -> None:
     assert (both.returncode, "Traceback" in both.stderr) == (2, False)
     assert "--labels" in both.stderr
     none = run("judge", "show", "nowhere", **home)
-    assert (none.returncode, "There are no predictions" in " ".join(none.stderr.split())) == (1, True)
+    assert (none.returncode, "There is no judged graph" in " ".join(none.stderr.split())) == (1, True)
 
 
 @pytest.mark.parametrize(

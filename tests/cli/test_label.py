@@ -43,7 +43,7 @@ def test_label_makes_a_table_that_is_shown(own: dict[str, str], talker: str, tmp
         (("--ways", "guesses"), 2, "--ways has 'guesses'; one or more of distractors"),
         (("--ways", "thinking"), 2, "--ways has thinking, which"),
         (("--by", "statements", "--ways", "distractors"), 2, "--by is 'statements', which is not asked"),
-        (("--judge", "nowhere"), 1, "There are no predictions in"),
+        (("--judge", "nowhere"), 1, "There is no judged graph in"),
     ],
 )
 def test_wrong_usage_is_explained(
