@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 import pandas as pd
 
-from kgprobe.beliefs.group_rates import Group, group_of
+from kgprobe.beliefs.group_rates import GroupRates, group_of
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_names
@@ -317,7 +317,7 @@ def _subjects(frames: Iterable[pd.DataFrame]) -> dict[str, str]:
 
 
 def _cell(group: str, name: str, label: str, facts: pd.DataFrame) -> GroupCell:
-    rates: Group | None = group_of(name, facts) if len(facts) else None
+    rates: GroupRates | None = group_of(name, facts) if len(facts) else None
     if rates is None:
         return GroupCell(group, name, label, 0, None, None, None)
     return GroupCell(group, name, label, rates.facts, rates.win_rate, rates.zero_sense_rate, rates.guessed)

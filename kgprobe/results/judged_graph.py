@@ -38,7 +38,7 @@ from kgprobe.judge.graph_figures import (
     whole_graph,
 )
 from kgprobe.judge.judged_facts import JudgedGraphConfig, read_judged_graph, read_names, stream_judged_facts
-from kgprobe.judge.labels import Labels
+from kgprobe.judge.labels import TrueFalseLabels
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.results.result import Result
 from kgprobe.running.judged_shards import JudgedShards, missing_shards
@@ -298,7 +298,9 @@ class JudgedGraph(Result):
         return Table("left_out", "Left out of the figures", rows, notes, groups_by="of")
 
 
-def read_figures(folder: Path, labels: Labels | None = None, *, raw: bool = False, types: int = TYPES) -> JudgedGraph:
+def read_figures(
+    folder: Path, labels: TrueFalseLabels | None = None, *, raw: bool = False, types: int = TYPES
+) -> JudgedGraph:
     """Return the figures of a judged graph.
 
     Args:

@@ -80,7 +80,7 @@ _EXAMPLES_OF_ANY: tuple[tuple[str, ...], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class GradedAnswer:
     """Verdict on an answer, and its reading.
 
     Attributes:
@@ -132,7 +132,7 @@ def verify(
     grader_tokens: int = 64,
     known: KnownNames | None = None,
     credit: str = OWN,
-) -> list[Verified]:
+) -> list[GradedAnswer]:
     """Verify the answers to questions, in their order.
 
     Args:
@@ -165,11 +165,11 @@ def verify(
 def with_both_credits(
     questions: Sequence[FactQuestion],
     answers: Sequence[Answer | Unanswered],
-    verified: Sequence[Verified],
+    verified: Sequence[GradedAnswer],
     grader: Generator,
     grader_tokens: int,
     credit: str,
-) -> list[Verified]:
+) -> list[GradedAnswer]:
     """Return verified answers with the credit that the grader's first reply left open.
 
     If an answer names the own object, it names a right object; if it names no right object, it does not name the own
@@ -222,36 +222,36 @@ def _replies(
     return dict(zip(requests, grader.answer(list(requests.values())), strict=True))
 
 
-def _credits_by_name(reading: Verified) -> dict[str, bool]:
+def _credits_by_name(reading: GradedAnswer) -> dict[str, bool]:
     """Return both credits of an answer to a wh-question by the names in it."""
     return {OWN: bool(reading.named), ANY: bool(reading.named or reading.named_beside)}
 
 
-def _read(question: FactQuestion, answer: Answer | Unanswered, known: KnownNames | None, credit: str) -> Verified:
+def _read(question: FactQuestion, answer: Answer | Unanswered, known: KnownNames | None, credit: str) -> GradedAnswer:
     """Verify an answer without a grader."""
     if isinstance(answer, Unanswered):
-        return Verified(Verdict.UNANSWERED, answer.reason)
+        return GradedAnswer(Verdict.UNANSWERED, answer.reason)
     if answer.refused:
         credited = False if question.kind is Kind.WH else None
-        return Verified(Verdict.REFUSED, credited_own=credited, credited_any=credited)
+        return GradedAnswer(Verdict.REFUSED, credited_own=credited, credited_any=credited)
     if not answer.text and not answer.ended:
         # A reasoning model has spent its tokens before its answer.
         remedy = "`thinking`, `answer_tokens`" if answer.thought_cut else "`answer_tokens`"
-        return Verified(Verdict.UNANSWERED, f"its tokens were used up before a word was said ({remedy})")
+        return GradedAnswer(Verdict.UNANSWERED, f"its tokens were used up before a word was said ({remedy})")
     if question.kind is Kind.WH:
         return _read_names(question, answer, known, credit)
     says = read_yes_no(answer.text).yes
     if says is None:
-        return Verified(Verdict.REFUSED if is_refusal(answer.text) else Verdict.OFF_FORMAT)
-    return Verified(Verdict.RIGHT if says == question.expected else Verdict.WRONG, says=says)
+        return GradedAnswer(Verdict.REFUSED if is_refusal(answer.text) else Verdict.OFF_FORMAT)
+    return GradedAnswer(Verdict.RIGHT if says == question.expected else Verdict.WRONG, says=says)
 
 
-def _read_names(question: FactQuestion, answer: Answer, known: KnownNames | None, credit: str) -> Verified:
+def _read_names(question: FactQuestion, answer: Answer, known: KnownNames | None, credit: str) -> GradedAnswer:
     """Verify the answer to a wh-question by the names in it."""
     is_name = related_names(question.fact, names_of((*question.right, *question.former)), known)
     groups = ([question.own], question.others, question.former)
     named, beside, former = (named_in(answer.text, names_of(group), is_name) for group in groups)
-    reading = Verified(Verdict.RIGHT, named=named, named_beside=beside, named_former=former)
+    reading = GradedAnswer(Verdict.RIGHT, named=named, named_beside=beside, named_former=former)
     credits_ = _credits_by_name(reading)
     if credits_[credit]:
         verdict = Verdict.RIGHT
@@ -263,7 +263,7 @@ def _read_names(question: FactQuestion, answer: Answer, known: KnownNames | None
     return replace(reading, verdict=verdict, credited_own=credits_[OWN], credited_any=credits_[ANY])
 
 
-def _with_grade(read: Verified, reply: Answer | Unanswered, credit: str, *, is_single: bool) -> Verified:
+def _with_grade(read: GradedAnswer, reply: Answer | Unanswered, credit: str, *, is_single: bool) -> GradedAnswer:
     """Return the verdict by the grader's reply; unanswered without a reply.
 
     Args:
@@ -307,7 +307,7 @@ class ErrorClass(str, Enum):
 
 
 def read_error(
-    question: FactQuestion, answer: Answer, verified: Verified, templates: Sequence[str]
+    question: FactQuestion, answer: Answer, verified: GradedAnswer, templates: Sequence[str]
 ) -> ErrorClass | None:
     """Return the class of a mistake by the answer alone; None if follow-up questions must decide.
 
@@ -347,7 +347,7 @@ def follow_ups(
 
 
 def class_after(
-    question: FactQuestion, answer: Answer, followed: Sequence[Verified], is_name: Callable[[str], bool]
+    question: FactQuestion, answer: Answer, followed: Sequence[GradedAnswer], is_name: Callable[[str], bool]
 ) -> ErrorClass:
     """Return the class of a mistake by the answers to its follow-up questions.
 

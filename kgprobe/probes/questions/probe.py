@@ -17,7 +17,7 @@ from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.questions.evidence import FollowUp, QuestionEvidence
 from kgprobe.probes.questions.grading import (
     ErrorClass,
-    Verified,
+    GradedAnswer,
     class_after,
     follow_ups,
     grading_prompt,
@@ -161,11 +161,14 @@ class QuestionProbe:
             requests.append(Request(prompt(question), self._answer_tokens + further, thinking=self._thinking))
         return self._generator.answer(requests, share_counter(len(requests), until))
 
-    def _verify(self, questions: Sequence[FactQuestion], answers: Sequence[Answer | Unanswered]) -> list[Verified]:
+    def _verify(self, questions: Sequence[FactQuestion], answers: Sequence[Answer | Unanswered]) -> list[GradedAnswer]:
         return verify(questions, answers, self._grader, self._answer_tokens, self._known, self._credit)
 
     def _errors(
-        self, questions: Sequence[FactQuestion], answers: Sequence[Answer | Unanswered], verified: Sequence[Verified]
+        self,
+        questions: Sequence[FactQuestion],
+        answers: Sequence[Answer | Unanswered],
+        verified: Sequence[GradedAnswer],
     ) -> tuple[dict[int, ErrorClass], dict[int, tuple[FollowUp, ...]]]:
         """Return the class of each mistake, and its follow-up questions; by position."""
         errors: dict[int, ErrorClass] = {}
@@ -209,7 +212,7 @@ def prompt_of_text(question: str, kind: Kind) -> str:
 def _outcome(
     question: FactQuestion,
     answer: Answer | Unanswered,
-    verified: Verified,
+    verified: GradedAnswer,
     error: ErrorClass | None,
     followed: Sequence[FollowUp],
 ) -> Outcome:

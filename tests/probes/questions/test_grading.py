@@ -10,7 +10,7 @@ from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions.evidence import RightAnswer
-from kgprobe.probes.questions.grading import Verified, grading_prompt, verify, with_both_credits
+from kgprobe.probes.questions.grading import GradedAnswer, grading_prompt, verify, with_both_credits
 from kgprobe.probes.questions.items import FactQuestion, Kind
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
@@ -40,7 +40,7 @@ WH = FactQuestion(FACT, Kind.WH, "What is the capital of Germany?", RIGHT)
     ],
 )
 def test_the_first_word_decides(question: FactQuestion, text: str, verdict: Verdict, says: bool | None) -> None:
-    assert verify([question], [Answer(text)], None) == [Verified(verdict, says=says)]
+    assert verify([question], [Answer(text)], None) == [GradedAnswer(verdict, says=says)]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_grader_is_not_asked_where_there_is_nothing_to_grade() -> None:
 @pytest.mark.parametrize("question", [POSITIVE, OPPOSED, WH])
 def test_an_answer_that_was_cut_off_before_its_first_word_is_none(question: FactQuestion) -> None:
     reason = "its tokens were used up before a word was said (`answer_tokens`)"
-    assert verify([question], [Answer("", ended=False)], None) == [Verified(Verdict.UNANSWERED, reason)]
+    assert verify([question], [Answer("", ended=False)], None) == [GradedAnswer(Verdict.UNANSWERED, reason)]
     (cut,) = verify([question], [Answer("No, it is not", ended=False)], None)
     assert cut.verdict.counts
 
