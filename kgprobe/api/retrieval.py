@@ -173,10 +173,10 @@ def graphrag_retriever(graph: Graph, labels: LabelTable | Run | str | Path, **op
         KgprobeError: there is no such table, or ``neo4j-graphrag`` is not installed.
     """
     try:
-        from kgprobe.exports.graphrag_retriever import LangchainFactsRetriever
+        from kgprobe.exports.graphrag_retriever import GraphragFactsRetriever
     except ModuleNotFoundError as error:
         raise _missing("neo4j-graphrag") from error
-    return LangchainFactsRetriever(_question_facts(graph, labels, options))
+    return GraphragFactsRetriever(_question_facts(graph, labels, options))
 
 
 def _missing(package: str) -> KgprobeError:
