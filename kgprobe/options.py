@@ -44,6 +44,7 @@ class OptionDescription:
         shown_default: description of the default in the help, instead of its value.
         variable: environment variable with the value, if the option is not given.
         positional: True if the command line takes it as an argument.
+        common: True if most people set it: then it is in the short help, which fits on a screen.
         is_share: True for a share, a float that can also be written as a text: ``2%`` or ``0.02``.
     """
 
@@ -59,6 +60,7 @@ class OptionDescription:
     shown_default: str | None = None
     variable: str | None = None
     positional: bool = False
+    common: bool = False
     is_share: bool = False
 
 

@@ -315,6 +315,7 @@ loader = Loader(
 
     \b
     kgprobe load bear BEAR/
+    kgprobe load bear BEAR-big/ --graph ./bear-big
     """,
     options=BearOptions,
     open=_open,

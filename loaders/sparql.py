@@ -48,17 +48,19 @@ class SparqlOptions:
     """Options of the loader."""
 
     centers: tuple[str, ...] = option(
-        help="Where walks begin; may be given several times.", flag="center", metavar="Q…"
+        help="Where walks begin; may be given several times.", flag="center", metavar="Q…", common=True
     )
-    steps: int = option(_PLAN.steps, "Steps of a walk.", minimum=1)
-    walks: int = option(_PLAN.walks, "Walks from each center.", minimum=1)
+    steps: int = option(_PLAN.steps, "Steps of a walk.", minimum=1, common=True)
+    walks: int = option(_PLAN.walks, "Walks from each center.", minimum=1, common=True)
     branches: int = option(
         BRANCHES, "Maximum number of incoming statements per entity that walks draw from.", minimum=1
     )
-    limit: int = option(_PLAN.limit, "Maximum number of entities.", minimum=1)
+    limit: int = option(_PLAN.limit, "Maximum number of entities.", minimum=1, common=True)
     seed: int = option(_PLAN.seed, "Random seed.", minimum=0)
     min_languages: int = option(0, "Minimum number of languages with a label.", minimum=0)
-    min_sitelinks: int = option(0, "Enter only entities with so many pages on Wikipedia and its sisters.", minimum=0)
+    min_sitelinks: int = option(
+        0, "Enter only entities with so many pages on Wikipedia and its sisters.", minimum=0, common=True
+    )
     min_frequency: float = option(
         0.0,
         "Enter only entities whose label is so frequent a word, on the Zipf scale: 3 is once in a million words, 6 once"
@@ -73,9 +75,9 @@ class SparqlOptions:
         metavar="Q…",
         shown_default="pages of Wikimedia's own, such as categories",
     )
-    languages: tuple[str, ...] = option(**LANGUAGES_OPTION)
+    languages: tuple[str, ...] = option(**LANGUAGES_OPTION, common=True)
     truthy: bool = option(**TRUTHY_OPTION)
-    literals: bool = option(**LITERALS_OPTION)
+    literals: bool = option(**LITERALS_OPTION, common=True)
     all_objects: bool = option(
         False, "Also load the other objects of each loaded subject and relation, so that none counts as wrong."
     )
@@ -85,14 +87,17 @@ class SparqlOptions:
         metavar="FILE",
         shown_default="a list of our own",
     )
-    templates: Path | None = option(**TEMPLATES_OPTION)
+    templates: Path | None = option(**TEMPLATES_OPTION, common=True)
     shipped_templates: bool = option(**SHIPPED_OPTION)
-    endpoint: str = option(ENDPOINT, "Any SPARQL service with Wikidata's data in its RDF form.", metavar="URL")
+    endpoint: str = option(
+        ENDPOINT, "Any SPARQL service with Wikidata's data in its RDF form.", metavar="URL", common=True
+    )
     contact: str = option(
         "",
         "Where the service's operators reach you; sent with each request.",
         metavar="MAIL|URL",
         variable="KGPROBE_CONTACT",
+        common=True,
     )
     pause: float = option(1.0, "Seconds between an answer and the next request.", minimum=0)
     timeout: float = option(65.0, "Seconds that an answer may take.", minimum=1)

@@ -145,12 +145,14 @@ class TableOptions:
         "JSON lines: id, and where there are any label, aliases, description, types, popularity; for literals value and"
         " datatype.",
         metavar="FILE",
+        common=True,
     )
     facts: Path | None = option(
         None,
         "Tab-separated, with a header: subject, relation, object, and where there are any start, end (2011, 2011-05,"
         " -0044; an unknown end: unknown), id, rank. Other columns are named, and not loaded.",
         metavar="FILE",
+        common=True,
     )
     relations: Path | None = option(
         None,
@@ -160,6 +162,7 @@ class TableOptions:
         " templates, in an order that is kept), answers (ids to choose between); bear_templates and pararel_patterns"
         " are read as statements, and as clozes where [Y] comes last.",
         metavar="FILE",
+        common=True,
     )
 
 

@@ -255,7 +255,7 @@ class TrexOptions:
         " them.",
         positional=True,
     )
-    templates: Path | None = option(**TEMPLATES_OPTION)
+    templates: Path | None = option(**TEMPLATES_OPTION, common=True)
 
 
 def _open(options: TrexOptions) -> Trex:

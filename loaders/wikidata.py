@@ -395,13 +395,14 @@ class DumpOptions:
     """Options of the loader."""
 
     dump: Path = option(help="JSON: a whole dump, or any part of one (plain, .gz, .bz2, .zst).", positional=True)
-    languages: tuple[str, ...] = option(**LANGUAGES_OPTION)
+    languages: tuple[str, ...] = option(**LANGUAGES_OPTION, common=True)
     relations: tuple[str, ...] = option(
         (),
         "Read facts of this relation alone; may be given several times.",
         flag="relation",
         metavar="P…",
         shown_default="all",
+        common=True,
     )
     types: tuple[str, ...] = option(
         (),
@@ -409,16 +410,18 @@ class DumpOptions:
         flag="type",
         metavar="Q…",
         shown_default="all",
+        common=True,
     )
     ids: Path | None = option(
         None,
         "Read the entities of this list alone, one id a line, and facts among them.",
         metavar="FILE",
         shown_default="all",
+        common=True,
     )
     truthy: bool = option(**TRUTHY_OPTION)
-    literals: bool = option(**LITERALS_OPTION)
-    templates: Path | None = option(**TEMPLATES_OPTION)
+    literals: bool = option(**LITERALS_OPTION, common=True)
+    templates: Path | None = option(**TEMPLATES_OPTION, common=True)
     shipped_templates: bool = option(**SHIPPED_OPTION)
 
 

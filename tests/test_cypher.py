@@ -22,7 +22,7 @@ def statement(name: str) -> str:
     return re.sub(r"\s+", " ", " ".join(lines)).strip()
 
 
-def test_the_files_are_found() -> None:
+def test_files_are_found() -> None:
     assert len(query_names()) > 50
     uses = [name for name in query_names() if "$as_of" in statement(name)]
     assert {"sample/askable", "sample/answers", "beliefs/propagate"} <= set(uses)
@@ -52,7 +52,7 @@ def test_what_is_a_distractor_is_said_in_one_file() -> None:
 
 
 @pytest.mark.parametrize("name", query_names())
-def test_a_query_says_its_question_its_parameters_and_its_rows(name: str) -> None:
+def test_query_says_its_question_its_parameters_and_its_rows(name: str) -> None:
     query = get_query(name)
     assert query.about, "it begins with a comment"
     said = set(re.findall(r"\$(\w+)", query.about))

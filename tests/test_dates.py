@@ -17,7 +17,7 @@ def number(day: date) -> int:
 
 
 @given(days)
-def test_a_bound_covers_its_day_its_month_or_its_year(day: date) -> None:
+def test_bound_covers_its_day_its_month_or_its_year(day: date) -> None:
     year, month = f"{day.year:04}", f"{day.year:04}-{day.month:02}"
     assert first_day(day.isoformat()) == last_day(day.isoformat()) == number(day)
     assert first_day(month) == number(day.replace(day=1))
@@ -29,7 +29,7 @@ def test_a_bound_covers_its_day_its_month_or_its_year(day: date) -> None:
 
 
 @given(days, days)
-def test_integers_order_as_days_do_and_their_numbers_tell_how_far_apart(one: date, other: date) -> None:
+def test_integers_of_days_keep_order_and_distance(one: date, other: date) -> None:
     assert (number(one) < number(other)) == (one < other)
     assert day_number(number(other)) - day_number(number(one)) == (other - one).days
 
@@ -45,7 +45,7 @@ def test_years_may_be_long_ago(year: int, month: int, day: int) -> None:
     assert day_number(year * 10000 + 101) - day_number((year - 1) * 10000 + 1231) == 1
 
 
-def test_the_ides_of_march() -> None:
+def test_ides_of_march() -> None:
     assert first_day("-0044-03-15") == -44 * 10000 + 315
     assert (first_day("-0044"), last_day("-0044")) == (-44 * 10000 + 101, -44 * 10000 + 1231)
     assert first_day("+2011-05") == 20110501
@@ -65,7 +65,7 @@ def test_today_is_a_day() -> None:
     assert before <= today() <= number(date.today())
 
 
-def test_a_reference_date_is_a_day_however_it_is_given() -> None:
+def test_reference_date_is_a_day_however_it_is_given() -> None:
     for same in (20211231, "20211231", "2021", "2021-12", "2021-12-31", date(2021, 12, 31)):
         assert as_of_day(same) == 20211231
     assert as_of_day(-44 * 10000 + 315) == as_of_day("-0044-03-15")
@@ -89,5 +89,5 @@ def test_what_is_no_reference_date_is_refused(wrong: int | str) -> None:
         (None, None),
     ],
 )
-def test_the_year_of_a_date(told: str | None, year: int | None) -> None:
+def test_year_of_a_date(told: str | None, year: int | None) -> None:
     assert year_of(told) == year

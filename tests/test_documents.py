@@ -105,7 +105,7 @@ def test_links_lead_to_files_and_headings(document: Path) -> None:
     assert lost == []
 
 
-def test_the_readme_is_one_page_whose_two_commands_ci_runs() -> None:
+def test_readme_is_one_page_whose_two_commands_ci_runs() -> None:
     readme = ROOT / "README.md"
     assert len(readme.read_text(encoding="utf-8").splitlines()) <= 120
     (block,) = blocks_of(readme, "bash")
@@ -164,7 +164,7 @@ def problems_of(arguments: Sequence[str]) -> list[str]:
 def flags_of(command: click.Command) -> set[str]:
     """Return the options of a command."""
     own = {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
-    return {*own, "--help", "--version"}
+    return {*own, "--help", "--help-all", "--version"}
 
 
 @functools.cache
@@ -202,7 +202,7 @@ def test_options_that_prose_names_are_those_of_a_command(document: Path) -> None
     assert named_flags - all_flags() == set()
 
 
-def test_a_command_or_an_option_that_is_not_there_is_found() -> None:
+def test_command_or_an_option_that_is_not_there_is_found() -> None:
     lines = ["kgprobe graph sing", "kgprobe probe distractors --judge x", "FOO=1 kgprobe load example --strict | head"]
     assert [problem for line in lines for one in commands_in(line) for problem in problems_of(one)] == [
         "there is no command graph sing",
@@ -257,13 +257,13 @@ def test_examples_of_what_can_be_added_are_registered(examples: Installed) -> No
         assert getattr(registers[group].get(name), "name", name) == name
 
 
-def test_the_example_of_a_probe_is_a_command_with_its_options(examples: Installed) -> None:
+def test_example_of_a_probe_is_a_command_with_its_options(examples: Installed) -> None:
     name = examples.entry_points[PROBES.group]
     assert make_options(PROBES.get(name).options, {"others": 2}, name).others == 2
     assert problems_of(["probe", name, "--others", "2"]) == []
 
 
-def test_the_example_of_a_loader_reads(examples: Installed) -> None:
+def test_example_of_a_loader_reads(examples: Installed) -> None:
     table = examples.folder / "nations.csv"
     table.write_text("France,Paris\nAtlantis\n")
     source = open_source(examples.entry_points[LOADERS.group], table=table)
@@ -327,7 +327,7 @@ def home(tmp_path: Path, demo_models: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.usefixtures("home", "examples")
-def test_the_session_in_python_runs_as_it_is_written(request: pytest.FixtureRequest) -> None:
+def test_session_in_python_runs_as_it_is_written(request: pytest.FixtureRequest) -> None:
     namespace: dict[str, object] = {"__name__": "__main__"}
     session = runner(tiny="tiny" in request.node.callspec.id)
     told: list[str] = []

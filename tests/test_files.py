@@ -25,7 +25,7 @@ with replacing(Path(sys.argv[1]), durable=True) as unfinished:
 
 
 @pytest.mark.parametrize("durable", [False, True])
-def test_a_file_takes_the_place_of_another_when_it_is_whole(tmp_path: Path, durable: bool) -> None:
+def test_file_takes_the_place_of_another_when_it_is_whole(tmp_path: Path, durable: bool) -> None:
     path = tmp_path / "file.txt"
     for text in ("old", "new"):
         before = path.read_text() if path.exists() else None
@@ -38,7 +38,7 @@ def test_a_file_takes_the_place_of_another_when_it_is_whole(tmp_path: Path, dura
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt(), OSError("gone")])
-def test_an_error_leaves_the_old_file(tmp_path: Path, error: BaseException) -> None:
+def test_error_leaves_the_old_file(tmp_path: Path, error: BaseException) -> None:
     path = tmp_path / "file.txt"
     path.write_text("old")
     expected = KgprobeError if isinstance(error, OSError) else type(error)
@@ -54,7 +54,7 @@ def test_an_error_leaves_the_old_file(tmp_path: Path, error: BaseException) -> N
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_kill_leaves_the_old_file_and_the_next_writer_cleans_up(tmp_path: Path) -> None:
+def test_killed_writer_leaves_old_file_next_cleans_up(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     path.write_text("old")
     done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
@@ -77,7 +77,7 @@ def test_replacing_two_writers_of_one_path_both_finish(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "file.txt"
     with pytest.raises(KgprobeError, match="cannot be written: No such file") as raised, replacing(path) as unfinished:
         unfinished.write_text("new")
@@ -107,7 +107,7 @@ def test_place_is_unusable_says_place_and_remedy(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("free", [0, 2**40])
-def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int) -> None:
+def test_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int) -> None:
     usage = module.shutil.disk_usage(tmp_path)
     monkeypatch.setattr(module.shutil, "disk_usage", lambda _: usage._replace(free=free))
     assert (disk_is_full(tmp_path) is None) == bool(free)
@@ -117,7 +117,7 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fr
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_a_folder_appears_when_it_is_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_folder_appears_when_it_is_whole_or_not_at_all(tmp_path: Path) -> None:
     folder = tmp_path / "index"
     (tmp_path / "index.part").mkdir()
     (tmp_path / "index.part" / "left by a killed process").touch()
@@ -133,7 +133,7 @@ def test_a_folder_appears_when_it_is_whole_or_not_at_all(tmp_path: Path) -> None
     assert [path.name for path in tmp_path.rglob("*")] == ["index", "one"]
 
 
-def test_the_users_folder_is_where_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_users_folder_is_where_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "mine"))
     assert home() == tmp_path / "mine"
     assert not home().exists(), "it is not made by being asked for"
@@ -143,9 +143,7 @@ def test_the_users_folder_is_where_the_environment_says(tmp_path: Path, monkeypa
     assert home().is_absolute()
 
 
-def test_a_folder_is_made_with_those_above_it_or_the_way_out_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folder_is_made_with_parents_or_error_has_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "elsewhere"))
     make_folder(tmp_path / "a" / "b")
     make_folder(tmp_path / "a" / "b")
@@ -159,9 +157,7 @@ def test_a_folder_is_made_with_those_above_it_or_the_way_out_is_told(
         make_folder(home() / "runs")
 
 
-def test_within_kgprobes_own_folder_folders_are_for_their_owner_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folders_in_home_are_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "above" / "home"))
     (tmp_path / "above").mkdir(mode=0o755)
     make_folder(home() / "runs" / "one")

@@ -274,14 +274,14 @@ READERS: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("reader", READERS)
 @given(content=contents())
 @QUICK
-def test_a_reader_gives_records_and_reasons_whatever_it_reads(tmp_path: Path, reader: str, content: bytes) -> None:
+def test_reader_gives_records_and_reasons_whatever_it_reads(tmp_path: Path, reader: str, content: bytes) -> None:
     path = tmp_path / "input"
     path.write_bytes(content)
     refused(lambda: READERS[reader](path))
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_a_reader_gets_over_each_nasty_line(tmp_path: Path, reader: str) -> None:
+def test_reader_gets_over_each_nasty_line(tmp_path: Path, reader: str) -> None:
     path = tmp_path / "input"
     own = itertools.product(OWN_LINES[reader], NASTY)
     foreign = zip(itertools.cycle(LINES), NASTY, strict=False)
@@ -291,7 +291,7 @@ def test_a_reader_gets_over_each_nasty_line(tmp_path: Path, reader: str) -> None
 
 
 @pytest.mark.parametrize("reader", [*READERS, "facts"])
-def test_a_reader_says_what_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str) -> None:
+def test_reader_says_what_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str) -> None:
     monkeypatch.chdir(tmp_path)
     read = READERS.get(reader, lambda path: list_facts(listing_of_nothing(), path, 20200101))
     for name in ("\0", "x" * 5000, "\udcff\x1b[2J", "~nobody-of-that-name/x", "."):
@@ -304,7 +304,7 @@ def test_every_line_of_a_list_of_facts_is_found_or_told(fact_list: Path, listing
     check_facts(fact_list, listing, content)
 
 
-def test_a_list_of_facts_gets_over_each_nasty_line(fact_list: Path, listing: Graph) -> None:
+def test_list_of_facts_gets_over_each_nasty_line(fact_list: Path, listing: Graph) -> None:
     for nasty in NASTY:
         lines = ["Q1\tP1\tQ2", nasty, f"Q1\t{nasty}\tQ3", '{"subject": "Q1", "fact": "Q1 P1 Q2"}']
         check_facts(fact_list, listing, "\n".join(lines).encode("utf-8", "surrogatepass"))
@@ -372,7 +372,7 @@ SPECS = st.one_of(
 @example(spec="openai:\udc80@http://localhost:8000/v1")
 @example(spec="openai:m@http://xn--a.example/v1")
 @QUICK
-def test_a_spec_is_a_model_or_a_message(monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
+def test_spec_is_a_model_or_a_message(monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
     # No hub is asked, and a key is at hand.
     monkeypatch.setattr("huggingface_hub.HfApi.model_info", _no_hub)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
@@ -396,7 +396,7 @@ def _no_hub(*_: object, **__: object) -> None:
 @example(day="99999999999999999999")
 @example(day="²0100630")
 @QUICK
-def test_a_day_is_one_that_engines_can_compare_or_a_message(day: str | int) -> None:
+def test_day_is_one_that_engines_can_compare_or_a_message(day: str | int) -> None:
     read: list[int] = []
     if refused(lambda: read.append(as_of_day(day))) is None:
         assert -(2**63) <= read[0] < 2**63
@@ -430,7 +430,7 @@ VALUES = st.one_of(
 @example(name="share", value=10**400)
 @example(name="count", value=10**400)
 @QUICK
-def test_an_option_is_a_value_or_a_message(name: str, value: Any) -> None:
+def test_option_is_a_value_or_a_message(name: str, value: Any) -> None:
     refused(lambda: make_options(_Options, {name: value}, "a test"))
     refused(lambda: whole_number("number", value))
     refused(lambda: folder_name("name", value))
@@ -440,7 +440,7 @@ def test_an_option_is_a_value_or_a_message(name: str, value: Any) -> None:
 @example(text="[" * DEEP, name="x")
 @example(text='{"a":' * DEEP, name="x")
 @QUICK
-def test_a_parameter_is_a_value_or_a_message(text: str, name: str) -> None:
+def test_parameter_is_a_value_or_a_message(text: str, name: str) -> None:
     refused(lambda: parse_parameters([f"{name}={text}"]))
     refused(lambda: parse_parameters([text]))
     refused(lambda: find_query(text))
@@ -453,7 +453,7 @@ for _ in range(DEEP):
 
 
 @pytest.mark.parametrize("value", range(len(UNSENDABLE)))
-def test_a_parameter_that_cannot_be_sent_is_a_message_and_the_graph_is_usable(graph: Graph, value: int) -> None:
+def test_unsendable_parameter_is_an_error_graph_stays_usable(graph: Graph, value: int) -> None:
     message = refused(lambda: graph.query("RETURN $value AS value", value=UNSENDABLE[value]))
     assert message is not None
     assert "parameter" in message
@@ -475,6 +475,6 @@ def test_a_parameter_that_cannot_be_sent_is_a_message_and_the_graph_is_usable(gr
     ],
     ids=["brackets", "open", "some", "surrogate", "huge", "escape", "null"],
 )
-def test_a_hostile_statement_is_a_message_and_the_graph_is_usable(graph: Graph, statement: str) -> None:
+def test_hostile_statement_is_an_error_graph_stays_usable(graph: Graph, statement: str) -> None:
     refused(lambda: graph.query(statement))
     assert graph.query("RETURN 1 AS one")[0]["one"] == 1

@@ -35,5 +35,5 @@ def test_public_names_all_exist() -> None:
     assert set(kgprobe.__all__) < set(dir(kgprobe))
 
 
-def test_a_name_that_is_not_public_is_no_attribute() -> None:
+def test_name_that_is_not_public_is_no_attribute() -> None:
     assert not hasattr(kgprobe, "nonsense")

@@ -143,7 +143,7 @@ bounds = some.none() | some.integers(-2, 4)
 
 
 @given(some.sampled_from([int, float]), bounds, bounds, bounds, bounds, numbers)
-def test_a_range_is_its_bounds(
+def test_range_is_its_bounds(
     kind: type, minimum: float | None, maximum: float | None, above: float | None, below: float | None, value: float
 ) -> None:
     said = {"minimum": minimum, "maximum": maximum, "above": above, "below": below}

@@ -41,7 +41,7 @@ def test_to_list_names_imports_nothing(installed: Install) -> None:
         register.get("spoon")
 
 
-def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
+def test_unknown_name_is_told_with_those_that_there_are() -> None:
     told = r"Unknown probe 'distractor'; expected one of choices, distractors, examples, generation, .*questions"
     with pytest.raises(UnknownNameError, match=told) as raised:
         PROBES.get("distractor")

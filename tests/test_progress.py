@@ -53,7 +53,7 @@ def pass_time(clock: Clock, capsys: pytest.CaptureFixture[str]) -> Callable[[flo
 PassTime = Callable[[float], list[str]]
 
 
-def test_a_bar_without_a_terminal_is_a_line_twice_a_minute(pass_time: PassTime) -> None:
+def test_bar_without_a_terminal_is_a_line_twice_a_minute(pass_time: PassTime) -> None:
     with progress_bar("Probing demo", 5000, "facts") as bar:
         assert pass_time(29) == []
         bar.move_to(1200, 1200)
@@ -66,13 +66,13 @@ def test_a_bar_without_a_terminal_is_a_line_twice_a_minute(pass_time: PassTime) 
     assert pass_time(60) == []
 
 
-def test_the_end_is_estimated_from_what_was_done_now(pass_time: PassTime) -> None:
+def test_end_is_estimated_from_what_was_done_now(pass_time: PassTime) -> None:
     with progress_bar("Probing demo", 5000, "facts", start=4000) as bar:
         bar.move_to(4500, 500)
         assert pass_time(50) == ["Probing demo: 4,500 of 5,000 facts, 90%, 10.0 facts/s, about 50 s left"]
 
 
-def test_a_bar_that_ended_early_promises_no_end(pass_time: PassTime) -> None:
+def test_bar_that_ended_early_promises_no_end(pass_time: PassTime) -> None:
     with progress_bar("Probing demo", 5_000, "facts") as bar:
         pass_time(10)
         bar.move_to(500, 500)
@@ -80,7 +80,7 @@ def test_a_bar_that_ended_early_promises_no_end(pass_time: PassTime) -> None:
     assert bar.text() == "500 of 5,000 facts, 10%, 50.0 facts/s, in 10 s"
 
 
-def test_a_length_of_something_else_is_not_counted_in_things(pass_time: PassTime) -> None:
+def test_length_of_something_else_is_not_counted_in_things(pass_time: PassTime) -> None:
     with progress_bar("Loading films.csv", 2_000_000, "records", counted=False) as bar:
         bar.move_to(500_000, 9_000, "entities")
         assert pass_time(30) == ["Loading films.csv: 9,000 records, 25%, 300 records/s, about 2 min left, entities"]
@@ -92,7 +92,7 @@ def test_what_is_over_soon_says_nothing_and_leaves_nothing(pass_time: PassTime, 
     assert (pass_time(60), list(tmp_path.iterdir())) == ([], [])
 
 
-def test_a_wait_says_how_long_it_took_last_time(pass_time: PassTime) -> None:
+def test_wait_says_how_long_it_took_last_time(pass_time: PassTime) -> None:
     with waiting("Loading demo", remembered=True):
         assert pass_time(30) == ["Loading demo: 30 s so far"]
         pass_time(10)
@@ -102,7 +102,7 @@ def test_a_wait_says_how_long_it_took_last_time(pass_time: PassTime) -> None:
 
 
 @pytest.mark.parametrize("kept", ["[1]", '{"Loading demo": "x"}', "[" * 100_000, "\udc80"])
-def test_a_broken_memory_is_none(pass_time: PassTime, tmp_path: Path, kept: str) -> None:
+def test_broken_memory_is_none(pass_time: PassTime, tmp_path: Path, kept: str) -> None:
     (tmp_path / "durations.json").write_bytes(kept.encode(errors="surrogateescape"))
     with waiting("Loading demo", remembered=True):
         assert pass_time(30) == ["Loading demo: 30 s so far"]
@@ -224,7 +224,7 @@ def test_data_on_stdout_stays_clean(monkeypatch: pytest.MonkeyPatch) -> None:
     assert data.getvalue() == '{"facts": 3}\n'
 
 
-def test_a_bar_of_another_library_is_drawn_below(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bar_of_another_library_is_drawn_below(monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal(monkeypatch) as so_far:
         with progress_bar("Loading model", 3, "files"):
             for share in (10, 60):
@@ -239,7 +239,7 @@ def test_a_bar_of_another_library_is_drawn_below(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 @pytest.mark.parametrize("title", ["P", "Run " + "x" * 90])
-def test_a_row_leaves_room_for_what_a_terminal_echoes(title: str, width: int, clock: Clock) -> None:
+def test_row_leaves_room_for_what_a_terminal_echoes(title: str, width: int, clock: Clock) -> None:
     bar = progress.Bar(title, clock, total=50_000, unit="questions")
     clock.now = 100
     bar.move_to(12_345, 12_345, "3 of 60 rounds, 41% right")

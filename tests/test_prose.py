@@ -52,6 +52,12 @@ def test_docstrings_of_tests_open_with_a_verb_or_a_noun() -> None:
     assert len(clauses) / len(everything) <= prose.MOST_CLAUSES, shown(clauses)
 
 
+def test_names_of_tests_are_short() -> None:
+    everything = [(path, line, name) for path in prose.tests() for line, name, _ in prose.functions(path)]
+    long = [place for place in everything if place[2].startswith("test_") and len(place[2]) > prose.LONGEST_NAME]
+    assert not long, shown(long)
+
+
 def test_variables_name_their_content() -> None:
     everything = [(path, line, name) for path in modules() for line, name in prose.bindings(path)]
     vague = [place for place in everything if place[2] in prose.VAGUE]

@@ -16,7 +16,7 @@ rows = some.dictionaries(some.text("abc", min_size=1, max_size=3), cells | inter
 
 
 @given(rows)
-def test_a_flat_row_has_every_cell_and_the_ends_of_intervals(row: dict[str, object]) -> None:
+def test_flat_row_has_every_cell_and_the_ends_of_intervals(row: dict[str, object]) -> None:
     flat = flat_row(row)
     expected = {}
     for name, value in row.items():
@@ -29,7 +29,7 @@ def test_a_flat_row_has_every_cell_and_the_ends_of_intervals(row: dict[str, obje
     assert list(flat) == list(expected)
 
 
-def test_a_table_as_json_and_as_pandas() -> None:
+def test_table_as_json_and_as_pandas() -> None:
     rows = [{"kind": "wh", "right": share(3, 4), "n": 1}, {"kind": "yes/no", "right": None, "n": 2}]
     table = Table("kinds", "By kind", rows, ["A note."])
     assert table.columns == ["kind", "right", "n"]
@@ -50,7 +50,7 @@ def test_a_table_as_json_and_as_pandas() -> None:
     assert frame["right"].isna().tolist() == [False, True]
 
 
-def test_a_table_without_rows_has_no_columns() -> None:
+def test_table_without_rows_has_no_columns() -> None:
     table = Table("none", "Nothing", [])
     assert table.columns == []
     assert table.to_dict() == {"title": "Nothing", "rows": [], "notes": []}
@@ -61,5 +61,5 @@ def test_a_table_without_rows_has_no_columns() -> None:
     ("value", "text"),
     [(Share(0.5, 0.25, 0.754), "50% [25, 75]"), (Mean(0.12345, 0, 1), "0.123 [0.000, 1.000]")],
 )
-def test_an_interval_as_text(value: Share | Mean, text: str) -> None:
+def test_interval_as_text(value: Share | Mean, text: str) -> None:
     assert str(value) == text

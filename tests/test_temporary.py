@@ -47,7 +47,7 @@ def test_temporary_folder_is_deleted_after_an_error(below: Path) -> None:
     assert left(below) == []
 
 
-def test_delete_left_folders_deletes_only_those_of_processes_that_are_gone(below: Path) -> None:
+def test_delete_left_folders_keeps_those_of_live_processes(below: Path) -> None:
     delete_left_folders()
     held = subprocess.Popen([sys.executable, "-c", HELD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert held.stdout is not None

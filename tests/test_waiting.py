@@ -41,7 +41,7 @@ def _far_from_greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ({}, None),
     ],
 )
-def test_a_server_asks_for_seconds_milliseconds_or_a_date(headers: dict[str, str], seconds: float | None) -> None:
+def test_server_asks_for_seconds_milliseconds_or_a_date(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers, NOW) == seconds
 
 
@@ -56,13 +56,13 @@ def test_any_text_is_a_wait_or_none(text: str) -> None:
     first=st.floats(0.001, 100),
     jitter=st.tuples(st.floats(0, 1), st.floats(1, 2)),
 )
-def test_a_back_off_doubles_up_to_the_longest(before: int, first: float, jitter: tuple[float, float]) -> None:
+def test_back_off_doubles_up_to_the_longest(before: int, first: float, jitter: tuple[float, float]) -> None:
     middle = min(LONGEST_BACK_OFF, first * 2 ** min(before, 20))
     assert jitter[0] * middle <= back_off(before, first, jitter) <= jitter[1] * middle
     assert 0 <= back_off(before, first) <= middle
 
 
-def test_a_coroutine_is_waited_for_also_within_a_loop() -> None:
+def test_coroutine_is_waited_for_also_within_a_loop() -> None:
     async def answer() -> int:
         await asyncio.sleep(0)
         return 42

@@ -32,9 +32,14 @@ class ApiLimits:
         "Maximum cost of the API, in the currency of the prices; requires both prices.",
         minimum=0,
         metavar="MONEY",
+        common=True,
     )
-    input_price: float | None = option(None, "Price per million input tokens (prompts).", minimum=0, metavar="MONEY")
-    output_price: float | None = option(None, "Price per million output tokens (answers).", minimum=0, metavar="MONEY")
+    input_price: float | None = option(
+        None, "Price per million input tokens (prompts).", minimum=0, metavar="MONEY", common=True
+    )
+    output_price: float | None = option(
+        None, "Price per million output tokens (answers).", minimum=0, metavar="MONEY", common=True
+    )
     refresh: bool = option(False, "Ignore cached API responses.")
     batch_api: bool = option(
         False, "Ask in batches through the server's batch API: half the given prices, answers within 24 hours."

@@ -17,6 +17,7 @@ class MeasuresOptions:
         "Distractor measure with this strategy; repeatable.",
         choices=STRATEGIES.names,
         flag="strategy",
+        common=True,
     )
     measures: tuple[str, ...] = option(
         (),
@@ -25,6 +26,7 @@ class MeasuresOptions:
         flag="measure",
         metavar="NAME",
         shown_default="the distractor measures, and all available baselines",
+        common=True,
     )
     beams: tuple[int, ...] = option(
         (1, 2, 5),
@@ -40,10 +42,13 @@ class MeasuresOptions:
         "Model that grades continuations, on this machine or behind an API.",
         metavar="SPEC",
         shown_default="no grader",
+        common=True,
     )
     karr: str = option(
         KARR_FORMS[0],
         "Form of KaRR: of each sentence alone, or as in its authors' code, over the sentences and aliases of a fact.",
         choices=KARR_FORMS,
     )
-    distractors: int = option(DistractorOptions().distractors, "Largest n of Min@n, Avg@n and precision@n.", minimum=1)
+    distractors: int = option(
+        DistractorOptions().distractors, "Largest n of Min@n, Avg@n and precision@n.", minimum=1, common=True
+    )

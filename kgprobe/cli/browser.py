@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import click
+import cloup
 
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import count_option, debug_option, graph_option, on_graph, open_graph
 from kgprobe.cli.rendering import print_rows
 from kgprobe.cli.running import counting_bar
@@ -33,7 +35,7 @@ _OPENED = (
 _TO_TYPE = "Once connected, type the lines of colours and queries into Browser; it stores the colours.\n"
 
 
-@click.command()
+@cloup.command(cls=OneScreenCommand)
 @click.option(
     "--output",
     "-o",
@@ -110,7 +112,7 @@ def browser(output: Path | None, port: int | None, bind: str, host: str, in_brow
             click.echo("", err=True)
 
 
-@click.command()
+@cloup.command(cls=OneScreenCommand)
 @count_option("--count", default=12, help="Number of types.")
 @click.option("--remove", is_flag=True, help="Remove the labels.")
 @on_graph

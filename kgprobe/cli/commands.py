@@ -14,6 +14,7 @@ import cloup
 from click.core import ParameterSource
 
 from kgprobe.arguments import share_of
+from kgprobe.cli.help import RareOption
 from kgprobe.errors import expected_one_of
 from kgprobe.options import Option, options_of
 
@@ -22,18 +23,6 @@ Command: TypeAlias = Callable[..., Any]
 # Characters; longer lists of choices are written in the help text instead of the metavar.
 _LISTED = 40
 _METAVARS: Mapping[type, str] = {int: "N", float: "X"}
-
-
-class OptionsFirst(cloup.Command):
-    """A command whose help lists the options without a section first."""
-
-    def format_params(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the sections; called by cloup."""
-        groups = [self.get_default_option_group(ctx, is_the_only_visible_option_group=True), *self.option_groups]
-        sections = [self.make_option_group_help_section(group, ctx) for group in groups if not group.hidden]
-        cloup.formatting.ensure_is_cloup_formatter(formatter).write_many_sections(
-            sections, aligned=self.must_align_option_groups(ctx)
-        )
 
 
 class Choice(click.Choice[str]):
@@ -170,6 +159,7 @@ def _decorator(option: Option, defaults: Mapping[str, Any]) -> Callable[[Command
     return cloup.option(
         flag_of(option),
         option.name,
+        cls=_class_of(option),
         type=_type_of(option),
         required=option.required,
         multiple=option.several,
@@ -188,11 +178,16 @@ def _bool_flag(option: Option, default: bool) -> Callable[[Command], Command]:
     return cloup.option(
         f"{flag}/--no-{flag[2:]}",
         option.name,
+        cls=_class_of(option),
         is_flag=True,
         default=default,
         show_default=default is True,
         help=_help(option),
     )
+
+
+def _class_of(option: Option) -> type[cloup.Option]:
+    return cloup.Option if option.about.common or option.required else RareOption
 
 
 def _long_choices(option: Option) -> str | None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.cli.commands import Choice, OptionsFirst, ShareType
+from kgprobe.cli.commands import Choice, ShareType
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.main import until_reader_leaves
 from kgprobe.cli.options import full_option, in_flags, loading_options, local_given, on_graph, open_graph, seed_option
 from kgprobe.cli.rendering import render
@@ -62,7 +63,7 @@ class _CheckFailedError(click.ClickException):
     exit_code = 2
 
 
-@cloup.command(cls=OptionsFirst)
+@cloup.command(cls=OneScreenCommand)
 @cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @cloup.option(
     "--family",
@@ -114,7 +115,7 @@ def compare(
     _render(result, _COMPARED, full=full, as_json=as_json)
 
 
-@cloup.command(cls=OptionsFirst)
+@cloup.command(cls=OneScreenCommand)
 @cloup.argument("base", help="Measurement, run or log of the model before the change; a model's spec for its newest.")
 @cloup.argument("tuned", help="The same of the changed model.")
 @cloup.option(
@@ -177,7 +178,7 @@ def check(
     click.get_current_context().exit(_CODES[result.verdict.value])
 
 
-@cloup.command(cls=OptionsFirst)
+@cloup.command(cls=OneScreenCommand)
 @cloup.argument("stored", help="Result of a probe that scores, such as distractors.")
 @cloup.argument("said", help="Result of the same model by a probe that generates, such as questions.")
 @full_option

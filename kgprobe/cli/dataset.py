@@ -8,7 +8,8 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import Choice, CommandGroup, OptionsFirst, given_options, only_with
+from kgprobe.cli.commands import Choice, CommandGroup, given_options, only_with
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
     common_options,
@@ -53,7 +54,7 @@ def dataset() -> None:
     """
 
 
-@dataset.command(cls=OptionsFirst)
+@dataset.command(cls=OneScreenCommand)
 @cloup.argument("folder", type=click.Path(path_type=Path), help="Folder of the new data set.")
 @relations_option("Facts of this relation only, by its id or a name; repeatable.")
 @cloup.option(
@@ -122,7 +123,7 @@ def build(
         click.echo(f"{result.summary()} --full lists them.")
 
 
-@dataset.command(cls=OptionsFirst)
+@dataset.command(cls=OneScreenCommand)
 @_folder_argument
 @json_option
 @debug_option
@@ -140,7 +141,7 @@ def show(folder: Path, as_json: bool) -> None:
     render(open_dataset(folder), as_json)
 
 
-@dataset.command(cls=OptionsFirst)
+@dataset.command(cls=OneScreenCommand)
 @_folder_argument
 @model_option(BEHIND_API)
 @ray_option
@@ -159,7 +160,10 @@ def show(folder: Path, as_json: bool) -> None:
 @given_options(("Options of generation", GenerationOptions), left_out=_PROMPTS)
 @given_options(("Models behind an API", ApiLimits), argument="api")
 @count_option(
-    "--batch-size", metavar="N", help="Batch size: facts asked together.  [default: 64; with --batch-api up to 50,000]"
+    "--batch-size",
+    metavar="N",
+    is_rare=True,
+    help="Batch size: facts asked together.  [default: 64; with --batch-api up to 50,000]",
 )
 @cloup.option("--name", metavar="NAME", help="Folder name of the results.  [default: made from the settings]")
 @cloup.option(
@@ -204,7 +208,7 @@ def _refuse_options_of_others(probe: str, options: Mapping[str, Any]) -> None:
                 raise click.UsageError(f"{flag} is an option of --probe {kind.name}.")
 
 
-@dataset.command(cls=OptionsFirst)
+@dataset.command(cls=OneScreenCommand)
 @_folder_argument
 @cloup.argument("tasks", type=click.Path(path_type=Path), help="Folder of tasks; a sub-folder is created.")
 @cloup.option("--name", metavar="NAME", help="Name of the task.  [default: the data set's folder]")

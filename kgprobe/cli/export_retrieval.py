@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.cli.commands import Choice, OptionsFirst, given_options
+from kgprobe.cli.commands import Choice, given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import debug_option, force_option, graph_option, open_graph, refuse_existing
 from kgprobe.cli.write_back import run_called
 from kgprobe.exports.retrieval_options import FORMATS, RetrievalOptions
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
-@cloup.command("retrieval", cls=OptionsFirst)
+@cloup.command("retrieval", cls=OneScreenCommand)
 @cloup.argument("labels", metavar="TABLE|RUN")
 @cloup.option(
     "--entity",

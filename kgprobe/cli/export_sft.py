@@ -6,13 +6,14 @@ from typing import Any
 import click
 import cloup
 
-from kgprobe.cli.commands import OptionsFirst, given_options
+from kgprobe.cli.commands import given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import as_of_or, on_graph, open_graph, seed_option
 from kgprobe.cli.rendering import render
 from kgprobe.exports.sft import SftOptions
 
 
-@cloup.command(cls=OptionsFirst)
+@cloup.command(cls=OneScreenCommand)
 @cloup.argument("table", help="Label table, by its folder or name.")
 @cloup.option(
     "--output",

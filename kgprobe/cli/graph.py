@@ -12,6 +12,7 @@ import click
 from kgprobe.api.options import COMMUNITY_METHODS
 from kgprobe.cli.browser import browser, types
 from kgprobe.cli.commands import Choice, CommandGroup
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     ask_password,
     count_option,
@@ -68,7 +69,7 @@ def graph() -> None:
     """
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @click.option(
     "--engine",
     type=Choice(list(ENGINES)),
@@ -116,12 +117,16 @@ def start(engine: str | None, memory: int | None, port: int | None, http_port: i
     _show_status(status_of(folder))
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @click.option("--force", is_flag=True, help="Stop the server even if other commands use it.")
 @graph_option
 @debug_option
 def stop(force: bool, graph: str | None) -> None:
-    """Stop the graph server, and wait for its end."""
+    """Stop the graph server, and wait for its end.
+
+    \b
+    kgprobe graph stop
+    """  # noqa: D301
     from kgprobe.servers import leases
     from kgprobe.servers.opening import folder_of
 
@@ -130,7 +135,7 @@ def stop(force: bool, graph: str | None) -> None:
     click.echo("Stopped." if stopped else f"No server was running on {folder.path}.", err=True)
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @click.option("--size", is_flag=True, help="Show the size of the graph, which starts its server, instead.")
 @on_graph
 def status(size: bool, graph: str | None, as_json: bool) -> None:
@@ -163,7 +168,7 @@ def status(size: bool, graph: str | None, as_json: bool) -> None:
         _show_status(server)
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @click.argument("statement", metavar="[CYPHER|NAME|FILE|-]", required=False)
 @click.option(
     "--param", "params", multiple=True, metavar="NAME=VALUE", help="Parameter of the query; VALUE is JSON or text."
@@ -226,7 +231,7 @@ def query(
             click.echo(reason, err=True)
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @click.argument("one", metavar="ENTITY")
 @click.argument("other", metavar="ENTITY")
 @count_option("--max-facts", "facts", default=6, help="Maximum number of facts.")
@@ -250,7 +255,7 @@ def path(one: str, other: str, facts: int, graph: str | None, as_json: bool) -> 
         render(result, as_json)
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @click.option("--run", metavar="NAME", help="Name of the run.  [default: the latest]")
 @click.option(
     "--method",
@@ -284,7 +289,7 @@ def communities(
         render(result, as_json)
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @graph_option
 @debug_option
 def shell(graph: str | None) -> None:
@@ -292,7 +297,11 @@ def shell(graph: str | None) -> None:
 
     A statement ends with a semicolon, and is one transaction. The name of a query, such as explore/unknown, runs it.
     :param limit => 10 sets a parameter of the next statements; :param lists all.
-    """
+
+    \b
+    kgprobe graph shell
+    kgprobe graph shell --graph ./films < queries.cypher
+    """  # noqa: D301
     from kgprobe.cli.shell import run_shell
 
     with open_graph(graph) as connection:
@@ -385,7 +394,7 @@ def _duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {int(seconds) % 60} s"
 
 
-@graph.command()
+@graph.command(cls=OneScreenCommand)
 @click.option(
     "--output", "-o", required=True, metavar="FOLDER|ADDRESS", help="Folder or server of the copy; must be empty."
 )

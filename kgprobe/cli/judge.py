@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import CommandGroup, given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     as_of_or,
     count_option,
@@ -36,7 +37,7 @@ def judge() -> None:
     unknown.
 
     \b
-    kgprobe probe true-false --model demo --limit 2000 --name capitals --relation capital
+    kgprobe probe true-false --model demo --relation capital --name capitals
     kgprobe judge train capitals
     """  # noqa: D301
 
@@ -60,7 +61,7 @@ _page_option = cloup.option(
 )
 
 
-@judge.command(cls=OptionsFirst)
+@judge.command(cls=OneScreenCommand)
 @_labels_argument
 @_reader_option
 @as_paper_option("judge train")
@@ -108,7 +109,7 @@ def train(labels: str, model: str | None, page: Path | None, as_json: bool, **op
     _show(result, page, as_json)
 
 
-@judge.command(cls=OptionsFirst)
+@judge.command(cls=OneScreenCommand)
 @_judge_argument
 @_labels_argument
 @_reader_option
@@ -141,7 +142,7 @@ def evaluate(judge_name: str, labels: str, model: str | None, page: Path | None,
     _show(result, page, as_json)
 
 
-@judge.command(cls=OptionsFirst)
+@judge.command(cls=OneScreenCommand)
 @_judge_argument
 @_reader_option
 @as_paper_option("judge predict")
@@ -175,7 +176,7 @@ def predict(judge_name: str, model: str | None, graph: str | None, as_json: bool
     render(progress, as_json)
 
 
-@judge.command(cls=OptionsFirst)
+@judge.command(cls=OneScreenCommand)
 @cloup.argument("name", help="Folder or name of a judged graph.")
 @cloup.option(
     "--labels",

@@ -7,7 +7,8 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import CommandGroup, given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
     common_options,
@@ -36,13 +37,15 @@ output_option = cloup.option(
 )
 
 
-@cloup.command(cls=OptionsFirst)
+@cloup.command(cls=OneScreenCommand)
 @given_options(("Labels", LabelOptions))
 @model_option(BEHIND_API)
 @ray_option
 @facts_options
 @given_options(("Models behind an API", ApiLimits), argument="api")
-@count_option("--batch-size", metavar="N", help="Batch size: facts asked together.  [default: of each probe]")
+@count_option(
+    "--batch-size", metavar="N", is_rare=True, help="Batch size: facts asked together.  [default: of each probe]"
+)
 @cloup.option("--name", metavar="NAME", help="Folder name of the table.  [default: made from the settings]")
 @output_option
 @common_options
@@ -82,7 +85,7 @@ def labels() -> None:
     """Show label tables."""
 
 
-@labels.command("show", cls=cloup.Command)
+@labels.command("show", cls=OneScreenCommand)
 @cloup.argument("name", help="Label table, by name or folder.")
 @output_option
 @json_option

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import cloup
 
 from kgprobe.cli.commands import Command, CommandGroup, decorated_by, given_options
+from kgprobe.cli.help import OneScreenCommand, RareOption
 from kgprobe.cli.options import debug_option, graph_option, in_flags, json_option, open_graph
 from kgprobe.errors import KgprobeError
 from kgprobe.sanitize import visible_lines
@@ -47,8 +49,9 @@ def _command(name: str) -> click.Command:
     @_propose_option(loader)
     @graph_option
     @click.option("--strict", is_flag=True, help="Stop at the first invalid record.")
-    @click.option(
+    @cloup.option(
         "--rejected",
+        cls=RareOption,
         type=click.Path(dir_okay=False, writable=True, path_type=Path),
         help=f"File for all messages about skipped records; the terminal shows {SHOWN_PROBLEMS}.",
     )
@@ -57,8 +60,9 @@ def _command(name: str) -> click.Command:
         is_flag=True,
         help="Use neo4j-admin import into a new or empty Neo4j, for millions of facts.",
     )
-    @click.option(
+    @cloup.option(
         "--bulk-files",
+        cls=RareOption,
         type=click.Path(file_okay=False, path_type=Path),
         metavar="FOLDER",
         help="Folder for the import files. Without --bulk, nothing is imported; prints the import command for another"
@@ -110,7 +114,7 @@ def _command(name: str) -> click.Command:
             )
         report.check()
 
-    return click.command(name, help=loader.summary)(run)
+    return click.command(name, cls=OneScreenCommand, help=loader.summary)(run)
 
 
 def _load(source: Source, graph: str | None, bulk: bool, bulk_files: Path | None, **settings: Any) -> "LoadReport":

@@ -45,6 +45,16 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "view": ("kgprobe.cli.report:view", "List all results on this machine."),
 }
 
+# Titles with commands, in the order of the first help.
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "Start here": ("demo", "load", "results", "show", "view", "delete"),
+    "Ask a model": ("probe", "rounds", "estimate", "label", "labels", "judge"),
+    "After a fine-tune": ("compare", "check", "gap"),
+    "Hand on": ("export", "report"),
+    "The graph": ("graph", "beliefs", "templates"),
+    "Research": ("study", "paper", "sample", "dataset"),
+}
+
 
 @contextmanager
 def until_reader_leaves() -> Iterator[None]:
@@ -112,10 +122,14 @@ class LazyGroup(click.Group):
         command: click.Command = resolve_name(COMMANDS[cmd_name][0])
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the names with their summaries."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the names with their summaries, by section."""
+        width = max(map(len, COMMANDS))
+        for title, names in SECTIONS.items():
+            rows = [(name.ljust(width), COMMANDS[name][1]) for name in names if name in COMMANDS]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

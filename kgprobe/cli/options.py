@@ -13,6 +13,7 @@ import cloup
 
 from kgprobe.api.options import ReversingOptions
 from kgprobe.cli.commands import Command, decorated_by, given_options
+from kgprobe.cli.help import RareOption
 from kgprobe.dates import as_of_day, today
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.on_ray import RayOptions
@@ -55,10 +56,14 @@ def count_option(
     default: int | None = None,
     metavar: str | None = None,
     show_default: bool = True,
+    is_rare: bool = False,
 ) -> Callable[[F], F]:
     """Return a decorator that adds an option with a whole number from 1 on."""
     number = click.IntRange(min=1)
-    return cloup.option(*names, type=number, default=default, metavar=metavar, show_default=show_default, help=help)
+    kind = RareOption if is_rare else cloup.Option
+    return cloup.option(
+        *names, cls=kind, type=number, default=default, metavar=metavar, show_default=show_default, help=help
+    )
 
 
 # The graph of a command.
@@ -73,10 +78,11 @@ graph_option = cloup.option(
 seed_option = cloup.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 json_option = cloup.option("--json", "as_json", is_flag=True, help="Print JSON for programs instead of a table.")
 force_option = cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
-full_option = cloup.option("--full", is_flag=True, help="Print every table, not only the summary.")
+full_option = cloup.option("--full", cls=RareOption, is_flag=True, help="Print every table, not only the summary.")
 # The relation that gives a fact's year in results.
 year_relation_option = cloup.option(
     "--year-relation",
+    cls=RareOption,
     metavar="NAME",
     help="Group results by the year of this relation at the subject, such as its inception; start: by the year in"
     " which the fact began.  [default: start if half of the facts have it, else a date that most subjects have]",
@@ -124,6 +130,7 @@ def debug_option(command: F) -> F:
 
     return cloup.option(
         "--debug",
+        cls=RareOption,
         is_flag=True,
         expose_value=False,
         is_eager=True,
@@ -200,6 +207,7 @@ def explain_option(command: F) -> F:
 
     return cloup.option(
         "--explain",
+        cls=RareOption,
         is_flag=True,
         expose_value=False,
         callback=remember,
@@ -259,22 +267,25 @@ def relations_option(help_: str) -> Callable[[F], F]:
 
 # ``--facts``, ``--limit``, ``--relation`` and the options of drawing facts.
 facts_options = decorated_by(
-    cloup.option(
-        "--facts",
-        type=click.File("r", encoding="utf-8"),
-        metavar="FILE",
-        help="File of facts to ask; - reads standard input. A line is 'France | capital | Paris', these three"
-        " separated by tabs, or JSON with subject, relation and object, each an id or a name; or JSON with subject"
-        " and fact (ids).",
+    cloup.option_group(
+        "Facts",
+        cloup.option(
+            "--facts",
+            type=click.File("r", encoding="utf-8"),
+            metavar="FILE",
+            help="File of facts to ask; - reads standard input. A line is 'France | capital | Paris', these three"
+            " separated by tabs, or JSON with subject, relation and object, each an id or a name; or JSON with subject"
+            " and fact (ids).",
+        ),
+        count_option(
+            "--limit",
+            metavar="N",
+            help="Maximum number of facts, drawn at random; the same --seed draws the same facts for every probe."
+            "  [default: all]",
+        ),
+        relations_option("Ask this relation only, by its id or a name; repeatable."),
     ),
-    count_option(
-        "--limit",
-        metavar="N",
-        help="Maximum number of facts, drawn at random; the same --seed draws the same facts for every probe."
-        "  [default: all]",
-    ),
-    relations_option("Ask this relation only, by its id or a name; repeatable."),
-    given_options((None, DrawOptions)),
+    given_options(("Facts", DrawOptions)),
 )
 
 
@@ -282,6 +293,7 @@ facts_options = decorated_by(
 direction_options = decorated_by(
     cloup.option(
         "--inverse",
+        cls=RareOption,
         is_flag=True,
         help="Ask about inverse relations, from object to subject, if objects have few subjects. Makes the reversed"
         " graph at first use, and again when the graph has changed.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.cli.commands import OptionsFirst
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import debug_option, graph_option, json_option
 from kgprobe.cli.rendering import render, show_notes, show_tables
 from kgprobe.errors import KgprobeError
@@ -25,7 +25,7 @@ _STDERR = 2
 _OTHER = "hf:EleutherAI/pythia-70m"
 
 
-@cloup.command(cls=OptionsFirst)
+@cloup.command(cls=OneScreenCommand)
 @cloup.argument("name", required=False, help="Paper: distractors, kglens, latent-knowledge or grapheval.")
 @cloup.argument("table", required=False, help="Table or figure of the paper, such as table-3.")
 @cloup.option("--replicate", is_flag=True, help="Run the small command of TABLE: some minutes.")

@@ -8,7 +8,8 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import CommandGroup, given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
     common_options,
@@ -85,7 +86,9 @@ def probe_command(kind: ProbeKind) -> click.Command:
     @facts_options
     @direction_options
     @given_options(("Models behind an API", ApiLimits), argument="api", left_out=() if answers else ("batch_api",))
-    @count_option("--batch-size", metavar="N", help=f"Batch size: facts asked together.  [default: {usual}]")
+    @count_option(
+        "--batch-size", metavar="N", is_rare=True, help=f"Batch size: facts asked together.  [default: {usual}]"
+    )
     @cloup.option("--name", metavar="NAME", help="Folder name of the results.  [default: made from the settings]")
     @as_paper_option(f"probe {kind.name}")
     @full_option
@@ -110,7 +113,7 @@ def probe_command(kind: ProbeKind) -> click.Command:
             show(result, as_json, full)
 
     help_ = f"{kind.summary}\n\n{kind.details}" if kind.details else kind.summary
-    return cloup.command(kind.name, cls=OptionsFirst, help=help_, short_help=kind.summary)(ask)
+    return cloup.command(kind.name, cls=OneScreenCommand, help=help_, short_help=kind.summary)(ask)
 
 
 @click.group(cls=ProbeGroup, command_of=probe_command)

@@ -10,6 +10,7 @@ import cloup
 import msgspec
 
 from kgprobe.cli.commands import Choice, DefaultGroup
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     as_of_or,
     count_option,
@@ -49,7 +50,7 @@ def report() -> None:
     """  # noqa: D301
 
 
-@report.command()
+@report.command(cls=OneScreenCommand)
 @cloup.argument("results", nargs=-1, metavar="[RESULT...]")
 @cloup.option("--output", "-o", type=_FILE, help="File of the page.")
 @_open_option
@@ -84,7 +85,7 @@ def page(
     _show(result.to_dict(), "\n".join(map(visible, result.lead)), written, in_browser, as_json)
 
 
-@report.command()
+@report.command(cls=OneScreenCommand)
 @cloup.argument("results", nargs=-1, required=True, metavar="[GRAPH=]RESULT...")
 @cloup.option(
     "--shared", is_flag=True, help="Compare the models of a column on the facts that all of them have answered."
@@ -118,7 +119,7 @@ def _named_graph(text: str) -> tuple[str | None, str]:
     return (graph, result) if separator and graph and not Path(text).exists() else (None, text)
 
 
-@report.command()
+@report.command(cls=OneScreenCommand)
 @cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @cloup.option(
     "--by",
@@ -164,7 +165,7 @@ def groups(results: tuple[str, ...], graph: str | None, as_json: bool, **options
     render(table, as_json, written, files=sorted(table.folder.iterdir()), lined=False)
 
 
-@report.command()
+@report.command(cls=OneScreenCommand)
 @cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @cloup.option("--output", "-o", type=_FILE, required=True, help="File of the sheet (CSV).")
 @cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -193,7 +194,7 @@ def sheet(
     click.echo(msgspec.json.encode(content) if as_json else f"{rows:,} questions: {output}")
 
 
-@report.command()
+@report.command(cls=OneScreenCommand)
 @cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @cloup.option(
     "--sheet", "sheets", type=_FILE, multiple=True, required=True, help="Sheet of one annotator (CSV); repeatable."
@@ -221,7 +222,7 @@ def _opened(results: tuple[str, ...], connection: "Graph | None") -> "list[Store
     return [open_result(name, connection) for name in results]
 
 
-@report.command("graph")
+@report.command("graph", cls=OneScreenCommand)
 @cloup.argument("entity", required=False)
 @cloup.option("--run", metavar="NAME", help="Name of the run.  [default: the latest run]")
 @count_option("--steps", default=1, help="Maximum distance from the entity, in steps.")
@@ -262,7 +263,7 @@ def _show(content: Mapping[str, Any], summary: str, page: Path, in_browser: bool
         open_in_browser(page.absolute())
 
 
-@cloup.command()
+@cloup.command(cls=OneScreenCommand)
 @_open_option
 @json_option
 @debug_option

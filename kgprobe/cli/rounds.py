@@ -10,7 +10,8 @@ import cloup
 from kgprobe.api.options import ApiLimits
 from kgprobe.beliefs.register import ESTIMATE_SAMPLING, SAMPLING_RULES
 from kgprobe.cli.browser import watch_in_browser
-from kgprobe.cli.commands import Choice, CommandGroup, OptionsFirst, ShareType, given_options
+from kgprobe.cli.commands import Choice, CommandGroup, ShareType, given_options
+from kgprobe.cli.help import OneScreenCommand, RareOption
 from kgprobe.cli.options import (
     BEHIND_API,
     ask_password,
@@ -58,10 +59,9 @@ kgprobe rounds run {name} --model demo --rounds 4 --facts-per-round 32
 kgprobe rounds run {name} --model hf:gpt2 --aim estimate"""
 
 
-# Options of probes that rounds leave at their defaults.
-_LEFT_OUT = ("former", "weighting", "wording")
 _view_option = cloup.option(
     "--view",
+    cls=RareOption,
     type=Choice(["facts", "browser", "none"]),
     default="facts",
     show_default=True,
@@ -84,19 +84,16 @@ def rounds() -> None:
 
 def _run_command(kind: ProbeKind) -> click.Command:
     """Return the command that asks facts by this probe in rounds."""
-    # In rounds, only the API has these options: more than 40 would be too many for a screen of help.
-    answers = kind.asks == "answers"
-    of_api = (*_SEQUENTIAL, "timeout", *(("refresh", "scoring_method", "tokenizer") if answers else ()))
 
     @given_options(("Rounds", RoundsOptions))
-    @given_options((f"Options of {kind.name}", kind.options), defaults=kind.in_rounds, left_out=_LEFT_OUT)
+    @given_options((f"Options of {kind.name}", kind.options), defaults=kind.in_rounds)
     @model_option(f"{BEHIND_API} Repeat it to ask several models.", "models", multiple=True)
     @ray_option
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
     @direction_options
     @year_relation_option
     @cloup.option("--name", metavar="NAME", help="Name of the run.  [default: model, probe and time]")
-    @given_options(("Models behind an API", ApiLimits), argument="api", left_out=of_api)
+    @given_options(("Models behind an API", ApiLimits), argument="api", left_out=_SEQUENTIAL)
     @_view_option
     @as_paper_option(f"rounds run {kind.name}")
     @full_option
@@ -153,7 +150,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
                 compare_runs(finished)
 
     help_ = "\n\n".join(filter(None, (kind.summary, kind.rounds_note, _RUN_HELP.format(name=kind.name))))
-    return cloup.command(kind.name, cls=OptionsFirst, help=help_, short_help=kind.summary)(run)
+    return cloup.command(kind.name, cls=OneScreenCommand, help=help_, short_help=kind.summary)(run)
 
 
 @rounds.group("run", cls=ProbeGroup, command_of=_run_command)
@@ -170,7 +167,7 @@ def run_probe() -> None:
     """  # noqa: D301
 
 
-@rounds.command(cls=OptionsFirst)
+@rounds.command(cls=OneScreenCommand)
 @click.argument("run")
 @count_option("--rounds", help="Total number of rounds.  [default: as begun]")
 @year_relation_option
@@ -186,7 +183,11 @@ def resume(
     """Continue RUN with the options it was begun with.
 
     A finished run shows its results again; --rounds adds rounds.
-    """
+
+    \b
+    kgprobe rounds resume gpt2-films
+    kgprobe rounds resume gpt2-films --rounds 30 --max-cost 2
+    """  # noqa: D301
     from kgprobe.api.rounds import resume_rounds
 
     with open_models(api) as models, open_graph(graph) as connection:
@@ -198,7 +199,7 @@ def resume(
         print_run(result, as_json, graph, full)
 
 
-@rounds.command("show", cls=cloup.Command)
+@rounds.command("show", cls=OneScreenCommand)
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @cloup.option("--open", "in_browser", is_flag=True, help="Open the page in the web browser.")
 @year_relation_option
@@ -229,11 +230,16 @@ def show_runs(
             compare_runs(opened)
 
 
-@rounds.command(cls=cloup.Command)
+@rounds.command(cls=OneScreenCommand)
 @click.argument("run", required=False)
 @on_graph
 def status(run: str | None, graph: str | None, as_json: bool) -> None:
-    """List the runs of the graph with their progress, or RUN alone."""
+    """List the runs of the graph with their progress, or RUN alone.
+
+    \b
+    kgprobe rounds status
+    kgprobe rounds status gpt2-films --json
+    """  # noqa: D301
     from kgprobe.api.rounds import runs_of
 
     with open_graph(graph) as connection:
@@ -253,13 +259,18 @@ def status(run: str | None, graph: str | None, as_json: bool) -> None:
     print_rows(rows)
 
 
-@rounds.command(cls=cloup.Command)
+@rounds.command(cls=OneScreenCommand)
 @click.argument("run")
 @click.confirmation_option("--yes", prompt="Delete the run, its beliefs and its answers?")
 @graph_option
 @debug_option
 def forget(run: str, graph: str | None) -> None:
-    """Delete RUN: its beliefs in the graph and its folder of answers."""
+    """Delete RUN: its beliefs in the graph and its folder of answers.
+
+    \b
+    kgprobe rounds forget gpt2-films
+    kgprobe rounds forget gpt2-films --yes --graph ./films
+    """  # noqa: D301
     from kgprobe.api.rounds import forget_run
 
     with open_graph(graph) as connection, waiting(f"Deleting the run {run}"):
@@ -314,7 +325,7 @@ def compare_runs(runs: "Sequence[Run]") -> None:
         Console().print(rich_table(find_shared_facts(answers).table()))
 
 
-@cloup.command(cls=OptionsFirst)
+@cloup.command(cls=OneScreenCommand)
 @cloup.argument("run", required=False, help="Name of the run.  [default: the latest run]")
 @cloup.option(
     "--from",
@@ -406,7 +417,7 @@ def beliefs() -> None:
     """  # noqa: D301
 
 
-@beliefs.command(cls=OptionsFirst)
+@beliefs.command(cls=OneScreenCommand)
 @click.argument("run", required=False)
 @on_graph
 def apply(run: str | None, graph: str | None, as_json: bool) -> None:
@@ -428,7 +439,7 @@ def apply(run: str | None, graph: str | None, as_json: bool) -> None:
     click.echo(json.dumps(content) if as_json else f"{facts:,} facts have the beliefs of run {name}.")
 
 
-@beliefs.command(cls=OptionsFirst)
+@beliefs.command(cls=OneScreenCommand)
 @on_graph
 def remove(graph: str | None, as_json: bool) -> None:
     """Remove the beliefs of the run in view from the facts; they are kept with their run.
@@ -443,7 +454,7 @@ def remove(graph: str | None, as_json: bool) -> None:
     click.echo(json.dumps({"facts": facts}) if as_json else f"Removed the beliefs from {facts:,} facts.")
 
 
-@beliefs.command(cls=OptionsFirst)
+@beliefs.command(cls=OneScreenCommand)
 @click.argument("runs", metavar="[RUN]...", nargs=-1)
 @cloup.option("--against", metavar="NAME", help="An earlier run to compare with: shows learned and forgotten facts.")
 @cloup.option(
@@ -490,7 +501,7 @@ def paint(
 beliefs.add_command(write_back)
 
 
-@cloup.command()
+@cloup.command(cls=OneScreenCommand)
 @count_option("--rounds", default=8, help="Number of rounds.")
 @count_option("--facts-per-round", default=32, help="Facts asked in each round.")
 @cloup.option(

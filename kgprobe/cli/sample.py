@@ -9,7 +9,8 @@ from typing import Any
 import click
 import cloup
 
-from kgprobe.cli.commands import Command, CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import Command, CommandGroup, given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     common_options,
     count_option,
@@ -61,7 +62,7 @@ def sample() -> None:
 sample.add_command(controls)
 
 
-@sample.command(cls=OptionsFirst)
+@sample.command(cls=OneScreenCommand)
 @facts_named
 @model_option("Model for optimal distractors: demo, hf:NAME, or hf:./folder with a model in it.", required=False)
 @given_options((None, DistractorOptions))
@@ -86,7 +87,7 @@ def distractors(model: str | None, graph: str | None, as_json: bool, **options: 
     render_rows(result, as_json)
 
 
-@sample.command(cls=OptionsFirst)
+@sample.command(cls=OneScreenCommand)
 @facts_named
 @_limit_option("Number of negatives.")
 @given_options((None, FormerOption), argument="rule")
@@ -115,7 +116,7 @@ def negatives(given: dict[str, Any], rule: dict[str, Any], graph: str | None, as
     render_rows(result, as_json)
 
 
-@sample.command(cls=OptionsFirst)
+@sample.command(cls=OneScreenCommand)
 @facts_named
 @given_options(
     (None, QuestionOptions),
@@ -142,7 +143,7 @@ def questions(graph: str | None, as_json: bool, **options: Any) -> None:
             click.echo(visible(f"Right: {row['answer']}"))
 
 
-@sample.command(cls=OptionsFirst)
+@sample.command(cls=OneScreenCommand)
 @relations_option("Facts of this relation only; repeatable.")
 @_limit_option("Number of facts.")
 @given_options((None, DrawOptions))

@@ -6,14 +6,15 @@ from typing import Any
 import click
 import cloup
 
-from kgprobe.cli.commands import OptionsFirst, given_options
+from kgprobe.cli.commands import given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import common_options, force_option, open_graph, refuse_existing
 from kgprobe.cli.rendering import render
 from kgprobe.labelling.control_options import ControlOptions
 from kgprobe.progress import waiting
 
 
-@cloup.command(cls=OptionsFirst)
+@cloup.command(cls=OneScreenCommand)
 @cloup.option(
     "--near",
     type=click.Path(dir_okay=False, path_type=Path),

@@ -13,7 +13,8 @@ import msgspec
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.baselines.options import MeasuresOptions
-from kgprobe.cli.commands import CommandGroup, OptionsFirst, decorated_by, given_options
+from kgprobe.cli.commands import CommandGroup, decorated_by, given_options
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     SCORES,
     common_options,
@@ -195,14 +196,23 @@ def _add(kind: StudyCommand) -> None:
     presets = as_paper_option(f"study {kind.name}")
     for decorator in (common_options, full_option, presets, given, own, model_option()):
         decorated = decorator(decorated)
-    study.command(kind.name, cls=OptionsFirst, help=kind.help)(decorated)
+    study.command(kind.name, cls=OneScreenCommand, help=f"{kind.help}\n\n\b\n{_examples(kind)}")(decorated)
+
+
+def _examples(kind: StudyCommand) -> str:
+    """Return two commands: few facts of the demo model, and another model."""
+    if kind.file:
+        file = f"{kind.file}.csv"
+        return f"kgprobe study {kind.name} {file} --model demo\nkgprobe study {kind.name} {file} --model hf:gpt2 --full"
+    few = "--relation capital" if kind.unit else "--limit 50"
+    return f"kgprobe study {kind.name} --model demo {few}\nkgprobe study {kind.name} --model hf:gpt2 --seed 1 --full"
 
 
 for _kind in STUDIES:
     _add(_kind)
 
 
-@study.command(cls=OptionsFirst)
+@study.command(cls=OneScreenCommand)
 @model_option(f"{SCORES} Repeat it for each model.", "models", multiple=True)
 @facts_options
 @as_paper_option("study scaling")
@@ -210,7 +220,12 @@ for _kind in STUDIES:
 @full_option
 @common_options
 def scaling(models: tuple[str, ...], full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
-    """Compare model sizes: Avg@n of several models against their numbers of parameters."""
+    """Compare model sizes: Avg@n of several models against their numbers of parameters.
+
+    \b
+    kgprobe study scaling --model demo --model hf:gpt2 --limit 100
+    kgprobe study scaling --model hf:EleutherAI/pythia-70m --model hf:EleutherAI/pythia-160m
+    """  # noqa: D301
     from kgprobe.api.studies import study_scaling
 
     def open_model(spec: str) -> "Model":
@@ -223,7 +238,7 @@ def scaling(models: tuple[str, ...], full: bool, graph: str | None, as_json: boo
     show(result, as_json, full)
 
 
-@study.command(cls=OptionsFirst)
+@study.command(cls=OneScreenCommand)
 @cloup.option(
     "--run",
     metavar="NAME",
@@ -241,7 +256,11 @@ def sampling(run: str | None, full: bool, graph: str | None, as_json: bool, **op
 
     Replays Thompson and uniform sampling, each with and without propagation, sequential sampling, and the rules of the
     hierarchical learner. The difficulty of each fact is known: from a run, or from the demo model on the example graph.
-    """
+
+    \b
+    kgprobe study sampling --requests 2000 --repeats 2
+    kgprobe study sampling --run truth --full
+    """  # noqa: D301
     from kgprobe.api.studies import study_sampling
 
     opened = open_graph(graph) if run is not None else nullcontext()
@@ -261,10 +280,11 @@ with 95% Wilson intervals; with several files, the agreement of the annotators (
 
 \b
 kgprobe study verbalizations ann.csv ben.csv
+kgprobe study verbalizations ann.csv --full
 """.format("\n".join(f"{kind.name:15}  {kind.meaning} ({kind.category})" for kind in ERROR_KINDS))
 
 
-@study.command(cls=OptionsFirst, help=_VERBALIZATIONS_HELP)
+@study.command(cls=OneScreenCommand, help=_VERBALIZATIONS_HELP)
 @given_options((None, VerbalizationsOptions))
 @full_option
 @json_option

@@ -9,7 +9,8 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import Choice, CommandGroup, OptionsFirst, given_options, only_with
+from kgprobe.cli.commands import Choice, CommandGroup, given_options, only_with
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
     as_of_option,
@@ -40,7 +41,7 @@ def templates() -> None:
     """
 
 
-@templates.command("list", cls=OptionsFirst)
+@templates.command("list", cls=OneScreenCommand)
 @cloup.argument("file", required=False, type=click.Path(path_type=Path), help="With --check: file of relations.")
 @cloup.option("--check", is_flag=True, help="List the faults of the templates; exit with 1 if there are errors.")
 @_relations_option
@@ -83,7 +84,7 @@ def list_(
         ctx.exit(1)
 
 
-@templates.command(cls=OptionsFirst)
+@templates.command(cls=OneScreenCommand)
 @model_option(f"Model that writes: {BEHIND_API}", required=False)
 @cloup.option("--from-label", is_flag=True, help="Make plain templates from each relation's label, without a model.")
 @cloup.option(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 import cloup
 
-from kgprobe.cli.commands import Choice, OptionsFirst
+from kgprobe.cli.commands import Choice
+from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import on_graph, open_graph
 from kgprobe.cli.rendering import render
 from kgprobe.errors import UnknownNameError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 CLASSES = ("slick", "profile", "belief")
 
 
-@cloup.command("write-back", cls=OptionsFirst)
+@cloup.command("write-back", cls=OneScreenCommand)
 @cloup.argument("labels", metavar="[TABLE|RUN]", required=False)
 @cloup.option(
     "--output",

@@ -20,12 +20,14 @@ DATASET_PROBES = ("examples", "generation")
 class DatasetOptions:
     """Options of a data set; the defaults are those of T-REx-MC."""
 
-    min_facts: int = option(500, "Minimum number of askable facts per relation.", minimum=1)
-    min_objects: int = option(100, "Minimum number of distinct objects per relation.", minimum=2)
-    train: int = option(100, "Facts per relation in the training split (few-shot examples).", minimum=1)
-    test: int = option(400, "Facts per relation in the test split.", minimum=1)
-    alternatives: int = option(99, "Number of distractors per fact: other objects of the relation.", minimum=1)
-    format: str = option("parquet", "File format; jsonl is JSON Lines.", choices=FORMATS)
+    min_facts: int = option(500, "Minimum number of askable facts per relation.", minimum=1, common=True)
+    min_objects: int = option(100, "Minimum number of distinct objects per relation.", minimum=2, common=True)
+    train: int = option(100, "Facts per relation in the training split (few-shot examples).", minimum=1, common=True)
+    test: int = option(400, "Facts per relation in the test split.", minimum=1, common=True)
+    alternatives: int = option(
+        99, "Number of distractors per fact: other objects of the relation.", minimum=1, common=True
+    )
+    format: str = option("parquet", "File format; jsonl is JSON Lines.", choices=FORMATS, common=True)
     name: str | None = option(
         None, "Name of the data set on its card.", metavar="NAME", shown_default="the folder's name"
     )

@@ -21,7 +21,7 @@ class RetrievalOptions:
     """
 
     classes: tuple[str, ...] = option(
-        (), "Select facts of this class, such as 'unknown'; repeatable.", flag="class", metavar="NAME"
+        (), "Select facts of this class, such as 'unknown'; repeatable.", flag="class", metavar="NAME", common=True
     )
     below: float = option(
         0.5,
@@ -29,10 +29,17 @@ class RetrievalOptions:
         above=0,
         maximum=1,
         is_share=True,
+        common=True,
     )
-    steps: int = option(1, "Facts of the entities (1), or also of their neighbours (2).", minimum=1, maximum=2)
+    steps: int = option(
+        1, "Facts of the entities (1), or also of their neighbours (2).", minimum=1, maximum=2, common=True
+    )
     per_entity: int | None = option(
-        None, "Maximum number of facts around each entity, the surest unknown first.", minimum=1, none="all"
+        None,
+        "Maximum number of facts around each entity, the surest unknown first.",
+        minimum=1,
+        none="all",
+        common=True,
     )
 
     def selects(self, labelled: "LabelledFact") -> bool:

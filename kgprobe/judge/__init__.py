@@ -27,7 +27,7 @@ class JudgeOptions:
     """
 
     classifier: str = option(
-        "best", "Classifier: a linear probe, the paper's network, or the better one.", choices=CLASSIFIERS
+        "best", "Classifier: a linear probe, the paper's network, or the better one.", choices=CLASSIFIERS, common=True
     )
     unlabelled: str = option(
         "skip",
@@ -38,8 +38,12 @@ class JudgeOptions:
     epochs: int = option(100, "Epochs.", minimum=1)
     learning_rate: float = option(1e-4, "Learning rate (Adam).", minimum=0.0)
     batch_size: int = option(8, "Batch size.", minimum=1)
-    layers: tuple[int, ...] = option((), "Read this layer; repeatable.", metavar="N", shown_default="all", minimum=0)
-    test_size: float = option(0.3, "Share of the facts held out for testing.", above=0, below=1, is_share=True)
+    layers: tuple[int, ...] = option(
+        (), "Read this layer; repeatable.", metavar="N", shown_default="all", minimum=0, common=True
+    )
+    test_size: float = option(
+        0.3, "Share of the facts held out for testing.", above=0, below=1, is_share=True, common=True
+    )
     holdout: float = option(
         0.2,
         "Held-out share of the training statements, by relation and then by entity, to compare layers.",
@@ -51,7 +55,7 @@ class JudgeOptions:
         "True/False/Unknown", "Words of the baseline, whose probabilities the judge is compared with.", metavar="T/F/U"
     )
     prompt_encoder: bool = option(
-        False, "Learn virtual tokens that replace the instruction, and read states after them."
+        False, "Learn virtual tokens that replace the instruction, and read states after them.", common=True
     )
     virtual_tokens: int = option(20, "Number of virtual tokens.", minimum=1)
     encoder_units: int = option(4096, "Units of the prompt encoder's hidden layers.", minimum=1)
@@ -64,7 +68,7 @@ class JudgeOptions:
 class JudgedGraphOptions(RayOptions):
     """Options of judging a whole graph."""
 
-    negatives: int = option(1, "Negatives per fact: false statements made from the fact.", minimum=1)
+    negatives: int = option(1, "Negatives per fact: false statements made from the fact.", minimum=1, common=True)
     replace: str | None = option(
         None,
         "Part that is replaced in a negative; any draws it for each negative.",
@@ -75,9 +79,12 @@ class JudgedGraphOptions(RayOptions):
         False,
         "Replace by any entity or relation, regardless of types.",
     )
-    all_relations: bool = option(False, "Predict for facts of all relations, not only for those of the labels.")
+    all_relations: bool = option(
+        False, "Predict for facts of all relations, not only for those of the labels.", common=True
+    )
     shard: str | None = option(
         None,
         "Predict for one share of the graph, such as 1/4; run the other shares in other processes, in the same folder.",
         metavar="I/N",
+        common=True,
     )

@@ -9,10 +9,11 @@ from kgprobe.options import option
 class ControlOptions:
     """Control facts in rings around taught facts; docs/methods/controls.md."""
 
-    limit: int = option(500, "Maximum number of facts in each ring.", minimum=1)
+    limit: int = option(500, "Maximum number of facts in each ring.", minimum=1, common=True)
     match: str = option(
         "degree",
         "Popularity in which rings are matched: the degree (number of facts) or the popularity of both ends.",
         choices=("degree", "popularity"),
+        common=True,
     )
-    max_degree: int = option(1000, "Entities with more facts than this are not walked through.", minimum=1)
+    max_degree: int = option(1000, "Entities with more facts than this are not walked through.", minimum=1, common=True)

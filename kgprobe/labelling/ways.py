@@ -33,17 +33,21 @@ class LabelOptions:
         " recall, thinking.",
         metavar="WAY,…",
         shown_default="distractors,questions, or the one that the model can be asked by",
+        common=True,
     )
     by: str | None = option(
         None,
         "Way of asking that the probability is of.",
         metavar="WAY",
         shown_default="the first of --ways",
+        common=True,
     )
-    repeats: int = option(3, "Number of times to ask each fact in each way; profiles need 3.", minimum=1, maximum=1_000)
-    fill: bool = option(False, "Add all other facts of the graph, with predictions.")
+    repeats: int = option(
+        3, "Number of times to ask each fact in each way; profiles need 3.", minimum=1, maximum=1_000, common=True
+    )
+    fill: bool = option(False, "Add all other facts of the graph, with predictions.", common=True)
     judge: str | None = option(
-        None, "Judged graph whose predictions help to fill the table; implies --fill.", metavar="FOLDER"
+        None, "Judged graph whose predictions help to fill the table; implies --fill.", metavar="FOLDER", common=True
     )
 
 

@@ -262,5 +262,8 @@ class LocalOptions:
         shown_default="as memory allows",
     )
     revision: str | None = option(
-        None, "Branch, tag or commit on the hub; of the base, with an adapter.", metavar="NAME", shown_default="newest"
+        None,
+        "Branch, tag or commit on the hub; of the base, with an adapter.",
+        metavar="NAME",
+        shown_default="newest",
     )

@@ -35,12 +35,13 @@ class RoundsOptions:
         ArgumentError: the sampling rule does not support the learner.
     """
 
-    rounds: int = option(20, "Rounds to run.", minimum=1)
-    facts_per_round: int = option(64, "Facts asked in each round.", minimum=1)
+    rounds: int = option(20, "Rounds to run.", minimum=1, common=True)
+    facts_per_round: int = option(64, "Facts asked in each round.", minimum=1, common=True)
     aim: str = option(
         "failures",
         "Aim: find facts that the model fails on, or estimate the share of the graph that it knows.",
         choices=AIMS,
+        common=True,
     )
     learner: str = option(
         DEFAULT_LEARNER,
@@ -52,6 +53,7 @@ class RoundsOptions:
         f"Facts asked in each round. {_listed({name: rule.help for name, rule in SAMPLING_RULES.items()})}",
         choices=tuple(SAMPLING_RULES),
         shown_default=f"for failures {_DEFAULT_RULES}; for estimates {ESTIMATE_SAMPLING}",
+        common=True,
     )
     max_degree: int = option(1000, "Entities with more facts than this do not propagate beliefs.", minimum=1)
     stop_at_width: float = option(

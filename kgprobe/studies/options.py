@@ -52,6 +52,7 @@ class RobustnessOptions:
         None,
         "Folder of a calibration study, whose best configurations are used.",
         shown_default="the greatest n and the widest beam",
+        common=True,
     )
 
 
@@ -61,7 +62,7 @@ class VerbalizationsOptions:
 
     tables: tuple[Path, ...] = option(help="CSV files of annotated sentences, one for each annotator.", positional=True)
     context: str | None = option(
-        None, "Only sentences of this context.", choices=("present", "past"), shown_default="all"
+        None, "Only sentences of this context.", choices=("present", "past"), shown_default="all", common=True
     )
 
 
@@ -76,6 +77,7 @@ class StrategiesOptions:
         flag="strategy",
         metavar="NAME",
         shown_default="all",
+        common=True,
     )
 
 
@@ -84,12 +86,14 @@ class ReplayOptions:
     """Options of replays of sampling rules."""
 
     requests: int | None = option(
-        None, "Number of questions of each strategy.", minimum=1, shown_default="8 for each fact"
+        None, "Number of questions of each strategy.", minimum=1, shown_default="8 for each fact", common=True
     )
-    facts_per_round: int = option(64, "Facts asked in each round.", minimum=1)
-    max_degree: int = option(1_000, "Entities with more facts than this do not propagate beliefs.", minimum=1)
-    repeats: int = option(5, "Number of times to repeat each replay.", minimum=2)
-    hardest: int = option(100, "Number of facts that count as the hardest.", minimum=1)
+    facts_per_round: int = option(64, "Facts asked in each round.", minimum=1, common=True)
+    max_degree: int = option(
+        1_000, "Entities with more facts than this do not propagate beliefs.", minimum=1, common=True
+    )
+    repeats: int = option(5, "Number of times to repeat each replay.", minimum=2, common=True)
+    hardest: int = option(100, "Number of facts that count as the hardest.", minimum=1, common=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +101,12 @@ class ExampleCountsOptions:
     """Options of the study of the number of few-shot examples."""
 
     counts: tuple[int, ...] = option(
-        (1, 2, 5, 10, 20, 50), "Number of few-shot examples; repeatable.", minimum=1, flag="examples"
+        (1, 2, 5, 10, 20, 50), "Number of few-shot examples; repeatable.", minimum=1, flag="examples", common=True
     )
-    repeats: int = option(5, "Number of random draws of the examples.", minimum=1)
-    choices: int = option(_EXAMPLES.choices, "Objects to choose from, the right one among them.", minimum=2)
+    repeats: int = option(5, "Number of random draws of the examples.", minimum=1, common=True)
+    choices: int = option(
+        _EXAMPLES.choices, "Objects to choose from, the right one among them.", minimum=2, common=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +118,12 @@ class PromptingOptions:
         "Additional separator between subject and object; repeatable.",
         flag="separator",
         metavar="TEXT",
+        common=True,
     )
-    examples: int = option(_EXAMPLES.examples, "Number of few-shot examples.", minimum=1)
-    choices: int = option(_EXAMPLES.choices, "Objects to choose from, the right one among them.", minimum=2)
+    examples: int = option(_EXAMPLES.examples, "Number of few-shot examples.", minimum=1, common=True)
+    choices: int = option(
+        _EXAMPLES.choices, "Objects to choose from, the right one among them.", minimum=2, common=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +131,7 @@ class TemplatesOptions:
     """Options of the comparison of generic with hand-written templates."""
 
     distractors: int = option(
-        _DISTRACTORS.distractors, "Number of distractors (wrong objects) per sentence.", minimum=1
+        _DISTRACTORS.distractors, "Number of distractors (wrong objects) per sentence.", minimum=1, common=True
     )
     probes: tuple[str, ...] = option(
         ("distractors", "questions"),
@@ -130,6 +139,7 @@ class TemplatesOptions:
         choices=("distractors", "questions"),
         flag="probe",
         metavar="NAME",
+        common=True,
     )
 
 
@@ -137,6 +147,8 @@ class TemplatesOptions:
 class NoisyExamplesOptions:
     """Options of sequences with unknown and incorrect examples."""
 
-    sequences: int = option(20, "Number of sequences; relations alternate.", minimum=1)
-    length: int = option(200, "Examples in a sequence; fewer if the model's context is shorter.", minimum=4)
-    replaced: int = option(40, "Number of replaced examples.", minimum=1)
+    sequences: int = option(20, "Number of sequences; relations alternate.", minimum=1, common=True)
+    length: int = option(
+        200, "Examples in a sequence; fewer if the model's context is shorter.", minimum=4, common=True
+    )
+    replaced: int = option(40, "Number of replaced examples.", minimum=1, common=True)

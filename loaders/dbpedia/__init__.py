@@ -157,26 +157,33 @@ class DBpediaOptions:
         " once: facts, labels, types, redirects, disambiguations, the ontology.",
         positional=True,
     )
-    languages: tuple[str, ...] = option(**{**LANGUAGES_OPTION, "default": ("en",), "help": _LANGUAGES_HELP})
+    languages: tuple[str, ...] = option(
+        **{**LANGUAGES_OPTION, "default": ("en",), "help": _LANGUAGES_HELP}, common=True
+    )
     relations: tuple[str, ...] = option(
         (),
         "Read facts of this relation alone, as dbo:capital or dbp:capital; may be given several times.",
         flag="relation",
         metavar="ID",
         shown_default="all",
+        common=True,
     )
     intermediate: str = option(
         INTERMEDIATE[0],
         "Nodes such as X__Tenure__1: what they say becomes dated facts of X (fold), or is left out (remove).",
         choices=INTERMEDIATE,
+        common=True,
     )
-    literals: bool = option(**{**LITERALS_OPTION, "help": "Load dates, quantities and texts as objects of facts."})
+    literals: bool = option(
+        **{**LITERALS_OPTION, "help": "Load dates, quantities and texts as objects of facts."}, common=True
+    )
     popularity: Path | None = option(
         None,
         "Page views: a page's title and a number a line, parted by a tab or space; those of redirects are added.",
         metavar="FILE",
+        common=True,
     )
-    templates: Path | None = option(**TEMPLATES_OPTION)
+    templates: Path | None = option(**TEMPLATES_OPTION, common=True)
 
 
 def open_dbpedia(options: DBpediaOptions) -> DBpedia:
@@ -225,6 +232,7 @@ loader = Loader(
     sentences for the others.
 
     \b
+    kgprobe load dbpedia objects.ttl.bz2 labels.ttl.bz2 --relation dbo:capital
     kgprobe load dbpedia objects.ttl.bz2 labels.ttl.bz2 types.ttl.bz2 \\
         redirects.ttl.bz2 disambiguations.ttl.bz2 --popularity views.tsv
     """,

@@ -42,6 +42,7 @@ loader = Loader(
 
     \b
     kgprobe load example
+    kgprobe load example --graph ./countries
     """,
     options=SampleOptions,
     open=lambda options: open_example(),

@@ -28,11 +28,10 @@ class GraphOptions:
         f" {_NAMED}_DATABASE.",
         flag="from",
         metavar="ADDRESS|FOLDER",
+        common=True,
     )
     mapping: Path = option(
-        Path("mapping.toml"),
-        "Mapping in TOML: entities, facts and their templates.",
-        metavar="FILE",
+        Path("mapping.toml"), "Mapping in TOML: entities, facts and their templates.", metavar="FILE", common=True
     )
 
 

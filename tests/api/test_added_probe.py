@@ -79,7 +79,7 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("added")
-def test_a_probe_in_one_file_is_everywhere(example_graph: Graph, tiny: Model) -> None:
+def test_probe_in_one_file_is_everywhere(example_graph: Graph, tiny: Model) -> None:
     result = kgprobe.measure(example_graph, tiny, "coin", limit=5, odds=1e-30, as_of=2024_01_01)
     frame = result.to_frame()
     assert set(frame["verdict"]) <= {"right", "wrong", "unaskable"}

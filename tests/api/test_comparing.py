@@ -95,7 +95,7 @@ def test_results_stand_beside_each_other_without_a_graph(tmp_path: Path) -> None
     assert "<table" in found._repr_html_()
 
 
-def test_a_page_of_forgetting_has_all_changed_facts_beside_it(tmp_path: Path) -> None:
+def test_page_of_forgetting_has_all_changed_facts_beside_it(tmp_path: Path) -> None:
     base = measured(tmp_path / "base", dict.fromkeys(FACTS, True))
     tuned = measured(tmp_path / "tuned", model="hf:./tuned")
     found = kgprobe.check(base, tuned, margin=0.02)

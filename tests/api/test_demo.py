@@ -24,7 +24,7 @@ def address(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> str:
     return endpoint.address
 
 
-def test_a_graph_that_holds_something_else_is_refused(graph: Graph, address: str) -> None:
+def test_graph_that_holds_something_else_is_refused(graph: Graph, address: str) -> None:
     people = [Entity(f"e{n}", f"person {n}") for n in range(2)]
     load(graph, WrittenSource(people, [Fact("f", "e0", "r", "e1")], [Relation("r", "likes")]))
     before = graph.query("MATCH (n) RETURN count(n) AS n").to_frame()
@@ -37,7 +37,7 @@ def test_a_graph_that_holds_something_else_is_refused(graph: Graph, address: str
     assert int(after["n"][0]) == int(before["n"][0]) - 1
 
 
-def test_an_empty_graph_and_one_with_the_example_are_taken(
+def test_empty_graph_and_one_with_the_example_are_taken(
     graph: Graph, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []

@@ -187,7 +187,7 @@ def test_noise_is_told_by_the_difference_at_the_same_places(example_graph: Graph
         kgprobe.study_noisy_examples(example_graph, tiny, **options | {"replaced": 10})
 
 
-def test_a_short_context_has_shorter_sequences_of_as_much_noise(example_graph: Graph) -> None:
+def test_short_context_has_shorter_sequences_of_as_much_noise(example_graph: Graph) -> None:
     tokenizer = byte_level(bos=True)
     model = kgprobe.wrap_model(random_model("gpt2", len(tokenizer), n_positions=128), tokenizer, name="short")
     result = kgprobe.study_noisy_examples(

@@ -40,7 +40,7 @@ def colours(visualization: Any) -> dict[str, tuple[int, ...]]:
     return {one.properties["fact"]: one.color.as_rgb_tuple() for one in visualization.relationships}
 
 
-def test_colours_are_those_of_known_on_one_scale_for_all_pictures(drawn: Graph) -> None:
+def test_colours_of_known_have_one_scale_in_all_pictures(drawn: Graph) -> None:
     begin(drawn, "run", "2026-01-01T00:00:00+00:00")
     believe(drawn, "run", {"f0": 0.25, "f1": 0.5, "f2": 0.75})
     picture = kgprobe.draw_graph(drawn, "e1")
@@ -59,7 +59,7 @@ def test_colours_are_those_of_known_on_one_scale_for_all_pictures(drawn: Graph) 
     assert widths == {"f0": 4.0, "f1": 2.0, "f2": 4.0, "f3": 1.0}
 
 
-def test_a_picture_begins_where_most_is_surely_unknown(drawn: Graph) -> None:
+def test_picture_begins_where_most_is_surely_unknown(drawn: Graph) -> None:
     with pytest.raises(UnknownNameError, match="name an `entity`"):
         kgprobe.draw_graph(drawn)
     assert kgprobe.draw_graph(drawn, "Ada").run is None
@@ -72,7 +72,7 @@ def test_a_picture_begins_where_most_is_surely_unknown(drawn: Graph) -> None:
         kgprobe.draw_graph(drawn, limit=2001)
 
 
-def test_the_picture_draws_hostile_names_as_text_and_loads_nothing(drawn: Graph, tmp_path: Path) -> None:
+def test_picture_draws_hostile_names_as_text(drawn: Graph, tmp_path: Path) -> None:
     if "neo4j" in drawn.server.lower() and "arcadedb" not in drawn.server.lower():
         pytest.skip("the page is the same whatever the engine; the other one draws it")
     begin(drawn, "run", "2026-01-01T00:00:00+00:00")

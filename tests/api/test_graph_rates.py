@@ -63,7 +63,7 @@ def test_rates_speak_of_the_whole_graph(example_graph: Graph, run: Run) -> None:
     assert headings == sorted(headings)
 
 
-def test_page_of_a_large_graph_lists_unasked_facts_around_asked_ones(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_of_large_graph_lists_unasked_neighbours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run.finding().whole
     monkeypatch.setattr("kgprobe.results.believed_graph.LISTED_FACTS", 5)
     finding = run.finding()
@@ -142,7 +142,7 @@ def test_what_cannot_be_is_said(example_graph: Graph, tiny: Model) -> None:
 
 
 @pytest.mark.usefixtures("run")
-def test_a_precision_is_forecast_in_questions(example_graph: Graph) -> None:
+def test_precision_is_forecast_in_questions(example_graph: Graph) -> None:
     found = kgprobe.estimate_rates(example_graph, "to-estimate")
     more, fresh = found.questions_for(found.overall.width / 4)
     # Half the width takes four times the answers.

@@ -33,7 +33,7 @@ def raw_of(result: Any) -> dict[str, float]:
     return {row["metric"]: row["raw"] for row in result.rows() if row["by"] == "all"}
 
 
-def test_the_judges_own_labels_correct_it_by_facts_set_aside() -> None:
+def test_judges_own_labels_correct_it_by_facts_set_aside() -> None:
     result = kgprobe.judged_graph("everything")
     facts = [f"f{n}" for n in range(0, FACTS, 2)]
     aside = int(set_aside(facts, JUDGE["aside"], JUDGE["seed"]).sum())
@@ -66,7 +66,7 @@ def test_the_judges_own_labels_correct_it_by_facts_set_aside() -> None:
     assert "corrected" in repr(result)
 
 
-def test_of_other_labels_all_count_that_the_judge_has_not_learned_from(own: Path) -> None:
+def test_labels_not_learned_from_all_count(own: Path) -> None:
     write_labels(own / "probes" / "more", [said(f"f{n}", 0, [1]) for n in range(0, FACTS, 4)])
     learned = [f"f{n}" for n in range(0, FACTS, 4)]
     aside = int(set_aside(learned, JUDGE["aside"], JUDGE["seed"]).sum())
@@ -92,7 +92,7 @@ def test_without_labels_figures_are_the_judges_own(own: Path) -> None:
         assert {row["estimate"] for row in result.rows()} == {None}
 
 
-def test_a_part_of_a_graph_is_not_taken_for_the_graph(own: Path) -> None:
+def test_part_of_a_graph_is_not_taken_for_the_graph(own: Path) -> None:
     shard_path(own / "judged" / "everything", 2).unlink()
     result = kgprobe.judged_graph("everything")
     assert (result.missing, result.correction) == ([2], None)
@@ -132,7 +132,7 @@ def test_labels_of_something_else_are_refused(own: Path, config: dict[str, Any],
     assert kgprobe.judged_graph("everything", raw=True).correction is None
 
 
-def test_labels_of_more_relations_are_a_sample_of_those_that_were_judged(own: Path) -> None:
+def test_labels_of_many_relations_sample_the_judged_ones(own: Path) -> None:
     write_labels(own / "probes" / "wide", [said(f"f{n}", 0, [1]) for n in range(1, 101, 2)], relations=["r0", "r1"])
     assert kgprobe.judged_graph("everything", "wide").correction.used == 50
 

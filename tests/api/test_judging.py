@@ -72,7 +72,7 @@ def test_labels_are_what_was_said(labels: Measurement) -> None:
         assert text.endswith(f"Town {statements.tails[place][1:]}.")
 
 
-def test_a_judge_is_made_kept_and_as_good_as_is_said(labels: Measurement, tiny: Model) -> None:
+def test_judge_is_made_kept_and_as_good_as_is_said(labels: Measurement, tiny: Model) -> None:
     steps: list[tuple[int, int]] = []
     read: list[tuple[int, int]] = []
     result = trained(
@@ -145,7 +145,7 @@ def test_one_layer_is_read_where_one_is_asked_for(labels: Measurement, tiny: Mod
     assert {row["layer"] for row in result.rows()} == {1}
 
 
-def test_a_judge_reads_behind_virtual_tokens(labels: Measurement, tiny: Model) -> None:
+def test_judge_reads_behind_virtual_tokens(labels: Measurement, tiny: Model) -> None:
     plain = trained(labels, tiny)
     few = {"virtual_tokens": 4, "encoder_units": 8, "encoder_epochs": 2, "encoder_learning_rate": 1e-3}
     steps: list[tuple[int, int]] = []

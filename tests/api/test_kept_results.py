@@ -60,7 +60,7 @@ def test_nothing_is_kept_yet(home: Path) -> None:
     assert kept.page().parent == home
 
 
-def test_the_page_is_searched_and_leads_to_the_others(results: Path) -> None:
+def test_page_is_searched_and_leads_to_the_others(results: Path) -> None:
     path = kgprobe.kept_results().page()
     assert path == results / "index.html"
     with chromium() as browser, looking_at(browser, path) as seen:

@@ -144,7 +144,7 @@ def test_fill_adds_all_facts_with_predictions(example_graph: Graph, tmp_path: Pa
         assert (written[fact]["distractors_right"], written[fact]["distractors_answers"]) == counts
 
 
-def test_fact_without_answers_in_the_way_of_the_probability_is_predicted(example_graph: Graph) -> None:
+def test_fact_without_answers_by_probability_is_predicted(example_graph: Graph) -> None:
     # Questions with ten or more right answers are not asked, and distractors ask about such facts.
     labels = kgprobe.label_facts(
         example_graph, well_read(), ways="distractors,questions", by="questions", limit=40, as_of=AS_OF

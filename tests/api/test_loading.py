@@ -18,7 +18,7 @@ ENTITIES = [Entity(f"e{number}") for number in range(3)]
 FACTS = [Fact("f", "e0", "P1", "e1"), Fact("g", "e0", "P1", "e9"), Rejected("no fact")]
 
 
-def test_the_example_of_its_docstring_runs(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_of_its_docstring_runs(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("entities.jsonl").write_text("".join(f'{{"id": "Q{one}", "label": "{one}"}}\n' for one in (183, 142, 90)))
     Path("facts.tsv").write_text("subject\trelation\tobject\nQ142\tP36\tQ90\nQ183\tP47\tQ142\nQ183\tP47\tQ9\n")
@@ -29,7 +29,7 @@ def test_the_example_of_its_docstring_runs(graph: Graph, tmp_path: Path, monkeyp
     assert not said, "".join(said)
 
 
-def test_a_report_says_what_was_written_and_what_was_not(graph: Graph) -> None:
+def test_report_says_what_was_written_and_what_was_not(graph: Graph) -> None:
     told: list[str] = []
     source = WrittenSource(ENTITIES, FACTS, [Relation("P1")])
     report = load_source(graph, source, on_problem=told.append)
@@ -67,7 +67,7 @@ def test_facts_of_what_was_filtered_out_are_counted_apart(graph: Graph) -> None:
     assert str(report).splitlines()[1:] == ["1 facts were left out: their objects are not in this part of the source."]
 
 
-def test_a_report_keeps_some_of_many_problems(graph: Graph) -> None:
+def test_report_keeps_some_of_many_problems(graph: Graph) -> None:
     told: list[str] = []
     many = [Rejected(f"bad {number}") for number in range(3 * KEPT_PROBLEMS)]
     report = load_source(graph, WrittenSource(many), on_problem=told.append)
@@ -85,7 +85,7 @@ def test_progress_is_told_by_stage(graph: Graph) -> None:
     ]
 
 
-def test_strict_stops_at_the_first_problem_and_the_same_call_goes_on(graph: Graph) -> None:
+def test_strict_stops_at_the_first_problem_and_resumes(graph: Graph) -> None:
     source = WrittenSource(ENTITIES, FACTS, [Relation("P1")])
     with pytest.raises(KgprobeError, match="written, line 3: no fact"):
         load_source(graph, source, strict=True)

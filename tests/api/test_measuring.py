@@ -56,7 +56,7 @@ def test_evidence_is_read_as_what_it_was(example_graph: Graph, tiny: Model) -> N
         assert (outcome.verdict is Verdict.RIGHT) == bool(evidence.min_at_n(3)[:, -1].mean() > 0.5)
 
 
-def test_the_same_call_goes_on_and_another_is_another(example_graph: Graph, tiny: Model) -> None:
+def test_same_call_goes_on_and_another_is_another(example_graph: Graph, tiny: Model) -> None:
     stop = Callbacks(should_stop=lambda: True)
     first = kgprobe.measure(example_graph, tiny, **OPTIONS, batch_size=4, callbacks=stop)
     assert (first.progress.done, first.progress.stopped, first.complete) == (4, Stop.ASKED_TO, False)
@@ -99,7 +99,7 @@ def test_measure_balanced_asks_the_facts_of_such_a_sample(example_graph: Graph, 
         kgprobe.measure(example_graph, tiny, balance="age")
 
 
-def test_a_model_one_training_step_later_is_another_model(example_graph: Graph) -> None:
+def test_model_one_training_step_later_is_another_model(example_graph: Graph) -> None:
     tokenizer = byte_level(bos=True)
     net = random_model("gpt2", len(tokenizer))
     model = kgprobe.wrap_model(net, tokenizer, name="in training")
@@ -125,7 +125,7 @@ def test_facts_can_be_listed_in_all_ways(example_graph: Graph, tiny: Model, tmp_
     assert read.missing == [f"{listed}, line 2: the graph has no fact Q17 P36 Q90."]
 
 
-def test_a_measurement_is_opened_again_and_saved(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
+def test_measurement_is_opened_again_and_saved(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
     made = kgprobe.measure(example_graph, tiny, **OPTIONS)
     opened = kgprobe.open_measurement(made.folder.name, example_graph)
     assert opened.to_frame().equals(made.to_frame())
@@ -183,7 +183,7 @@ def test_relations_go_by_their_names(example_graph: Graph, tiny: Model) -> None:
         ("study_distractor_count", {"relations": ["captial"]}),
     ],
 )
-def test_a_wrong_name_is_refused_before_a_model_loads(example_graph: Graph, call: str, wrong: dict[str, Any]) -> None:
+def test_wrong_name_is_refused_before_a_model_loads(example_graph: Graph, call: str, wrong: dict[str, Any]) -> None:
     def load() -> Scorer:
         raise AssertionError("it loads")
 

@@ -99,7 +99,7 @@ def test_each_asked_fact_gets_a_relationship_with_its_belief(painted: Graph) -> 
 
 
 @ON_NEO4J
-def test_asked_entities_get_a_label_by_their_share_of_unknown_facts(painted: Graph) -> None:
+def test_entities_asked_get_a_label_by_unknown_share(painted: Graph) -> None:
     kgprobe.paint_beliefs(painted, "old")
     # Facts: f0 e0-e1, f1 e1-e2, f2 e2-e3, f3 e0-e0, f4 e1-e1, f6 e0-e3; f0 and f3 are known.
     assert labelled(painted) == {
@@ -155,7 +155,7 @@ def test_several_runs_are_painted_parallel_to_each_other(painted: Graph) -> None
     ]
 
 
-def test_unasked_facts_of_the_run_in_view_are_painted_as_expected(painted: Graph) -> None:
+def test_unasked_facts_of_run_in_view_are_painted_expected(painted: Graph) -> None:
     with pytest.raises(ArgumentError, match="no painted run is in view; `kgprobe beliefs apply new` brings one"):
         kgprobe.paint_beliefs(painted, "new", expected=1)
     assert kgprobe.paint_beliefs(painted, "new").counts["EXPECTED"] == 0

@@ -194,7 +194,7 @@ def test_study_without_a_value_or_a_table_has_fewer_numbers(home: Path) -> None:
         assert kgprobe.paper("distractors", table).own == []
 
 
-def test_command_of_a_model_in_a_folder_with_a_space_can_be_pasted() -> None:
+def test_command_with_a_spaced_folder_can_be_pasted() -> None:
     contents = kgprobe.paper("distractors", model="hf:./my models/gpt2")
     commands = [row["command"] for row in contents.rows() if row["command"] and "--model" in row["command"]]
     for command in commands:

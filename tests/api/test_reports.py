@@ -255,7 +255,7 @@ def test_several_results_stand_side_by_side(together: Report) -> None:
     assert len(together.lead) == 1 + 4 + 1 + 2
 
 
-def test_a_judged_graph_can_be_reported_alone_and_beside(asked: Asked, tmp_path: Path) -> None:
+def test_judged_graph_can_be_reported_alone_and_beside(asked: Asked, tmp_path: Path) -> None:
     rows = [judged(f"f{n}", n % 3 % 2, [1], subject_types=[f"t{n % 7}"]) for n in range(90)]
     write_judged_graph(tmp_path / "whole", rows, shards=3)
     judged_graph = open_any(tmp_path / "whole")
@@ -274,7 +274,7 @@ def test_a_judged_graph_can_be_reported_alone_and_beside(asked: Asked, tmp_path:
     )
 
 
-def test_the_latest_result_is_the_one_that_was_answered_last(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_latest_result_is_the_one_that_was_answered_last(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGPROBE_HOME", str(asked.chosen.folder.parent.parent))
     assert latest_result(asked.graph).folder == asked.run.folder
     (asked.other.folder / "outcomes.jsonl").touch()
@@ -294,9 +294,7 @@ def test_what_cannot_be_reported_says_why(asked: Asked, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (375, "dark")])
-def test_the_page_works_in_a_browser(
-    browser: "Browser", report: Report, tmp_path: Path, width: int, scheme: str
-) -> None:
+def test_page_works_in_a_browser(browser: "Browser", report: Report, tmp_path: Path, width: int, scheme: str) -> None:
     from playwright.sync_api import expect
 
     path = report.page(tmp_path / "report.html")
@@ -358,7 +356,7 @@ def test_the_page_works_in_a_browser(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_can_be_used_by_everybody(browser: "Browser", together: Report, tmp_path: Path, scheme: str) -> None:
+def test_page_can_be_used_by_everybody(browser: "Browser", together: Report, tmp_path: Path, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
     path = together.page(tmp_path / "report.html")
     with looking_at(browser, path, scheme=scheme) as seen:

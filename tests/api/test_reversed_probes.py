@@ -32,7 +32,7 @@ ASKED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("probe", ASKED)
-def test_a_probe_asks_a_reversed_graph_as_any_other(backwards: Graph, tiny: Model, probe: str) -> None:
+def test_probe_asks_a_reversed_graph_as_any_other(backwards: Graph, tiny: Model, probe: str) -> None:
     how = {"limit": 2, "relations": ["capital"], "as_of": "2024", **ASKED[probe]}
     result = kgprobe.measure(backwards, tiny, probe, **how)
     assert (result.progress.done, result.reversed, result.config["reversed"]) == (2, True, True)
@@ -77,7 +77,7 @@ def test_two_directions_of_the_same_facts_are_compared(example_graph: Graph, bac
         kgprobe.check(ahead, back)
 
 
-def test_the_facts_that_are_known_in_one_direction_are_listed_by_relation(tmp_path: Path) -> None:
+def test_facts_known_one_way_are_listed_by_relation(tmp_path: Path) -> None:
     facts = {f"f{n:02}": n < 30 for n in range(40)}
     relations = {fact: f"r{n % 2}" for n, fact in enumerate(facts)}
     back = {**facts, **dict.fromkeys([f"f{n:02}" for n in range(12)], False), "f35": True}

@@ -81,7 +81,7 @@ def steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.usefixtures("steps")
-def test_the_source_is_every_fact_turned_round(graph: Graph) -> None:
+def test_source_is_every_fact_turned_round(graph: Graph) -> None:
     ingest.load(graph, small())
     counted = inverse_graph.count_subjects(graph, 1.5)
     assert [(one.id, one.facts, one.lasting, one.objects, one.kept) for one in counted] == [
@@ -111,7 +111,7 @@ ONE_ENGINE = pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
 
 
 @ONE_ENGINE
-def test_the_reversed_graph_is_made_once(graph: Graph) -> None:
+def test_reversed_graph_is_made_once(graph: Graph) -> None:
     ingest.load(graph, small())
     told: list[str] = []
     with kgprobe.reverse_graph(graph, on_note=told.append) as backwards:
@@ -142,7 +142,7 @@ def test_the_reversed_graph_is_made_once(graph: Graph) -> None:
 
 
 @ONE_ENGINE
-def test_an_interrupted_making_goes_on(graph: Graph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_interrupted_making_goes_on(graph: Graph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ingest.load(graph, small())
     monkeypatch.setattr(record_batches, "BATCH_RECORDS", 2)
     batches = []
@@ -165,7 +165,7 @@ def test_an_interrupted_making_goes_on(graph: Graph, monkeypatch: pytest.MonkeyP
 
 
 @ONE_ENGINE
-def test_it_is_made_anew_when_the_graph_has_changed_and_runs_stay(graph: Graph, tiny: Model, tmp_path: Path) -> None:
+def test_demo_graph_is_rebuilt_after_changes_and_runs_stay(graph: Graph, tiny: Model, tmp_path: Path) -> None:
     ingest.load(graph, small())
     folder = tmp_path / "backwards"
     told: list[str] = []

@@ -17,7 +17,7 @@ from tests.models.tiny import byte_level, random_model
 OPTIONS = {"facts_per_round": 4, "distractors": 3, "as_of": 20240101}
 
 
-def test_a_run_is_done_shown_and_forgotten(example_graph: Graph, tiny: Model) -> None:
+def test_run_is_done_shown_and_forgotten(example_graph: Graph, tiny: Model) -> None:
     run = kgprobe.run_rounds(example_graph, tiny, name="whole", rounds=2, **OPTIONS)
     assert (run.report.rounds, run.report.stopped, run.model) == (2, Stop.DONE, "tiny")
     assert len(run.answers_frame()) == 8 == run.report.asked + run.report.unaskable
@@ -56,7 +56,7 @@ def test_run_frame_facts_asked_again_has_one_row_a_fact(example_graph: Graph, ti
     kgprobe.forget_run(example_graph, "framed")
 
 
-def test_a_run_goes_on_with_the_options_it_was_begun_with(example_graph: Graph, tiny: Model) -> None:
+def test_run_goes_on_with_the_options_it_was_begun_with(example_graph: Graph, tiny: Model) -> None:
     whole = kgprobe.run_rounds(example_graph, tiny, name="one", rounds=3, relations=["P36"], seed=7, **OPTIONS)
     stop = Callbacks(should_stop=lambda: True)
     parts = kgprobe.run_rounds(
@@ -74,7 +74,7 @@ def test_a_run_goes_on_with_the_options_it_was_begun_with(example_graph: Graph, 
         kgprobe.forget_run(example_graph, name)
 
 
-def test_a_run_that_goes_on_knows_the_names_that_its_model_prefers(example_graph: Graph, tiny: Model) -> None:
+def test_resumed_run_has_the_preferred_names(example_graph: Graph, tiny: Model) -> None:
     chances = []
     for name, rounds in (("at-once", [3]), ("in-two-parts", [2, 3])):
         options = OPTIONS | {"facts_per_round": 32, "relations": ["P37"], "sampling": "sequential"}
@@ -90,7 +90,7 @@ def test_a_run_that_goes_on_knows_the_names_that_its_model_prefers(example_graph
     assert max(chance for its in at_once.values() for chance in its) > 0.25
 
 
-def test_a_run_goes_on_with_a_model_loaded_as_it_was(example_graph: Graph, tmp_path: Path) -> None:
+def test_run_goes_on_with_a_model_loaded_as_it_was(example_graph: Graph, tmp_path: Path) -> None:
     saved = byte_level(bos=True)
     random_model("gpt2", len(saved), n_positions=1024).save_pretrained(tmp_path / "model")
     saved.save_pretrained(tmp_path / "model")
@@ -118,7 +118,7 @@ def test_mistakes_are_told_before_anything_is_asked(example_graph: Graph, tiny: 
 
 
 @pytest.mark.slow
-def test_of_a_model_with_random_weights_about_nothing_is_surely_known(example_graph: Graph, tiny: Model) -> None:
+def test_random_model_has_about_no_surely_known_facts(example_graph: Graph, tiny: Model) -> None:
     run = kgprobe.run_rounds(example_graph, tiny, name="random", rounds=20, as_of=20240101)
     finding = run.finding()
     assert finding.chance == pytest.approx(0.1, abs=0.01)

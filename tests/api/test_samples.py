@@ -134,7 +134,7 @@ def test_every_strategy_can_be_looked_at(example_graphs: Graph, tiny: Model, str
     ]
 
 
-def test_negatives_are_objects_elsewhere_and_former_ones_are_marked(example_graphs: Graph) -> None:
+def test_negatives_are_other_objects_former_ones_marked(example_graphs: Graph) -> None:
     sample = kgprobe.sample_negatives(example_graphs, PRESIDENT, 900, as_of=AT)
     rows = sample.rows()
     by_label = {row["label"]: row for row in rows}
@@ -165,7 +165,7 @@ def test_negatives_are_objects_elsewhere_and_former_ones_are_marked(example_grap
     assert (told[putin["id"]]["object of"], told[putin["id"]]["was right"]) == ("Russia", None)
 
 
-def test_a_question_is_shown_with_what_is_right(example_graphs: Graph) -> None:
+def test_question_is_shown_with_what_is_right(example_graphs: Graph) -> None:
     facts = [PARIS, PRESIDENT, "Q142 P47 Q183", "Q17 P30 Q48"]
     kinds, sides = set(), set()
     for seed in range(3):
@@ -215,7 +215,7 @@ def test_facts_are_named_in_any_way(
 
 
 @pytest.mark.parametrize(("call", "options"), CALLS)
-def test_a_look_is_a_table_in_every_way(
+def test_look_is_a_table_in_every_way(
     example_graphs: Graph, call: Callable[..., Result], options: dict[str, Any]
 ) -> None:
     look = call(example_graphs, [PARIS], as_of=AT, **options)

@@ -29,7 +29,7 @@ def untyped(graph: Graph) -> Graph:
     return graph
 
 
-def test_an_object_without_a_type_is_told(untyped: Graph) -> None:
+def test_object_without_a_type_is_told(untyped: Graph) -> None:
     sample = kgprobe.sample_distractors(untyped, "said", distractors=3)
     assert {row["label"] for row in sample.rows()} == {"Object 1", "Object 2"}
     assert sample.notes == [
@@ -39,7 +39,7 @@ def test_an_object_without_a_type_is_told(untyped: Graph) -> None:
     assert not kgprobe.sample_distractors(untyped, "said", distractors=2).notes
 
 
-def test_a_strategy_of_the_graph_needs_no_sentence(untyped: Graph) -> None:
+def test_strategy_of_the_graph_needs_no_sentence(untyped: Graph) -> None:
     sample = kgprobe.sample_distractors(untyped, ["said", "silent"], distractors=1)
     assert {row["fact"] for row in sample.rows()} == {"said"}
     assert [note.partition(":")[0] for note in sample.notes] == ["Sam · q · Object 0"]

@@ -95,7 +95,7 @@ def test_without_names_all_strategies_are_compared(example_graph: Graph, tiny: M
     }
 
 
-def test_a_list_is_read_once_and_what_is_missing_is_told(example_graph: Graph, tiny: Model) -> None:
+def test_list_is_read_once_and_what_is_missing_is_told(example_graph: Graph, tiny: Model) -> None:
     lines = [json.dumps({"subject": s, "relation": "P36", "object": o}) for s, o in [*CAPITALS[:3], ("Q17", "Q90")]]
     listed = io.StringIO("\n".join(lines))
     result = kgprobe.study_strategies(
@@ -119,7 +119,7 @@ def test_numbers_of_distractors_and_of_sentences(example_graph: Graph, tiny: Mod
     assert distractors.config == sentences.config
 
 
-def test_a_study_that_was_stopped_goes_on(example_graph: Graph, tiny: Model) -> None:
+def test_study_that_was_stopped_goes_on(example_graph: Graph, tiny: Model) -> None:
     many = FEW | {"limit": 20, "sentences": 1}
     with pytest.raises(kgprobe.KgprobeError, match="Stopped after 16 of 20 facts; repeat the call to resume"):
         kgprobe.study_distractor_count(example_graph, tiny, callbacks=listening([], True), **many)
@@ -307,7 +307,7 @@ def test_calibration_is_against_people(example_graph: Graph, tiny: Model, tmp_pa
         assert again.table == result.table
 
 
-def test_a_fact_with_several_scores_counts_once_with_their_mean(example_graph: Graph) -> None:
+def test_fact_with_several_scores_counts_once_with_their_mean(example_graph: Graph) -> None:
     doubled = read_human_scores([*SCORES, {**SCORES[0], "human_score": 1}, {**SCORES[0], "human_score": 0.5}])
     scored = find_scored(example_graph, doubled)
     assert (len(scored.keys), len(set(scored.keys)), scored.repeated) == (6, 6, 2)

@@ -18,7 +18,7 @@ from tests.written_source import WrittenSource
 AS_OF = {"as_of": 20251231}
 
 
-def test_templates_are_compared_on_the_same_facts_and_distractors(example_graph: Graph, tiny: Model) -> None:
+def test_templates_are_compared_on_equal_facts(example_graph: Graph, tiny: Model) -> None:
     result = kgprobe.study_templates(example_graph, tiny, relations=["P36", "P6"], limit=12, distractors=3, **AS_OF)
     stored = {}
     for title, folder in result.config["measurements"].items():
@@ -82,7 +82,7 @@ def test_forced_generic_templates_are_marked_in_the_settings(example_graph: Grap
     assert questions.config["described"]["wh_questions"] == {"P6": ["Who is the head of government of [X]?"]}
 
 
-def test_a_study_of_templates_needs_hand_written_ones(graph: Graph, tiny: Model) -> None:
+def test_study_of_templates_needs_hand_written_ones(graph: Graph, tiny: Model) -> None:
     with pytest.raises(ArgumentError, match="`probes` is empty"):
         kgprobe.study_templates(graph, tiny, probes=[], **AS_OF)
     entities = [Entity("q1", "France"), Entity("q2", "Japan")]

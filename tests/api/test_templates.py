@@ -223,7 +223,7 @@ def test_write_by_a_model(bare: Graph, tmp_path: Path) -> None:
     assert [each.reason for each in none.failed] == ["none of 2 answers has a sentence with [X] and [Y]"]
 
 
-def test_an_ended_call_continues_with_the_next_relation(bare: Graph, tmp_path: Path) -> None:
+def test_ended_call_continues_with_the_next_relation(bare: Graph, tmp_path: Path) -> None:
     """Each relation is in the file as soon as it is written, and asked once."""
     path = tmp_path / "templates.jsonl"
 

@@ -95,7 +95,7 @@ def figures(trainer: Trainer) -> dict[int, dict[str, float]]:
     return {one["step"]: one for one in trainer.state.log_history if "kgprobe/known" in one}
 
 
-def test_a_training_is_the_same_and_its_logs_say_what_is_known(
+def test_training_is_the_same_and_its_logs_say_what_is_known(
     capitals: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     figures_of = training.TrainerCallback._figures
@@ -146,7 +146,7 @@ def test_what_is_learned_shows(capitals: Graph, tmp_path: Path) -> None:
     assert known[1] > 0.9
 
 
-def test_an_adapter_counts(capitals: Graph, tmp_path: Path) -> None:
+def test_adapter_counts(capitals: Graph, tmp_path: Path) -> None:
     from peft import LoraConfig, get_peft_model
 
     def with_adapter(model):
@@ -174,7 +174,7 @@ def test_nothing_outlives_a_step(capitals: Graph, tmp_path: Path) -> None:
     assert last["kgprobe/known"] == again["kgprobe/known"]
 
 
-def test_an_error_ends_no_training_unless_it_shall(
+def test_error_ends_no_training_unless_it_shall(
     capitals: Graph, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(_: object) -> None:

@@ -25,7 +25,7 @@ def test_each_sentence_has_the_lines_of_its_search(eos: bool) -> None:
 
 
 @pytest.mark.slow
-def test_the_demo_model_goes_on_with_an_answer(demo_scorer: Scorer) -> None:
+def test_demo_model_goes_on_with_an_answer(demo_scorer: Scorer) -> None:
     asked = [BaselineItem(Cloze("The official language of [X] is [Y]", "Brazil"), ("Portuguese",))]
     found = continue_sentences(demo_scorer, asked, 2, new_tokens=4)
     assert found.lines[0][0] == "Portuguese"

@@ -23,11 +23,11 @@ def strict(prompts: Sequence[str]) -> list[bool | None]:
     return verdicts
 
 
-def test_a_sentence_is_right_if_any_continuation_is() -> None:
+def test_sentence_is_right_if_any_continuation_is() -> None:
     assert llm_grader(strict, ASKED, Continued(LINES)).values.tolist() == [1, 0, 0]
 
 
-def test_the_grader_is_told_all_names_and_asked_once() -> None:
+def test_grader_is_told_all_names_and_asked_once() -> None:
     asked: list[str] = []
 
     def grader(prompts: Sequence[str]) -> list[bool | None]:
@@ -49,7 +49,7 @@ def test_the_grader_is_told_all_names_and_asked_once() -> None:
     }
 
 
-def test_an_empty_continuation_is_wrong_and_nobody_is_asked() -> None:
+def test_empty_continuation_is_wrong_and_nobody_is_asked() -> None:
     def grader(prompts: Sequence[str]) -> list[bool | None]:
         raise AssertionError(prompts)
 
@@ -57,7 +57,7 @@ def test_an_empty_continuation_is_wrong_and_nobody_is_asked() -> None:
 
 
 @pytest.mark.parametrize("name", ["llama", "mamba"])
-def test_the_local_grader_compares_two_words(name: str) -> None:
+def test_local_grader_compares_two_words(name: str) -> None:
     scorer = tiny(name)
     prompts = ["Tokyo is Tokyo:", "Paris is York:", "Verdict:", "New York is a city:"]
     wanted = []
@@ -67,7 +67,7 @@ def test_the_local_grader_compares_two_words(name: str) -> None:
     assert list(local_grader(scorer)(prompts)) == wanted
 
 
-def test_the_local_grader_says_nothing_of_what_is_too_long() -> None:
+def test_local_grader_says_nothing_of_what_is_too_long() -> None:
     grader = local_grader(tiny("gpt2"))
     verdicts = grader(["Verdict:", "York " * 300])
     assert verdicts[0] is not None

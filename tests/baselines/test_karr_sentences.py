@@ -50,7 +50,7 @@ def test_it_is_the_mean_of_two_ratios() -> None:
     assert not found.reasons
 
 
-def test_a_written_sentence_is_asked_of_other_subjects_as_it_is_written() -> None:
+def test_written_sentence_is_asked_of_other_subjects() -> None:
     asked = BaselineItem(WrittenCloze("the capital of [X] are [Y]", "Japan"), ("Tokyo",))
     found = karr(tiny(), [asked], [Contrasts(("Netherlands",), TEMPLATES[:1])])
 
@@ -63,7 +63,7 @@ def test_a_written_sentence_is_asked_of_other_subjects_as_it_is_written() -> Non
     assert math.log(found.values[0]) == pytest.approx(own - sum(others) / 2, rel=1e-3)
 
 
-def test_nothing_is_said_where_subject_and_relation_make_no_difference() -> None:
+def test_karr_is_undefined_if_both_make_no_difference() -> None:
     same = Contrasts(("Japan", "Japan"), (CAPITAL,))
     assert karr(tiny(), ASKED[:1], [same]).values[0] == pytest.approx(1)
 

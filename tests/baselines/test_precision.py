@@ -45,7 +45,7 @@ def test_at_n_for_every_n_at_once() -> None:
     assert np.isnan(precision_at_n(ranks, 100)[2])
 
 
-def test_a_fact_without_a_name_of_one_token_is_not_wrong_but_out_of_reach() -> None:
+def test_fact_without_one_token_name_is_out_of_reach() -> None:
     cloze = Cloze("The capital of [X] is [Y]", "Japan")
     found = best_rank(
         tiny(), [BaselineItem(cloze, ("東京", "Kyoto City")), NAMELESS, BaselineItem(cloze, ("東京", "Tokyo"))]
@@ -57,7 +57,7 @@ def test_a_fact_without_a_name_of_one_token_is_not_wrong_but_out_of_reach() -> N
     }
 
 
-def test_a_name_within_the_prompts_last_token_is_predicted_from_what_stands_before() -> None:
+def test_name_within_last_prompt_token_is_predicted_before() -> None:
     # A tokenizer that does not split at white space: the sentence and its name are one token.
     tokenizer = Tokenizer(models.BPE())
     trainer = trainers.BpeTrainer(vocab_size=60, special_tokens=["<s>", "</s>"], show_progress=False)

@@ -43,7 +43,7 @@ def test_what_cannot_be_asked_has_a_reason_and_no_value() -> None:
     assert len(probability(tiny(), []).values) == 0
 
 
-def test_a_name_that_tokenizes_to_nothing_is_a_reason() -> None:
+def test_name_that_tokenizes_to_nothing_is_a_reason() -> None:
     scorer = tiny()
     scorer.tokenizer.backend_tokenizer.normalizer = normalizers.Replace(" 東京", "")
     found = probability(scorer, [ASKED[0]])
@@ -51,7 +51,7 @@ def test_a_name_that_tokenizes_to_nothing_is_a_reason() -> None:
     assert "tokenizes to nothing" in found.reasons[0]
 
 
-def test_a_small_probability_has_a_logarithm() -> None:
+def test_small_probability_has_a_logarithm() -> None:
     scorer = tiny()
     long = BaselineItem(ASKED[0].cloze, ("x" * 200,))
     assert probability(scorer, [long]).values[0] == 0

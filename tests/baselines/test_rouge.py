@@ -50,7 +50,7 @@ def test_on_plain_english_it_is_the_packages_own() -> None:
     assert 0 < theirs < 1
 
 
-def test_an_article_that_the_sentence_asks_for_costs_nothing() -> None:
+def test_article_that_the_sentence_asks_for_costs_nothing() -> None:
     asked = [BaselineItem(CLOZE, ("Netherlands",))] * 2
     assert rouge_l(asked, Continued([["the Netherlands"], ["Netherlands"]])).values.tolist() == [1, 1]
 

@@ -38,7 +38,7 @@ def tallied(messages: Messages, sampling: str, size: int, times: int, **more: ob
 
 @pytest.mark.parametrize("sampling", ["hardest", "thompson", "information", "uniform"])
 @pytest.mark.parametrize("rounds", [0, 4])
-def test_a_round_has_as_many_different_facts_as_it_shall(sampling: str, rounds: int) -> None:
+def test_round_has_as_many_different_facts_as_it_shall(sampling: str, rounds: int) -> None:
     messages = learner(rounds).messages
     left_out = np.zeros(FACTS, np.bool_)
     left_out[::3] = True
@@ -81,7 +81,7 @@ def test_facts_are_drawn_as_often_as_is_told(sampling: str, size: int, candidate
     assert np.mean(sums) == pytest.approx(values.sum(), abs=4 * np.std(sums) / 300**0.5)
 
 
-def test_of_what_thompson_chooses_an_eighth_is_uniform_and_the_rest_fails() -> None:
+def test_thompson_choices_are_one_eighth_uniform() -> None:
     its = learner(rounds=12)
     often, told = tallied(its.messages, "thompson", 16, 2_000)
     assert often.sum() == pytest.approx(2)
@@ -104,7 +104,7 @@ def test_information_asks_what_is_uncertain_and_shared() -> None:
     assert gain[:20].min() > gain[20:39].max() > gain[39]
 
 
-def test_the_gain_is_what_the_next_answer_takes_from_the_variance() -> None:
+def test_gain_is_the_variance_reduction_of_an_answer() -> None:
     # Far from certainty, and with one fact a part: against both answers learned, weighted with their probabilities.
     its = learner(rounds=2)
     facts = np.arange(FACTS)
@@ -123,7 +123,7 @@ def test_the_gain_is_what_the_next_answer_takes_from_the_variance() -> None:
 
 
 @pytest.mark.parametrize("hardest", [3, 30.0, 90])
-def test_the_gain_about_the_hardest_is_what_the_next_answer_takes_from_the_variance(hardest: float) -> None:
+def test_gain_about_the_hardest_is_the_variance_reduction(hardest: float) -> None:
     # Against sums over a fine grid of x, by Bayes' theorem for either answer.
     messages = learner().messages
     facts = np.arange(FACTS)
@@ -148,7 +148,7 @@ def test_the_gain_about_the_hardest_is_what_the_next_answer_takes_from_the_varia
     assert hardest_gain(messages, facts, hardest) == pytest.approx(taken, rel=0.06, abs=1e-3 * taken.max())
 
 
-def test_the_hardest_are_asked_where_it_is_open_which_they_are() -> None:
+def test_hardest_are_asked_where_it_is_open_which_they_are() -> None:
     # Of 120 facts 12 are looked for: those of one entity that fails always, or those of another that does nearly.
     subjects = np.repeat(np.arange(12), 10)
     its = HierarchicalModel.of(effects_of(subjects, np.arange(12, 132)))

@@ -130,7 +130,7 @@ def test_predictions_hold_until_the_next_ones() -> None:
     assert once.rate() == found
 
 
-def test_over_all_that_can_be_drawn_it_is_right_on_average_though_rounds_follow_from_one_another() -> None:
+def test_estimate_over_dependent_rounds_is_unbiased() -> None:
     truth = np.array([True, True, True, True, False, False, False, False])
     mean, total = 0.0, 0.0
 
@@ -192,7 +192,7 @@ def test_without_predictions_uniform_draws_are_worth_themselves() -> None:
     assert found.labels_worth == pytest.approx(20 * 64, rel=0.01)
 
 
-def test_few_uniform_draws_have_the_exact_interval_of_their_share() -> None:
+def test_few_uniform_draws_have_the_exact_interval() -> None:
     random = np.random.default_rng(3)
     truth = random.random(2_000) < 0.7
     members = np.arange(2_000) < 500
@@ -216,7 +216,7 @@ def test_few_uniform_draws_have_the_exact_interval_of_their_share() -> None:
 
 @pytest.mark.parametrize("predicted", ["good", "none", "wrong"])
 @pytest.mark.parametrize("rate", [0.03, 0.5])
-def test_it_holds_the_truth_whatever_is_predicted_and_whoever_is_asked(predicted: str, rate: float) -> None:
+def test_estimate_interval_covers_for_any_predictions(predicted: str, rate: float) -> None:
     random = np.random.default_rng(0)
     truth = random.random(1000) < rate
     noisy = np.where(random.random(1000) < 0.1, ~truth, truth).astype(float)

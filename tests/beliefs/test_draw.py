@@ -43,7 +43,7 @@ def test_update_is_a_dictionary(count: int, data: some.DataObject) -> None:
 
 
 @given(some.integers(0, 60), some.integers(1, 70), some.data())
-def test_a_draw_is_distinct_askable_and_repeatable(count: int, size: int, data: some.DataObject) -> None:
+def test_draw_is_distinct_askable_and_repeatable(count: int, size: int, data: some.DataObject) -> None:
     touched = data.draw(some.dictionaries(some.integers(0, max(0, count - 1)), parameters, max_size=count))
     beliefs = beliefs_of(count, touched if count else {})
     askable = set(range(count)) - {position for position, (_, _, askable) in touched.items() if not askable}
@@ -56,7 +56,7 @@ def test_a_draw_is_distinct_askable_and_repeatable(count: int, size: int, data: 
 
 
 @given(some.integers(1, 40), some.integers(1, 50), some.data())
-def test_an_iteration_asks_each_fact_once_before_any_again(count: int, size: int, data: some.DataObject) -> None:
+def test_iteration_asks_each_fact_once_before_any_again(count: int, size: int, data: some.DataObject) -> None:
     touched = data.draw(some.dictionaries(some.integers(0, count - 1), parameters, max_size=count))
     beliefs = beliefs_of(count, touched)
     askable = [position for position in range(count) if touched.get(position, (1, 1, True))[2]]
@@ -86,7 +86,7 @@ def test_another_sampling_is_named() -> None:
 
 
 @given(some.integers(0, 12), some.data())
-def test_the_width_is_the_mean_over_facts_that_can_be_asked(count: int, data: some.DataObject) -> None:
+def test_width_is_the_mean_over_facts_that_can_be_asked(count: int, data: some.DataObject) -> None:
     touched = data.draw(some.dictionaries(some.integers(0, max(0, count - 1)), parameters, max_size=count))
     beliefs = beliefs_of(count, touched if count else {})
     widths = []

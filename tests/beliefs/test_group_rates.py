@@ -35,7 +35,7 @@ def test_refusals_count_as_wrong_and_are_left_out_beside_it() -> None:
     assert (silent.heard, silent.heard_win_rate, silent.win_rate.value) == (0, None, 0.0)
 
 
-def test_a_fact_is_in_all_of_its_groups() -> None:
+def test_fact_is_in_all_of_its_groups() -> None:
     keys = series(["a", "b"], ["b"], [], ["b"], ["a"])
     found = grouped("type", EXAMINED, keys, [("a", "the first"), ("b", "the second")])
     assert [(group.name, group.facts, group.win_rate.value) for group in found.groups] == [
@@ -47,13 +47,13 @@ def test_a_fact_is_in_all_of_its_groups() -> None:
     assert grouped("type", EXAMINED, series([], [], [], [], []), []).groups == []
 
 
-def test_the_largest_groups_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_largest_groups_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SHOWN_GROUPS", 2)
     found = grouped("entity", EXAMINED, series(["a"], ["b", "c"], ["c"], ["d"], ["b"]), [])
     assert ([group.name for group in found.groups], found.left_out) == (["b", "c"], 2)
 
 
-def test_years_stand_in_their_order_and_become_decades_where_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_years_are_ordered_and_many_become_decades(monkeypatch: pytest.MonkeyPatch) -> None:
     years = series(1999, -44, None, 1990, 2005)
     assert [group.name for group in by_year(EXAMINED, years).groups] == ["-44", "1990", "1999", "2005"]
     monkeypatch.setattr(module, "SHOWN_GROUPS", 3)

@@ -97,7 +97,7 @@ def test_rounds_learn_variances_when_answers_are_a_quarter_more() -> None:
     assert learned == [1, 2, 3, 4, 5, 7, 9, 12, 15, 19]
 
 
-def test_a_round_without_answers_changes_nothing() -> None:
+def test_round_without_answers_changes_nothing() -> None:
     effects, _ = made(50, 20, 3, (1.0, 1.0, 1.0), seed=11)
     learner = HierarchicalModel.of(effects)
     assert not learner.learn(np.empty(0, np.int64), np.empty(0, np.bool_))
@@ -107,7 +107,7 @@ def test_a_round_without_answers_changes_nothing() -> None:
     assert np.array_equal(learner.messages.heard, before)
 
 
-def test_the_same_answers_in_the_same_rounds_come_to_the_same_numbers() -> None:
+def test_equal_answers_in_equal_rounds_give_equal_numbers() -> None:
     effects, theta = made(3_000, 300, 10, (1.0, 1.0, 1.0), seed=12)
     heard = []
     for _ in range(2):

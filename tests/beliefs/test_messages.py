@@ -94,7 +94,7 @@ def test_on_trees_messages_are_the_joint_fit(seed: int) -> None:
     assert variance == pytest.approx(expected_variance, rel=1e-3)
 
 
-def test_facts_with_nothing_in_common_but_the_mean_are_a_tree_too() -> None:
+def test_facts_sharing_only_the_mean_are_a_tree() -> None:
     effects = alone(15)
     variances = Variances(np.array([25.0, 1.0]), 2.0)
     wrong, answers = some_answers(15, 9)
@@ -154,7 +154,7 @@ def test_what_is_settled_in_part_costs_its_surroundings() -> None:
     assert settle(lonely, lonely.add(np.array([0]), np.array([True])), 500).tolist() == [0]
 
 
-def test_a_fact_that_was_not_asked_is_known_from_its_parts() -> None:
+def test_fact_that_was_not_asked_is_known_from_its_parts() -> None:
     effects = tree(6, 2)
     variances = Variances(np.array([KNOWN, 3.0]), 1.0)
     messages = settled(effects, variances, np.array([4.0, 0, 0, 0, 0]), np.array([4.0, 0, 0, 0, 0]))
@@ -168,7 +168,7 @@ def test_a_fact_that_was_not_asked_is_known_from_its_parts() -> None:
     assert (known.theta[near] > 0.5).all()
 
 
-def test_popularity_and_relations_carry_over_to_facts_with_other_ends() -> None:
+def test_popularity_and_relations_predict_other_facts() -> None:
     # Every fact has ends of its own; those of relation 1, and the popular ones, fail.
     facts = 60
     popularity = np.tile([-1.0, 1.0], 30)
@@ -183,7 +183,7 @@ def test_popularity_and_relations_carry_over_to_facts_with_other_ends() -> None:
     assert known.theta[easy].max() < 0.4 < 0.6 < known.theta[hard].min()
 
 
-def test_what_a_fact_weighs_is_twice_its_entity_where_it_is_a_loop() -> None:
+def test_weight_of_a_loop_counts_its_entity_twice() -> None:
     effects = effects_of(np.array([0, 0]), np.array([0, 1]))
     messages = Messages(effects, Variances(np.array([KNOWN, 2.0]), 1.0), 10)
     _, variance = messages.before(np.arange(2))

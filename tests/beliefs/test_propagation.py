@@ -124,7 +124,7 @@ def test_rounds_are_the_definition(graph: Graph, entities: int, facts: int, max_
     assert beliefs_in(graph, "run") == naive(edges, rounds, max_degree)
 
 
-def test_counters_at_entities_are_an_independent_way_to_the_same_beliefs(graph: Graph) -> None:
+def test_counters_at_entities_give_the_same_beliefs(graph: Graph) -> None:
     people, edges, relations = random_graph(12, 60, seed=3)
     load(graph, WrittenSource(people, edges, relations))
     askable = askable_of(edges)
@@ -145,7 +145,7 @@ def test_counters_at_entities_are_an_independent_way_to_the_same_beliefs(graph: 
             assert found.get(fact.id, (1, 1))[place] == expected
 
 
-def test_without_propagation_facts_learn_from_their_own_answers_alone(graph: Graph) -> None:
+def test_facts_without_propagation_learn_from_own_answers(graph: Graph) -> None:
     people, edges, relations = random_graph(6, 20, seed=4)
     load(graph, WrittenSource(people, edges, relations))
     asked = [fact.id for fact in askable_of(edges)[:4]]
@@ -174,7 +174,7 @@ def test_refusals_and_answers_off_the_format_are_counted_apart(graph: Graph) -> 
     assert (run["asked"], run["unanswered"], run["unaskable"]) == (5, 1, 0)
 
 
-def test_a_round_counts_once(graph: Graph) -> None:
+def test_round_counts_once(graph: Graph) -> None:
     people, edges, relations = random_graph(5, 12, seed=1)
     load(graph, WrittenSource(people, edges, relations))
     asked = askable_of(edges)[0].id
@@ -199,7 +199,7 @@ def test_runs_do_not_mix(graph: Graph) -> None:
     assert beliefs_in(graph, "two")[asked] == (1, 2, 1, 0)
 
 
-def test_a_belief_tells_what_it_is_about_and_what_was_asked_last(graph: Graph) -> None:
+def test_belief_tells_what_it_is_about_and_what_was_asked_last(graph: Graph) -> None:
     people, edges, relations = random_graph(6, 20, seed=4)
     load(graph, WrittenSource(people, edges, relations))
     asked, untold = (fact for fact in askable_of(edges)[:2])

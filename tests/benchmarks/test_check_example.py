@@ -41,7 +41,7 @@ def test_another_capital_is_found_unless_one_agrees() -> None:
     assert differences(compare([], [fact("Q1", "P36", "Q2"), fact("Q1", "P36", "Q3", end="1989")], collection)) == []
 
 
-def test_a_missing_neighbour_is_found_if_the_example_knows_it() -> None:
+def test_missing_neighbour_is_found_if_the_example_knows_it() -> None:
     collection = Collection({}, {Triple("Q1", "P47", "Q3"): ("", ""), Triple("Q1", "P47", "Q9"): ("", "")})
     facts = [fact("Q1", "P47", "Q2"), fact("Q2", "P47", "Q3")]
     assert differences(compare([], facts, collection)) == ["Q1 P47 Q3"]
@@ -60,7 +60,7 @@ def test_another_date_is_found(ours: str, theirs: str, found: int) -> None:
     assert result.dates == 1 - found
 
 
-def test_a_collection_is_read_with_its_inverse(tmp_path: Path) -> None:
+def test_collection_is_read_with_its_inverse(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "entities.jsonl.gz", "wt") as file:
         file.write('{"id": "Q1", "label": "Y", "aliases": ["Z"]}\n')
     with gzip.open(tmp_path / "facts.tsv.gz", "wt") as file:

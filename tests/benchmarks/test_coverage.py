@@ -27,7 +27,7 @@ def test_intervals_hold_what_they_say(draw: str, predictor: str, rate: float, la
     assert measure(Case(labels, rate, predictor, draw), REPETITIONS, 0).share >= LEAST
 
 
-def test_predictions_narrow_intervals_and_useless_ones_hardly_widen_them() -> None:
+def test_predictions_narrow_or_hardly_widen_intervals() -> None:
     good, useless = (measure(Case(200, 0.5, predictor, "facts"), 100, 0) for predictor in ("good", "useless"))
     assert good.width < 0.8 * good.classical_width
     assert useless.width < 1.02 * useless.classical_width
@@ -65,7 +65,7 @@ def test_made_up_graphs_are_what_they_are_said_to_be() -> None:
     assert set(np.round(chances / chances.min(), 6)) == {1.0, 3.0}
 
 
-def test_a_case_is_repeated_the_same_way_twice() -> None:
+def test_case_is_repeated_the_same_way_twice() -> None:
     case = Case(50, 0.5, "useless", "facts")
     assert measure(case, 20, 1) == measure(case, 20, 1) != measure(case, 20, 2)
     covered, width, error = rows_of(measure(case, 20, 1))

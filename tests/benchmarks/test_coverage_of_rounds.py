@@ -35,7 +35,7 @@ def test_measure_adversary_hidden_errors_are_covered(kind: str) -> None:
     assert width < 0.8 or kind == "last"
 
 
-def test_a_hub_has_a_figure_where_it_has_draws_enough() -> None:
+def test_hub_has_a_figure_where_it_has_draws_enough() -> None:
     few, many = (measure(Case(answers, 0.5, "good", "uncertain"), 40, 0) for answers in (200, 2000))
     assert few.of_hub is None
     assert many.of_hub is not None
@@ -46,7 +46,7 @@ def test_a_hub_has_a_figure_where_it_has_draws_enough() -> None:
     assert len(list(rows_of(few))) == 3
 
 
-def test_facts_that_seem_certain_are_drawn_where_that_is_the_design() -> None:
+def test_design_draws_facts_that_seem_certain() -> None:
     random = np.random.default_rng(0)
     graph = make_graph(0.5, "good", random)
     shares = {}
@@ -61,7 +61,7 @@ def test_facts_that_seem_certain_are_drawn_where_that_is_the_design() -> None:
     assert shares["surest"] > 1.2 * predicted
 
 
-def test_a_case_is_repeated_the_same_way_twice() -> None:
+def test_case_is_repeated_the_same_way_twice() -> None:
     case = Case(50, 0.5, "useless", "uncertain")
     assert measure(case, 20, 1) == measure(case, 20, 1) != measure(case, 20, 2)
     assert len(make_graph(0.5, "good", np.random.default_rng(0)).labels) == FACTS

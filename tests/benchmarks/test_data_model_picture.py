@@ -17,14 +17,14 @@ from tests.test_documents import blocks_of
 GUIDE = REPOSITORY / "docs" / "guides" / "data-model.md"
 
 
-def test_the_picture_is_as_it_is_drawn() -> None:
+def test_picture_is_as_it_is_drawn() -> None:
     kept = (REPOSITORY / "docs" / "data-model.svg").read_text(encoding="utf-8")
     assert kept == picture(), "python -m benchmarks.data_model_picture draws it anew"
     texts = [element.text for element in ElementTree.fromstring(kept).iter("{http://www.w3.org/2000/svg}text")]  # noqa: S314
     assert {":Belief", "FACT"} <= set(texts)
 
 
-def test_the_picture_shows_the_labels_and_types_that_queries_write() -> None:
+def test_picture_shows_labels_and_types_of_queries() -> None:
     written = "\n".join(
         path.read_text(encoding="utf-8")
         for path in (REPOSITORY / "cypher").rglob("*.cypher")
@@ -61,7 +61,7 @@ def asked(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grap
     return graph
 
 
-def test_the_queries_of_the_guide_find_something(asked: Graph) -> None:
+def test_queries_of_the_guide_find_something(asked: Graph) -> None:
     queries = blocks_of(GUIDE, "cypher")
     assert len(queries) >= 6
     assert [query.text for query in queries if asked.query(query.text).to_frame().empty] == []

@@ -20,7 +20,7 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def test_usual_files_are_triples_of_which_each_is_read_and_follow_from_the_seed(tmp_path: Path) -> None:
+def test_usual_files_are_readable_triples_and_seeded(tmp_path: Path) -> None:
     paths = dbpedia.usual_files(tmp_path, 1000, seed=0, kind="zst")
     read = [quad for path in paths for _, quad in read_triples(open_input(path))]
     assert len(read) == 1000

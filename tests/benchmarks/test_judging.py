@@ -6,7 +6,7 @@ from benchmarks.judging import AFTER, statements
 from benchmarks.scoring.cases import read_example
 
 
-def test_a_fact_and_its_negative_begin_alike() -> None:
+def test_fact_and_its_negative_begin_alike() -> None:
     texts = list(islice(statements(read_example(), 0), 400))
     assert all(text.endswith(AFTER) for text in texts)
     pairs = list(zip(texts[::2], texts[1::2], strict=True))

@@ -18,7 +18,7 @@ def reference() -> Reference:
 
 
 @pytest.mark.parametrize("sampling", ["uniform", "information"])
-def test_a_predictor_that_knows_makes_answers_worth_more(reference: Reference, sampling: str) -> None:
+def test_predictor_that_knows_makes_answers_worth_more(reference: Reference, sampling: str) -> None:
     known = special.logit(np.clip(reference.theta, 1e-6, 1 - 1e-6))
     expected = (known - known.mean()) / known.std()
     alone, helped = (worths(reference, sampling, predictors, [1]) for predictors in ([], [expected]))

@@ -115,7 +115,7 @@ def naive_replay(
 
 @pytest.mark.parametrize("strategy", PAPER_STRATEGIES, ids=lambda strategy: strategy.name)
 @pytest.mark.parametrize("max_degree", [6, 1000])
-def test_a_replay_is_its_definition(strategy: SamplingStrategy, max_degree: int) -> None:
+def test_replay_is_its_definition(strategy: SamplingStrategy, max_degree: int) -> None:
     reference = small_reference()
     rounds = [1, 2, 5, 12, 30]
     found = replay_one(reference, strategy, [3, 1], checkpoints=rounds, batch=4, hardest=7, max_degree=max_degree)
@@ -129,9 +129,7 @@ def test_a_replay_is_its_definition(strategy: SamplingStrategy, max_degree: int)
     rotate(LEARNED_STRATEGIES, [(None,), (np.arange(150) % 4,)]),
     ids=lambda value: getattr(value, "name", None),
 )
-def test_a_replay_that_learns_is_what_the_learner_makes_of_what_it_chose(
-    strategy: SamplingStrategy, relations: "np.ndarray | None"
-) -> None:
+def test_replay_with_learning_equals_the_learner(strategy: SamplingStrategy, relations: "np.ndarray | None") -> None:
     reference = dataclasses.replace(synthetic(Synthetic(150, likeness=0.8), [1]), relations=relations)
     effects = effects_of(reference.subjects, reference.objects, relations=relations)
     learner, answers = HierarchicalModel.of(effects), Answers(reference.theta, [3])
@@ -149,7 +147,7 @@ def test_a_replay_that_learns_is_what_the_learner_makes_of_what_it_chose(
     assert (standing.requests, standing.examined) == (192, (times > 0).mean())
 
 
-def test_where_neighbours_are_alike_the_learner_errs_less_and_says_how_much() -> None:
+def test_learner_errs_less_with_similar_neighbours() -> None:
     references = [synthetic(Synthetic(800, hard=0.3, spread=6, likeness=0.9), [seed]) for seed in range(2)]
     found = replay_all(references, 2, checkpoints=[13, 50], batch=64)
     means = {
@@ -164,7 +162,7 @@ def test_where_neighbours_are_alike_the_learner_errs_less_and_says_how_much() ->
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_replay_and_another_does_not() -> None:
+def test_replay_is_equal_for_equal_seeds_only() -> None:
     reference = small_reference()
 
     def replayed(seed: int) -> Any:
@@ -175,7 +173,7 @@ def test_the_same_seed_gives_the_same_replay_and_another_does_not() -> None:
     assert all(one != other for one, other in zip(replayed(1), replayed(2), strict=True))
 
 
-def test_the_nth_answer_about_a_fact_is_the_same_whoever_asks() -> None:
+def test_nth_answer_about_a_fact_is_the_same_whoever_asks() -> None:
     theta = np.linspace(0, 1, 50)
     forward, backward = Answers(theta, [4]), Answers(theta, [4])
     facts = np.arange(50)
@@ -188,7 +186,7 @@ def test_the_nth_answer_about_a_fact_is_the_same_whoever_asks() -> None:
     assert (often[0], often[-1]) == (0, 1)
 
 
-def test_the_error_of_own_answers_is_what_the_binomial_says() -> None:
+def test_error_of_own_answers_is_what_the_binomial_says() -> None:
     reference = synthetic(Synthetic(20_000, hard=0.4, spread=2), [1])
     theta = reference.theta
 

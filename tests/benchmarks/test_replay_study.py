@@ -64,7 +64,7 @@ def test_where_the_learner_errs_less_is_told() -> None:
     assert "70% by sequential" in told
 
 
-def test_bands_are_t_intervals_over_the_repetitions_that_have_a_value() -> None:
+def test_bands_are_t_intervals_over_repeats_with_values() -> None:
     values = np.array([[1.0, 2.0, np.nan, 4.0], [2.0, np.nan, np.nan, 4.0], [4.0, 5.0, np.nan, np.nan]])
     band = Band.of(values)
     for column in (0, 1):
@@ -77,7 +77,7 @@ def test_bands_are_t_intervals_over_the_repetitions_that_have_a_value() -> None:
     assert (alone.mean[0], np.isnan(alone.low[0])) == (4, True)
 
 
-def test_the_papers_order_is_told_where_it_is_there() -> None:
+def test_papers_order_is_told_where_it_is_there() -> None:
     # Thompson is below uniform at the first three checkpoints, uniform below sequential at all but the first.
     errors = {
         "thompson + propagation": [0.1, 0.1, 0.1, 0.3, 0.3],
@@ -145,7 +145,7 @@ def test_when_half_of_the_hardest_are_examined_is_told(shares: tuple[float, ...]
         assert "half of them are examined earlier, -75 [-75, -75] requests" in compared
 
 
-def test_the_study_is_two_tables_of_the_same_numbers_and_its_plots(tmp_path: Path) -> None:
+def test_study_is_two_tables_of_equal_numbers_and_plots(tmp_path: Path) -> None:
     replays = real_replays()
     study = study_of(replays, [1, 4])
     assert [(row["requests"], row["strategy"]) for row in study.table] == [

@@ -31,7 +31,7 @@ def test_likeness_is_the_correlation_with_the_facts_around() -> None:
     assert np.isnan(likeness(Reference(np.array([0, 2]), np.array([1, 3]), np.array([0.5, 0.6]))))
 
 
-def test_the_largest_connected_part_and_the_hardest_facts() -> None:
+def test_largest_connected_part_and_the_hardest_facts() -> None:
     reference = Reference(np.array([0, 1, 3, 5]), np.array([1, 2, 4, 5]), np.array([0.2, 0.9, 0.2, 0.9]))
     assert connected(reference) == 0.5
     assert reference.hardest(3).tolist() == [1, 3, 0]
@@ -39,7 +39,7 @@ def test_the_largest_connected_part_and_the_hardest_facts() -> None:
 
 
 @pytest.mark.parametrize(("hard", "spread"), [(0.2, 1.0), (0.5, 3.0), (0.9, 6.0)])
-def test_made_up_facts_are_as_hard_and_as_different_as_was_asked_for(hard: float, spread: float) -> None:
+def test_made_up_facts_have_the_given_difficulty(hard: float, spread: float) -> None:
     references = [synthetic(Synthetic(2_000, hard, spread, 0.3), [seed]) for seed in range(5)]
     assert all(connected(reference) == 1 for reference in references)
     assert np.mean([(reference.theta > 0.5).mean() for reference in references]) == pytest.approx(hard, abs=0.03)
@@ -66,7 +66,7 @@ def test_students_t_has_heavier_tails() -> None:
     assert (abs(alike[1]) > 4).mean() > 3 * (abs(alike[0]) > 4).mean()
 
 
-def test_a_mixture_has_facts_that_are_known_and_facts_that_are_not() -> None:
+def test_mixture_has_known_and_unknown_facts() -> None:
     logits = logits_of("mixture", hard=0.3)
     assert (logits > 0).mean() == pytest.approx(0.3, abs=0.03)
     for kind in (logits[logits > 0] - 3, logits[logits < 0] + 3):
@@ -80,7 +80,7 @@ def test_likeness_is_a_choice() -> None:
     assert found[0] + 0.3 < found[1] < found[2] - 0.15
 
 
-def test_the_same_seed_makes_the_same_facts() -> None:
+def test_same_seed_makes_the_same_facts() -> None:
     one, same, other = (synthetic(Synthetic(50), [seed]) for seed in (1, 1, 2))
     assert np.array_equal(one.theta, same.theta)
     assert np.array_equal(one.subjects, same.subjects)

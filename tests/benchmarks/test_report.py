@@ -34,14 +34,14 @@ def test_json_is_json_even_for_infinite_values() -> None:
     assert json.loads(json.dumps(plain, allow_nan=False))["rows"][0]["value"] is None
 
 
-def test_the_table_shows_labels_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_shows_labels_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     show(Report("demo", [RATE, Row("[bold]x[/bold]", "rate", 1234567.0, "1/s")], seed=0, versions={}), as_json=False)
     printed = capsys.readouterr().out
     assert "[bold]x[/bold]" in printed
     assert "1,234,567" in printed
 
 
-def test_the_machine_is_described_and_not_named() -> None:
+def test_machine_is_described_and_not_named() -> None:
     described = describe_machine()
     assert set(described) == {"processor", "cores", "memory_gib"}
     assert platform.node() not in described.values()

@@ -6,7 +6,7 @@ from kgprobe.models.scoring.scorer import Scorer
 from tests.models.tiny import byte_level, random_model
 
 
-def test_the_work_is_every_token_once() -> None:
+def test_work_is_every_token_once() -> None:
     tokenizer = byte_level(bos=True)
     scorer = Scorer(random_model("llama", len(tokenizer)), tokenizer, name="llama")
     prompts = scorer.tokenize(
@@ -26,7 +26,7 @@ def test_the_work_is_every_token_once() -> None:
     assert work.attention == 4 * config.hidden_size * config.num_hidden_layers * sum(map(len, taken_in))
 
 
-def test_the_cases_are_as_large_as_they_say() -> None:
+def test_cases_are_as_large_as_they_say() -> None:
     example = read_example()
     options = options_case(example, lambda name: 1, seed=0)
     assert [len(its) for its in options.continuations] == [60] * 60

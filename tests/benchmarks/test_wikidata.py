@@ -20,7 +20,7 @@ def test_both_readers_agree_on_usual_entities(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("made_up", [False, True])
-def test_usual_entities_are_of_the_usual_size_and_follow_from_the_seed(
+def test_usual_entities_have_usual_size_and_are_seeded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: bool
 ) -> None:
     if made_up:

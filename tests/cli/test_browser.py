@@ -150,7 +150,7 @@ def test_neo4j_browser_draws_what_is_believed(tmp_path: Path, monkeypatch: pytes
             stop(folder_of(folder), force=True)
 
 
-def test_the_files_can_be_written(home: dict[str, str], tmp_path: Path) -> None:
+def test_files_can_be_written(home: dict[str, str], tmp_path: Path) -> None:
     done = typed("graph", "browser", "--output", str(tmp_path / "for" / "browser"), **home)
     assert done.returncode == 0, done.stderr
     written = tmp_path / "for" / "browser"
@@ -169,16 +169,14 @@ def test_the_files_can_be_written(home: dict[str, str], tmp_path: Path) -> None:
     assert {"kgprobe/blind_spots.cypher", "kgprobe/ignorance.cypher", "kgprobe/suspects.cypher"} <= set(favourites)
 
 
-def test_the_queries_of_browser_can_be_drawn() -> None:
+def test_queries_of_browser_can_be_drawn() -> None:
     drawn_ones = [query for query in browser_queries() if re.search(r"\bpath\s*$|, path\n", query.text, re.MULTILINE)]
     assert len(drawn_ones) >= 12
     assert all(query.parameters.startswith(":params {") for query in browser_queries())
     assert not any(line.startswith("//") for query in browser_queries() for line in query.text.splitlines())
 
 
-def test_a_graph_that_has_no_browser_is_refused(
-    home: dict[str, str], tmp_path: Path, example_endpoint: Endpoint
-) -> None:
+def test_graph_that_has_no_browser_is_refused(home: dict[str, str], tmp_path: Path, example_endpoint: Endpoint) -> None:
     home = home | {"KGPROBE_GRAPH": str(example_endpoint.folder)}
     done = typed("graph", "browser", "--no-open", **home)
     assert (done.returncode, done.stdout) == (1, "")
@@ -190,7 +188,7 @@ def test_a_graph_that_has_no_browser_is_refused(
 
 
 @pytest.mark.parametrize("host", ["two words", "localhost/x", "", "a:80", '"><script>'])
-def test_a_host_is_a_name(home: dict[str, str], host: str) -> None:
+def test_host_is_a_name(home: dict[str, str], host: str) -> None:
     done = typed("graph", "browser", "--no-open", "--graph", "bolt://localhost:7687", "--host", host, **home)
     assert (done.returncode, done.stdout) == (2, "")
     assert "--host is" in done.stderr

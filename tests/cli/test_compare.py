@@ -50,7 +50,7 @@ def compare(home: Path, *arguments: str) -> Completed:
         ("between", 3, "Undecided: 2.0 points lost on 600 facts"),
     ],
 )
-def test_the_exit_code_is_the_verdict(probes: Path, tuned: str, code: int, said: str) -> None:
+def test_exit_code_is_the_verdict(probes: Path, tuned: str, code: int, said: str) -> None:
     done = check(probes, "base", tuned)
     assert (done.returncode, said in done.stdout) == (code, True), done.stdout + done.stderr
     assert ("Facts needed for 80% power: about" in " ".join(done.stdout.split())) == (code == 3)
@@ -134,7 +134,7 @@ def test_compare_name_is_a_result_before_a_folder(probes: Path, monkeypatch: pyt
     assert check(probes, "probes/base", "./probes/same").returncode == 0
 
 
-def test_the_exit_codes_are_in_the_help(probes: Path) -> None:
+def test_exit_codes_are_in_the_help(probes: Path) -> None:
     assert "0 kept, 1 lost, 2 failed or wrong usage, 3 undecided" in " ".join(check(probes, "--help").stdout.split())
 
 

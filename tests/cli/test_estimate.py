@@ -25,7 +25,7 @@ ROUNDS = [
 ]
 
 
-def test_a_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> None:
+def test_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> None:
     begun = kgprobe(
         "rounds", "run", "distractors", "--model", model, "--rounds", "2", "--name", "of-all", *ROUNDS, **home
     )
@@ -90,7 +90,7 @@ def test_what_cannot_be_is_said(home: dict[str, str], model: str, options: list[
     assert "Traceback" not in refused.stderr
 
 
-def test_a_forecast_says_when_a_new_run_is_cheaper(home: dict[str, str], model: str) -> None:
+def test_forecast_says_when_a_new_run_is_cheaper(home: dict[str, str], model: str) -> None:
     seeking = ["--sampling", "hardest", "--rounds", "1", "--name", "seeking"]
     begun = kgprobe("rounds", "run", "distractors", "--model", model, *ROUNDS, *seeking, **home)
     assert begun.returncode == 0, begun.stderr
@@ -106,7 +106,7 @@ def test_a_forecast_says_when_a_new_run_is_cheaper(home: dict[str, str], model: 
     assert "probably takes" not in enough.stderr
 
 
-def test_a_run_warns_where_it_has_more_questions_than_facts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_warns_where_it_has_more_questions_than_facts(capsys: pytest.CaptureFixture[str]) -> None:
     for total, warned in ((3, False), (4, True)):
         with running("run") as callbacks:
             callbacks.on_start(Start(facts=192, done=0, total=total, changed=False, batch=64))

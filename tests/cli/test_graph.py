@@ -167,7 +167,7 @@ def test_query_json_with_a_format_is_wrong_usage() -> None:
     assert "--json and --format csv exclude each other; name one of them." in done.stderr
 
 
-def test_an_unknown_query_is_wrong_usage() -> None:
+def test_unknown_query_is_wrong_usage() -> None:
     done = kgprobe("graph", "query", "explore/nieghbours")
     assert done.returncode == 2
     assert "no query or file 'explore/nieghbours'; expected one of " in done.stderr
@@ -183,7 +183,7 @@ def test_what_can_only_be_a_name_is_no_statement(name: str) -> None:
     assert f"There is no query or file '{name}'" in done.stderr
 
 
-def test_a_statement_on_the_command_line(at: dict[str, str]) -> None:
+def test_statement_on_the_command_line(at: dict[str, str]) -> None:
     done = kgprobe("graph", "query", "UNWIND [1, 2, 3] AS n RETURN n * $by AS n;", "--param", "by=2", **at)
     assert "│ 6 │" in done.stdout
     none = kgprobe("graph", "query", "RETURN(1)AS n", "--format", "csv", **at)
@@ -213,7 +213,7 @@ def test_no_more_rows_are_printed_than_asked_for_and_all_is_done(at: dict[str, s
     assert count.stdout == "n\n1500\n"
 
 
-def test_the_help_fits_a_terminal() -> None:
+def test_help_fits_a_terminal() -> None:
     shown = kgprobe("graph", "query", "--help").stdout
     assert "kgprobe graph query 'MATCH (n) RETURN count(n) AS n'" in shown
     assert max(map(len, shown.splitlines())) < 80
@@ -226,7 +226,7 @@ def test_query_without_a_name_lists_those_for_people() -> None:
     assert all(each["question"] for each in listed)
 
 
-def test_a_wrong_password_is_a_message(at: dict[str, str]) -> None:
+def test_wrong_password_is_a_message(at: dict[str, str]) -> None:
     done = kgprobe("graph", "query", "explore/ready", **(at | {"KGPROBE_GRAPH_PASSWORD": "wrong"}))
     assert done.returncode == 1
     assert f"{at['KGPROBE_GRAPH']} refuses user '{at['KGPROBE_GRAPH_USER']}'" in done.stderr
@@ -277,7 +277,7 @@ def test_describe_equals_naive_counts(home: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("command", [("graph", "status", "--size"), ("probe", "distractors", "--model", "demo")])
-def test_a_mistyped_folder_is_not_made_into_a_graph(tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_mistyped_folder_is_not_made_into_a_graph(tmp_path: Path, command: tuple[str, ...]) -> None:
     folder = tmp_path / "typo"
     done = kgprobe(*command, "--graph", str(folder))
     assert done.returncode == 2

@@ -56,7 +56,7 @@ OTHERS = {
     ],
     ids=" ".join,
 )
-def test_a_file_of_another_kind_is_a_message(
+def test_file_of_another_kind_is_a_message(
     home: dict[str, str], model: str, tmp_path: Path, command: tuple[str, ...], kind: str
 ) -> None:
     file = tmp_path / "file"
@@ -93,7 +93,7 @@ def no_home(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("variable", ["KGPROBE_HOME", "HOME", "XDG_DATA_HOME"])
-def test_without_a_folder_of_the_users_own_commands_end_with_a_message(
+def test_commands_without_a_home_folder_end_with_an_error(
     no_home: Path, variable: str, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("KGPROBE_HOME", "XDG_DATA_HOME"):

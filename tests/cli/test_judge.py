@@ -124,7 +124,7 @@ def test_what_cannot_be_is_told(
     assert message in " ".join(done.stderr.split())
 
 
-def test_a_graph_is_judged_share_by_share(graph: Graph, tmp_path: Path) -> None:
+def test_graph_is_judged_share_by_share(graph: Graph, tmp_path: Path) -> None:
     home = {"KGPROBE_HOME": str(tmp_path / "home"), **environment_of(graph.endpoint)}
     load(graph, world())
     write_judge(graph, write_model(tmp_path / "model"), tmp_path / "judge")

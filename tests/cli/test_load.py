@@ -35,7 +35,7 @@ def write(path: Path, text: str | bytes) -> str:
     return str(path)
 
 
-def test_a_load_says_what_it_did(tmp_path: Path, home: dict[str, str]) -> None:
+def test_load_says_what_it_did(tmp_path: Path, home: dict[str, str]) -> None:
     lines = "\n".join(json.dumps(ENTITY | {"id": f"Q{n}", "label": f"name {n}"}) for n in range(3))
     entities = write(tmp_path / "entities.jsonl", lines)
     facts = write(tmp_path / "facts.tsv", FACTS + "Q0\tP1\tQ1\t2011\t\nQ9\tP1\tQ1\t\t\nQ0\tP1\n")
@@ -73,7 +73,7 @@ def test_strict_and_rejected(tmp_path: Path, home: dict[str, str]) -> None:
     assert "Traceback" in kgprobe("load", "table", "--entities", entities, "--strict", "--debug", **home).stderr
 
 
-def test_a_broken_archive_keeps_what_came_before(tmp_path: Path, home: dict[str, str]) -> None:
+def test_broken_archive_keeps_what_came_before(tmp_path: Path, home: dict[str, str]) -> None:
     lines = "\n".join(json.dumps(ENTITY | {"id": f"Q{n}", "description": "x" * n}) for n in range(5_000))
     packed = gzip.compress(lines.encode())
     entities = write(tmp_path / "entities.jsonl.gz", packed[: len(packed) // 2])
@@ -113,13 +113,13 @@ def test_nothing_to_load_is_told(home: dict[str, str]) -> None:
     assert done.stdout == ""
 
 
-def test_an_empty_file_is_told(tmp_path: Path, home: dict[str, str]) -> None:
+def test_empty_file_is_told(tmp_path: Path, home: dict[str, str]) -> None:
     done = kgprobe("load", "wikidata", write(tmp_path / "dump.json", ""), **home)
     assert done.returncode == 1
     assert "is empty" in done.stderr
 
 
-def test_nothing_that_a_file_holds_or_is_called_steers_the_terminal(tmp_path: Path, home: dict[str, str]) -> None:
+def test_files_and_their_names_cannot_steer_the_terminal(tmp_path: Path, home: dict[str, str]) -> None:
     facts = write(tmp_path / "\x1b[2J.tsv", "subject\trelation\tobject\n\x1b[2Js\tp\t\x9b31mo\nQ404\tp\tx\u202ey\n")
     rejected = tmp_path / "rejected.txt"
     done = kgprobe("load", "table", "--facts", facts, "--rejected", str(rejected), **home)
@@ -157,7 +157,7 @@ def test_thirty_facts_of_my_own(tmp_path: Path, home: dict[str, str], graph_endp
     assert kgprobe("sample", "facts", **home).returncode == 0
 
 
-def test_a_load_that_loads_nothing_fails_and_says_why(tmp_path: Path, home: dict[str, str]) -> None:
+def test_load_that_loads_nothing_fails_and_says_why(tmp_path: Path, home: dict[str, str]) -> None:
     done = kgprobe("load", "table", write(tmp_path / "films.csv", "subject,relation,object\nAlien,director\n"), **home)
     assert done.returncode == 1
     assert "Error: Nothing was loaded from films.csv; 1 records were left out." in done.stderr

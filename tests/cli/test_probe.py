@@ -16,7 +16,7 @@ from tests.cli.inprocess import run as kgprobe
 AS_OF = ("--as-of", "2024")
 
 
-def test_a_sample_is_probed_kept_and_shown_again(home: dict[str, str], model: str) -> None:
+def test_sample_is_probed_kept_and_shown_again(home: dict[str, str], model: str) -> None:
     command = ["probe", "distractors", "--model", model, "--limit", "9", "--distractors", "4", *AS_OF, "--json"]
     done = kgprobe(*command, **home)
     assert done.returncode == 0, done.stderr
@@ -66,7 +66,7 @@ def test_how_a_model_is_computed_is_told_when_asked(home: dict[str, str], model:
         assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
 
 
-def test_a_list_is_probed_and_what_is_not_there_is_told(home: dict[str, str], model: str, tmp_path: Path) -> None:
+def test_list_is_probed_and_what_is_not_there_is_told(home: dict[str, str], model: str, tmp_path: Path) -> None:
     listed = tmp_path / "facts.tsv"
     listed.write_text("Q17\tP36\tQ1490\nQ17\tP36\tQ90\n")
     command = ["probe", "distractors", "--model", model, "--distractors", "2", "--sentences", "1", "--facts"]

@@ -20,7 +20,7 @@ from tests.models.api.score_server import ScoreServer
         ),
     ],
 )
-def test_a_probe_finds_the_same_behind_an_api(home: dict[str, str], talker: str, probe: tuple[str, ...]) -> None:
+def test_probe_finds_the_same_behind_an_api(home: dict[str, str], talker: str, probe: tuple[str, ...]) -> None:
     folder = talker.removeprefix("hf:")
     command = ["probe", *probe, "--limit", "3", "--as-of", "2024", "--json"]
     found = []

@@ -17,7 +17,7 @@ def lines(path: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
 
-def test_a_sample_is_asked_kept_and_shown_again(home: dict[str, str], talker: str) -> None:
+def test_sample_is_asked_kept_and_shown_again(home: dict[str, str], talker: str) -> None:
     command = ["probe", "questions", "--model", talker, *FACTS, "5", "--follow-ups", "1", "--seed", "3"]
     done = kgprobe(*command, "--json", **home)
     assert done.returncode == 0, done.stderr
@@ -50,7 +50,7 @@ def test_a_sample_is_asked_kept_and_shown_again(home: dict[str, str], talker: st
     assert "Errors" in again.stdout
 
 
-def test_a_budget_ends_it_and_the_same_command_goes_on(home: dict[str, str]) -> None:
+def test_budget_ends_it_and_the_same_command_goes_on(home: dict[str, str]) -> None:
     with FaultProxy(upstream=lambda prompt: "Yes, it is.") as proxy:
         command = ["probe", "questions", "--model", f"openai:m@{proxy.url}", *FACTS, "12", "--difficulty", "easy"]
         options = ["--batch-size", "3", "--concurrency", "1", "--follow-ups", "0", "--json"]
@@ -106,7 +106,7 @@ def test_what_got_no_answer_is_told_and_asked_again(home: dict[str, str]) -> Non
         assert (len(latest), "unanswered" in latest.values()) == (6, False)
 
 
-def test_a_model_that_takes_no_question_is_told(home: dict[str, str], model: str) -> None:
+def test_model_that_takes_no_question_is_told(home: dict[str, str], model: str) -> None:
     command = ["probe", "questions", "--model", model, *FACTS, "6", "--batch-size", "3"]
     done = kgprobe(*command, "--json", **home)
     found = json.loads(done.stdout)

@@ -67,7 +67,7 @@ def test_without_a_result_nothing_is_written(tmp_path: Path) -> None:
     assert "has no results yet" in viewed.stdout
 
 
-def test_a_picture_of_the_graph_is_drawn_and_its_facts_are_printed(home: dict[str, str], tmp_path: Path) -> None:
+def test_graph_picture_is_drawn_and_facts_are_printed(home: dict[str, str], tmp_path: Path) -> None:
     pytest.importorskip("neo4j_viz", reason="needs the extra explore")
     page = tmp_path / "france.html"
     asked = ["report", "graph", "France", "--relation", "capital", "--steps", "2", "--output", str(page)]

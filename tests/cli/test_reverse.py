@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.cli.inprocess import run
 
 
-def test_a_graph_is_asked_backwards(home: dict[str, str], model: str) -> None:
+def test_graph_is_asked_backwards(home: dict[str, str], model: str) -> None:
     few = ("--relation", "capital", "--as-of", "2024", "--model", model, "--json")
     probe = ("probe", "examples", *few, "--limit", "2", "--examples", "2", "--choices", "2", "--inverse")
     made = run(*probe, **home)

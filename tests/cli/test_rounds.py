@@ -18,7 +18,7 @@ from tests.servers.servers import clean_environment
 from tests.servers.shared import environment_of
 
 
-def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: str, tmp_path: Path) -> None:
+def test_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: str, tmp_path: Path) -> None:
     options = ["--facts-per-round", "4", "--relation", "P36", "--distractors", "3", "--as-of", "2024"]
     done = kgprobe(
         "rounds", "run", "distractors", "--model", model, "--rounds", "2", "--name", "first", *options, "--json", **home
@@ -146,14 +146,14 @@ def test_mistakes_are_told_in_a_sentence(arguments: list[str], code: int, said: 
     assert said in done.stderr
 
 
-def test_names_that_are_no_folders_and_relations_that_are_not_there(home: dict[str, str], model: str) -> None:
+def test_names_without_folder_and_relations_are_refused(home: dict[str, str], model: str) -> None:
     bad_name = kgprobe("rounds", "run", "distractors", "--model", model, "--name", "../up", **home)
     assert (bad_name.returncode, "--name is '../up'" in bad_name.stderr) == (2, True), bad_name.stderr
     bad_relation = kgprobe("rounds", "run", "distractors", "--model", model, "--relation", "P99999", **home)
     assert (bad_relation.returncode, "P99999" in bad_relation.stderr) == (2, True), bad_relation.stderr
 
 
-def test_a_graph_without_facts_is_told_and_keeps_no_run(
+def test_graph_without_facts_is_told_and_keeps_no_run(
     tmp_path: Path, graph: Graph, model: str, home: dict[str, str]
 ) -> None:
     relations = tmp_path / "relations.jsonl"
@@ -165,7 +165,7 @@ def test_a_graph_without_facts_is_told_and_keeps_no_run(
     assert "No run in this graph yet" in kgprobe("rounds", "status", **at).stderr
 
 
-def test_a_home_that_cannot_be_written_is_told(tmp_path: Path, graph: Graph, model: str) -> None:
+def test_home_that_cannot_be_written_is_told(tmp_path: Path, graph: Graph, model: str) -> None:
     (tmp_path / "home").write_text("a file")
     at = environment_of(graph.endpoint)
     done = kgprobe("rounds", "run", "distractors", "--model", model, **at, KGPROBE_HOME=str(tmp_path / "home"))
@@ -180,7 +180,7 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path: Path, graph: Graph, mod
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("shared_demo")
-def test_the_demo_goes_on_shows_what_it_found_and_asks_again(
+def test_demo_goes_on_shows_what_it_found_and_asks_again(
     tmp_path: Path, demo_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "models").symlink_to(demo_folder.parent)

@@ -50,7 +50,7 @@ def lines_of(runs: Path, run: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_local_model_is_asked_questions(home: dict[str, str], talker: str) -> None:
+def test_local_model_is_asked_questions(home: dict[str, str], talker: str) -> None:
     options = [
         "--relation",
         "P35",
@@ -96,7 +96,7 @@ def test_a_local_model_is_asked_questions(home: dict[str, str], talker: str) -> 
     )
 
 
-def test_several_models_are_asked_one_after_the_other_and_compared(home: dict[str, str]) -> None:
+def test_several_models_are_asked_in_turn_and_compared(home: dict[str, str]) -> None:
     options = ["--difficulty", "easy", "--relation", "P36", "--as-of", "2024", "--rounds", "2"]
     with FaultProxy(upstream=lambda _: "Yes.") as yes, FaultProxy(upstream=lambda _: "No.") as no:
         models = ["--model", f"openai:yes@{yes.url}", "--model", f"openai:no@{no.url}"]
@@ -138,7 +138,7 @@ def test_several_models_are_asked_one_after_the_other_and_compared(home: dict[st
     assert {row["relation"] for row in found_rows} == {"capital"}
 
 
-def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home: dict[str, str]) -> None:
+def test_facts_without_neighbours_learn_nothing_from_others(home: dict[str, str]) -> None:
     with FaultProxy(upstream=lambda _: "Yes.") as proxy:
         model = ["--model", f"openai:m@{proxy.url}", "--difficulty", "easy", "--as-of", "2024"]
         rules = ["--sampling", "sequential", "--learner", "independent"]
@@ -186,7 +186,7 @@ def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home:
         assert f"Stopped after round {found['rounds']}: the intervals are narrow enough" in sure.stderr
 
 
-def test_a_budget_ends_a_run_and_it_goes_on(home: dict[str, str]) -> None:
+def test_budget_ends_a_run_and_it_goes_on(home: dict[str, str]) -> None:
     with FaultProxy(upstream=lambda _: "No, it is not.") as proxy:
         model = ["--model", f"openai:m@{proxy.url}", "--difficulty", "easy"]
         options = [
@@ -228,7 +228,7 @@ def says_no(_: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("server", ["fast", pytest.param("real", marks=pytest.mark.slow)])
-def test_a_killed_run_behind_faults_loses_nothing(
+def test_killed_run_behind_faults_loses_nothing(
     home: dict[str, str], server: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     # Answers of other servers to the same questions are not looked for.

@@ -211,7 +211,7 @@ def test_completions_have_queries_and_names_of_the_graph(endpoint: Endpoint, mon
         assert completions(graph) == list(explore_names())
 
 
-def test_a_failing_statement_changes_nothing(endpoint: Endpoint) -> None:
+def test_failing_statement_changes_nothing(endpoint: Endpoint) -> None:
     typed = (
         "MATCH (n:Shelled) DETACH DELETE n;\n"
         "UNWIND [1, 2, 0] AS i CREATE (:Shelled {share: 6 / i});\nMATCH (n:Shelled) RETURN count(n) AS left_behind;"

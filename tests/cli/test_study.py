@@ -45,7 +45,7 @@ OTHERWISE = {"graph", "model", "models", "facts", "table", "tables", "scores", "
 
 
 @pytest.mark.parametrize("name", sorted(study.commands))
-def test_a_command_has_the_arguments_and_defaults_of_its_call(name: str, tmp_path: Path) -> None:
+def test_command_has_the_arguments_and_defaults_of_its_call(name: str, tmp_path: Path) -> None:
     command, call = study.commands[name], getattr(library, f"study_{name.replace('-', '_')}")
     file = tmp_path / "file"
     file.touch()
@@ -76,7 +76,7 @@ def _names(command: click.Command) -> set[str]:
     return {str(parameter.name) for parameter in command.params}
 
 
-def test_a_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str) -> None:
+def test_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str) -> None:
     command = ["study", "strategies", "--model", model, "--strategy", "random", "--strategy", "temporal-semantic"]
     done = kgprobe(*command, *COMMON, **home)
     assert done.returncode == 0, done.stderr
@@ -130,7 +130,7 @@ def test_measures_are_set_side_by_side(home: dict[str, str], model: str, tmp_pat
         ("robustness", lambda path: len(pair_up(read_verbalizations(path)[0])[0]) == 1),
     ],
 )
-def test_the_example_in_the_help_can_be_read(name: str, read: Callable[[Path], bool], tmp_path: Path) -> None:
+def test_example_in_the_help_can_be_read(name: str, read: Callable[[Path], bool], tmp_path: Path) -> None:
     said = inspect.cleandoc(study.commands[name].help or "").partition("\b\n")[2]
     example = tmp_path / "example.csv"
     example.write_text(said.strip())

@@ -58,7 +58,7 @@ def rows_of(folder: Path, split: str) -> list[ChoiceRow]:
     return [row for _, row in open_folder(folder).rows(split)]
 
 
-def test_a_data_set_follows_the_rules(graph: Graph, tmp_path: Path) -> None:
+def test_data_set_follows_the_rules(graph: Graph, tmp_path: Path) -> None:
     source = written()
     load(graph, source)
     result = built(graph, tmp_path / "mc", licence="cc0-1.0")
@@ -129,7 +129,7 @@ def test_what_does_not_qualify_is_told(graph: Graph, tmp_path: Path) -> None:
         built(graph, tmp_path / "mc")
 
 
-def test_more_facts_are_looked_for_where_the_first_ones_lack_alternatives(
+def test_more_facts_are_drawn_if_alternatives_are_missing(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load(graph, written())
@@ -293,7 +293,7 @@ def test_limit_draws_facts_by_the_seed(tmp_path: Path, tiny: Model) -> None:
 
 
 @pytest.mark.parametrize(("separator", "between"), [(" ", " "), (": ", "\\n"), (" is ruled from ", ". ")])
-def test_the_harness_says_the_same_of_each_fact(
+def test_harness_says_the_same_of_each_fact(
     tmp_path: Path, tiny: Model, tiny_path: Path, monkeypatch: pytest.MonkeyPatch, separator: str, between: str
 ) -> None:
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
@@ -334,7 +334,7 @@ def harness_samples(tasks: Path, name: str, model: Path) -> tuple[list[Any], flo
     return found["samples"][name], found["results"][name]["acc,none"]
 
 
-def test_a_tie_is_no_knowledge_in_the_harness_either(tmp_path: Path) -> None:
+def test_tie_is_no_knowledge_in_the_harness_either(tmp_path: Path) -> None:
     folder = named_set(tmp_path / "mc")
     kgprobe.export_dataset(folder, tmp_path / "tasks", examples=2, name="ties")
     lines = list(map(json.loads, (tmp_path / "tasks" / "ties" / "facts.jsonl").open()))

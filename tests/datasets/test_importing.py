@@ -57,7 +57,7 @@ def rows_of(folder: Path, split: str) -> list[ChoiceRow]:
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
-def test_import_published_layout_gives_every_fact_with_its_choices(tmp_path: Path, form: str) -> None:
+def test_published_layout_gives_facts_with_choices(tmp_path: Path, form: str) -> None:
     rows = published_rows()
     source = publish(tmp_path / "published", rows[::2], rows[1::2], form)
     (source / "data" / "relationID_names.json").write_text('{"50": ["P36", "capital"], "3": ["P569", "date of birth"]}')
@@ -158,7 +158,7 @@ def test_import_templates_are_kept_and_others_are_generic(tmp_path: Path) -> Non
     assert mined == {"50": ["[X] embassy in [Y]"]}
 
 
-def test_relation_whose_other_objects_are_in_unusable_rows_is_left_out(tmp_path: Path) -> None:
+def test_relation_without_usable_other_objects_is_left_out(tmp_path: Path) -> None:
     capitals = published_rows()
     usable = published_row(7, "mascot", "A", "Bear", ["Bear", "Cat"])
     damaged = published_row(7, "mascot", "B", "Cat", ["Bear"], **{"Multiple Choices": "no list"})

@@ -139,7 +139,7 @@ def _works(command: list[str]) -> bool:
     return subprocess.run([*command, "version"], capture_output=True, check=False).returncode == 0
 
 
-def test_the_script_makes_a_password_once_and_starts_what_there_is(tmp_path: Path) -> None:
+def test_script_makes_a_password_once_and_starts(tmp_path: Path) -> None:
     for name in (SCRIPT, ".env.example"):
         (tmp_path / "docker").mkdir(exist_ok=True)
         shutil.copy(FOLDER / name, tmp_path / "docker" / name)
@@ -206,9 +206,7 @@ def healthy(service: Mapping[str, Any]) -> bool:
     return False
 
 
-def test_the_demo_and_browser_outside_of_docker(
-    tmp_path: Path, demo_models: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_demo_and_browser_outside_of_docker(tmp_path: Path, demo_models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require_engine("neo4j")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -58,7 +58,7 @@ def test_hadolint_has_nothing_to_say() -> None:
     assert (done.stdout, done.returncode) == ("", 0)
 
 
-def test_the_image_is_not_roots_and_runs_kgprobe() -> None:
+def test_image_is_not_roots_and_runs_kgprobe() -> None:
     told = instructions()
     bases = [rest.split()[0] for name, rest in told if name == "FROM"]
     assert all(re.fullmatch(r"[\w./-]+:\d[\w.-]*", base) for base in bases), "each base has a version"
@@ -72,7 +72,7 @@ def test_the_image_is_not_roots_and_runs_kgprobe() -> None:
     assert not re.search(r"(?i)password|secret|token|api_key", "\n".join(rest for _, rest in told))
 
 
-def test_what_is_copied_is_in_the_context_and_has_all_of_the_package() -> None:
+def test_docker_context_has_all_of_the_package() -> None:
     there = [file.relative_to(REPOSITORY) for file in context()]
     copied = [
         source
@@ -116,7 +116,7 @@ def test_requirements_are_those_of_the_package() -> None:
 
 
 @pytest.mark.slow
-def test_the_context_is_enough_to_install(tmp_path: Path) -> None:
+def test_context_is_enough_to_install(tmp_path: Path) -> None:
     for file in context():
         target = tmp_path / "source" / file.relative_to(REPOSITORY)
         target.parent.mkdir(parents=True, exist_ok=True)

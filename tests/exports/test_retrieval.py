@@ -45,7 +45,7 @@ def expected(table: LabelTable, entities: set[str], below: float = 0.5) -> list[
     return [each.fact for each in sorted(touching, key=rank)]
 
 
-def test_facts_around_an_entity_are_the_unknown_ones_surest_first(example: Graph, table: LabelTable) -> None:
+def test_facts_around_an_entity_are_unknown_surest_first(example: Graph, table: LabelTable) -> None:
     facts = found(example, table, ["France"])
     assert [fact.fact for fact in facts] == expected(table, {"Q142"})
     assert len(facts) > 5

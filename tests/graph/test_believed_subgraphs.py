@@ -55,7 +55,7 @@ def test_beliefs_of_a_run_stand_beside_its_facts(people: Graph) -> None:
     assert "question" not in network.edges["e20", "e0", "f20"]
 
 
-def test_asked_facts_come_first_and_only_those_that_were_wished_for(people: Graph) -> None:
+def test_facts_asked_come_first_and_only_selected_ones(people: Graph) -> None:
     assert [fact.id for fact in facts_of(people, ["e0"], limit=3, run="old").facts] == ["g1", "f1", "f20"]
     # The least known first, and no belief of another run.
     assert {fact.id for fact in neighbourhood(people, "e0", limit=2, run="old").facts} == {"f1", "f20"}

@@ -133,7 +133,7 @@ def both(graph: Graph, source: WrittenSource, folder: Path) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("size", [2, 3, 10_000])
 @pytest.mark.parametrize("partial", [False, True])
-def test_the_files_say_what_a_load_makes(
+def test_files_say_what_a_load_makes(
     size: int, partial: bool, neo4j: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(record_batches, "BATCH_RECORDS", size)
@@ -190,7 +190,7 @@ def test_whatever_repeats_itself_is_treated_as_a_load_treats_it(
     assert told(*graph_of(folder)) == made_by_load(neo4j)
 
 
-def test_a_dump_of_wikidata_has_the_same_files(neo4j: Graph, tmp_path: Path) -> None:
+def test_dump_of_wikidata_has_the_same_files(neo4j: Graph, tmp_path: Path) -> None:
     write_dump(tmp_path / "dump.json.gz", 3_000, seed=0)
     dump = open_source("wikidata", dump=tmp_path / "dump.json.gz")
     loaded, converted = both(neo4j, dump, tmp_path / "files")
@@ -199,9 +199,7 @@ def test_a_dump_of_wikidata_has_the_same_files(neo4j: Graph, tmp_path: Path) -> 
     assert told(*graph_of(tmp_path / "files")) == made_by_load(neo4j)
 
 
-def test_an_import_makes_the_same_graph_as_a_load(
-    neo4j: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_import_makes_the_same_graph_as_a_load(neo4j: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_batches, "BATCH_RECORDS", 4)
     source, folder = hostile(), Folder(tmp_path / "a graph, (new)")
     # As an import leaves it that was killed: the graph is whole for nobody, and the same call begins again.
@@ -295,14 +293,14 @@ def test_what_cannot_take_an_import_is_told(tmp_path: Path) -> None:
         write_bulk_source(tmp_path / "full", hostile())
 
 
-def test_a_load_does_not_go_on_with_an_import_that_is_not_finished(neo4j: Graph) -> None:
+def test_load_refuses_to_resume_an_unfinished_import(neo4j: Graph) -> None:
     load = {"id": "written-1", "stage": "imported", "position": 5, "finished": False}
     neo4j.write("copy/load", rows=[{"id": "written-1", "properties": load}])
     with pytest.raises(KgprobeError, match=r"was imported into this graph, but the import is not finished"):
         ingest.load(neo4j, hostile())
 
 
-def test_a_conversion_that_ends_early_leaves_nothing(tmp_path: Path) -> None:
+def test_conversion_that_ends_early_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match='written, by "us" cannot be read: the disk is gone'):
         write_bulk_source(tmp_path / "files", hostile(fail_at_fact=5))
     with pytest.raises(KgprobeError, match=r"written, by .*, line 21: float is already on line 18"):
@@ -336,5 +334,5 @@ def test_ids_whose_hashes_begin_alike_are_told_apart() -> None:
 
 
 @given(st.lists(st.text() | st.none(), min_size=1))
-def test_a_row_is_read_as_it_was_written(texts: list[str | None]) -> None:
+def test_row_is_read_as_it_was_written(texts: list[str | None]) -> None:
     assert columns_of(",".join(map(optional, texts))) == [text or "" for text in texts]

@@ -43,7 +43,7 @@ print(len(attempts))
 
 
 @pytest.mark.parametrize("options", [[], ["--debug"]])
-def test_a_transaction_is_tried_anew_without_a_word(endpoint: Endpoint, options: list[str]) -> None:
+def test_transaction_is_tried_anew_without_a_word(endpoint: Endpoint, options: list[str]) -> None:
     arguments = [endpoint.address, endpoint.user, endpoint.password, endpoint.database or "", *options]
     done = subprocess.run(
         [sys.executable, "-c", RETRIED, *arguments],
@@ -90,9 +90,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Graph, psuti
 
 @pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("way", ["read", "write", "stream"])
-def test_a_stopped_server_is_an_error_and_the_graph_can_be_used_when_it_goes_on(
-    own: tuple[Graph, psutil.Process], way: str
-) -> None:
+def test_stopped_server_is_an_error_until_it_continues(own: tuple[Graph, psutil.Process], way: str) -> None:
     graph, server = own
     with Graph(graph.endpoint) as connection:
         server.suspend()
@@ -123,6 +121,6 @@ def test_ctrl_c_ends_a_wait_for_a_stopped_server(own: tuple[Graph, psutil.Proces
             interrupting.join()
 
 
-def test_parameters_that_the_embedded_engine_would_not_answer_are_refused(own: tuple[Graph, psutil.Process]) -> None:
+def test_parameters_unsupported_by_arcadedb_are_refused(own: tuple[Graph, psutil.Process]) -> None:
     with pytest.raises(KgprobeError, match=r"The parameters have 17\.0 MB; the embedded engine accepts up to 15\.5 MB"):
         own[0].query("RETURN size($text) AS size", text="x" * 17_000_000)

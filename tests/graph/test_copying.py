@@ -72,7 +72,7 @@ def full(graph: Graph) -> Graph:
 
 
 @FROM_EACH_TO_EACH
-def test_a_copy_holds_what_the_graph_holds(full: Graph, empty: Graph) -> None:
+def test_copy_holds_what_the_graph_holds(full: Graph, empty: Graph) -> None:
     told: list[tuple[str, int, int]] = []
     before = digest_of(full)
     copied = copy_graph(full, empty, lambda *now: told.append(now))
@@ -96,7 +96,7 @@ def test_a_copy_holds_what_the_graph_holds(full: Graph, empty: Graph) -> None:
     assert told[-1][1] <= told[-1][2]
 
 
-def test_a_copy_that_is_there_is_compared_and_another_graph_is_refused(full: Graph, empty: Graph) -> None:
+def test_copy_existing_is_compared_other_graph_refused(full: Graph, empty: Graph) -> None:
     copy_graph(full, empty)
     assert copy_graph(full, empty).was_there
     list(empty.run_text("MATCH (b:Belief {id: 'new/f1'}) SET b.alpha = 2.5", {})[1])
@@ -108,7 +108,7 @@ def test_a_copy_that_is_there_is_compared_and_another_graph_is_refused(full: Gra
 
 
 @pytest.mark.parametrize("statement", ["copy/entity", "copy/advance", "copy/fact", "copy/judged"])
-def test_a_copy_that_was_interrupted_goes_on(
+def test_copy_that_was_interrupted_goes_on(
     full: Graph,
     empty: Graph,
     monkeypatch: pytest.MonkeyPatch,

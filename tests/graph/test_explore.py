@@ -249,7 +249,7 @@ def test_runs(believed: Graph) -> None:
     ]
 
 
-def test_the_words_that_a_graph_has(few_facts: Graph) -> None:
+def test_words_that_a_graph_has(few_facts: Graph) -> None:
     rows = [(row["kind"], row["name"]) for row in few_facts.query("explore/vocabulary")]
     assert {("label", "Entity"), ("label", "Type"), ("type", "FACT"), ("type", "INSTANCE_OF")} <= set(rows)
     assert {kind for kind, _ in rows} == {"label", "type"}
@@ -257,7 +257,7 @@ def test_the_words_that_a_graph_has(few_facts: Graph) -> None:
 
 
 @pytest.mark.parametrize("name", explore_names())
-def test_a_query_for_people_shows_all_of_its_parameters_as_they_are_written(name: str) -> None:
+def test_query_for_people_shows_parameters_as_written(name: str) -> None:
     query = get_query(name)
     shown = re.findall(r"^For Neo4j Browser: :params (\{.*\})$", query.about, re.MULTILINE)
     parameters = {name: value for text in shown for name, value in parse_map(text).items()}
@@ -303,7 +303,7 @@ FEW = {"around": 2}
 KNOWN = [("a", "first", "f2", 0.05), ("b", "second", "f2", 0.05)]
 
 
-def test_what_several_models_deny_among_what_they_know_is_suspect(few_facts: Graph) -> None:
+def test_facts_denied_by_several_models_are_suspect(few_facts: Graph) -> None:
     believe(few_facts, [("a", "first", "f1", 0.9), ("b", "second", "f1", 0.8), *KNOWN])
     believe(few_facts, [("a", "first", "f3", 0.1), ("b", "second", "f3", 0.2), ("b", "second", "f4", 0.3)])
     rows = few_facts.query("explore/suspects", **FEW)
@@ -321,7 +321,7 @@ def test_what_several_models_deny_among_what_they_know_is_suspect(few_facts: Gra
     assert list(few_facts.query("explore/suspects", **FEW)) == []
 
 
-def test_suspects_that_models_would_least_probably_miss_are_first(few_facts: Graph) -> None:
+def test_suspects_least_probably_missed_are_first(few_facts: Graph) -> None:
     believe(few_facts, [("a", "first", "f1", 0.9), ("b", "second", "f1", 0.8), *KNOWN])
     believe(few_facts, [("a", "first", "f3", 0.1), ("b", "second", "f3", 0.2)])
     believe(few_facts, [("a", "first", "f4", 0.7), ("b", "second", "f4", 0.7)])

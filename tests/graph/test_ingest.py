@@ -141,7 +141,7 @@ def test_loading_twice_changes_nothing(graph: Graph) -> None:
     assert not again.problems
 
 
-def test_an_interrupted_load_goes_on(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_load_goes_on(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_batches, "BATCH_RECORDS", 2)
     ingest.load(graph, small())
     undisturbed = everything(graph)
@@ -209,7 +209,7 @@ def test_objects_outside_a_part_are_counted_not_reported(graph: Graph) -> None:
 
 
 @pytest.mark.usefixtures("batches")
-def test_a_fact_with_another_object_is_a_duplicate_too(graph: Graph) -> None:
+def test_fact_with_another_object_is_a_duplicate_too(graph: Graph) -> None:
     problems: list[str] = []
     again = Fact("f1", "Q142", "P36", "Q64")
     report = ingest.load(graph, small(fact_records=[*FACTS, again]), report_problem=problems.append)
@@ -243,7 +243,7 @@ def test_what_the_driver_tries_anew_is_written_whole(graph: Graph, monkeypatch: 
     assert rows(graph, "MATCH (r:Relation) RETURN r.id, r.size ORDER BY r.id") == [("P36", 3), ("P47", 2)]
 
 
-def test_a_changed_fact_leaves_nothing_behind(graph: Graph) -> None:
+def test_changed_fact_leaves_nothing_behind(graph: Graph) -> None:
     ingest.load(graph, small())
     belief = """
     MATCH ()-[f:FACT {id: $id}]->()
@@ -268,7 +268,7 @@ def test_a_changed_fact_leaves_nothing_behind(graph: Graph) -> None:
 
 
 @pytest.mark.usefixtures("batches")
-def test_a_fact_whose_new_object_is_missing_stays_as_it_was(graph: Graph) -> None:
+def test_fact_whose_new_object_is_missing_stays_as_it_was(graph: Graph) -> None:
     ingest.load(graph, small())
     before = everything(graph)
     changed = small(fact_records=[Fact("f1", "Q142", "P36", "Q8")], entity_records=(), relation_records=())
@@ -277,7 +277,7 @@ def test_a_fact_whose_new_object_is_missing_stays_as_it_was(graph: Graph) -> Non
     assert everything(graph) == before
 
 
-def test_a_duplicate_beside_a_stranger_is_reported_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_duplicate_beside_a_stranger_is_reported_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_batches, "BATCH_RECORDS", 2)
     ingest.load(graph, small(relation_records=()))
     before = everything(graph)
@@ -287,7 +287,7 @@ def test_a_duplicate_beside_a_stranger_is_reported_once(graph: Graph, monkeypatc
     assert everything(graph) == before
 
 
-def test_a_newer_input_replaces_what_it_names(graph: Graph) -> None:
+def test_newer_input_replaces_what_it_names(graph: Graph) -> None:
     ingest.load(graph, small())
     newer = small(
         entity_records=[Entity("Q90", "Paris", ("Lutetia",), types=(CITY,)), Entity("Q30", "USA")],
@@ -358,7 +358,7 @@ def test_what_is_kept_beside_facts_is_what_they_say(
 @pytest.mark.slow
 # The only clock: what walks a subject's facts for each of its rows needs many times as long.
 @pytest.mark.parametrize("hub", ["subject", "object"])
-def test_an_entity_of_many_facts_takes_a_walk_a_batch(graph: Graph, hub: str) -> None:
+def test_entity_of_many_facts_takes_a_walk_a_batch(graph: Graph, hub: str) -> None:
     count = 20_000
     others = [Entity(f"Q{number}") for number in range(1_000)]
     ends = [("hub", other.id) if hub == "subject" else (other.id, "hub") for other in others] * (count // len(others))
@@ -425,7 +425,7 @@ def test_types_go_to_the_graph_in_bounded_statements(graph: Graph, monkeypatch: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["arcadedb", "neo4j"])
-def test_an_entity_of_200_000_types_loads(tmp_path: Path, engine: str) -> None:
+def test_entity_of_200_000_types_loads(tmp_path: Path, engine: str) -> None:
     require_engine(engine)
     # A record is one transaction, and Neo4j holds a transaction in memory: 1 GiB does not do for this one.
     with open_graph(tmp_path / "graph", engine=engine, memory=3072) as graph:
@@ -511,9 +511,7 @@ def test_bounds_that_are_days_are_also_dates(graph: Graph) -> None:
     ],
     ids=["large", "label", "surrogate"],
 )
-def test_a_record_that_the_graph_cannot_be_sent_is_rejected_with_its_line(
-    graph: Graph, record: Entity, reason: str
-) -> None:
+def test_unsendable_record_is_rejected_with_its_line(graph: Graph, record: Entity, reason: str) -> None:
     told: list[str] = []
     source = WrittenSource([Entity("Q1"), record, Entity("Q2")])
     report = ingest.load(graph, source, report_problem=told.append)
@@ -522,7 +520,7 @@ def test_a_record_that_the_graph_cannot_be_sent_is_rejected_with_its_line(
     assert told[0].startswith(f"written, line 2: {reason}")
 
 
-def test_a_relation_whose_label_no_index_holds_is_rejected(graph: Graph) -> None:
+def test_relation_whose_label_no_index_holds_is_rejected(graph: Graph) -> None:
     told: list[str] = []
     longest, longer = Relation("r", "é" * 3_990), Relation("s", "x" * 8_001)
     report = ingest.load(graph, WrittenSource([Entity("Q1")], [], [longest, longer]), report_problem=told.append)
@@ -531,9 +529,7 @@ def test_a_relation_whose_label_no_index_holds_is_rejected(graph: Graph) -> None
 
 
 @pytest.mark.slow
-def test_a_server_that_goes_away_is_a_clear_failure_and_the_load_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lost_server_is_a_clear_error_and_load_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_batches, "BATCH_RECORDS", 2)
     monkeypatch.setattr(driver, "RETRY_SECONDS", 1.0)
     folder = Folder(tmp_path / "graph")
@@ -598,9 +594,7 @@ def test_facts_carry_what_their_relation_is_called(graph: Graph, monkeypatch: py
     assert rows(graph, "MATCH (r:Relation) WHERE r.relabel IS NOT NULL RETURN r.id") == []
 
 
-def test_relabelling_that_was_interrupted_goes_on_with_the_next_load(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_relabelling_resumes_with_the_next_load(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest, "_FACTS_AT_ONCE", 1)
     ingest.load(graph, small())
     write = Graph.write

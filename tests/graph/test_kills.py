@@ -92,7 +92,7 @@ def statements_of_loads(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> list[l
 
 
 @ONE_ENGINE
-def test_a_load_killed_in_each_of_its_statements_leaves_what_an_undisturbed_one_does(
+def test_load_killed_in_any_statement_ends_as_undisturbed(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     statements = statements_of_loads(graph, monkeypatch)
@@ -113,7 +113,7 @@ def test_a_load_killed_in_each_of_its_statements_leaves_what_an_undisturbed_one_
 
 @ONE_ENGINE
 @pytest.mark.parametrize("query", ["load/begin", "load/relations", "load/entities", "load/standing_facts"])
-def test_a_load_killed_between_two_batches_goes_on_behind_the_first(graph: Graph, tmp_path: Path, query: str) -> None:
+def test_load_killed_between_batches_resumes_after_first(graph: Graph, tmp_path: Path, query: str) -> None:
     load_in_batches(graph, FIRST)
     undisturbed = left_by(graph)
     wipe(graph)
@@ -131,7 +131,7 @@ def test_a_load_killed_between_two_batches_goes_on_behind_the_first(graph: Graph
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["arcadedb", pytest.param("neo4j", marks=pytest.mark.slow)])
-def test_a_load_whose_server_is_killed_leaves_what_an_undisturbed_one_does(
+def test_load_with_killed_server_ends_as_undisturbed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:
     require_engine(engine)

@@ -41,13 +41,13 @@ def named(graph: Graph) -> Graph:
     return graph
 
 
-def test_names_are_ids_labels_and_aliases_whatever_their_capitals(named: Graph) -> None:
+def test_names_are_ids_labels_and_aliases_in_any_case(named: Graph) -> None:
     assert relation_ids(named, ["P36", "Capital", "SEAT", "capital of", "p1376"]) == ("P36", "P1376")
     assert relation_ids(named, []) == ()
     assert entity_ids(named, ["Q90", "france", "french republic", "Q142"]) == ("Q90", "Q142", "Q142", "Q142")
 
 
-def test_an_id_goes_before_what_others_are_called(named: Graph) -> None:
+def test_id_goes_before_what_others_are_called(named: Graph) -> None:
     assert relation_ids(named, ["P1376"]) == ("P1376",)
     assert entity_ids(named, ["Q142"]) == ("Q142",)
 
@@ -61,7 +61,7 @@ def test_an_id_goes_before_what_others_are_called(named: Graph) -> None:
         ("", "No relation of this graph is called ''"),
     ],
 )
-def test_a_wrong_relation_is_told_with_what_comes_close(named: Graph, name: str, said: str) -> None:
+def test_wrong_relation_is_told_with_what_comes_close(named: Graph, name: str, said: str) -> None:
     with pytest.raises(UnknownNameError, match=said):
         relation_ids(named, ["capital", name])
 
@@ -73,7 +73,7 @@ def test_a_wrong_relation_is_told_with_what_comes_close(named: Graph, name: str,
         ("Georgia", GEORGIAS),
     ],
 )
-def test_a_wrong_entity_is_told_with_what_comes_close(named: Graph, name: str, said: str) -> None:
+def test_wrong_entity_is_told_with_what_comes_close(named: Graph, name: str, said: str) -> None:
     with pytest.raises(UnknownNameError, match=said):
         entity_ids(named, ["Paris", name])
 
@@ -96,7 +96,7 @@ def test_entity_ids_with_an_index_scan_no_entities(named: Graph, monkeypatch: py
     assert not {"sample/called", "sample/similar"} & set(read), read
 
 
-def test_an_ambiguous_name_lists_ten_entities(graph: Graph) -> None:
+def test_ambiguous_name_lists_ten_entities(graph: Graph) -> None:
     load(graph, WrittenSource([Entity(f"Q{number}", "Springfield") for number in range(12)]))
     with pytest.raises(UnknownNameError) as caught:
         entity_ids(graph, ["springfield"])
@@ -116,7 +116,7 @@ NAMESAKES = {
 
 @pytest.mark.parametrize("endpoint", ["neo4j"], indirect=True)
 @pytest.mark.parametrize("name", NAMESAKES)
-def test_a_query_in_browser_shows_all_namesakes(named: Graph, name: str) -> None:
+def test_query_in_browser_shows_all_namesakes(named: Graph, name: str) -> None:
     parameter, value, others = NAMESAKES[name]
     rows = named.read(f"explore/{name}", **{parameter: value}, **others)
     key = {"entities": "id", "facts_of_entities": "subject"}.get(name, "entity")

@@ -24,7 +24,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("text", "shown", "line", "column"), MISTAKES)
-def test_a_mistake_is_shown_where_it_is(graph: Graph, text: str, shown: str | None, line: int, column: int) -> None:
+def test_mistake_is_shown_where_it_is(graph: Graph, text: str, shown: str | None, line: int, column: int) -> None:
     with pytest.raises(KgprobeError) as caught:
         graph.query(text)
     said, source, caret = str(caught.value).split("\n")
@@ -38,14 +38,14 @@ def test_a_mistake_is_shown_where_it_is(graph: Graph, text: str, shown: str | No
     assert max(len(source), len(caret)) < 80
 
 
-def test_a_mistake_without_a_place_is_told(graph: Graph) -> None:
+def test_mistake_without_a_place_is_told(graph: Graph) -> None:
     mistakes = {"RETURN foo": "foo.* not defined", "RETURN 1/0": "/ by zero", "RETURN f(1)": "function 'f'"}
     for text, told in mistakes.items():
         with pytest.raises(KgprobeError, match=told):
             graph.query(text)
 
 
-def test_the_command_and_the_shell_show_it_too(graph: Graph) -> None:
+def test_command_and_the_shell_show_it_too(graph: Graph) -> None:
     for command in (("query", "-"), ("shell",)):
         done = kgprobe("graph", *command, "--graph", str(graph.endpoint.folder), typed="MATCH (e:Entity) RETUN e;")
         assert done.returncode == 1

@@ -10,7 +10,7 @@ from kgprobe.graph.queries import QueryError, explore_names, find_query, get_que
 from kgprobe.graph.rows import Rows
 
 
-def test_a_query_by_name_or_as_text(few_facts: Graph) -> None:
+def test_query_by_name_or_as_text(few_facts: Graph) -> None:
     named = few_facts.query("explore/neighbours", id="Q183")
     assert list(named) == few_facts.read("explore/neighbours", id="Q183")
     columns = ("entity", "direction", "relation", "relation_label", "id", "label", "start", "end", "fact")
@@ -19,7 +19,7 @@ def test_a_query_by_name_or_as_text(few_facts: Graph) -> None:
     assert (text.columns, list(text), len(text), text[0]) == (("label",), [{"label": "Paris"}], 1, {"label": "Paris"})
 
 
-def test_a_query_may_write_as_a_whole_or_not_at_all(graph: Graph) -> None:
+def test_query_may_write_as_a_whole_or_not_at_all(graph: Graph) -> None:
     assert list(graph.query("CREATE (e:Entity {id: 'Q1'})")) == []
     with pytest.raises(KgprobeError, match="reports"):
         graph.query("UNWIND [1, 0] AS i CREATE (:Entity {id: toString(6 / i)})")
@@ -34,7 +34,7 @@ def test_parameters_are_checked(graph: Graph) -> None:
     assert list(graph.query("RETURN $query AS query", query=[1, None])) == [{"query": [1, None]}]
 
 
-def test_a_frame_holds_values_as_json_knows_them(few_facts: Graph) -> None:
+def test_frame_holds_values_as_json_knows_them(few_facts: Graph) -> None:
     frame = few_facts.query(
         "MATCH (e:Entity) WHERE e.id STARTS WITH $start RETURN e, e.id AS id, date('2011-05-06') AS day ORDER BY id",
         start="Q1",
@@ -62,7 +62,7 @@ def test_what_could_only_be_a_name_is_one(name: str) -> None:
         assert "load/" not in str(caught.value)
 
 
-def test_a_query_has_defaults_where_its_comment_says_so(few_facts: Graph) -> None:
+def test_query_has_defaults_where_its_comment_says_so(few_facts: Graph) -> None:
     assert len(few_facts.query("explore/facts")) == 5
     assert len(few_facts.query("explore/facts", limit=2)) == 2
     assert few_facts.query("// Unless given: {a: [1], b: 'x'}\nRETURN $a AS a, $b AS b", b=2)[0] == {"a": [1], "b": 2}

@@ -128,7 +128,7 @@ def scans(graph: Graph, name: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_statements_look_entities_up_while_nothing_is_counted_yet(tmp_path: Path) -> None:
+def test_statements_use_an_index_before_counts_exist(tmp_path: Path) -> None:
     require_engine("neo4j")
     names = statements_by_key()
     assert {"load/types", "load/new_facts", "beliefs/apply", "sample/about", "sample/numbered"} <= set(names)

@@ -9,7 +9,7 @@ from kgprobe.records import Entity
 from tests.written_source import WrittenSource
 
 
-def test_a_state_changes_with_each_load_and_not_with_a_repeated_one(graph: Graph) -> None:
+def test_state_changes_with_new_loads_only(graph: Graph) -> None:
     states = [graph_state(graph)]
     for name in ("a", "b"):
         source = WrittenSource([Entity(name, name)], fingerprint=name)

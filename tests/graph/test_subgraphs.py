@@ -85,7 +85,7 @@ def test_what_was_loaded_comes_back(people: Graph) -> None:
 
 
 @pytest.mark.parametrize("make", [lambda g, n: facts_of(g, limit=n), lambda g, n: facts_of(g, ["A", "B"], limit=n)])
-def test_a_limit_holds_and_is_noted(people: Graph, make: Callable[[Graph, int], Subgraph]) -> None:
+def test_limit_holds_and_is_noted(people: Graph, make: Callable[[Graph, int], Subgraph]) -> None:
     everything = make(people, 100)
     for limit in range(1, len(everything) + 2):
         found = make(people, limit)
@@ -99,13 +99,13 @@ def test_a_limit_holds_and_is_noted(people: Graph, make: Callable[[Graph, int], 
     assert noted.to_frame().attrs["note"] == noted.networkx().graph["note"] == noted.note
 
 
-def test_a_limit_of_relations_holds(people: Graph) -> None:
+def test_limit_of_relations_holds(people: Graph) -> None:
     assert len(facts_of(people, relations=["knows"], limit=2)) == 2
     assert not facts_of(people, relations=["knows"], limit=3).complete
     assert facts_of(people, relations=["knows"], limit=4).complete
 
 
-def test_a_neighbourhood_goes_step_by_step(people: Graph) -> None:
+def test_neighbourhood_goes_step_by_step(people: Graph) -> None:
     own = sorted_ids(lambda fact: "A" in (fact.subject, fact.object))
     assert ids(neighbourhood(people, "A")) == own == ["A knows B", "A knows B 2", "A likes A", "B knows A"]
     assert ids(neighbourhood(people, "A", steps=2)) == [*own, "B knows C"]
@@ -124,7 +124,7 @@ def test_a_neighbourhood_goes_step_by_step(people: Graph) -> None:
     assert (len(alone), alone.entities, alone.complete) == (0, {"T": PEOPLE}, True)
 
 
-def test_a_frame_has_a_row_for_each_fact(people: Graph) -> None:
+def test_frame_has_a_row_for_each_fact(people: Graph) -> None:
     frame = facts_of(people, ["B"], ["knows"]).to_frame()
     assert list(frame.columns) == [
         *("fact", "subject", "subject_label", "relation", "relation_label", "object", "object_label"),
@@ -139,7 +139,7 @@ def test_a_frame_has_a_row_for_each_fact(people: Graph) -> None:
     assert list(facts_of(people, ["T"]).to_frame().columns) == list(frame.columns)
 
 
-def test_a_network_has_entities_as_nodes_and_facts_as_edges(people: Graph) -> None:
+def test_network_has_entities_as_nodes_and_facts_as_edges(people: Graph) -> None:
     network = neighbourhood(people, "A").networkx()
     nodes: dict[str, dict[str, Any]] = dict(network.nodes(data=True))
     assert nodes["A"] == {

@@ -38,7 +38,7 @@ def labels_in(graph: Graph) -> dict[str, set[str]]:
 
 
 @ON_NEO4J
-def test_instances_of_the_largest_types_get_labels_that_can_be_removed(graph: Graph) -> None:
+def test_largest_types_get_removable_labels(graph: Graph) -> None:
     load_types(graph, ENTITIES, "first")
     seen: list[tuple[int, int]] = []
     result = kgprobe.label_by_type(graph, 3, lambda done, total: seen.append((done, total)))
@@ -70,7 +70,7 @@ def test_entities_that_are_no_longer_instances_lose_the_label(graph: Graph) -> N
 
 
 @ON_NEO4J
-def test_an_interrupted_call_is_completed_by_the_next(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_call_is_completed_by_the_next(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type_labels, "_AT_ONCE", 2)
     load_types(graph, ENTITIES, "first")
 
@@ -86,6 +86,6 @@ def test_an_interrupted_call_is_completed_by_the_next(graph: Graph, monkeypatch:
 
 
 @pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
-def test_the_embedded_engine_is_refused(graph: Graph) -> None:
+def test_embedded_engine_is_refused(graph: Graph) -> None:
     with pytest.raises(KgprobeError, match="need a graph on Neo4j; `kgprobe graph copy --output FOLDER`"):
         kgprobe.label_by_type(graph)

@@ -89,7 +89,7 @@ def test_of_long_instructions_the_part_that_differs_is_shown(label: Callable[...
         kgprobe.evaluate_judge(judge, label(Weighty("a"), limit=30, instruction=instructions[1]), model=never())
 
 
-def test_a_name_is_not_taken_from_another_judge(label: Callable[..., Measurement], tiny: Model) -> None:
+def test_name_is_not_taken_from_another_judge(label: Callable[..., Measurement], tiny: Model) -> None:
     labels = label(Weighty("a"))
     first = trained(labels, tiny, name="mine")
     again = trained(labels, tiny, name="mine")
@@ -115,13 +115,13 @@ def test_what_is_no_judge_is_not_replaced(label: Callable[..., Measurement]) -> 
         trained(label(Weighty("a")), never(), name="full")
 
 
-def test_labels_of_a_model_behind_an_api_need_another_one_to_be_read(label: Callable[..., Measurement]) -> None:
+def test_labels_of_an_api_model_need_a_reader_model(label: Callable[..., Measurement]) -> None:
     labels = label(Rule(told, "openai:large"))
     with pytest.raises(ArgumentError, match=r"behind an API without hidden states\. Name a local model"):
         kgprobe.train_judge(labels)
 
 
-def test_the_model_that_was_asked_must_still_be_itself(label: Callable[..., Measurement], tiny: Model) -> None:
+def test_model_that_was_asked_must_still_be_itself(label: Callable[..., Measurement], tiny: Model) -> None:
     labels = label(Weighty("of old"))
     models = kgprobe.models.model.Models()
     models.add(tiny)
@@ -131,7 +131,7 @@ def test_the_model_that_was_asked_must_still_be_itself(label: Callable[..., Meas
     assert kgprobe.train_judge(same, models=models, layers=(1,), **FEW_STEPS).judge.layer == 1
 
 
-def test_labels_that_nothing_can_be_learned_from_are_told_before_a_model_is_loaded(
+def test_useless_labels_are_refused_before_loading_a_model(
     label: Callable[..., Measurement],
 ) -> None:
     with pytest.raises(KgprobeError, match="at least 10 each of two answers"):

@@ -21,7 +21,7 @@ def blobs(answers: list[int], count: int = 240, size: int = 12, seed: int = 0) -
 
 
 @pytest.mark.parametrize("answers", [[0, 1, 2], [0, 1], [1, 2], [0, 2]])
-def test_the_linear_probe_is_scikit_learns(answers):
+def test_linear_probe_is_scikit_learns(answers):
     states, given = blobs(answers)
     theirs = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=1000)).fit(states, given)
     ours = fit_linear_probe(states, given, strength=0.01).probabilities(states)
@@ -31,7 +31,7 @@ def test_the_linear_probe_is_scikit_learns(answers):
     assert (ours[:, missing] == 0).all()
 
 
-def test_the_network_is_torchs():
+def test_network_is_torchs():
     states, given = blobs([0, 1, 2])
     ours = fit_network(states, given, JudgeOptions(units=16, epochs=3), seed=3)
     net = torch.nn.Sequential(
@@ -57,7 +57,7 @@ def test_both_learn_what_can_be_learned(answers):
         assert (told[:, sorted({0, 1, 2} - set(answers))] == 0).all()
 
 
-def test_the_network_follows_its_seed_and_leaves_torchs_alone():
+def test_network_follows_its_seed_and_leaves_torchs_alone():
     states, given = blobs([0, 1])
     before = torch.get_rng_state()
     first, again, other = (fit_network(states, given, JudgeOptions(epochs=2), seed=seed) for seed in (1, 1, 2))

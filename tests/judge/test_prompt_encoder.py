@@ -93,7 +93,7 @@ def test_virtual_tokens_are_those_of_gradient_descent(architecture, others, toke
     assert (learned.instruction_tokens, learned.learned) == (len(instruction), len(STATEMENTS))
 
 
-def test_the_answers_become_likelier_and_the_model_stays_as_it_is(tokenizer):
+def test_prefix_makes_answers_likelier_model_unchanged(tokenizer):
     scorer = scorer_of("llama", tokenizer)
     parameters = {name: values.clone() for name, values in scorer.model.named_parameters()}
     frozen = next(iter(scorer.model.parameters()))

@@ -56,9 +56,7 @@ def given(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("template", [None, CHAT])
-def test_states_are_read_behind_the_tokens_that_the_model_answered_to(
-    template: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_states_follow_the_answered_prompt_tokens(template: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     scorer = chatting(template)
     prompt = prompt_for(labels_of(scorer), scorer)
     assert prompt.chat == (template is not None)
@@ -105,7 +103,7 @@ def test_only_the_model_that_was_asked_reads_its_own_chat() -> None:
     assert prompt_for(api, asked) == StatePrompt(before, after)
 
 
-def test_a_template_that_changes_what_is_said_is_told() -> None:
+def test_template_that_changes_what_is_said_is_told() -> None:
     scorer = chatting(CHAT.replace("| trim", "| upper"))
     with pytest.raises(KgprobeError, match="changes the instruction"):
         prompt_for(labels_of(scorer), scorer)

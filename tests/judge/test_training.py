@@ -34,7 +34,7 @@ def trained(states, answers, heads, relations, tails, **others):
     return choose_classifier(states, answers, heads, splits, LAYERS, FEW_STEPS, seed=0, **others), splits
 
 
-def test_the_layer_that_says_most_is_chosen():
+def test_layer_that_says_most_is_chosen():
     names = statements(420)
     answers = np.random.default_rng(1).integers(0, 3, 420)
     steps = []
@@ -65,7 +65,7 @@ def test_required_classifier_is_kept_though_it_is_worse(kind: str) -> None:
     assert {one.kind for one in judge.kinds} == {"linear", "network"}
 
 
-def test_the_network_is_taken_where_no_line_parts_the_answers():
+def test_network_is_taken_where_no_line_parts_the_answers():
     random = np.random.default_rng(0)
     names = statements(600)
     states = random.normal(size=(600, 1, SIZE)).astype(np.float32).repeat(len(LAYERS), axis=1)
@@ -103,7 +103,7 @@ def test_one_answer_alone_is_nothing_to_learn_from():
         trained(with_signal(answers, (1, 1, 1)), answers, *names)
 
 
-def test_answers_about_one_subject_alone_are_nothing_to_learn_from():
+def test_judge_answers_about_one_subject_are_refused():
     heads, _, _ = statements(90)
     answers = np.zeros(90, dtype=np.int64)
     answers[:20] = 1
@@ -117,7 +117,7 @@ def test_answers_about_one_subject_alone_are_nothing_to_learn_from():
             choose_classifier(states, answers, subjects, everything, LAYERS, FEW_STEPS, seed=0)
 
 
-def test_the_same_seed_gives_the_same_judge():
+def test_same_seed_gives_the_same_judge():
     names = statements(240)
     answers = np.random.default_rng(1).integers(0, 3, 240)
     states = with_signal(answers, (0.1, 1.2, 0.3))

@@ -63,7 +63,7 @@ def line_of(folder: Path, text: str) -> int:
     return (folder / "metadata_relations.json").read_text().split(text)[0].count("\n") + 1
 
 
-def test_relations_have_all_templates_and_answers_in_the_order_of_the_data_set(tmp_path: Path) -> None:
+def test_relations_keep_templates_and_order_of_the_data_set(tmp_path: Path) -> None:
     folder = bear(tmp_path)
     source = open_source("bear", folder=folder)
     assert source.name == "BEAR"
@@ -91,7 +91,7 @@ def test_relations_have_all_templates_and_answers_in_the_order_of_the_data_set(t
     assert source.done == source.total
 
 
-def test_answers_and_whole_templates_are_properties_of_the_relation(graph: Graph, tmp_path: Path) -> None:
+def test_relation_properties_have_answers_and_templates(graph: Graph, tmp_path: Path) -> None:
     report = load(graph, "bear", folder=bear(tmp_path))
     assert str(report) == "BEAR: 5 entities, 1 relations, 2 facts."
     (row,) = graph.read("sample/relations")
@@ -102,7 +102,7 @@ def test_answers_and_whole_templates_are_properties_of_the_relation(graph: Graph
     assert [row["label"] for row in rows] == ["Rome", "Oslo", "Kyiv"]
 
 
-def test_without_an_answer_space_the_objects_are_the_answers_as_they_come(tmp_path: Path) -> None:
+def test_answers_without_answer_space_are_the_objects(tmp_path: Path) -> None:
     lines = [dict(ITALY, answer_idx=None), dict(NORWAY, answer_idx=7), dict(ITALY, sub_id="Q237", sub_label="Vatican")]
     source = open_source("bear", folder=bear(tmp_path, {"P36": {"templates": TEMPLATES}}, P36=lines))
     (relation,) = records(source.relations())
@@ -112,13 +112,13 @@ def test_without_an_answer_space_the_objects_are_the_answers_as_they_come(tmp_pa
     assert messages(source) == []
 
 
-def test_an_answer_is_named_by_its_number_as_well(tmp_path: Path) -> None:
+def test_answer_is_named_by_its_number_as_well(tmp_path: Path) -> None:
     lines = [{"sub_id": "Q20", "sub_label": "Norway", "answer_idx": 1}]
     source = open_source("bear", folder=bear(tmp_path, P36=lines))
     assert records(source.facts()) == [Fact("Q20 P36 Q585", "Q20", "P36", "Q585")]
 
 
-def test_packed_files_are_read_and_a_relation_without_a_file_is_none_of_the_data_set(tmp_path: Path) -> None:
+def test_packed_files_are_read_without_unlisted_relations(tmp_path: Path) -> None:
     folder = bear(tmp_path, {"P36": CAPITALS, "P30": CAPITALS})
     packed = gzip.compress((folder / "P36.jsonl").read_bytes())
     (folder / "P36.jsonl").unlink()
@@ -150,9 +150,7 @@ def test_packed_files_are_read_and_a_relation_without_a_file_is_none_of_the_data
         ),
     ],
 )
-def test_what_is_wrong_with_a_relation_is_told_and_the_rest_is_read(
-    tmp_path: Path, change: dict[str, Any], reason: str
-) -> None:
+def test_bad_relation_is_reported_and_the_rest_is_read(tmp_path: Path, change: dict[str, Any], reason: str) -> None:
     folder = bear(tmp_path, {"P30": CAPITALS, "P36": CAPITALS | change})
     source = open_source("bear", folder=folder)
     assert messages(source) == [f"metadata_relations.json, line {line_of(folder, chr(34) + 'P36')}: {reason}"]
@@ -162,7 +160,7 @@ def test_what_is_wrong_with_a_relation_is_told_and_the_rest_is_read(
     assert len(list(source.facts())) == 2
 
 
-def test_a_relation_with_one_object_goes_without_answers(tmp_path: Path) -> None:
+def test_relation_with_one_object_goes_without_answers(tmp_path: Path) -> None:
     one = CAPITALS | {"answer_space_ids": ["Q585"], "answer_space_labels": ["Oslo"]}
     source = open_source("bear", folder=bear(tmp_path, {"P36": one}, P36=[dict(NORWAY, answer_idx=0)]))
     assert messages(source) == [
@@ -194,7 +192,7 @@ WRONG_TYPES = [
 
 
 @pytest.mark.parametrize(("field", "value", "reason"), WRONG_TYPES)
-def test_a_wrong_field_of_a_fact_is_named_with_its_line(tmp_path: Path, field: str, value: object, reason: str) -> None:
+def test_wrong_field_of_a_fact_is_named_with_its_line(tmp_path: Path, field: str, value: object, reason: str) -> None:
     source = open_source("bear", folder=bear(tmp_path, P36=[ITALY, dict(NORWAY, **{field: value})]))
     assert messages(source) == [f"P36.jsonl, line 2: {reason}"]
     assert records(source.facts())[:1] == [Fact("Q38 P36 Q220", "Q38", "P36", "Q220")]
@@ -214,7 +212,7 @@ def test_a_wrong_field_of_a_fact_is_named_with_its_line(tmp_path: Path, field: s
         ("[]", "Expected `object`, got `array`"),
     ],
 )
-def test_a_fact_that_cannot_be_used_costs_itself_alone(tmp_path: Path, line: object, reason: str) -> None:
+def test_fact_that_cannot_be_used_costs_itself_alone(tmp_path: Path, line: object, reason: str) -> None:
     source = open_source("bear", folder=bear(tmp_path, P36=[line, NORWAY]))
     assert messages(source) == [f"P36.jsonl, line 1: {reason}"]
     assert records(source.facts())[1:] == [Fact("Q20 P36 Q585", "Q20", "P36", "Q585")]
@@ -238,7 +236,7 @@ def test_a_fact_that_cannot_be_used_costs_itself_alone(tmp_path: Path, line: obj
         ),
     ],
 )
-def test_a_wrong_field_of_the_metadata_costs_its_relation_alone(
+def test_wrong_field_of_the_metadata_costs_its_relation_alone(
     tmp_path: Path, change: dict[str, Any], reason: str
 ) -> None:
     folder = bear(tmp_path, {"P36": CAPITALS, "P30": CAPITALS | change}, P36=[NORWAY], P30=[ITALY])

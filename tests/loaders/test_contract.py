@@ -245,7 +245,7 @@ def test_options_are_frozen_and_told_of(name: str) -> None:
         assert one.required or one.problem(one.default) is None, one.name
 
 
-def test_the_help_lists_options_with_their_defaults(name: str) -> None:
+def test_help_lists_options_with_their_defaults(name: str) -> None:
     result = CliRunner().invoke(load_command, [name, "--help"], terminal_width=1000)
     assert result.exit_code == 0
     text = " ".join(result.output.split())
@@ -262,7 +262,7 @@ def test_the_help_lists_options_with_their_defaults(name: str) -> None:
         assert (result.exit_code, result.output) == (0, shown_text.read())
 
 
-def test_a_loader_needs_no_click(name: str) -> None:
+def test_loader_needs_no_click(name: str) -> None:
     program = (
         "import sys; sys.modules['click'] = None; sys.modules['cloup'] = None\n"
         f"from kgprobe.sources.contract import LOADERS; LOADERS.get({name!r})"
@@ -270,7 +270,7 @@ def test_a_loader_needs_no_click(name: str) -> None:
     subprocess.run([sys.executable, "-c", program], check=True, env=clean_environment())
 
 
-def test_the_same_input_gives_the_same_streams(name: str, given: Input) -> None:
+def test_same_input_gives_the_same_streams(name: str, given: Input) -> None:
     first, second = (open_source(name, **given.options) for _ in range(2))
     streams = everything(first)
     assert streams == everything(second)
@@ -284,7 +284,7 @@ def test_the_same_input_gives_the_same_streams(name: str, given: Input) -> None:
     assert 0 < first.done <= first.total
 
 
-def test_a_stream_that_was_left_is_started_anew(name: str, given: Input) -> None:
+def test_stream_that_was_left_is_started_anew(name: str, given: Input) -> None:
     source = open_source(name, **given.options)
     whole = everything(source)
     for stream, records in zip(STREAMS, whole, strict=True):
@@ -301,7 +301,7 @@ def test_another_input_has_another_fingerprint(name: str, given: Input) -> None:
     assert not [placed for stream in everything(after) for placed in stream if isinstance(placed.record, Rejected)]
 
 
-def test_a_bad_record_is_rejected_and_the_others_are_read(name: str, given: Input) -> None:
+def test_bad_record_is_rejected_and_the_others_are_read(name: str, given: Input) -> None:
     before = good(open_source(name, **given.options))
     given.spoil()
     source = open_source(name, **given.options)
@@ -328,7 +328,7 @@ def test_wrong_options_are_named(name: str, given: Input) -> None:
         assert wrong.value.argument == one.name
 
 
-def test_an_unknown_loader() -> None:
+def test_unknown_loader() -> None:
     with pytest.raises(
         UnknownNameError, match=r"Unknown loader 'tabel'; expected one of .*table.* \(did you mean table\?\)"
     ):
@@ -397,7 +397,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_a_loader_of_somebody_else_is_called_by_its_name(tmp_path: Path, graph: Graph) -> None:
+def test_loader_of_somebody_else_is_called_by_its_name(tmp_path: Path, graph: Graph) -> None:
     assert "nations" in LOADERS.names()
     report = load(graph, "nations", list=str(tmp_path / "nations.txt"), prefix="n")
     assert str(report) == "nations.txt: 2 entities, 0 relations, 0 facts."
@@ -407,7 +407,7 @@ def test_a_loader_of_somebody_else_is_called_by_its_name(tmp_path: Path, graph: 
         load(graph, "nations", list="nations.txt", prefxi="n")
 
 
-def test_a_loader_of_somebody_else_is_a_command(elsewhere: Path, tmp_path: Path) -> None:
+def test_loader_of_somebody_else_is_a_command(elsewhere: Path, tmp_path: Path) -> None:
     environment = {"PYTHONPATH": str(elsewhere), "KGPROBE_HOME": str(tmp_path / "home")}
     assert "nations         Load nations." in kgprobe("load", "--help", **environment).stdout
     told = kgprobe("load", "nations", "--help", **environment).stdout

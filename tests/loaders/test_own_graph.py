@@ -138,7 +138,7 @@ CREATE (com:__Community__ {id: '0-1', title: 'London', level: 0})<-[:IN_COMMUNIT
     ],
     ids=["neo4j-graphrag", "LLM Graph Builder"],
 )
-def test_entities_that_were_extracted_from_texts_are_loaded_without_the_texts(
+def test_entities_from_texts_are_loaded_without_texts(
     own: Graph, graph: Graph, tmp_path: Path, text: str, types: dict[str, int], omitted: list[str]
 ) -> None:
     fill(own, text)
@@ -177,7 +177,7 @@ def test_orders_are_facts_with_dates(own: Graph, graph: Graph, tmp_path: Path) -
 
 
 @ON_NEO4J
-def test_a_proposal_is_the_same_each_time_and_overwrites_nothing(
+def test_proposal_is_the_same_each_time_and_overwrites_nothing(
     own: Graph, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = []
@@ -208,7 +208,7 @@ type = "ACTED_IN"
 """
 
 
-def test_a_mapping_that_fits_nothing_says_what_there_is(own: Graph, graph: Graph, tmp_path: Path) -> None:  # noqa: ARG001
+def test_mapping_that_fits_nothing_says_what_there_is(own: Graph, graph: Graph, tmp_path: Path) -> None:  # noqa: ARG001
     fill(own, (DATA / "movies.cypher").read_text())
     mapping = write(tmp_path / "m.toml", MOVIES.replace('"ACTED_IN"', '"ACTEDIN"'))
     with pytest.raises(KgprobeError) as wrong_type:
@@ -239,7 +239,7 @@ def test_a_mapping_that_fits_nothing_says_what_there_is(own: Graph, graph: Graph
         (MOVIES.split("[[rel")[0], "it has no facts"),
     ],
 )
-def test_a_mapping_that_is_none_says_where(text: str, said: str, tmp_path: Path) -> None:
+def test_mapping_that_is_none_says_where(text: str, said: str, tmp_path: Path) -> None:
     mapping = write(tmp_path / "m.toml", text)
     with pytest.raises(KgprobeError, match=said):
         open_source("graph", source="bolt://127.0.0.1:1", mapping=mapping)
@@ -278,7 +278,7 @@ backwards = true
 
 
 @ON_BOTH
-def test_intermediate_nodes_dates_ranks_and_what_is_wrong_with_them(own: Graph, graph: Graph, tmp_path: Path) -> None:  # noqa: ARG001
+def test_intermediate_nodes_give_dates_ranks_and_problems(own: Graph, graph: Graph, tmp_path: Path) -> None:  # noqa: ARG001
     fill(
         own,
         "CREATE (ada:Person {id: 1, name: 'Ada', known_as: ['A.', 'Ada L.'], views: 7})-[:IS]->(:Job {name: 'clerk'}),"
@@ -319,7 +319,7 @@ def test_intermediate_nodes_dates_ranks_and_what_is_wrong_with_them(own: Graph, 
     ]
 
 
-def test_passwords_are_nowhere_and_the_command_tells_who_is_refused(
+def test_passwords_are_not_shown_and_refusals_are_named(
     own: Graph, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(own, (DATA / "movies.cypher").read_text())
@@ -347,21 +347,21 @@ def test_passwords_are_nowhere_and_the_command_tells_who_is_refused(
         open_source("graph", source=address, mapping=mapping)
 
 
-def test_a_graph_is_not_loaded_into_itself(own: Graph, graph: Graph, tmp_path: Path) -> None:  # noqa: ARG001
+def test_graph_is_not_loaded_into_itself(own: Graph, graph: Graph, tmp_path: Path) -> None:  # noqa: ARG001
     fill(own, (DATA / "movies.cypher").read_text())
     with pytest.raises(ArgumentError, match=r"^`graph` is bolt://.* itself"):
         load(own, "graph", source=own.endpoint.address, mapping=write(tmp_path / "m.toml", MOVIES))
     assert rows(own, "MATCH (n:Load) RETURN count(n) AS n") == [{"n": 0}]
 
 
-def test_the_same_database_by_other_names() -> None:
+def test_same_database_by_other_names() -> None:
     there = Endpoint("bolt://127.0.0.1:7687", "u", "p", "neo4j")
     assert same_database(there, "neo4j://localhost", None)
     assert not same_database(there, "bolt://localhost:7688", None)
     assert not same_database(there, "bolt://localhost:7687", "films")
 
 
-def test_an_interrupted_load_goes_on(own: Graph, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_load_goes_on(own: Graph, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(own, (DATA / "movies.cypher").read_text())
     mapping = write(tmp_path / "m.toml", MOVIES)
     monkeypatch.setattr(record_batches, "BATCH_RECORDS", 5)

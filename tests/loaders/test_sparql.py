@@ -315,7 +315,7 @@ def test_what_is_gathered_is_what_plain_walks_reach(
     assert topic.done == topic.total
 
 
-def test_the_odd_ones_are_read_as_from_a_dump(world: list[Json], through: Proxy, tmp_path: Path) -> None:
+def test_odd_ones_are_read_as_from_a_dump(world: list[Json], through: Proxy, tmp_path: Path) -> None:
     wanted = choice(ODD, walks=60)
     topic, plain = open_topic(wanted, client(through)), Plain(world, tmp_path, wanted)
     _, facts = assert_same(topic, plain)
@@ -346,7 +346,7 @@ def test_walks_go_both_ways(through: Proxy) -> None:
     assert {fact.subject for fact in facts if fact.object == "Q64"} - {GERMANY}
 
 
-def test_the_graph_holds_it(world: list[Json], through: Proxy, tmp_path: Path, graph: Graph) -> None:
+def test_graph_holds_it(world: list[Json], through: Proxy, tmp_path: Path, graph: Graph) -> None:
     wanted = replace(choice(GERMANY, walks=30), inactive={"P463": "", "P17": ""})
     expected_entities, expected_facts = Plain(world, tmp_path, wanted).graph()
     report = load(graph, open_topic(wanted, client(through), templates=FOLDER / "relations.jsonl"))
@@ -470,7 +470,7 @@ def test_more_walks_change_nothing_about_those_before(through: Proxy) -> None:
     assert few < beside
 
 
-def test_the_limit(through: Proxy) -> None:
+def test_limit(through: Proxy) -> None:
     topic = open_topic(choice(GERMANY, KENYA, walks=60, limit=20), client(through))
     full = open_topic(choice(GERMANY, KENYA, walks=60), client(through))
     reached = [one.id for one in everything(full)[1]]
@@ -500,13 +500,13 @@ def test_of_what_leads_to_a_hub_a_sample_is_drawn(
     assert sample <= entered
 
 
-def test_an_unknown_centre(through: Proxy) -> None:
+def test_unknown_centre(through: Proxy) -> None:
     for unknown in ("Q123456789", NAMELESS, GERMAN_ONLY):
         with pytest.raises(KgprobeError, match=f"has no {unknown} with a label in en, mul"):
             open_topic(choice(GERMANY, unknown), client(through))
 
 
-def test_an_endpoint_without_wikidata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endpoint_without_wikidata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
     with (
         oxigraph("<http://a> <http://b> <http://c> .\n", tmp_path) as address,
@@ -515,7 +515,7 @@ def test_an_endpoint_without_wikidata(tmp_path: Path, monkeypatch: pytest.Monkey
         open_topic(choice(GERMANY), SparqlClient(address, pause=0))
 
 
-def test_an_interrupted_load_goes_on_and_asks_nothing_twice(through: Proxy) -> None:
+def test_interrupted_load_goes_on_and_asks_nothing_twice(through: Proxy) -> None:
     wanted = choice(GERMANY, KENYA)
 
     class Interruption(Exception):  # noqa: N818
@@ -546,7 +546,7 @@ def test_an_interrupted_load_goes_on_and_asks_nothing_twice(through: Proxy) -> N
     assert fresh.fingerprint == topic.fingerprint
 
 
-def test_a_load_that_was_killed_while_writing_goes_on(through: Proxy, graph: Graph) -> None:
+def test_load_that_was_killed_while_writing_goes_on(through: Proxy, graph: Graph) -> None:
     wanted = choice(GERMANY, walks=30)
     topic = open_topic(wanted, client(through))
 
@@ -597,9 +597,7 @@ def test_what_takes_too_long_is_asked_in_smaller_parts(through: Proxy) -> None:
     assert everything(in_parts) == everything(undisturbed)
 
 
-def test_hubs_that_cannot_be_asked_for_are_not_walked_to_backwards(
-    world: list[Json], through: Proxy, tmp_path: Path
-) -> None:
+def test_walk_backwards_avoids_hubs_that_cannot_be_asked(world: list[Json], through: Proxy, tmp_path: Path) -> None:
     told: list[str] = []
     slow = Fault(504, "upstream request timeout")
     through.decide = lambda query, before: slow if "(wd:Q183 AS ?object)" in query else None
@@ -670,7 +668,7 @@ def test_no_more_than_a_few_requests(through: Proxy) -> None:
         assert len(found) == len(set(found)) > 50
 
 
-def test_the_list_of_inactive_relations(tmp_path: Path) -> None:
+def test_list_of_inactive_relations(tmp_path: Path) -> None:
     own = read_inactive_relations()
     assert own["P17"].startswith("country: ")
     assert all(own.values())
@@ -685,7 +683,7 @@ def test_the_list_of_inactive_relations(tmp_path: Path) -> None:
         read_inactive_relations(mine)
 
 
-def test_the_command_line(through: Proxy, tmp_path: Path, start_server: Callable[[str], Endpoint]) -> None:
+def test_command_line(through: Proxy, tmp_path: Path, start_server: Callable[[str], Endpoint]) -> None:
     endpoint = start_server("arcadedb")
     environment = {
         "KGPROBE_HOME": str(tmp_path / "home"),

@@ -66,7 +66,7 @@ def test_who_asks(through: Proxy) -> None:
     assert through.requests[0].headers["Accept"] == "application/sparql-results+json"
 
 
-def test_a_pause_after_each_answer(through: Proxy) -> None:
+def test_pause_after_each_answer(through: Proxy) -> None:
     through.decide = lambda query, before: Fault(200, ANSWER, delay=0.05)
     asking = client(through, pause=0.2)
     for number in range(3):
@@ -112,7 +112,7 @@ def test_after_a_number_of_tries_it_is_an_error(through: Proxy, tmp_path: Path) 
     assert not list(tmp_path.iterdir())
 
 
-def test_the_back_off_doubles_with_jitter(through: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_back_off_doubles_with_jitter(through: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     # The client's clock alone: other threads sleep as well.
     monkeypatch.setattr(sparql_client, "time", SimpleNamespace(**{**vars(time), "sleep": slept.append}))
@@ -157,7 +157,7 @@ SLOW = {
 
 
 @pytest.mark.parametrize("kind", SLOW)
-def test_what_takes_too_long_is_told_at_once_where_it_can_be_divided(kind: str, through: Proxy) -> None:
+def test_slow_divisible_query_is_reported_at_once(kind: str, through: Proxy) -> None:
     fail(through, *[SLOW[kind]] * 20)
     with pytest.raises(TooSlow):
         client(through, timeout=3).select(QUERY, divisible=True)
@@ -199,7 +199,7 @@ def test_what_does_not_pass_is_asked_once(kind: str, through: Proxy) -> None:
     assert len(through.requests) == 1
 
 
-def test_a_query_that_the_server_cannot_read(through: Proxy) -> None:
+def test_query_that_the_server_cannot_read(through: Proxy) -> None:
     with pytest.raises(KgprobeError, match="refuses the request with status 400: error at 1:"):
         client(through).select("SELECT nothing")
     assert len(through.requests) == 1
@@ -235,7 +235,7 @@ def test_nobody_there() -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_an_answer_may_not_fill_the_memory(packed: bool, through: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answer_may_not_fill_the_memory(packed: bool, through: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sparql_client, "_ANSWER_LIMIT", 2**20)
     answer = b" " * 2**21
     encoded = Fault(200, gzip.compress(answer), {"Content-Encoding": "gzip"}) if packed else Fault(200, answer)
@@ -260,6 +260,6 @@ def test_answers_are_kept(through: Proxy, tmp_path: Path) -> None:
     assert len(through.requests) == 2
 
 
-def test_an_answer_that_cannot_be_kept(through: Proxy, tmp_path: Path) -> None:
+def test_answer_that_cannot_be_kept(through: Proxy, tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match="cannot be written: No such file"):
         client(through, answers=tmp_path / "nowhere").select(QUERY)

@@ -67,7 +67,7 @@ def test_where_one_direction_leads_nowhere_it_is_the_other() -> None:
     assert set(first_steps([], seeds=5)) == {"Q1"}
 
 
-def test_a_walk_does_not_come_back() -> None:
+def test_walk_does_not_come_back() -> None:
     line = [Fact(f"f{n}", f"Q{n}", "P1", f"Q{n + 1}") for n in range(1, 10)]
     assert walk(["Q1"], WalkPlan(5, 1), Facts(line), (), everybody) == [f"Q{n}" for n in range(1, 7)]
     assert walk(["Q1"], WalkPlan(5, 3), Facts([Fact("loop", "Q1", "P1", "Q1")]), (), everybody) == ["Q1"]
@@ -78,7 +78,7 @@ def test_inactive_relations_are_not_followed() -> None:
     assert set(walk(["Q1"], WalkPlan(1, 50), Facts(facts), {"P1"}, everybody)) == {"Q1", "Q3"}
 
 
-def test_the_limit_counts_the_centres() -> None:
+def test_limit_counts_the_centres() -> None:
     around = Facts(STAR)
     assert len(walk(["Q1", "Q2", "Q3"], WalkPlan(1, 50, 10), around, (), everybody)) == 10
     assert walk(["Q1", "Q2", "Q3"], WalkPlan(1, 50, 2), around, (), everybody) == ["Q1", "Q2", "Q3"]

@@ -86,7 +86,7 @@ def test_facts(tmp_path: Path) -> None:
     ]
 
 
-def test_relations_take_templates_of_their_own_and_of_public_collections(tmp_path: Path) -> None:
+def test_relations_take_own_and_public_templates(tmp_path: Path) -> None:
     line = {
         "id": "P36",
         "label": "capital",
@@ -149,9 +149,7 @@ def test_whole_templates_and_answers_keep_their_order(tmp_path: Path) -> None:
         ("bear_templates", "[X] is large.", "has [Y] 0 times where 1 is expected"),
     ],
 )
-def test_a_template_that_cannot_be_filled_is_reported_and_the_relation_kept(
-    tmp_path: Path, kind: str, template: str, problem: str
-) -> None:
+def test_unfillable_template_is_reported_relation_kept(tmp_path: Path, kind: str, template: str, problem: str) -> None:
     source = opened(tmp_path, relations="\n" + json.dumps({"id": "P36", kind: [template], "label": "capital"}))
     problem_found, relation = list(source.relations())
     named = "statements" if kind == "bear_templates" else kind
@@ -189,7 +187,7 @@ def test_facts_that_cannot_be_read(tmp_path: Path, row: str | bytes, message: st
     assert len(list(source.facts())) == 3
 
 
-def test_a_rank_that_is_none(tmp_path: Path) -> None:
+def test_rank_that_is_none(tmp_path: Path) -> None:
     source = opened(tmp_path, facts="subject\trelation\tobject\trank\nQ1\tP1\tQ2\tbest\n")
     assert messages(source.facts()) == ["facts.tsv, line 2: the rank 'best' is none of preferred, normal, deprecated"]
 
@@ -204,7 +202,7 @@ def test_a_rank_that_is_none(tmp_path: Path) -> None:
         (b"\x00\xff\xfe\x01", "no header"),
     ],
 )
-def test_a_missing_header_is_refused_at_once(tmp_path: Path, facts: str | bytes, message: str) -> None:
+def test_missing_header_is_refused_at_once(tmp_path: Path, facts: str | bytes, message: str) -> None:
     with pytest.raises(KgprobeError, match=message.replace(".", r"\.")):
         opened(tmp_path, facts=facts)
 
@@ -251,7 +249,7 @@ def test_lines_that_are_no_entity(tmp_path: Path, line: str | bytes, message: st
     assert message in said
 
 
-def test_a_label_of_a_megabyte_and_labels_in_any_script_load(tmp_path: Path) -> None:
+def test_label_of_a_megabyte_and_labels_in_any_script_load(tmp_path: Path) -> None:
     labels = [
         "x" * 2**20,
         "القاهرة",
@@ -264,7 +262,7 @@ def test_a_label_of_a_megabyte_and_labels_in_any_script_load(tmp_path: Path) -> 
     assert [entity.label for entity in read if isinstance(entity, Entity)] == labels
 
 
-def test_a_truncated_gz_ends_with_where_it_broke(tmp_path: Path) -> None:
+def test_truncated_gz_ends_with_where_it_broke(tmp_path: Path) -> None:
     text = HEADER + "".join(f"Q{number}\tP1\tQ{number * 7919 % 10007}\t\t\n" for number in range(10_000))
     packed = gzip.compress(text.encode())
     source = opened(tmp_path, facts=packed[: len(packed) // 2])
@@ -281,7 +279,7 @@ def test_nothing_named_is_an_error() -> None:
         open_source("table")
 
 
-def test_progress_ends_at_the_total_and_a_change_changes_the_fingerprint(tmp_path: Path) -> None:
+def test_progress_ends_at_total_and_fingerprint_follows(tmp_path: Path) -> None:
     source = opened(tmp_path, entities='{"id": "Q1"}\n', facts=HEADER + "Q1\tP1\tQ1\t\t\n", relations='{"id": "P1"}')
     assert source.done == 0
     for stream in (source.relations(), source.entities(), source.facts(), source.facts()):
@@ -333,7 +331,7 @@ def test_any_bytes_are_read_or_rejected(tmp_path_factory: pytest.TempPathFactory
     assert all(isinstance(placed, Placed) for placed in getattr(source, stream)())
 
 
-def test_the_public_data_reads_whole() -> None:
+def test_public_data_reads_whole() -> None:
     if not SHARED.exists():
         pytest.skip(f"{SHARED} is not here")
     source = open_source(
@@ -350,7 +348,7 @@ def test_the_public_data_reads_whole() -> None:
 
 
 @pytest.mark.parametrize("delimiter", [",", "\t", ";"])
-def test_a_table_of_names_makes_entities_and_relations(tmp_path: Path, delimiter: str) -> None:
+def test_table_of_names_makes_entities_and_relations(tmp_path: Path, delimiter: str) -> None:
     rows = [["Object", "subject", "relation", "end"], ["R S", "A", "made by", ""], ["R S", "B", "made by", "2011"]]
     path = tmp_path / "films.csv"
     path.write_text("\n".join(map(delimiter.join, rows)) + "\n")

@@ -78,7 +78,7 @@ def facts(source: Source) -> list[str]:
 
 
 @pytest.mark.parametrize("indent", [None, 2], ids=["in one line", "over many lines"])
-def test_facts_are_read_once_and_entities_have_the_title_of_their_document(tmp_path: Path, indent: int | None) -> None:
+def test_facts_are_read_once_entities_have_document_titles(tmp_path: Path, indent: int | None) -> None:
     source = open_source("trex", path=written(tmp_path, json.dumps(DOCUMENTS, indent=indent)))
     assert records(source.facts()) == [
         Fact("Q937 P19 Q3012", "Q937", "P19", "Q3012"),
@@ -94,7 +94,7 @@ def test_facts_are_read_once_and_entities_have_the_title_of_their_document(tmp_p
     assert source.done == source.total
 
 
-def test_a_pronoun_is_no_name(tmp_path: Path) -> None:
+def test_pronoun_is_no_name(tmp_path: Path) -> None:
     path = written(tmp_path, [document(1, "", triple(mention("Q2", "It", "Simple_Coreference"), "P19", ULM))])
     assert records(open_source("trex", path=path).entities()) == [Entity("Q2"), Entity("Q3012", "Ulm")]
 
@@ -152,7 +152,7 @@ def test_another_value_is_a_literal_of_its_type(tmp_path: Path) -> None:
     )
 
 
-def test_a_graph_draws_dates_among_dates(graph: Graph, tmp_path: Path) -> None:
+def test_graph_draws_dates_among_dates(graph: Graph, tmp_path: Path) -> None:
     days = [mention(f"{year}-03-14T00:00:00Z^^{DATE_TIME}") for year in (1879, 1880)]
     path = written(tmp_path, [*DOCUMENTS, document(937, "Albert Einstein", triple(EINSTEIN, "P569", days[0]))])
     templates = tmp_path / "templates.jsonl"
@@ -172,7 +172,7 @@ def test_a_graph_draws_dates_among_dates(graph: Graph, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["folder", "zip", "folder of a zip", "gz"])
-def test_a_folder_a_zip_and_packed_files_are_read(tmp_path: Path, kind: str) -> None:
+def test_folder_a_zip_and_packed_files_are_read(tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "TREx"
     folder.mkdir()
     contents = {"re-nlg_0.json": json.dumps(DOCUMENTS[:1]), "re-nlg_1.json": json.dumps(DOCUMENTS[1:])}
@@ -198,7 +198,7 @@ def test_a_folder_a_zip_and_packed_files_are_read(tmp_path: Path, kind: str) -> 
     assert last == {"folder": "re-nlg_1.json", "gz": "one.json.gz"}.get(kind, "TREx.zip/re-nlg_1.json")
 
 
-def test_a_damaged_zip_is_told(tmp_path: Path) -> None:
+def test_damaged_zip_is_told(tmp_path: Path) -> None:
     path = tmp_path / "TREx.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("re-nlg.json", json.dumps(DOCUMENTS))
@@ -217,7 +217,7 @@ def test_a_damaged_zip_is_told(tmp_path: Path) -> None:
         open_source("trex", path=path)
 
 
-def test_a_folder_without_such_files_is_refused(tmp_path: Path) -> None:
+def test_folder_without_such_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match=r"has no file that ends in \.zip, \.json"):
         open_source("trex", path=tmp_path)
 
@@ -257,7 +257,7 @@ def test_a_folder_without_such_files_is_refused(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_triple_that_gives_no_fact_costs_itself_alone(tmp_path: Path, bad: dict[str, Any], reason: str) -> None:
+def test_triple_that_gives_no_fact_costs_itself_alone(tmp_path: Path, bad: dict[str, Any], reason: str) -> None:
     own = DOCUMENTS[1]
     spoilt = dict(own, triples=[own["triples"][0], own["triples"][0] | bad, own["triples"][1]])
     source = open_source("trex", path=written(tmp_path, json.dumps([DOCUMENTS[0], spoilt], indent=1)))
@@ -290,7 +290,7 @@ def test_a_triple_that_gives_no_fact_costs_itself_alone(tmp_path: Path, bad: dic
         ({"sub_uri": "", "obj_uri": "Q2", "predicate_id": "P1"}, "the sub_uri has no `uri`"),
     ],
 )
-def test_a_record_that_is_of_neither_form_costs_itself_alone(tmp_path: Path, bad: object, reason: str) -> None:
+def test_record_that_is_of_neither_form_costs_itself_alone(tmp_path: Path, bad: object, reason: str) -> None:
     source = open_source("trex", path=written(tmp_path, [DOCUMENTS[0], bad, DOCUMENTS[1]]))
     (message,) = messages(source)
     assert message.startswith(f"re-nlg_0-10000.json, line 1: record 2: {reason}")
@@ -306,7 +306,7 @@ def test_broken_json_in_the_middle_costs_its_document_alone(tmp_path: Path) -> N
     assert facts(source) == ["Q937 P19 Q3012", "Q937 P27 Q39"]
 
 
-def test_a_file_that_is_cut_short_is_told_and_what_stands_before_is_loaded(tmp_path: Path) -> None:
+def test_truncated_file_is_reported_and_its_start_loaded(tmp_path: Path) -> None:
     path = written(tmp_path, json.dumps(DOCUMENTS)[:-400])
     source = open_source("trex", path=path)
     (last,) = (placed.record for placed in source.facts() if isinstance(placed.record, Rejected))

@@ -81,7 +81,7 @@ def everything(source: Dump) -> list[list[Any]]:
     return [records(source.relations()), records(source.entities()), records(source.facts())]
 
 
-def test_a_dump(tmp_path: Path) -> None:
+def test_dump(tmp_path: Path) -> None:
     source = opened(tmp_path, dump(FRANCE_WITH_LITERALS, LEXEME, CAPITAL, PARIS))
     assert list(source.entities()) == [
         Placed(
@@ -142,7 +142,7 @@ def test_one_bare_entity_over_several_lines(tmp_path: Path) -> None:
     assert [entity.id for entity in records(opened(tmp_path, json.dumps(FRANCE, indent=4)).entities())] == ["Q142"]
 
 
-def test_an_empty_array_has_nothing(tmp_path: Path) -> None:
+def test_empty_array_has_nothing(tmp_path: Path) -> None:
     assert everything(opened(tmp_path, "[\n]\n")) == everything(opened(tmp_path, "[]")) == [[], [], []]
 
 
@@ -173,7 +173,7 @@ def test_unknown_value_and_no_value_are_no_facts_and_no_bounds(tmp_path: Path) -
     assert records(opened(tmp_path, dump(entity("Q1", claims=claims))).facts()) == [Fact("Q1$a", "Q1", "P35", "Q5")]
 
 
-def test_a_point_in_time_is_when_it_began_unless_there_are_bounds(tmp_path: Path) -> None:
+def test_point_in_time_is_the_start_without_bounds(tmp_path: Path) -> None:
     year = time("+1998-00-00T00:00:00Z", precision=9)
     century = time("+1801-00-00T00:00:00Z", precision=7)
     claims = {
@@ -193,7 +193,7 @@ def test_a_point_in_time_is_when_it_began_unless_there_are_bounds(tmp_path: Path
     ]
 
 
-def test_an_end_of_unknown_value_is_an_end_at_an_unknown_day(tmp_path: Path) -> None:
+def test_end_of_unknown_value_is_an_end_at_an_unknown_day(tmp_path: Path) -> None:
     ended, known = statement("P1", item(1), "a"), statement("P1", item(2), "b")
     somewhen, year = snak("P582", None, "somevalue"), snak("P582", time("+2010-00-00T00:00:00Z", 9))
     ended["qualifiers"] = {"P580": [snak("P580", time("+1990-00-00T00:00:00Z", 9))], "P582": [somewhen]}
@@ -308,7 +308,7 @@ def test_templates_are_joined_to_the_properties(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("part", ["labels", "descriptions", "aliases", "claims", "sitelinks"])
-def test_an_empty_map_may_stand_as_a_list_and_nothing_else_may(tmp_path: Path, part: str) -> None:
+def test_empty_map_may_stand_as_a_list_and_nothing_else_may(tmp_path: Path, part: str) -> None:
     good = opened(tmp_path, dump({**FRANCE, part: []}, PARIS))
     assert [found.id for found in records(good.entities())] == ["Q142", "Q90"]
     assert not messages(good.facts())
@@ -364,7 +364,7 @@ def wrong_statement(**changes: Any) -> Json:
         (statement("P36", item(90), "x" * 1001), "the id has 1,001 characters, more than 1,000"),
     ],
 )  # fmt: skip
-def test_a_statement_that_cannot_be_read_costs_only_itself(tmp_path: Path, bad: Any, message: str) -> None:
+def test_statement_that_cannot_be_read_costs_only_itself(tmp_path: Path, bad: Any, message: str) -> None:
     claims = {
         "P36": [statement("P36", item(1), "a"), bad, statement("P36", item(2), "b")],
         "P30": [statement("P30", item(3), "c")],
@@ -403,7 +403,7 @@ def test_a_statement_that_cannot_be_read_costs_only_itself(tmp_path: Path, bad: 
         (bytes(range(128, 256)), "not JSON: JSON is malformed"),
     ],
 )
-def test_lines_that_are_no_entity_are_said_once_and_the_rest_is_read(tmp_path: Path, line: bytes, message: str) -> None:
+def test_lines_without_entity_are_reported_once(tmp_path: Path, line: bytes, message: str) -> None:
     text = json.dumps(FRANCE).encode() + b",\n" + line + b",\n" + json.dumps(PARIS).encode() + b"\n]\n"
     source = opened(tmp_path, b"[\n" + text)
     assert [found.id for found in records(source.entities()) if isinstance(found, Entity)] == ["Q142", "Q90"]
@@ -429,9 +429,7 @@ SAID = [statement("P36", item(number), f"Q1$a{number}") for number in (2, 3)]
     ],
     ids=["relation", "claims", "invalid"],
 )
-def test_facts_under_keys_that_cannot_be_told_apart_are_not_lost_in_silence(
-    tmp_path: Path, claims: bytes, message: str
-) -> None:
+def test_facts_with_equal_keys_are_reported(tmp_path: Path, claims: bytes, message: str) -> None:
     first, second = (json.dumps(one).encode() for one in SAID)
     line = b'{"type":"item","id":"Q1","claims":{' + claims % (first, second) + b"}}"
     source = opened(tmp_path, line + b"\n")
@@ -439,7 +437,7 @@ def test_facts_under_keys_that_cannot_be_told_apart_are_not_lost_in_silence(
     assert messages(source.facts()) == [f"dump.json, line 1: {message}"]
 
 
-def test_a_truncated_gz_ends_with_where_it_broke_said_once(tmp_path: Path) -> None:
+def test_truncated_gz_ends_with_where_it_broke_said_once(tmp_path: Path) -> None:
     entities = [entity(f"Q{number}", labels=terms(en=f"{number * 7919 % 10007}")) for number in range(1, 5001)]
     packed = gzip.compress(dump(*entities).encode())
     source = opened(tmp_path, packed[: len(packed) * 2 // 3])

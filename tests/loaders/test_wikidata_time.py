@@ -40,7 +40,7 @@ def test_bounds(written: str, precision: int, first: str, last: str) -> None:
     assert bounds(written, precision) == (first, last)
 
 
-def test_a_julian_date_is_kept_as_written_and_its_month_where_the_gregorian_has_no_such_day() -> None:
+def test_julian_date_without_gregorian_day_keeps_its_month() -> None:
     assert bounds("+1616-04-23T00:00:00Z", 11, JULIAN) == ("1616-04-23", "1616-04-23")
     assert bounds("+1600-02-29T00:00:00Z", 11, JULIAN) == ("1600-02-29", "1600-02-29")
     assert bounds("+1500-02-29T00:00:00Z", 11, JULIAN) == ("1500-02", "1500-02")

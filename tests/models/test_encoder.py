@@ -46,7 +46,7 @@ def test_vectors_are_those_of_plain_forward_passes(
     assert encoder.vectors([]) == []
 
 
-def test_an_encoder_is_loaded_by_name_without_its_pooler(tmp_path: Path) -> None:
+def test_encoder_is_loaded_by_name_without_its_pooler(tmp_path: Path) -> None:
     model, tokenizer = random_encoder("roberta")
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
@@ -68,6 +68,6 @@ def test_an_encoder_is_loaded_by_name_without_its_pooler(tmp_path: Path) -> None
         load_encoder(f"hf:{tmp_path}", device="cpu")
 
 
-def test_a_layer_that_is_not_there_is_refused() -> None:
+def test_layer_that_is_not_there_is_refused() -> None:
     with pytest.raises(KgprobeError, match="has 6 layers"):
         Encoder(*random_encoder("bert"), name="bert", layer=7)

@@ -45,7 +45,7 @@ def test_it_is_the_same_in_every_process() -> None:
 
 @pytest.mark.usefixtures("_read")
 @pytest.mark.parametrize("name", ["gpt2", "llama", "bloom", "mamba"])
-def test_the_same_weights_have_the_same_digest(name: str) -> None:
+def test_same_weights_have_the_same_digest(name: str) -> None:
     model = random_model(name, 50)
     found = weights_digest(model)
     assert found == weights_digest(random_model(name, 50)) == weights_digest(deepcopy(model).train())
@@ -146,7 +146,7 @@ def test_what_two_modules_share_counts_once() -> None:
     assert "transformer.wte.weight" in names
 
 
-def test_a_sample_is_of_every_tensor_and_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sample_is_of_every_tensor_and_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(identity, "WHOLE_BYTES", 1000)
     monkeypatch.setattr(identity, "SAMPLED_BYTES", 2000)
     monkeypatch.setattr(identity, "BLOCK", 64)
@@ -160,7 +160,7 @@ def test_a_sample_is_of_every_tensor_and_always_the_same(monkeypatch: pytest.Mon
 
 
 @given(st.integers(1, 3000), st.floats(1e-6, 1))
-def test_a_sample_is_spread_evenly(blocks: int, share: float) -> None:
+def test_sample_is_spread_evenly(blocks: int, share: float) -> None:
     places = identity.block_places(blocks, share).tolist()
     assert len(places) == len(set(places)) == max(1, round(blocks * share))
     assert places == sorted(places)
@@ -176,7 +176,7 @@ def test_weights_that_are_not_there_are_not_guessed() -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 @pytest.mark.usefixtures("_read")
-def test_a_gpu_gives_the_same() -> None:
+def test_gpu_gives_the_same() -> None:
     model = random_model("llama", 50)
     assert weights_digest(model) == weights_digest(deepcopy(model).to("cuda"))
 

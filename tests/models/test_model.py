@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("module", [identity, model, scorer, spec])
-def test_the_examples_of_the_documentation_are_true(
+def test_examples_of_the_documentation_are_true(
     module: ModuleType, demo_models: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     (tmp_path / "home").mkdir()
@@ -63,7 +63,7 @@ def test_the_examples_of_the_documentation_are_true(
     assert run_all(examples, tiny="tiny" in request.node.callspec.id)
 
 
-def test_a_local_model_is_loaded_once_and_when_it_is_needed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local_model_is_loaded_once_and_when_it_is_needed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     read_model = spec.read_model
 
@@ -89,7 +89,7 @@ def test_a_local_model_is_loaded_once_and_when_it_is_needed(folder: Path, monkey
     assert not made.refresh()
 
 
-def test_a_model_behind_an_api_answers_and_scores_only_where_it_tells_probabilities() -> None:
+def test_api_model_scores_only_with_log_probabilities() -> None:
     spending = Spending(max_tokens=1000)
     with FaultProxy() as proxy:
         with load_model(f"openai:m@{proxy.url}", api=ApiOptions(concurrency=2), spending=spending) as made:
@@ -117,7 +117,7 @@ def test_a_model_behind_an_api_answers_and_scores_only_where_it_tells_probabilit
 
 
 @pytest.mark.parametrize("made", [load_model, Models().open])
-def test_a_folder_goes_by_its_whole_path(
+def test_folder_goes_by_its_whole_path(
     made: Callable[[str], Model], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder.parent)
@@ -172,7 +172,7 @@ def test_several_models_share_what_belongs_to_all(folder: Path) -> None:
         assert models.scorer("mine").name == "mine"
 
 
-def test_a_model_of_a_training_loop() -> None:
+def test_model_of_a_training_loop() -> None:
     tokenizer = byte_level(bos=True)
     net = random_model("llama", len(tokenizer)).train()
     made = wrap_model(net, tokenizer)

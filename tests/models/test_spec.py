@@ -32,7 +32,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_a_folder_is_a_model(folder):
+def test_folder_is_a_model(folder):
     tokenizer = byte_level(bos=True)
     scorer = load_scorer(f"hf:{folder}", device="cpu")
     asked = (["York is"], [["New York"]])
@@ -44,7 +44,7 @@ def test_a_folder_is_a_model(folder):
     assert described["dtype"] == "float32"
 
 
-def test_the_revision_of_a_folder_is_its_weights(folder):
+def test_revision_of_a_folder_is_its_weights(folder):
     before = load_scorer(f"hf:{folder}", device="cpu")
     assert before.revision == load_scorer(f"hf:{folder}", device="cpu").revision
     weights = load_file(folder / "model.safetensors")
@@ -54,7 +54,7 @@ def test_the_revision_of_a_folder_is_its_weights(folder):
 
 
 @pytest.mark.parametrize("name", ["chat_template.jinja", "merges.txt", "tokenizer.model", "tokenizer.json"])
-def test_the_revision_of_a_folder_is_its_tokenizer_and_template(folder, name):
+def test_revision_of_a_folder_is_its_tokenizer_and_template(folder, name):
     # In the middle of a file that is larger than two megabytes.
     if not (folder / name).exists():
         (folder / name).write_bytes(bytes(3 << 20))
@@ -93,7 +93,7 @@ def test_bos_and_precision_can_be_chosen(folder):
     assert scorer.describe()["leading_tokens"] == []
 
 
-def test_a_missing_weight_is_not_made_up(folder):
+def test_missing_weight_is_not_made_up(folder):
     weights = load_file(folder / "model.safetensors")
     del weights["model.layers.1.self_attn.q_proj.weight"]
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
@@ -108,7 +108,7 @@ def test_pickled_weights_are_not_opened(folder):
         load_scorer(f"hf:{folder}", device="cpu")
 
 
-def test_a_models_own_code_is_not_run(folder):
+def test_models_own_code_is_not_run(folder):
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config |= {"model_type": "own", "auto_map": {"AutoConfig": "own.Config", "AutoModelForCausalLM": "own.Model"}}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
@@ -118,17 +118,17 @@ def test_a_models_own_code_is_not_run(folder):
 
 
 @pytest.mark.parametrize("spec", ["gemma", "hf:", "hf", "", "openai:", "demo:2", "demo:"])
-def test_an_unknown_form_says_what_would_be_right(spec):
+def test_unknown_form_says_what_would_be_right(spec):
     with pytest.raises(UnknownNameError, match=r"demo, hf:OWNER/NAME .* hf:\./FOLDER"):
         load_scorer(spec)
 
 
-def test_an_interface_without_probabilities_cannot_score():
+def test_interface_without_probabilities_cannot_score():
     with pytest.raises(KgprobeError, match="openai:gpt-4o cannot do this: an API"):
         load_scorer("openai:gpt-4o")
 
 
-def test_a_folder_is_a_model_that_answers(folder):
+def test_folder_is_a_model_that_answers(folder):
     made = LocalGenerator(load_scorer(f"hf:{folder}", device="cpu", bos=False))
     assert isinstance(made, LocalGenerator)
     assert made.name == f"hf:{folder}"
@@ -140,7 +140,7 @@ def test_a_folder_is_a_model_that_answers(folder):
     assert answer.completion_tokens <= 5
 
 
-def test_an_interface_answers_within_a_budget():
+def test_interface_answers_within_a_budget():
     options = ApiOptions(concurrency=2, prices=Prices(1.0, 2.0))
     made = api_generator("openai:a/b@http://localhost:1/v1/", api=options, spending=Spending(max_cost=1))
     assert isinstance(made, ApiGenerator)
@@ -152,17 +152,17 @@ def test_an_interface_answers_within_a_budget():
 
 
 @pytest.mark.parametrize("spec", ["gemma", "openai:", ""])
-def test_an_unknown_form_of_what_answers(spec):
+def test_unknown_form_of_what_answers(spec):
     with pytest.raises(UnknownNameError, match="openai:NAME@"):
         load_model(spec)
 
 
-def test_a_folder_that_is_none(tmp_path):
+def test_folder_that_is_none(tmp_path):
     with pytest.raises(KgprobeError, match=r"not a model's folder.*config\.json"):
         load_scorer(f"hf:{tmp_path}")
 
 
-def test_an_empty_configuration(tmp_path):
+def test_empty_configuration(tmp_path):
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     with pytest.raises(KgprobeError, match="could not be loaded"):
         load_scorer(f"hf:{tmp_path}", device="cpu")
@@ -182,7 +182,7 @@ def test_wrong_options(folder, options, message):
 
 
 @pytest.mark.slow
-def test_a_hub_out_of_reach(tmp_path):
+def test_hub_out_of_reach(tmp_path):
     # A process of its own, because the hub's address is read when its library is imported.
     code = (
         "from kgprobe.models.spec import load_scorer\n"
@@ -196,7 +196,7 @@ def test_a_hub_out_of_reach(tmp_path):
     assert "connection to the hub" in done.stdout
 
 
-def test_the_demo_model_knows_its_capital(demo_scorer):
+def test_demo_model_knows_its_capital(demo_scorer):
     cities = ["Tokyo", "Kyoto", "Osaka", "Paris", "Berlin", "Beijing", "Seoul", "London", "New York City"]
     alone, ended = (
         demo_scorer.score(["The capital of Japan is"], [cities], eos=eos)[0].values for eos in (False, True)
@@ -215,7 +215,7 @@ def double_demo(demo_scorer):
 
 
 @pytest.mark.slow
-def test_the_demo_model_scores_as_plain_forward_passes_do(demo_scorer, double_demo):
+def test_demo_model_scores_as_plain_forward_passes_do(demo_scorer, double_demo):
     prompts = ["The capital of Japan is", "Łódź is a city in", "In 1999, the head of government of the UK was"]
     texts = [["Tokyo", "Tokyo, Japan", "日本"], ["Poland", "the Kingdom of Poland"], ["Tony Blair", "John Major"]]
     for eos, some in ((False, slice(0, 1)), (True, slice(1, 3))):
@@ -238,7 +238,7 @@ def demo_reference(scorer, double, prompts, texts, eos=False):
     return reference_scores(scorer.model, scorer.tokenizer, [2], prompts, texts, eos, double=double)
 
 
-def test_a_folder_has_one_spec_from_everywhere(tmp_path, monkeypatch):
+def test_folder_has_one_spec_from_everywhere(tmp_path, monkeypatch):
     for name in ("base", "adapter", "elsewhere"):
         (tmp_path / name).mkdir()
     monkeypatch.chdir(tmp_path)

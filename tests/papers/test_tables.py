@@ -54,7 +54,7 @@ def test_published_values_occur_in_the_text(paper: str, texts: dict[str, str]) -
     assert missing == []
 
 
-def test_a_cell_is_published_once() -> None:
+def test_cell_is_published_once() -> None:
     cells = [(number.paper, number.table, number.row, number.column) for number in all_numbers()]
     assert len(cells) == len(set(cells)) > 1000
 

@@ -53,7 +53,7 @@ def test_fewer_facts_reach_a_higher_confidence(asked: list[tuple[float, bool]]) 
     assert counts == sorted(counts, reverse=True)
 
 
-def test_the_thresholds_are_tenths() -> None:
+def test_thresholds_are_tenths() -> None:
     assert THRESHOLDS == (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
     (row,) = accuracy_at([0.3, 0.29], [True, False], [0.3])
     assert (row.facts, row.accuracy) == (1, share(1, 1))

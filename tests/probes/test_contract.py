@@ -114,7 +114,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def test_a_probe_tells_what_it_is(name: str) -> None:
+def test_probe_tells_what_it_is(name: str) -> None:
     kind = PROBES.get(name)
     assert isinstance(kind, ProbeKind)
     assert kind.name == name
@@ -143,7 +143,7 @@ def test_options_are_a_frozen_dataclass_whose_defaults_are_valid(name: str) -> N
         assert kind.options_from(kept) == chosen
 
 
-def test_an_unknown_option_is_named(name: str) -> None:
+def test_unknown_option_is_named(name: str) -> None:
     with pytest.raises(ArgumentError, match=f"`nonsense` is not an option of the probe {name}") as raised:
         PROBES.get(name).options_from({"nonsense": 1})
     assert raised.value.argument == "nonsense"
@@ -260,7 +260,7 @@ def test_each_fact_has_one_outcome_in_order(name: str, setting: ProbeContext, tm
     assert list(map(plain, read_outcomes(tmp_path / FILE, kind.evidence()))) == list(map(plain, outcomes))
 
 
-def test_the_same_seed_asks_the_same_whatever_stands_beside_a_fact(name: str, setting: ProbeContext) -> None:
+def test_same_seed_asks_the_same_in_any_batch(name: str, setting: ProbeContext) -> None:
     probe = made(name, setting)
     for seed in ([7], [7, 1]):
         together = [plain(outcome) for outcome in probe.ask(KEYS, seed)]
@@ -270,7 +270,7 @@ def test_the_same_seed_asks_the_same_whatever_stands_beside_a_fact(name: str, se
     assert probe.ask([], [7]) == []
 
 
-def test_a_probe_tells_how_far_a_batch_is(name: str, setting: ProbeContext) -> None:
+def test_probe_tells_how_far_a_batch_is(name: str, setting: ProbeContext) -> None:
     heard: list[float] = []
     for strategy in (None, "approximate-optimal", "exact-optimal") if name == "distractors" else (None,):
         probe = made(name, setting, **({"strategy": strategy} if strategy else {}))
@@ -283,7 +283,7 @@ def test_a_probe_tells_how_far_a_batch_is(name: str, setting: ProbeContext) -> N
         assert heard[-1] == pytest.approx(1.0)
 
 
-def test_a_probe_describes_what_its_outcomes_depend_on(name: str, setting: ProbeContext) -> None:
+def test_probe_describes_what_its_outcomes_depend_on(name: str, setting: ProbeContext) -> None:
     probe = made(name, setting)
     described = probe.describe()
     assert described["model"] == MODEL

@@ -10,7 +10,7 @@ from tests.results.test_finding_views import Page
 EVIL = "<script>alert('x')</script> & \x1b[31mred \u202e"
 
 
-def test_a_result_is_its_summary_and_its_tables() -> None:
+def test_result_is_its_summary_and_its_tables() -> None:
     tables = [
         Table("kinds", "By kind", [{"kind": "wh", "right": share(3, 4), "n": 1_000}, {"kind": None, "right": None}]),
         Table("none", "Nothing", []),

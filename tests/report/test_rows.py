@@ -63,7 +63,7 @@ def test_labels_cannot_steer_the_terminal() -> None:
     assert r"[red]\x1b[2J[/red]" in out.getvalue()
 
 
-def test_a_table_counts_what_it_leaves_out_and_reads_everything() -> None:
+def test_table_counts_what_it_leaves_out_and_reads_everything() -> None:
     rows = iter([{"i": i} for i in range(10)])
     shown, count = table(["i"], rows, 3)
     assert isinstance(shown, Table)
@@ -87,7 +87,7 @@ def test_values_without_a_json_form() -> None:
     ]
 
 
-def test_a_row_of_too_many_columns_is_a_list_of_its_values() -> None:
+def test_row_of_too_many_columns_is_a_list_of_its_values() -> None:
     columns = [f"column {number}" for number in range(9)]
     rows = [{column: f"{column} of row {row}" for column in columns} for row in range(2)]
 

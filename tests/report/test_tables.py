@@ -38,12 +38,12 @@ def drawn(table: Table) -> str:
         (["a", None], '["a", null]'),
     ],
 )
-def test_a_cell_as_people_read_it(value: Any, text: str) -> None:
+def test_cell_as_people_read_it(value: Any, text: str) -> None:
     assert shown(value) == text
     assert is_number(value) == (not isinstance(value, bool) and isinstance(value, NUMBERS))
 
 
-def test_a_column_is_judged_by_all_of_its_rows() -> None:
+def test_column_is_judged_by_all_of_its_rows() -> None:
     rows = [{"a": None, "b": 1, "c": None, "d": "x"}, {"a": Share(0.5, 0, 1), "b": "one", "c": None}]
     table = Table("key", "Title", rows)
     assert numeric_columns(table) == {"a", "c"}
@@ -83,7 +83,7 @@ def test_repeated_cells_of_a_group_are_left_out() -> None:
     assert len(re.findall(r"factual [0-3]", every)) == 5
 
 
-def test_a_table_without_notes_has_none() -> None:
+def test_table_without_notes_has_none() -> None:
     assert drawn(Table("none", "Nothing here", [{"a": 1}])).split()[-1] == "1"
 
 
@@ -102,7 +102,7 @@ WIDE = {
 
 
 @pytest.mark.parametrize("rows", [1, 3, 12])
-def test_a_wide_table_breaks_no_number(rows: int) -> None:
+def test_wide_table_breaks_no_number(rows: int) -> None:
     text = drawn(Table("pairs", "Differences", [WIDE] * rows, ["A note."]))
     assert all(len(line) <= 80 for line in text.splitlines())
     assert "A note." in text
@@ -114,7 +114,7 @@ def test_a_wide_table_breaks_no_number(rows: int) -> None:
         assert lines.count("by guessing 9%") == rows
 
 
-def test_a_table_that_fits_breaks_no_word() -> None:
+def test_table_that_fits_breaks_no_word() -> None:
     rows = [{"relation": "shares border with the neighbouring country " * 3, "ties": "11 of 12", "loss": Points(0.1)}]
     rows += [{"relation": "incomprehensibility", "ties": None, "loss": Points(-0.2, -0.3, -0.1)}]
     text = drawn(Table("some", "Some", rows))

@@ -129,7 +129,7 @@ def test_assessment_faults_name_file_and_line(tmp_path: Path) -> None:
         assess({"one": OUTCOMES}, [path])
 
 
-def test_any_right_object_of_the_sheet_counts_for_people_and_verdict(tmp_path: Path) -> None:
+def test_sheet_any_right_object_counts(tmp_path: Path) -> None:
     right = (RightAnswer("o", ("Saturn",)), RightAnswer("p", ("Jupiter",)))
     outcomes = []
     # By its own object each answer is wrong; the sheet lists both objects.

@@ -84,7 +84,7 @@ def test_everything_is_its_definition(case: tuple[Answers, dict[str, str]]) -> N
         assert sum(row.lost for row in pair.relations) == pair.lost
 
 
-def test_a_clear_difference_is_named_and_ties_are_too() -> None:
+def test_clear_difference_is_named_and_ties_are_too() -> None:
     relations = {f"a{n:02}": "clear" for n in range(20)} | {f"b{n:02}": "even" for n in range(20)}
     worse = {fact: relation == "even" and fact < "b10" for fact, relation in relations.items()}
     better = {fact: relation == "clear" or fact >= "b10" for fact, relation in relations.items()}
@@ -101,7 +101,7 @@ def test_a_clear_difference_is_named_and_ties_are_too() -> None:
     assert same.detectable == pytest.approx(0.19, abs=0.02)
 
 
-def test_a_model_of_one_accuracy_correlates_with_nothing() -> None:
+def test_model_of_one_accuracy_correlates_with_nothing() -> None:
     relations = {"x": "r0", "y": "r1", "z": "r2"}
     every = dict.fromkeys(relations, True)
     some = {"x": True, "y": False, "z": True}
@@ -174,7 +174,7 @@ def test_runs_stand_side_by_side_the_best_first() -> None:
     assert "No fact was asked of all of them" in " ".join(apart)
 
 
-def test_a_page_of_heat_maps_shows_names_as_text(tmp_path: Path) -> None:
+def test_page_of_heat_maps_shows_names_as_text(tmp_path: Path) -> None:
     evil = "<script>alert('x')</script>"
     plot = HeatMap(evil, [evil, "b"], ["model", evil], [[0.5, None], [1.0, -1.0]], "r", (-1.0, 1.0))
     tables = [Table("one", "First", [{evil: 1.0, "text": evil}], [evil]), Table("two", "", [])]

@@ -39,7 +39,7 @@ RIGHT, WRONG, UNASKABLE = Verdict.RIGHT, Verdict.WRONG, Verdict.UNASKABLE
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(1, 1), (2, 1), (1, 7), (12, 5), (300, 40)])
-def test_a_credible_interval_holds_its_mass(alpha: int, beta: int) -> None:
+def test_credible_interval_holds_its_mass(alpha: int, beta: int) -> None:
     low, high = (float(bound[0]) for bound in credible_interval(np.array([alpha]), np.array([beta])))
 
     def density(theta: float) -> float:
@@ -133,7 +133,7 @@ def asked(graph: Graph) -> Graph:
     return graph
 
 
-def test_a_finding_counts_own_answers(asked: Graph) -> None:
+def test_finding_counts_own_answers(asked: Graph) -> None:
     finding = find_in_run(asked, "run", outcomes)
     # f0 3:0, f1 0:3, f2 1:1, f3 1:2; f5 could not be asked.
     assert (finding.overall.facts, finding.asked, finding.about.rounds) == (4, 11, 3)
@@ -290,7 +290,7 @@ def test_queries_for_people_tell_what_a_finding_tells(asked: Graph) -> None:
     assert by_relation == {"r0": groups["first"], "r1": groups["second <b>"]}
 
 
-def test_a_fact_is_shown_by_a_question_that_went_as_it_is_listed(asked: Graph) -> None:
+def test_fact_is_shown_by_a_question_that_went_as_it_is_listed(asked: Graph) -> None:
     apply(asked, LABELS, 4, [outcome(0, WRONG), outcome(1, RIGHT)])
     later = [
         outcome(0, RIGHT, "nobody to show", when=" Some won?"),
@@ -320,7 +320,7 @@ def test_all_that_is_right_to_a_question_is_shown(asked: Graph) -> None:
 
 
 @pytest.mark.parametrize(("own", "neighbours"), [(RIGHT, WRONG), (WRONG, RIGHT)])
-def test_a_fact_that_its_neighbours_speak_against_leans(graph: Graph, own: Verdict, neighbours: Verdict) -> None:
+def test_fact_that_its_neighbours_speak_against_leans(graph: Graph, own: Verdict, neighbours: Verdict) -> None:
     facts = [Fact(f"g{n}", "e0", "r0", f"e{n}") for n in range(1, 5)]
     load(graph, WrittenSource(ENTITIES, facts, RELATIONS))
     graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
@@ -366,7 +366,7 @@ def test_belief_word_page_queries_and_paint_agree(
     assert counts == {"KNOWN": 6, "LEANS_KNOWN": 1, "LEANS_UNKNOWN": 1}
 
 
-def test_a_run_without_answers_has_no_finding(asked: Graph) -> None:
+def test_run_without_answers_has_no_finding(asked: Graph) -> None:
     asked.write("beliefs/begin_run", id="idle", properties=PROPERTIES)
     with pytest.raises(KgprobeError, match="has no answers yet"):
         find_in_run(asked, "idle", list)
@@ -374,7 +374,7 @@ def test_a_run_without_answers_has_no_finding(asked: Graph) -> None:
         find_in_run(asked, "other", list)
 
 
-def test_a_fact_whose_question_is_not_there_is_shown_by_its_object(asked: Graph) -> None:
+def test_fact_without_question_is_shown_by_its_object(asked: Graph) -> None:
     known = find_in_run(asked, "run", list).known[0]
     assert (known.question, known.answer, known.subject, known.relation) == ("", "name 1", "name 0", "first")
 
@@ -397,7 +397,7 @@ def test_what_the_probe_has_to_tell_is_in_the_finding(asked: Graph) -> None:
     assert (finding.unknown[0].answer, finding.chance) == ("Tokyo", pytest.approx(1 / 3))
 
 
-def test_a_finding_as_json_has_rates_and_tables(asked: Graph) -> None:
+def test_finding_as_json_has_rates_and_tables(asked: Graph) -> None:
     finding = find_in_run(asked, "run", outcomes)
     told = json.loads(msgspec.json.encode(finding.to_dict()))
     assert (told["facts_asked"], told["win_rate"], told["zero_sense_rate"]) == (4, 0.25, 0.25)
@@ -414,7 +414,7 @@ verdicts = some.lists(some.sampled_from(Verdict), min_size=len(FACTS), max_size=
 
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(verdicts, some.randoms())
-def test_the_finding_of_a_measurement_is_what_its_outcomes_say(
+def test_finding_of_a_measurement_is_what_its_outcomes_say(
     asked: Graph, drawn: list[Verdict], shuffle: random.Random
 ) -> None:
     made = [outcome(number, verdict, f"said {number}", number / 10) for number, verdict in enumerate(drawn)]
@@ -459,7 +459,7 @@ def test_the_finding_of_a_measurement_is_what_its_outcomes_say(
     assert finding.probe_tables == QuestionEvidence.results(made, {}).tables
 
 
-def test_a_measurement_says_nothing_of_rounds_and_finds_as_a_run_without_propagation_does(graph: Graph) -> None:
+def test_measurement_equals_a_run_without_propagation(graph: Graph) -> None:
     load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS))
     graph.write("beliefs/begin_run", id="run", properties=PROPERTIES | {"sampling": "sequential"})
     made = [outcome(number, verdict) for number, verdict in enumerate((RIGHT, WRONG, Verdict.REFUSED, UNASKABLE))]
@@ -473,7 +473,7 @@ def without_origin(finding: Finding) -> Finding:
     return replace(finding, about=ABOUT)
 
 
-def test_facts_that_left_the_graph_are_left_out_and_where_all_did_it_is_told(asked: Graph) -> None:
+def test_facts_deleted_from_graph_are_left_out_or_an_error(asked: Graph) -> None:
     gone = replace_fact(outcome(0, RIGHT), FactKey("e0", "gone"))
     finding = find_in_outcomes(asked, ABOUT, lambda: [gone, outcome(1, WRONG)])
     assert finding.overall.facts == 1

@@ -113,7 +113,7 @@ class Page(HTMLParser):
         self.text += data
 
 
-def test_a_page_shows_labels_as_text_and_needs_nothing_else(finding: Finding, tmp_path: Path) -> None:
+def test_page_shows_labels_as_text_and_needs_nothing_else(finding: Finding, tmp_path: Path) -> None:
     path = tmp_path / "runs" / "finding.html"
     write_finding_page(path, finding)
     text = path.read_text(encoding="utf-8")
@@ -182,7 +182,7 @@ def test_facts_are_listed_by_how_sure_one_is_of_them(finding: Finding, tmp_path:
     }
 
 
-def test_the_intervals_of_a_page_are_where_they_say(finding: Finding, tmp_path: Path) -> None:
+def test_intervals_of_a_page_are_where_they_say(finding: Finding, tmp_path: Path) -> None:
     write_finding_page(tmp_path / "finding.html", finding)
     page = Page((tmp_path / "finding.html").read_text(encoding="utf-8"))
     drawings = [index for index, (tag, its) in enumerate(page.tags) if tag == "svg" and its.get("class") == "interval"]
@@ -201,7 +201,7 @@ def rows_of(page: str, title: str) -> list[list[str]]:
     return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
 
 
-def test_the_tables_of_any_probe_are_drawn_with_their_intervals(finding: Finding, tmp_path: Path) -> None:
+def test_tables_of_any_probe_are_drawn_with_their_intervals(finding: Finding, tmp_path: Path) -> None:
     rows = [
         {"what": "first", "rate": None, "n": None},
         {"what": "second", "rate": share(1, 4), "n": 3},
@@ -219,7 +219,7 @@ def test_the_tables_of_any_probe_are_drawn_with_their_intervals(finding: Finding
     assert (third[1], third[3]) == ("75% [30, 95]", "—")
 
 
-def test_a_measurement_is_told_without_rounds(finding: Finding, tmp_path: Path) -> None:
+def test_measurement_is_told_without_rounds(finding: Finding, tmp_path: Path) -> None:
     assert "probably fails on" in page_of(finding, tmp_path)
     assert "64 questions about 50 facts, in 4 rounds" in " ".join(page_of(finding, tmp_path).split())
     measured = replace(finding, about=replace(ABOUT, rounds=None, sampling=None), chance=None)
@@ -234,7 +234,7 @@ def test_a_measurement_is_told_without_rounds(finding: Finding, tmp_path: Path) 
     assert "Guessing" not in out
 
 
-def test_a_lead_has_no_zero_that_follows_from_how_often_facts_were_asked(finding: Finding) -> None:
+def test_lead_has_no_zero_caused_by_numbers_of_askings(finding: Finding) -> None:
     believed = dict(zip(BeliefWord, (0, 30, 20, 0), strict=True))
     run = replace(finding, believed=believed)
     once = replace(run, about=replace(ABOUT, rounds=None, sampling=None))
@@ -244,7 +244,7 @@ def test_a_lead_has_no_zero_that_follows_from_how_often_facts_were_asked(finding
     assert finding_lead(once)[-1] == "20 of 50 facts were answered wrong, asked once each."
 
 
-def test_a_relation_without_a_right_answer_is_not_among_the_best_known(finding: Finding) -> None:
+def test_relation_without_right_answer_is_not_best_known(finding: Finding) -> None:
     def group(name: str, right: int) -> GroupRates:
         return GroupRates(name, 10, share(right, 10), share(10 - right, 10), 0.1, 10, share(right, 10))
 
@@ -254,7 +254,7 @@ def test_a_relation_without_a_right_answer_is_not_among_the_best_known(finding: 
     assert ranked_relations(replace(finding, groupings=[Grouping("relation", lost, 0)]))[1] == ""
 
 
-def test_a_relation_is_ranked_by_its_rate_over_the_graph(finding: Finding) -> None:
+def test_relation_is_ranked_by_its_rate_over_the_graph(finding: Finding) -> None:
     def group(name: str, value: float, reach: float, facts: int = 400) -> GroupRate:
         right = Share(value, value - reach, value + reach)
         return GroupRate("relation", name, name, facts, 60, right, value, 0.05, 60.0)
@@ -277,7 +277,7 @@ def test_a_relation_is_ranked_by_its_rate_over_the_graph(finding: Finding) -> No
     assert shown.index("By relation, estimated over the graph") < shown.index("By relation, of the facts asked")
 
 
-def test_a_terminal_shows_all_groups_of_a_kind(finding: Finding) -> None:
+def test_terminal_shows_all_groups_of_a_kind(finding: Finding) -> None:
     years = [GroupRates(str(1990 + n), 1, share(1, 1), share(0, 1), 0.1, 1, share(1, 1)) for n in range(12)]
     shown = printed(replace(finding, groupings=[finding.groupings[0], Grouping("year", years, 0)]))
     assert [year for year in range(1990, 2002) if str(year) in shown] == list(range(1990, 2002))
@@ -303,7 +303,7 @@ def test_years_before_ours_stand_in_four_digits(finding: Finding, tmp_path: Path
     assert "facts as of 0044-03-15" in page_of(replace(finding, about=replace(ABOUT, as_of=440315)), tmp_path)
 
 
-def test_a_page_that_cannot_be_written_is_named(finding: Finding, tmp_path: Path) -> None:
+def test_page_that_cannot_be_written_is_named(finding: Finding, tmp_path: Path) -> None:
     (tmp_path / "finding.html").mkdir()
     (tmp_path / "file").touch()
     for path, said in (
@@ -314,7 +314,7 @@ def test_a_page_that_cannot_be_written_is_named(finding: Finding, tmp_path: Path
             write_finding_page(path, finding)
 
 
-def test_a_terminal_shows_everything_within_its_width(finding: Finding) -> None:
+def test_terminal_shows_everything_within_its_width(finding: Finding) -> None:
     text = printed(finding)
     assert max(map(len, text.splitlines())) <= 80
     assert "\x1b" not in text
@@ -334,7 +334,7 @@ def test_a_terminal_shows_everything_within_its_width(finding: Finding) -> None:
     assert "x" * 300 in re.sub(r"\s", "", text).replace("…", "")
 
 
-def test_the_caveat_stands_with_every_table(finding: Finding, tmp_path: Path) -> None:
+def test_caveat_stands_with_every_table(finding: Finding, tmp_path: Path) -> None:
     caveat = ABOUT.caveat
     assert caveat is not None
     assert replace(ABOUT, sampling="sequential").caveat is None
@@ -348,7 +348,7 @@ def test_the_caveat_stands_with_every_table(finding: Finding, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("width", [80, 200])
-def test_a_summary_is_short_and_ends_with_what_is_known(finding: Finding, width: int) -> None:
+def test_summary_is_short_and_ends_with_what_is_known(finding: Finding, width: int) -> None:
     text = printed(finding, width, full=False)
     lines = text.splitlines()
     assert len(lines) <= 9
@@ -362,7 +362,7 @@ def test_a_summary_is_short_and_ends_with_what_is_known(finding: Finding, width:
     assert "→ שלום 🇯🇵" in named[1]
 
 
-def test_a_finding_is_kept_for_programs_and_spreadsheets(finding: Finding, tmp_path: Path) -> None:
+def test_finding_is_kept_for_programs_and_spreadsheets(finding: Finding, tmp_path: Path) -> None:
     write_finding(finding, finding.to_dict(), tmp_path / "run")
     whole, facts, groups = (tmp_path / "run" / name for name in ("results.json", "facts.csv", "groups.csv"))
     found = json.loads(whole.read_text(encoding="utf-8"))

@@ -27,7 +27,7 @@ def forgetting(both: int, lost: int, gained: int, neither: int, margin: float = 
         ((5, 1, 0, 4), LossVerdict.UNDECIDED),
     ],
 )
-def test_the_verdict_is_by_the_bounds(counts: tuple[int, int, int, int], verdict: LossVerdict) -> None:
+def test_verdict_is_by_the_bounds(counts: tuple[int, int, int, int], verdict: LossVerdict) -> None:
     found = forgetting(*counts)
     assert found.verdict is verdict
     low, high = loss_bounds(counts[1], counts[2], sum(counts))
@@ -41,7 +41,7 @@ def test_the_verdict_is_by_the_bounds(counts: tuple[int, int, int, int], verdict
 
 @given(*(st.integers(0, 30) for _ in range(4)), st.sampled_from([0.0, 0.02, 0.2]))
 @settings(max_examples=8)
-def test_a_wider_margin_is_kept_sooner(both: int, lost: int, gained: int, neither: int, margin: float) -> None:
+def test_wider_margin_is_kept_sooner(both: int, lost: int, gained: int, neither: int, margin: float) -> None:
     if both + lost + gained + neither == 0:
         neither = 1
     order = [LossVerdict.LOST, LossVerdict.UNDECIDED, LossVerdict.KEPT]

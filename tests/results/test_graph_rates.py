@@ -247,7 +247,7 @@ def test_facts_that_cannot_be_asked_and_answers_that_do_not_come(graph: Graph) -
     assert rates.overall.right.low < share_known(left) < rates.overall.right.high
 
 
-def test_a_run_is_estimated_by_what_its_graph_has_counted(graph: Graph) -> None:
+def test_run_is_estimated_by_what_its_graph_has_counted(graph: Graph) -> None:
     load_facts(graph)
     ask(graph, "run", rounds=3)
     before = estimate_run(graph, "run")
@@ -268,7 +268,7 @@ def test_without_known_probabilities_nothing_is_said(graph: Graph) -> None:
     assert graph_rates.estimate_run(graph, "run") is None
 
 
-def test_the_answers_are_where_they_were_kept(graph: Graph) -> None:
+def test_answers_are_where_they_were_kept(graph: Graph) -> None:
     load_facts(graph)
     ask(graph, "run", rounds=1)
     (run_folder(get_run(graph, "run")) / FILE).unlink()

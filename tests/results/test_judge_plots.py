@@ -55,7 +55,7 @@ def test_reliability_confusion_and_answers() -> None:
     assert (len(theirs.rows), len(their_confusion.rows)) == (2, 2)
 
 
-def test_a_page_alone_has_its_script_beside_it(tmp_path: Path) -> None:
+def test_page_alone_has_its_script_beside_it(tmp_path: Path) -> None:
     plots = quality_plots({"mine": quality()})
     page = write_plots_page(tmp_path / "own" / "page.html", "T", "V", plots, [], [], {}, alone=True)
     (script,) = (tmp_path / "own").glob("plotly-*.min.js")

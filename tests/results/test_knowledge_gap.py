@@ -12,7 +12,7 @@ from tests.results.answered import answered
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 2)), min_size=1, max_size=15))
 @settings(max_examples=12)
-def test_the_gap_is_its_definition(facts: list[tuple[bool, bool, int]]) -> None:
+def test_gap_is_its_definition(facts: list[tuple[bool, bool, int]]) -> None:
     relations = {f"f{n:02}": f"r{relation}" for n, (_, _, relation) in enumerate(facts)}
     stored, said = (
         answered("m", {f"f{n:02}": fact[way] for n, fact in enumerate(facts)}, relations=relations, probe=probe)

@@ -24,7 +24,7 @@ def test_sizes_with_a_digit_after_the_b_are_of_one_family(spec: str) -> None:
     assert family_of(spec) == "bloom"
 
 
-def test_a_model_with_two_probes_is_not_a_pair_of_its_family() -> None:
+def test_model_with_two_probes_is_not_a_pair_of_its_family() -> None:
     accuracy = np.array([[0.1, 0.2, 0.9], [0.5, 0.6, 0.2], [0.9, 0.8, 0.4]])
     known = np.ones((3, 3), dtype=np.bool_)
     groups = [

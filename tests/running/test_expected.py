@@ -74,7 +74,7 @@ def test_what_is_expected_of_a_fact_is_what_the_learner_expects(graph: Graph, po
     assert 0 < len(few) <= 3
 
 
-def test_runs_of_other_learners_expect_nothing_of_what_they_did_not_ask(graph: Graph) -> None:
+def test_runs_of_other_learners_expect_nothing_unasked(graph: Graph) -> None:
     load_popular(graph, popular=True)
     probe, plan = HashProbe(graph), plan_for("run", rounds=1, learner="independent")
     begin_run(graph, probe, plan, "hash")

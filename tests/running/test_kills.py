@@ -68,7 +68,7 @@ def of_run(graph: Graph, run: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("learner", slow_except(PHASES, ["hierarchical"]))
-def test_a_run_killed_in_each_of_its_phases_counts_each_answer_once(graph: Graph, home: Path, learner: str) -> None:
+def test_run_killed_in_any_phase_counts_answers_once(graph: Graph, home: Path, learner: str) -> None:
     load_graph(graph)
     begin_or_go_on(graph, "undisturbed", ROUNDS, learner=learner)
     reached = []
@@ -85,7 +85,7 @@ def test_a_run_killed_in_each_of_its_phases_counts_each_answer_once(graph: Graph
 
 
 @pytest.mark.slow
-def test_a_run_killed_while_it_writes_its_last_beliefs_writes_them_when_it_goes_on(graph: Graph, home: Path) -> None:
+def test_run_killed_at_last_beliefs_writes_them_on_resume(graph: Graph, home: Path) -> None:
     load_graph(graph)
     begin_or_go_on(graph, "undisturbed", 3, learner="hierarchical")
     # The first three were written with the rounds.
@@ -105,7 +105,7 @@ FORGETTING = [
 
 
 @pytest.mark.parametrize("moment", slow_except(FORGETTING, FORGETTING[1:4:2]), ids=str)
-def test_a_run_that_was_being_forgotten_leaves_nothing_to_the_next(graph: Graph, home: Path, moment: Moment) -> None:
+def test_half_deleted_run_leaves_nothing_to_the_next(graph: Graph, home: Path, moment: Moment) -> None:
     load_graph(graph)
     begin_or_go_on(graph, "undisturbed", 2, learner="hierarchical")
     begin_or_go_on(graph, "forgotten", 3, learner="hierarchical")
@@ -132,7 +132,7 @@ SERVER_PHASES = [
         pytest.param("neo4j", SERVER_PHASES[:1], marks=pytest.mark.slow),
     ],
 )
-def test_a_run_whose_server_is_killed_counts_each_answer_once(
+def test_run_whose_server_is_killed_counts_each_answer_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, phases: list[Moment]
 ) -> None:
     require_engine(engine)

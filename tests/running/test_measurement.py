@@ -102,7 +102,7 @@ def test_what_was_interrupted_goes_on_without_asking_twice(tmp_path: Path, torn:
     assert third.asked == []
 
 
-def test_a_folder_belongs_to_one_measurement(tmp_path: Path) -> None:
+def test_folder_belongs_to_one_measurement(tmp_path: Path) -> None:
     ask(WrittenProbe(), tmp_path)
     other = {"described": {"model": "m", "weights": "w"}, "seed": 2}
     with pytest.raises(KgprobeError, match=r"other settings \(described.weights was None, is 'w'; seed was 1, is 2\)"):
@@ -160,7 +160,7 @@ def test_what_got_no_answer_is_asked_again_after_all_else(tmp_path: Path) -> Non
     assert [line["place"] for line in lines] == [*range(11), 1, 3, 5, 6, 5]
 
 
-def test_a_measurement_ends_where_nothing_is_heard_and_comes_further_the_next_time(tmp_path: Path) -> None:
+def test_measurement_stops_without_answers_and_resumes(tmp_path: Path) -> None:
     silent = set(KEYS[3:6])
     first = ask(WrittenProbe(silent), tmp_path, batch=3)
     assert (first.done, first.stopped) == (6, Stop.NO_ANSWERS)
@@ -169,7 +169,7 @@ def test_a_measurement_ends_where_nothing_is_heard_and_comes_further_the_next_ti
     assert ask(WrittenProbe(silent), tmp_path, batch=3).done == 11
 
 
-def test_a_spent_budget_ends_a_measurement_and_keeps_what_was_asked(tmp_path: Path) -> None:
+def test_spent_budget_ends_measurement_and_keeps_answers(tmp_path: Path) -> None:
     first = ask(WrittenProbe({KEYS[0]}, spent_after=6), tmp_path, batch=3)
     assert (first.done, first.stopped, first.reason) == (6, Stop.BUDGET_SPENT, "spent")
     # Of what is asked again, too.

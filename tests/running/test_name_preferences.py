@@ -23,7 +23,7 @@ def answered(subject: str, right: str, others: Sequence[str], strengths: dict[st
     return Outcome(FactKey(subject, f"{subject} {right}"), verdict, "P1", evidence=evidence)
 
 
-def test_a_name_counts_where_it_is_wrong() -> None:
+def test_name_counts_where_it_is_wrong() -> None:
     strengths = {"Rome": -1.0, "Oslo": -2.0, "Bern": -3.0}
     preferences = NamePreferences(KIND)
     italy = answered("Italy", "Rome", ["Oslo"], strengths)
@@ -42,7 +42,7 @@ def test_a_name_counts_where_it_is_wrong() -> None:
 
 
 @pytest.mark.parametrize("knows", [False, True])
-def test_a_model_that_prefers_names_is_not_taken_to_know_facts(knows: bool) -> None:
+def test_model_that_prefers_names_is_not_taken_to_know_facts(knows: bool) -> None:
     generator = random.Random(0)
     names = [f"name {number}" for number in range(40)]
     strengths = {name: -float(number) for number, name in enumerate(names)}

@@ -23,7 +23,7 @@ from tests.running.test_rounds import UnaskableProbe
 from tests.written_source import WrittenSource
 
 
-def test_a_run_gives_the_share_of_wrong_answers(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_gives_the_share_of_wrong_answers(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
     people, edges, relations = random_graph(20, 120, seed=6)
     load(graph, WrittenSource(people, edges, relations))
@@ -61,7 +61,7 @@ def test_a_run_gives_the_share_of_wrong_answers(graph: Graph, tmp_path: Path, mo
         run_truth(graph, "empty", 2)
 
 
-def test_a_reference_of_ids() -> None:
+def test_reference_of_ids() -> None:
     facts = pd.DataFrame({"subject": ["a", "b", "a"], "relation": ["r", "q", "q"], "object": ["b", "c", "a"]})
     made = make_reference(facts, np.array([0.1, 0.5, 0.9]))
     ends = made.subjects.tolist() + made.objects.tolist()
@@ -77,7 +77,7 @@ def answers() -> tuple[list[str], np.ndarray, np.ndarray]:
     return columns["fact"].tolist(), columns["right"].to_numpy(), columns["wrong"].to_numpy()
 
 
-def test_it_has_the_facts_of_the_example_graph_each_asked_eight_times() -> None:
+def test_example_has_each_fact_asked_eight_times() -> None:
     facts, right, wrong = answers()
     known = {one.record.id: one.record for one in open_example().facts() if isinstance(one.record, Fact)}
     assert len(set(facts)) == len(facts) == 2_554
@@ -108,7 +108,7 @@ def test_theta_is_drawn_from_what_the_answers_leave_open() -> None:
     assert np.array_equal(draws[0], demo_reference([1, 0]).theta)
 
 
-def test_the_prior_makes_the_answers_most_probable() -> None:
+def test_prior_makes_the_answers_most_probable() -> None:
     _, right, wrong = answers()
     a, b = fit_prior(right.astype(float), wrong.astype(float))
 

@@ -83,7 +83,7 @@ def whole_run(graph: Graph, run: str, **changes: Any) -> None:
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_the_same_seed_gives_the_same_run_and_another_does_not(graph: Graph, learner: str) -> None:
+def test_same_seed_gives_the_same_run_and_another_does_not(graph: Graph, learner: str) -> None:
     load_graph(graph)
     whole_run(graph, "one", learner=learner)
     whole_run(graph, "two", learner=learner)
@@ -122,7 +122,7 @@ def test_what_is_remembered_in_a_run_is_what_the_graph_holds(graph: Graph) -> No
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_a_run_in_two_parts_is_a_run_in_one(graph: Graph, learner: str) -> None:
+def test_run_in_two_parts_is_a_run_in_one(graph: Graph, learner: str) -> None:
     load_graph(graph)
     whole_run(graph, "whole", learner=learner)
     probe = HashProbe(graph)
@@ -149,7 +149,7 @@ class UnaskableProbe(HashProbe):
 
 
 @pytest.mark.parametrize("learner", ["hierarchical", "independent"])
-def test_what_cannot_be_asked_is_neither_right_nor_wrong_and_not_asked_again(graph: Graph, learner: str) -> None:
+def test_unaskable_fact_has_no_verdict_and_is_not_repeated(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=60)
     probe = UnaskableProbe(graph)
     plan = plan_for("run", rounds=40, learner=learner)
@@ -177,7 +177,7 @@ class FailingProbe(HashProbe):
 
 
 @pytest.mark.parametrize("learner", ["hierarchical", "independent"])
-def test_what_got_no_answer_counts_neither_way_and_may_be_asked_again(graph: Graph, learner: str) -> None:
+def test_unanswered_fact_has_no_verdict_and_is_repeated(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=12)
     changes = {"rounds": 4, "sampling": "sequential", "facts_per_round": 100, "learner": learner}
     probe, plan = FailingProbe(graph, failing=3), plan_for("run", **changes)
@@ -192,7 +192,7 @@ def test_what_got_no_answer_counts_neither_way_and_may_be_asked_again(graph: Gra
 
 
 @pytest.mark.parametrize("learner", ["hierarchical", "independent"])
-def test_a_round_without_any_answer_does_not_take_place(graph: Graph, learner: str) -> None:
+def test_round_without_any_answer_does_not_take_place(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=12)
     probe, plan = FailingProbe(graph, failing=8), plan_for("run", learner=learner)
     begin_run(graph, probe, plan, "hash")
@@ -205,7 +205,7 @@ def test_a_round_without_any_answer_does_not_take_place(graph: Graph, learner: s
 
 
 @pytest.mark.parametrize("learner", ["hierarchical", "propagation"])
-def test_a_run_ends_when_it_is_sure_enough(graph: Graph, learner: str) -> None:
+def test_run_ends_when_it_is_sure_enough(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=40)
     probe, plan = HashProbe(graph), plan_for("run", rounds=100, stop_at_width=0.3, learner=learner)
     begin_run(graph, probe, plan, "hash")
@@ -275,7 +275,7 @@ def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, le
         assert max(map(asked.count, asked)) - min(map(asked.count, asked)) <= 1
 
 
-def test_a_run_ends_when_nothing_is_left(graph: Graph) -> None:
+def test_run_ends_when_nothing_is_left(graph: Graph) -> None:
     load_graph(graph, facts=20)
 
     class Nothing(HashProbe):
@@ -339,7 +339,7 @@ def test_lost_answers_are_told_not_forgotten(graph: Graph) -> None:
     assert len(answers_of(graph, "run")) == (ROUNDS + 1) * 8
 
 
-def test_a_run_is_extended_but_not_shortened(graph: Graph) -> None:
+def test_run_is_extended_but_not_shortened(graph: Graph) -> None:
     load_graph(graph)
     whole_run(graph, "run", rounds=3)
     whole_run(graph, "long", rounds=5)
@@ -351,7 +351,7 @@ def test_a_run_is_extended_but_not_shortened(graph: Graph) -> None:
     assert get_run(graph, "run")["rounds"] == 5
 
 
-def test_a_forgotten_run_leaves_nothing_to_the_next_of_its_name(graph: Graph) -> None:
+def test_forgotten_run_leaves_nothing_to_the_next_of_its_name(graph: Graph) -> None:
     load_graph(graph)
     whole_run(graph, "run")
     first = beliefs_in(graph, "run")
@@ -380,7 +380,7 @@ def test_one_process_at_a_time(graph: Graph) -> None:
     assert len(refused) == 2 * ROUNDS
 
 
-def test_a_round_that_somebody_else_took_leaves_no_answers(graph: Graph) -> None:
+def test_round_that_somebody_else_took_leaves_no_answers(graph: Graph) -> None:
     load_graph(graph)
     probe, plan = HashProbe(graph), plan_for("run")
     begin_run(graph, probe, plan, "hash")
@@ -496,7 +496,7 @@ def test_no_folder_is_taken_from_a_graph_unchecked(graph: Graph, home: Path, nam
         ("SET run.form = 1", "its form is 1, not 5"),
     ],
 )
-def test_a_run_of_another_version_is_told_listed_and_forgotten(graph: Graph, change: str, told: str) -> None:
+def test_run_of_another_version_is_told_listed_and_forgotten(graph: Graph, change: str, told: str) -> None:
     load_graph(graph, entities=10, facts=30)
     whole_run(graph, "old", rounds=1)
     list(graph.run_text(f"MATCH (run:Run {{id: 'old'}}) {change} RETURN run.id", {})[1])
@@ -512,7 +512,7 @@ def test_a_run_of_another_version_is_told_listed_and_forgotten(graph: Graph, cha
     assert library.runs_of(graph) == []
 
 
-def test_the_answers_of_a_run_are_for_their_owner_alone(graph: Graph, home: Path) -> None:
+def test_answers_of_a_run_are_for_their_owner_alone(graph: Graph, home: Path) -> None:
     load_graph(graph, entities=10, facts=30)
     whole_run(graph, "private", rounds=1)
     folder = run_folder(get_run(graph, "private"))

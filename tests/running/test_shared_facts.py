@@ -34,7 +34,7 @@ def test_models_that_know_as_much_come_out_as_equal() -> None:
     assert "are not a sample of the graph" in compared.caveat
 
 
-def test_the_best_is_first_and_nothing_is_said_against_a_random_sample() -> None:
+def test_best_is_first_and_random_sample_has_no_verdict() -> None:
     one = answered("one", {"x": True, "y": False, "z": True})
     two = answered("two", {"x": True, "y": True, "w": False})
     compared = find_shared_facts([one, two])
@@ -68,7 +68,7 @@ def outcome(fact: str, verdict: Verdict) -> Outcome:
     return Outcome(FactKey("s", fact), verdict, "r", evidence=evidence)
 
 
-def test_a_fact_counts_its_own_answers_and_shows_how_it_went() -> None:
+def test_fact_counts_its_own_answers_and_shows_how_it_went() -> None:
     told = [
         *(outcome("often", verdict) for verdict in (Verdict.RIGHT, Verdict.WRONG, Verdict.REFUSED)),
         outcome("silent", Verdict.UNANSWERED),

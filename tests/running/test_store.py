@@ -41,14 +41,14 @@ RUN_CHANGES: dict[str, Change] = CHANGES | {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-def test_a_measurement_whose_lines_are_not_in_their_places_is_refused(tmp_path: Path, change: Change) -> None:
+def test_measurement_with_misplaced_lines_is_refused(tmp_path: Path, change: Change) -> None:
     (tmp_path / FILE).write_bytes(b"".join(change(lines())))
     with pytest.raises(KgprobeError, match=r"line \d+: its place is \d+, and \d+ is expected"):
         list(read_outcomes(tmp_path / FILE, DistractorEvidence))
 
 
 @pytest.mark.parametrize("change", RUN_CHANGES.values(), ids=RUN_CHANGES.keys())
-def test_a_run_whose_lines_do_not_agree_with_its_graph_is_refused(tmp_path: Path, change: Change) -> None:
+def test_run_with_trail_unlike_graph_is_refused(tmp_path: Path, change: Change) -> None:
     (tmp_path / FILE).write_bytes(b"".join(change(lines())))
     refused = r"its place is \d+, and \d+ is expected|but the graph has counted 12"
     with pytest.raises(KgprobeError, match=refused):
@@ -69,7 +69,7 @@ def test_what_the_graph_has_not_counted_is_not_read(tmp_path: Path) -> None:
     assert [len(draws) for draws in read_rounds(tmp_path / FILE, 8)] == [4, 4]
 
 
-def test_a_question_that_was_put_again_has_its_latest_answer(tmp_path: Path) -> None:
+def test_question_that_was_put_again_has_its_latest_answer(tmp_path: Path) -> None:
     again = encode_line(3, Outcome(FactKey("s", "f3"), Verdict.UNASKABLE, "P1", reason="no name"))
     (tmp_path / FILE).write_bytes(b"".join([*lines(), again]))
     found = list(read_outcomes(tmp_path / FILE, DistractorEvidence))

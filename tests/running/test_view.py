@@ -96,9 +96,7 @@ def test_round_in_view_updates_its_facts_at_once(loaded: Graph) -> None:
     assert 8 < seen[0] < seen[1]
 
 
-def test_round_in_view_updates_expectations_of_unasked_facts_around_it(
-    loaded: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_round_in_view_updates_unasked_neighbours(loaded: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hierarchical_learner, "_EXPECTED", 20)
     probe, plan = HashProbe(loaded), make_plan("run", rounds=3, facts_per_round=8)
     begin_run(loaded, probe, plan, "hash")
@@ -179,7 +177,7 @@ def test_interrupted_removal_is_finished_by_the_next_run(loaded: Graph) -> None:
     assert_holds(loaded, "second")
 
 
-def test_run_that_was_deleted_by_hand_leaves_no_beliefs_to_the_next(loaded: Graph) -> None:
+def test_run_deleted_by_hand_leaves_no_beliefs(loaded: Graph) -> None:
     run_rounds(loaded, "first")
     run_rounds(loaded, "second", shown=False, seed=6)
     loaded.query("MATCH (r:Run {id: 'first'}) DETACH DELETE r")

@@ -22,7 +22,7 @@ def can_stand(people: dict[str, Entity], fact: Fact) -> bool:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_each_subject_with_a_current_fact_and_names_can_be_drawn_once(graph: Graph, seed: int) -> None:
+def test_subjects_with_current_facts_are_drawn_once(graph: Graph, seed: int) -> None:
     people, facts = enumerable(seed)
     by_id = {entity.id: entity for entity in people}
     load(graph, WrittenSource(people, facts))
@@ -44,7 +44,7 @@ def test_each_subject_with_a_current_fact_and_names_can_be_drawn_once(graph: Gra
             assert its == draw_demonstrations(graph, RELATIONS, 100, seed, AS_OF)[relation][:count]
 
 
-def test_the_seed_alone_decides(graph: Graph) -> None:
+def test_seed_alone_decides(graph: Graph) -> None:
     people, facts = enumerable(1)
     load(graph, WrittenSource(people, facts))
     drawn = [draw_demonstrations(graph, ["r0"], 5, seed, AS_OF) for seed in (1, 1, 2)]
@@ -54,7 +54,7 @@ def test_the_seed_alone_decides(graph: Graph) -> None:
     assert draw_demonstrations(graph, RELATIONS, 5, 1, AS_OF)["r0"] == drawn[0]["r0"]
 
 
-def test_every_subject_and_each_of_its_facts_is_as_probable_as_any_other(graph: Graph) -> None:
+def test_subjects_and_their_facts_are_drawn_uniformly(graph: Graph) -> None:
     entities = [Entity(f"e{number}", f"name {number}") for number in range(12)]
     # e0 has 6 facts, e1 to e5 have one each.
     facts = [Fact(f"f{number}", "e0", "r", f"e{6 + number}") for number in range(6)]
@@ -78,7 +78,7 @@ def test_names_of_white_space_are_no_examples(graph: Graph) -> None:
     assert [one.fact for one in draw_demonstrations(graph, ["r"], 9, 0, AS_OF)["r"]] == ["1"]
 
 
-def test_a_demonstration_gives_no_asked_fact_away(graph: Graph) -> None:
+def test_demonstration_gives_no_asked_fact_away(graph: Graph) -> None:
     entities = [Entity(name, name.upper()) for name in "abcd"]
     facts = [
         Fact("asked", "a", "borders", "b"),

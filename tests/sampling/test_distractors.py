@@ -66,7 +66,7 @@ def test_every_distractor_is_equally_probable(
         assert stats.chisquare(list(observed.values()) + [0] * (20 - len(observed))).pvalue > 1e-3
 
 
-def test_a_fact_gets_the_same_distractors_whatever_stands_beside_it(graph: Graph) -> None:
+def test_distractors_do_not_depend_on_other_facts(graph: Graph) -> None:
     people, facts = enumerable(3)
     load(graph, WrittenSource(people, facts))
     keys = [FactKey(fact.subject, fact.id) for fact in facts[:20]]
@@ -76,7 +76,7 @@ def test_a_fact_gets_the_same_distractors_whatever_stands_beside_it(graph: Graph
     assert together != RandomDistractors(graph).retrieve(keys, 4, [7, 2])
 
 
-def test_admissible_tells_the_distractors_among_numbers_and_why_they_are(graph: Graph) -> None:
+def test_admissible_returns_distractors_with_their_reasons(graph: Graph) -> None:
     people = [
         Entity("t", "city"),
         Entity("u"),

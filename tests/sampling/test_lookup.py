@@ -16,7 +16,7 @@ from tests.sampling.enumerable import AS_OF, distractors, enumerable
 from tests.written_source import WrittenSource
 
 
-def test_a_fact_is_found_by_what_people_call_it(graph: Graph) -> None:
+def test_fact_is_found_by_what_people_call_it(graph: Graph) -> None:
     people = [
         Entity("s", "Sam"),
         Entity("o", "Otto", ("The Great", "Ö")),
@@ -71,7 +71,7 @@ def test_a_fact_is_found_by_what_people_call_it(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("former", ["never", "wrong"])
-def test_a_pool_says_who_is_in_it_and_who_is_left_out(graph: Graph, former: str) -> None:
+def test_pool_says_who_is_in_it_and_who_is_left_out(graph: Graph, former: str) -> None:
     people, facts = enumerable(10, facts=200 if former == "wrong" else 120)
     load(graph, WrittenSource(people, facts, [Relation("r0", "likes")]))
     by_id = {entity.id: entity for entity in people}

@@ -69,7 +69,7 @@ def test_balanced_sample_has_prefixes_and_all_facts() -> None:
     assert ids(balanced_sample(facts, 7, 4)) != everything[:7]
 
 
-def test_balanced_sample_of_published_facts_fills_each_range_evenly(shared_data: Path) -> None:
+def test_balanced_sample_fills_each_range_evenly(shared_data: Path) -> None:
     with gzip.open(shared_data / "distractors" / "facts_random_5000.jsonl.gz", "rt", encoding="utf-8") as file:
         published = np.array([json.loads(line)["popularity"] for line in file])
     # Many more unpopular facts than popular ones, as in a graph.

@@ -73,7 +73,7 @@ def test_one_is_drawn_with_the_same_probability_as_any_other(graph: Graph) -> No
     )
 
 
-def test_a_literal_has_literals_of_its_kind_beside_it(graph: Graph) -> None:
+def test_literal_has_literals_of_its_kind_beside_it(graph: Graph) -> None:
     entities = [
         *(Entity(f"e{n}", f"person {n}") for n in range(9)),
         *(Entity(f"{1870 + n}", f"{1870 + n}", value=f"{1870 + n}", datatype="year") for n in range(3)),

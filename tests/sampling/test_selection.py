@@ -26,7 +26,7 @@ s\tP1\tb\t2001
 """
 
 
-def test_a_list_names_facts_in_several_ways(graph: Graph) -> None:
+def test_list_names_facts_in_several_ways(graph: Graph) -> None:
     facts = [
         Fact("f1", "s", "P1", "a"),
         Fact("f2", "s", "P1", "b"),
@@ -46,7 +46,7 @@ def test_a_list_names_facts_in_several_ways(graph: Graph) -> None:
     assert (header.keys, header.missing) == ([FactKey("t", "f3"), FactKey("t", "f4")], [])
 
 
-def test_a_list_names_facts_as_people_do(graph: Graph) -> None:
+def test_list_names_facts_as_people_do(graph: Graph) -> None:
     entities = [Entity("Q1", "France", ("French Republic",)), Entity("Q2", "Paris"), Entity("Q3", "Georgia")]
     entities += [Entity("Q4", "Georgia"), Entity("Q5", "Tbilisi"), Entity("Q6", "Atlanta")]
     relations = [Relation("P36", "capital"), Relation("P6", "head")]

@@ -63,7 +63,7 @@ def records(of: Described) -> tuple[list[Entity], list[Fact]]:
 @pytest.mark.parametrize("weighting", ["tf-idf", "bm25"])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(of=described(), data=some.data())
-def test_the_nearest_are_those_of_the_definition_in_its_order(
+def test_nearest_are_those_of_the_definition_in_its_order(
     monkeypatch: pytest.MonkeyPatch, piece: int, weighting: str, of: Described, data: some.DataObject
 ) -> None:
     monkeypatch.setattr(semantic, "FIRST_PIECE", piece)
@@ -173,7 +173,7 @@ def test_distractors_are_the_nearest_in_omega(graph: Graph, seed: int, weighting
 
 
 @pytest.mark.parametrize("shuffled", [10_000, 3])
-def test_those_that_share_nothing_come_last_in_an_order_of_the_seed(
+def test_semantic_unrelated_come_last_in_seeded_order(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, shuffled: int
 ) -> None:
     # Of a group with more members than this, some are drawn. Entities with a type share it, so these have none.
@@ -210,7 +210,7 @@ def test_those_that_share_nothing_come_last_in_an_order_of_the_seed(
     assert len(set(retrieved(1, keys, 9)[0])) == 9
 
 
-def test_a_reason_names_what_is_shared_weightiest_first(graph: Graph) -> None:
+def test_reason_names_what_is_shared_weightiest_first(graph: Graph) -> None:
     people = [
         Entity("t", "city"),
         Entity("F", "France"),
@@ -236,7 +236,7 @@ def test_a_reason_names_what_is_shared_weightiest_first(graph: Graph) -> None:
     assert all(rival.reason.startswith("city, like city 0; ") for rival in found)
 
 
-def test_the_index_is_kept_until_something_is_loaded(graph: Graph, home: Path) -> None:
+def test_index_is_kept_until_something_is_loaded(graph: Graph, home: Path) -> None:
     people, facts = enumerable(7)
     with pytest.raises(KgprobeError, match="Nothing was loaded"):
         open_features(graph, "tf-idf")

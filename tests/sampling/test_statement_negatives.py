@@ -120,7 +120,7 @@ def test_each_is_drawn_with_the_same_probability(graph: Graph) -> None:
     assert len(everything) == len(set(everything)) == 7 + 6 + 10
 
 
-def test_a_large_kind_shows_its_relations_in_a_sample(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_kind_shows_its_relations_in_a_sample(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgprobe.sampling.statement_negatives.KIND_MEMBERS", 5)
     monkeypatch.setattr(pool_draws, "LISTED_MEMBERS", 0)
     monkeypatch.setattr(pool_draws, "LISTED_SHARE", 0)

@@ -74,7 +74,7 @@ def test_former_objects_come_first_then_semantic_distractors(graph: Graph, seed:
     assert seen > 20
 
 
-def test_an_object_is_as_near_as_its_nearest_term_and_of_equals_what_ended_last_comes_first(graph: Graph) -> None:
+def test_object_distance_is_its_nearest_term_ties_by_end(graph: Graph) -> None:
     people = [Entity("s", "s"), *(Entity(name, name, types=("t",)) for name in "oabcdef")]
     terms = {
         "a": [("1990", "1991")],

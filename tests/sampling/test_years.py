@@ -21,14 +21,12 @@ from tests.written_source import WrittenSource
         ({"P577": 0}, "P577"),
     ],
 )
-def test_own_starts_of_half_of_the_facts_precede_dates_of_subjects(
-    graph: Graph, dated: dict[str, int], chosen: str
-) -> None:
+def test_dates_of_own_starts_precede_those_of_subjects(graph: Graph, dated: dict[str, int], chosen: str) -> None:
     source = choose_source(graph, dated, 10)
     assert (source.relation, source.dated, source.facts) == (chosen, dated[chosen], 10)
 
 
-def test_candidates_are_the_date_relations_of_the_graph_in_their_order(graph: Graph) -> None:
+def test_candidates_are_date_relations_in_order(graph: Graph) -> None:
     relations = [Relation("P571", "inception"), Relation("P577", "publication date"), Relation("P36", "capital")]
     facts = [Fact(f"f{place}", "a", relation.id, "b") for place, relation in enumerate(relations)]
     load(graph, WrittenSource([Entity("a", "a"), Entity("b", "b")], facts, relations))

@@ -67,7 +67,7 @@ def omega(fact: Fact) -> set[str]:
     return enumerable.distractors(PEOPLE, EDGES, fact)
 
 
-def test_the_graph_says_something() -> None:
+def test_graph_says_something() -> None:
     sizes = [len(omega(fact)) for fact in FACTS]
     assert min(sizes) == 0
     assert max(sizes) > 5
@@ -76,7 +76,7 @@ def test_the_graph_says_something() -> None:
 
 
 @strategies
-def test_a_strategy_tells_what_it_is(name: str, graph: Graph, tiny: Scorer) -> None:
+def test_strategy_tells_what_it_is(name: str, graph: Graph, tiny: Scorer) -> None:
     load(graph, WrittenSource(PEOPLE, EDGES))
     kind = STRATEGIES.get(name)
     assert kind.name == name
@@ -112,7 +112,7 @@ def test_options_have_help_and_reach_probe_and_strategy(name: str, graph: Graph,
 
 @strategies
 @pytest.mark.parametrize("count", [3, len(PEOPLE)])
-def test_each_sentence_has_distractors_of_its_fact_and_no_more_than_were_asked_for(
+def test_sentences_have_at_most_n_distractors_of_their_fact(
     name: str, count: int, graph: Graph, tiny: Scorer, asked: list[Sentences]
 ) -> None:
     found = made(name, graph, tiny).rivals(asked, count, [1])
@@ -130,9 +130,7 @@ def test_each_sentence_has_distractors_of_its_fact_and_no_more_than_were_asked_f
 
 
 @strategies
-def test_the_same_seed_chooses_the_same_whatever_stands_beside_a_fact(
-    name: str, graph: Graph, tiny: Scorer, asked: list[Sentences]
-) -> None:
+def test_same_seed_chooses_the_same_in_any_batch(name: str, graph: Graph, tiny: Scorer, asked: list[Sentences]) -> None:
     asked = asked[:8]
     strategy = made(name, graph, tiny)
     found = by_id(strategy.rivals(asked, 3, [1, 2]))

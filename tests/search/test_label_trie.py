@@ -105,7 +105,7 @@ def test_large_ranges_and_small_ones_are_followed_alike(tmp_path: Path) -> None:
         assert together.label[together.ended == place].tolist() == alone.label.tolist()
 
 
-def test_entities_with_a_name_that_tokenizes_to_nothing_are_left_out_and_told(tmp_path: Path) -> None:
+def test_entities_with_empty_tokens_are_left_out_reported(tmp_path: Path) -> None:
     tokenizer = byte_level()
     tokenizer.backend_tokenizer.normalizer = normalizers.Sequence(
         [normalizers.Replace("\x01", ""), normalizers.Strip()]
@@ -152,7 +152,7 @@ def test_what_is_no_whole_trie_is_refused(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["one.trie"]
 
 
-def test_a_build_that_fails_leaves_nothing(tmp_path: Path) -> None:
+def test_build_that_fails_leaves_nothing(tmp_path: Path) -> None:
     def broken():
         yield 1, ["York"]
         raise OSError("the graph is gone")
@@ -162,6 +162,6 @@ def test_a_build_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_label_takes_no_more_than_sixty_bytes(tmp_path: Path) -> None:
+def test_label_takes_no_more_than_sixty_bytes(tmp_path: Path) -> None:
     built(tmp_path, byte_level(), {number: [f"York {number:04x}"] for number in range(20_000)})
     assert (tmp_path / "one.trie").stat().st_size < 60 * 20_000

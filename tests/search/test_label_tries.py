@@ -55,7 +55,7 @@ def opened(graph: Graph) -> LabelTries:
     return tries
 
 
-def test_a_trie_has_the_names_of_its_pool(graph: Graph) -> None:
+def test_trie_has_the_names_of_its_pool(graph: Graph) -> None:
     load(graph, SOURCE)
     tries = opened(graph)
     assert names(tries.open(CITIES, PLAIN)) == {TOKYO: ["Edo", "Tokyo", "Tōkyō"], KYOTO: ["Kyoto"]}
@@ -67,7 +67,7 @@ def test_a_trie_has_the_names_of_its_pool(graph: Graph) -> None:
     assert tries.open(CITIES, "[X] is ruled from [Y]") is tries.open(CITIES, PLAIN)
 
 
-def test_a_trie_is_made_anew_where_something_was_loaded_and_only_there(graph: Graph, home: Path) -> None:
+def test_trie_is_rebuilt_only_after_a_load(graph: Graph, home: Path) -> None:
     load(graph, SOURCE)
     tries = opened(graph)
     first = tries.open(CITIES, PLAIN)
@@ -99,7 +99,7 @@ def test_another_tokenizer_has_tries_of_its_own(graph: Graph, home: Path) -> Non
     assert len(list(home.glob("tries/*.trie"))) == 2
 
 
-def test_a_damaged_trie_is_made_anew(graph: Graph, home: Path) -> None:
+def test_damaged_trie_is_made_anew(graph: Graph, home: Path) -> None:
     load(graph, SOURCE)
     opened(graph).open(CITIES, PLAIN)
     [path] = home.glob("tries/*.trie")
@@ -115,7 +115,7 @@ def test_a_damaged_trie_is_made_anew(graph: Graph, home: Path) -> None:
     assert not list(home.glob("tries/*.part"))
 
 
-def test_a_place_that_cannot_be_written_to_is_told(graph: Graph, home: Path) -> None:
+def test_place_that_cannot_be_written_to_is_told(graph: Graph, home: Path) -> None:
     load(graph, SOURCE)
     home.mkdir()
     (home / "tries").write_text("a file")

@@ -152,7 +152,7 @@ def test_exact_search_is_brute_force_and_asks_for_less(tmp_path: Path, any_score
     assert saved > 24
 
 
-def test_a_spent_budget_tells_truly_how_far_the_proof_reaches(tmp_path: Path, any_scorer: Scorer) -> None:
+def test_spent_budget_tells_truly_how_far_the_proof_reaches(tmp_path: Path, any_scorer: Scorer) -> None:
     scorer = any_scorer
     generator = random.Random(2)
     certified = []
@@ -169,7 +169,7 @@ def test_a_spent_budget_tells_truly_how_far_the_proof_reaches(tmp_path: Path, an
     assert {0, 1} < set(certified), "some proofs are to reach nowhere, some all the way and some in between"
 
 
-def test_a_beam_finds_as_many_as_are_wanted(tmp_path: Path, scorer: Scorer) -> None:
+def test_beam_finds_as_many_as_are_wanted(tmp_path: Path, scorer: Scorer) -> None:
     generator = random.Random(3)
     for _ in range(12):
         pool, count = random_pool(generator), generator.choice([1, 3, 10, 40])
@@ -180,7 +180,7 @@ def test_a_beam_finds_as_many_as_are_wanted(tmp_path: Path, scorer: Scorer) -> N
             check(one, truth, count, scorer)
 
 
-def test_a_beam_as_wide_as_the_pool_is_exact(tmp_path: Path, scorer: Scorer) -> None:
+def test_beam_as_wide_as_the_pool_is_exact(tmp_path: Path, scorer: Scorer) -> None:
     generator = random.Random(4)
     for _ in range(8):
         pool, count = random_pool(generator), generator.choice([1, 3, 10])
@@ -194,7 +194,7 @@ def test_a_beam_as_wide_as_the_pool_is_exact(tmp_path: Path, scorer: Scorer) -> 
             )
 
 
-def test_an_entity_of_many_names_takes_one_slot(tmp_path: Path, scorer: Scorer) -> None:
+def test_entity_of_many_names_takes_one_slot(tmp_path: Path, scorer: Scorer) -> None:
     # Each of its names begins in its own way, and any of them alone would fill a beam of three.
     many = [f"{first} {second}" for first in ("Tokyo", "Paris", "New York", "Saint") for second in ("A", "B", "City")]
     pool = NameSet({1: many, 2: ["Zürich"], 3: ["Japan"], 4: ["Ła of the Port"], 5: ["Port"]}, [[1, 2, 3, 4, 5]])
@@ -236,7 +236,7 @@ def test_names_of_the_same_tokens_count_each(tmp_path: Path) -> None:
     assert truth[9] == pytest.approx(truth[0] + np.log(3), abs=allowed(scorer))
 
 
-def test_a_prefix_bounds_names_of_the_same_tokens_together(tmp_path: Path) -> None:
+def test_prefix_bounds_names_of_the_same_tokens_together(tmp_path: Path) -> None:
     tokenizer = byte_level(bos=True)
     tokenizer.backend_tokenizer.normalizer = normalizers.Lowercase()
     build_label_trie(tmp_path / "0.trie", "", tokenizer, [(1, ["York"]), (9, ["York", "YORK", "Zürich"])])
@@ -259,14 +259,14 @@ def test_entities_with_a_name_too_long_for_the_model_are_refused(tmp_path: Path,
         assert one.numbers.tolist() == [2]
 
 
-def test_an_empty_pool_has_nobody(tmp_path: Path, scorer: Scorer) -> None:
+def test_empty_pool_has_nobody(tmp_path: Path, scorer: Scorer) -> None:
     pool = NameSet({1: ["York"]}, [[], []])
     for how in ({"max_prefixes": UNLIMITED}, {"beams": 3}):
         (one,) = search(scorer, pool, pool.tries(tmp_path, scorer), ["The capital of Japan is"], 3, **how)
         assert (one.numbers.tolist(), one.certified, one.bound) == ([], 0, -np.inf)
 
 
-def test_a_broken_model_is_told(tmp_path: Path) -> None:
+def test_broken_model_is_told(tmp_path: Path) -> None:
     tokenizer = byte_level(bos=True)
     model = random_model("gpt2", len(tokenizer))
     scorer = Scorer(model, tokenizer, name="broken")

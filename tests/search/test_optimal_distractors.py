@@ -243,7 +243,7 @@ def shown_in(outcome: Outcome) -> list[str]:
 
 
 @pytest.mark.parametrize("strategy", ["approximate-optimal", "exact-optimal"])
-def test_a_probe_tells_what_was_proved_and_left_out(graph: Graph, tiny: Scorer, equal: float, strategy: str) -> None:
+def test_probe_tells_what_was_proved_and_left_out(graph: Graph, tiny: Scorer, equal: float, strategy: str) -> None:
     load(graph, WrittenSource(PEOPLE, FACTS, [RELATION]))
     found, alone, town = ask(graph, tiny, strategy, ["f", "alone", "t"])
     [sentence] = evidence_of(found).sentences
@@ -269,7 +269,7 @@ def test_a_probe_tells_what_was_proved_and_left_out(graph: Graph, tiny: Scorer, 
     assert sentence.certified == 1
 
 
-def test_a_name_that_tokenizes_to_nothing_is_told(graph: Graph) -> None:
+def test_name_that_tokenizes_to_nothing_is_told(graph: Graph) -> None:
     tokenizer = byte_level(bos=True)
     # Without the space at its end, nothing is left of a text that ends in this character alone.
     tokenizer.backend_tokenizer.normalizer = normalizers.Sequence(
@@ -285,7 +285,7 @@ def test_a_name_that_tokenizes_to_nothing_is_told(graph: Graph) -> None:
     assert "1 of its candidates left out, as they have a name that tokenizes to nothing" in str(sentence.note)
 
 
-def test_where_names_have_other_tokens_behind_the_sentence_nothing_is_proved(graph: Graph) -> None:
+def test_names_with_other_tokens_after_prompt_prove_nothing(graph: Graph) -> None:
     # Without pre-tokenization a token may hold the end of a sentence and the beginning of a name.
     letters = sorted(set("".join([entity.label for entity in PEOPLE] + ["The capital of is City"])))
     vocabulary = {"<s>": 0, "</s>": 1} | {letter: number for number, letter in enumerate(letters, start=2)}
@@ -316,14 +316,14 @@ def test_where_names_have_other_tokens_behind_the_sentence_nothing_is_proved(gra
     assert evidence_of(found).sentences[0].certified is None
 
 
-def test_a_model_without_an_end_cannot_search(graph: Graph) -> None:
+def test_model_without_an_end_cannot_search(graph: Graph) -> None:
     tokenizer = byte_level(bos=True, eos=False)
     scorer = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="endless")
     with pytest.raises(KgprobeError, match="endless has no EOS token"):
         OptimalDistractors(graph, scorer, exact=True).retrieve([], 1)
 
 
-def test_a_sentence_that_leaves_no_room_is_told(graph: Graph, tiny: Scorer) -> None:
+def test_sentence_that_leaves_no_room_is_told(graph: Graph, tiny: Scorer) -> None:
     load(graph, WrittenSource(PEOPLE, FACTS, [RELATION]))
     [fact] = describe_facts(graph, [FactKey("c", "f")])
     strategy = OptimalDistractors(graph, tiny, exact=False)

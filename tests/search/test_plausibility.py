@@ -22,7 +22,7 @@ def tiny() -> Scorer:
     return Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="tiny")
 
 
-def test_one_name_that_cannot_be_taken_leaves_its_entity_without_a_value_and_no_other(tiny: Scorer) -> None:
+def test_unusable_name_leaves_only_its_entity_without_value(tiny: Scorer) -> None:
     long = Candidates(Cloze("The capital of [X] is [Y]", "Japan " * 300), NAMES)
     found, nothing, short = log_plausibilities(tiny, [Candidates(CLOZE, NAMES), long, Candidates(CLOZE, NAMES[:1])])
     # The first of its names that the model cannot take says why.

@@ -27,7 +27,7 @@ from tests.servers.servers import servers_on
 
 
 @pytest.mark.slow
-def test_a_neo4j_from_first_start_to_stop(tmp_path: Path) -> None:
+def test_neo4j_from_first_start_to_stop(tmp_path: Path) -> None:
     require_engine("neo4j")
     folder = Folder(tmp_path / "graph")
     at = ("--graph", str(folder.path))
@@ -246,7 +246,7 @@ def test_version_is_chosen_for_new_graphs_and_kept(tmp_path: Path, monkeypatch: 
         prepare(tmp_path / "third")
 
 
-def test_a_download_is_told_by_megabytes(
+def test_download_is_told_by_megabytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = "[INFO] Downloaded from central: x://y/a.jar (35 MB at 5.1 MB/s)"

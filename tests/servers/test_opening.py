@@ -46,7 +46,7 @@ def users(folder: Path) -> int:
     return len(status_of(Folder(folder)).users)
 
 
-def test_a_graph_is_used_at_once_and_closed(folder: Path) -> None:
+def test_graph_is_used_at_once_and_closed(folder: Path) -> None:
     graph = open_graph(folder, memory=512)
     assert list(graph.query("RETURN 1 AS one")) == [{"one": 1}]
     assert len(servers_on(folder)) == users(folder) == 1
@@ -81,14 +81,14 @@ def test_each_graph_has_a_lease_of_its_own(kept: Path) -> None:
     assert users(kept) == 0
 
 
-def test_a_block_that_fails_closes_the_graph(kept: Path) -> None:
+def test_block_that_fails_closes_the_graph(kept: Path) -> None:
     with pytest.raises(ZeroDivisionError), open_graph(kept):
         _ = 1 / 0
     assert users(kept) == 0
 
 
 @pytest.mark.slow
-def test_a_graph_that_is_forgotten_gives_its_lease_back(kept: Path) -> None:
+def test_graph_that_is_forgotten_gives_its_lease_back(kept: Path) -> None:
     graph = open_graph(kept)
     rows = graph.stream("explore/ready")
     del graph
@@ -100,7 +100,7 @@ def test_a_graph_that_is_forgotten_gives_its_lease_back(kept: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_graph_that_is_collected_under_the_lock_waits_for_it(kept: Path) -> None:
+def test_graph_that_is_collected_under_the_lock_waits_for_it(kept: Path) -> None:
     graph = open_graph(kept)
     with Folder(kept).locked():
         # As the collector may come while this very thread opens another graph there.
@@ -127,7 +127,7 @@ print(graph.query("RETURN 1 AS one")[0]["one"])
         pytest.param("graph.itself = graph", 0, marks=pytest.mark.slow),
     ],
 )
-def test_a_graph_that_is_left_open_is_closed_when_python_exits(folder: Path, end: str, code: int) -> None:
+def test_graph_that_is_left_open_is_closed_when_python_exits(folder: Path, end: str, code: int) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", LEFT_OPEN.format(end=end), str(folder)],
         capture_output=True,
@@ -150,7 +150,7 @@ print(graph.query("RETURN 2 AS two")[0]["two"])
 
 
 @pytest.mark.slow
-def test_a_fork_leaves_its_parent_the_graph(folder: Path) -> None:
+def test_fork_leaves_its_parent_the_graph(folder: Path) -> None:
     program = "import gc, os\n" + LEFT_OPEN.format(end=FORKED)
     done = subprocess.run(
         [sys.executable, "-c", program, str(folder)],
@@ -164,7 +164,7 @@ def test_a_fork_leaves_its_parent_the_graph(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_folder_that_is_gone_takes_its_server_along(folder: Path) -> None:
+def test_folder_that_is_gone_takes_its_server_along(folder: Path) -> None:
     graph = open_graph(folder, memory=512)
     shutil.rmtree(folder)
     graph.close()
@@ -228,7 +228,7 @@ def test_others_are_not_shown_a_password_that_was_typed(kept: Path, monkeypatch:
         ]
 
 
-def test_a_refused_password_costs_no_lease(kept: Path) -> None:
+def test_refused_password_costs_no_lease(kept: Path) -> None:
     password = Folder(kept).password_file
     right = password.read_text()
     password.write_text("wrong")
@@ -273,7 +273,7 @@ def test_outside_of_the_main_thread_no_handler_is_set() -> None:
 
 
 @pytest.mark.slow
-def test_the_command_line_ends_in_order(folder: Path) -> None:
+def test_command_line_ends_in_order(folder: Path) -> None:
     Folder(folder).create("arcadedb")
     process = subprocess.Popen(
         [sys.executable, "-m", "kgprobe", "graph", "shell", "--graph", str(folder)],
@@ -290,7 +290,7 @@ def test_the_command_line_ends_in_order(folder: Path) -> None:
     assert servers_on(folder) == []
 
 
-def test_a_connection_without_a_lease_can_be_closed_twice(endpoint: Endpoint) -> None:
+def test_connection_without_a_lease_can_be_closed_twice(endpoint: Endpoint) -> None:
     released = []
     graph = Graph(endpoint, release=lambda: released.append(1))
     graph.close()

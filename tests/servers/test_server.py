@@ -52,7 +52,7 @@ def _no_server_survives(tmp_path: Path) -> object:
     assert not left, "a test left a server behind"
 
 
-def test_a_command_starts_the_server_and_stops_it_again(folder: Folder) -> None:
+def test_command_starts_the_server_and_stops_it_again(folder: Folder) -> None:
     with open_graph(folder.path) as graph:
         assert len(servers_on(folder.path)) == 1
         status = status_of(folder)
@@ -113,7 +113,7 @@ def test_files_are_for_their_owner_alone(folder: Folder, monkeypatch: pytest.Mon
         assert len(folder.password) >= 24
 
 
-def test_two_commands_at_once_share_a_server_and_the_last_one_stops_it(folder: Folder) -> None:
+def test_parallel_commands_share_a_server_last_stops_it(folder: Folder) -> None:
     program = (
         "from tests.servers.servers import holder, leave; import sys, pathlib; leave(holder(pathlib.Path(sys.argv[1])))"
     )
@@ -134,7 +134,7 @@ def test_two_commands_at_once_share_a_server_and_the_last_one_stops_it(folder: F
     assert servers_on(folder.path) == []
 
 
-def test_a_kept_server_outlives_its_users_and_stop_waits_for_its_end(folder: Folder) -> None:
+def test_kept_server_outlives_users_and_stop_waits(folder: Folder) -> None:
     started, new = start(folder, ServerOptions(memory=MEMORY))
     assert new
     assert start(folder) == (started, False)
@@ -187,7 +187,7 @@ def test_leases_of_dead_commands_do_not_count(folder: Folder) -> None:
     "request_to_end",
     [signal.SIGTERM, *(pytest.param(s, marks=pytest.mark.slow) for s in (signal.SIGHUP, signal.SIGINT))],
 )
-def test_a_command_that_is_asked_to_end_stops_its_server(folder: Folder, request_to_end: signal.Signals) -> None:
+def test_command_that_is_asked_to_end_stops_its_server(folder: Folder, request_to_end: signal.Signals) -> None:
     asked = holder(folder.path)
     asked.send_signal(request_to_end)
     asked.communicate(timeout=300)
@@ -195,7 +195,7 @@ def test_a_command_that_is_asked_to_end_stops_its_server(folder: Folder, request
     assert servers_on(folder.path) == []
 
 
-def test_a_killed_server_is_noticed_and_nothing_committed_is_lost(folder: Folder) -> None:
+def test_killed_server_is_noticed_committed_data_stays(folder: Folder) -> None:
     started, _ = start(folder, ServerOptions(memory=MEMORY))
     with open_graph(folder.path) as graph:
         rows(graph, "UNWIND range(1, 500) AS i CREATE (:Entity {id: 'Q' + toString(i)})")
@@ -211,7 +211,7 @@ def test_a_killed_server_is_noticed_and_nothing_committed_is_lost(folder: Folder
 
 
 @pytest.mark.slow
-def test_a_stale_state_whose_pid_is_used_again_harms_nobody(folder: Folder) -> None:
+def test_stale_state_whose_pid_is_used_again_harms_nobody(folder: Folder) -> None:
     with open_graph(folder.path, memory=MEMORY):
         state = folder.read_server()
     assert state is not None
@@ -233,7 +233,7 @@ def test_a_stale_state_whose_pid_is_used_again_harms_nobody(folder: Folder) -> N
 @pytest.mark.parametrize(
     "state", [b'{"engine": "arcad', *(pytest.param(state, marks=pytest.mark.slow) for state in (None, b""))]
 )
-def test_a_server_without_legible_state_is_found(folder: Folder, state: bytes | None) -> None:
+def test_server_without_legible_state_is_found(folder: Folder, state: bytes | None) -> None:
     start(folder, ServerOptions(memory=MEMORY))
     (before,) = servers_on(folder.path)
     (folder.path / "server.json").unlink()
@@ -249,7 +249,7 @@ def test_a_server_without_legible_state_is_found(folder: Folder, state: bytes | 
 @pytest.mark.parametrize(
     "moment", ["with state", *(pytest.param(moment, marks=pytest.mark.slow) for moment in ("at once", "listening"))]
 )
-def test_a_half_started_server_is_replaced(folder: Folder, moment: str) -> None:
+def test_half_started_server_is_replaced(folder: Folder, moment: str) -> None:
     starter = subprocess.Popen(
         [sys.executable, "-m", "kgprobe", "graph", "start", "--memory", "512m", "--graph", str(folder.path)],
         env=clean_environment(),
@@ -275,7 +275,7 @@ def test_a_half_started_server_is_replaced(folder: Folder, moment: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_first_start_that_stopped_before_the_engine_is_done_again(folder: Folder) -> None:
+def test_first_start_interrupted_before_engine_is_repeated(folder: Folder) -> None:
     folder.path.mkdir()
     folder.password_file.write_text("half")
     with open_graph(folder.path):
@@ -283,7 +283,7 @@ def test_a_first_start_that_stopped_before_the_engine_is_done_again(folder: Fold
 
 
 @pytest.mark.slow
-def test_a_server_that_dies_at_start_says_why(folder: Folder) -> None:
+def test_server_that_dies_at_start_says_why(folder: Folder) -> None:
     with pytest.raises(KgprobeError, match="ended with code 1 while it started") as caught:
         open_graph(folder.path, memory=2**40)
     assert f"The end of {folder.log}:" in str(caught.value)
@@ -296,7 +296,7 @@ def test_a_server_that_dies_at_start_says_why(folder: Folder) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lost", ["http", pytest.param("bolt", marks=pytest.mark.slow)])
-def test_a_port_lost_between_choice_and_use_is_chosen_anew(
+def test_port_lost_between_choice_and_use_is_chosen_anew(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
     with socket.socket() as squatter:
@@ -310,7 +310,7 @@ def test_a_port_lost_between_choice_and_use_is_chosen_anew(
             assert not graph.endpoint.address.endswith(f":{taken}")
 
 
-def test_a_missing_password_is_named(folder: Folder) -> None:
+def test_missing_password_is_named(folder: Folder) -> None:
     with open_graph(folder.path, memory=MEMORY):
         pass
     folder.password_file.unlink()
@@ -319,7 +319,7 @@ def test_a_missing_password_is_named(folder: Folder) -> None:
     assert servers_on(folder.path) == []
 
 
-def test_a_folder_remembers_its_engine(folder: Folder) -> None:
+def test_folder_remembers_its_engine(folder: Folder) -> None:
     folder.create("arcadedb")
     with pytest.raises(KgprobeError, match=r"created by arcadedb.*Omit `engine`"):
         open_graph(folder.path, engine="neo4j")
@@ -363,7 +363,7 @@ def test_users_are_listed_and_pruned(folder: Folder) -> None:
     assert json.loads(left.read_bytes())["command"] == "kgprobe rounds run"
 
 
-def test_a_full_disk_is_named_and_costs_nothing_that_was_committed(tmp_path: Path) -> None:
+def test_full_disk_is_named_and_committed_data_stays(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     # A mount namespace of its own, so that a tiny disk can be mounted, and is gone with its process.
@@ -386,7 +386,7 @@ def test_a_full_disk_is_named_and_costs_nothing_that_was_committed(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_a_server_stays_where_it_was(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_server_stays_where_it_was(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     port, http_port = free_ports(2)
     started, _ = start(folder, ServerOptions(memory=MEMORY, port=port, http_port=http_port))
     stop(folder)
@@ -416,7 +416,7 @@ def test_ports_that_cannot_be(wishes: dict[str, int]) -> None:
         ServerOptions(**wishes)
 
 
-def test_a_link_to_a_folder_leads_to_the_same_server(folder: Folder, tmp_path: Path) -> None:
+def test_link_to_a_folder_leads_to_the_same_server(folder: Folder, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(folder.path)
     start(folder_of(str(link)), ServerOptions(memory=MEMORY))
@@ -436,7 +436,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("how", slow_except(DAMAGE, ["shorter than"]))
-def test_a_database_that_was_damaged_is_not_opened(folder: Folder, how: str) -> None:
+def test_database_that_was_damaged_is_not_opened(folder: Folder, how: str) -> None:
     with open_graph(folder.path, memory=MEMORY) as graph:
         rows(graph, "UNWIND range(1, 50) AS i CREATE (:Entity {id: 'Q' + toString(i)})")
     data = folder.path / "arcadedb" / "databases" / "kg"

@@ -51,7 +51,7 @@ def _bytes_alone(self: InputFile) -> Iterator[bytes]:
 @pytest.mark.usefixtures("small")
 @given(records=RECORDS, indent=st.sampled_from([None, 1]), lines=st.booleans(), ascii_only=st.booleans())
 @QUICK
-def test_the_values_are_those_of_the_whole(
+def test_values_are_those_of_the_whole(
     tmp_path: Path, records: list[Any], indent: int | None, lines: bool, ascii_only: bool
 ) -> None:
     texts = [json.dumps(record, indent=indent, ensure_ascii=ascii_only) for record in records]
@@ -94,7 +94,7 @@ def test_lines_are_counted(tmp_path: Path, array: bool) -> None:
 
 
 @pytest.mark.parametrize("array", [True, False])
-def test_an_end_within_a_record_is_told(tmp_path: Path, array: bool) -> None:
+def test_end_within_a_record_is_told(tmp_path: Path, array: bool) -> None:
     path = tmp_path / "values.json"
     whole = '{"inner": 1}\n{"inner": "two"}'
     path.write_text(("[" if array else "") + whole[:-4])
@@ -146,7 +146,7 @@ def test_bytes_that_are_no_text_are_half_characters(tmp_path: Path) -> None:
     assert values(path) == [{"inner": "\udcff\udcc3"}]
 
 
-def test_a_member_of_a_zip_is_read_like_a_file(tmp_path: Path) -> None:
+def test_member_of_a_zip_is_read_like_a_file(tmp_path: Path) -> None:
     path = tmp_path / "all.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("b.json", '[{"inner": 2}]' + " " * 10_000)

@@ -86,9 +86,7 @@ def unpacker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.usefixtures("unpacker")
 @pytest.mark.parametrize("share", [0.3, 0.7, 0.9999])
 @pytest.mark.parametrize("kind", ["gz", "bz2", "zst"])
-def test_what_was_whole_before_the_break_is_kept_and_the_break_is_named(
-    tmp_path: Path, kind: str, share: float
-) -> None:
+def test_damaged_pack_keeps_its_whole_part_and_names_the_break(tmp_path: Path, kind: str, share: float) -> None:
     # bzip2 packs blocks of 900 kB, so less than one of them would leave nothing to keep.
     text = TEXT * 10
     packed = PACK[kind](text)
@@ -114,14 +112,14 @@ def test_damage_within_packed_data_is_named_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("unpacker")
-def test_what_follows_the_packed_data_is_damage_unless_it_is_zeros(tmp_path: Path) -> None:
+def test_trailing_bytes_are_damage_unless_zeros(tmp_path: Path) -> None:
     packed = gzip.compress(b"a\nb\n")
     assert texts(open_input(written(tmp_path / "padded.gz", packed + bytes(100_000)))) == [b"a", b"b"]
     *_, (_, problem) = open_input(written(tmp_path / "followed.gz", packed + b"more")).lines()
     assert isinstance(problem, Rejected)
 
 
-def test_the_position_moves_with_the_reading(tmp_path: Path) -> None:
+def test_position_moves_with_the_reading(tmp_path: Path) -> None:
     # Large enough that reading ahead does not reach the end at once.
     file = open_input(written(tmp_path / "long", TEXT * 20))
     positions = [file.position for _ in file.lines()]
@@ -133,9 +131,7 @@ def test_carriage_returns_and_the_byte_order_mark_are_no_text(tmp_path: Path) ->
     assert texts(open_input(written(tmp_path / "dos.txt", b"\xef\xbb\xbfa\r\nb\r\nc"))) == [b"a", b"b", b"c"]
 
 
-def test_a_line_beyond_the_limit_is_skipped_and_the_next_one_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_line_beyond_limit_is_skipped_next_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "LINE_LIMIT", 1 << 20)
     path = written(tmp_path / "wide", b"a\n" + b"x" * (3 << 20) + b"\nb\n")
     first, (number, problem), last = open_input(path).lines()
@@ -144,7 +140,7 @@ def test_a_line_beyond_the_limit_is_skipped_and_the_next_one_read(
     assert problem == Rejected("longer than 1 MiB, the limit for a line")
 
 
-def test_a_line_of_exactly_the_limit_is_no_longer_than_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_line_of_exactly_the_limit_is_no_longer_than_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "LINE_LIMIT", 8)
     assert texts(open_input(written(tmp_path / "wide", b"1234567\n1234567"))) == [b"1234567", b"1234567"]
 
@@ -161,12 +157,12 @@ def test_a_line_of_exactly_the_limit_is_no_longer_than_it(tmp_path: Path, monkey
         (b"BZh9 but nothing after it", "cannot be unpacked"),
     ],
 )
-def test_files_that_no_reading_makes_sense_of_are_refused_at_once(tmp_path: Path, content: bytes, message: str) -> None:
+def test_unreadable_files_are_refused_at_once(tmp_path: Path, content: bytes, message: str) -> None:
     with pytest.raises(KgprobeError, match=message):
         open_input(written(tmp_path / "input", content))
 
 
-def test_a_missing_file_a_folder_and_a_pipe_are_refused_at_once(tmp_path: Path) -> None:
+def test_missing_file_a_folder_and_a_pipe_are_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match=r"absent\.tsv does not exist"):
         open_input(tmp_path / "absent.tsv")
     with pytest.raises(KgprobeError, match="is a folder; a file is expected"):
@@ -179,7 +175,7 @@ def test_a_missing_file_a_folder_and_a_pipe_are_refused_at_once(tmp_path: Path) 
             open_input(tmp_path / "pipe")
 
 
-def test_a_file_that_may_not_be_read_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_that_may_not_be_read_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "secret", b"a\n")
     path.chmod(0)
     if os.access(path, os.R_OK):
@@ -192,7 +188,7 @@ def test_a_file_that_may_not_be_read_is_refused_at_once(tmp_path: Path, monkeypa
         open_input(path)
 
 
-def test_the_fingerprint_follows_content_options_and_time_of_change(tmp_path: Path) -> None:
+def test_fingerprint_follows_content_options_and_time(tmp_path: Path) -> None:
     path = written(tmp_path / "a", b"one\n")
     os.utime(path, ns=(1, 1))
     before = fingerprint([open_input(path)], {"truthy": False})

@@ -32,7 +32,7 @@ def test_tidy(text: str, tidied: str) -> None:
 
 
 @given(st.text())
-def test_a_tidy_text_is_one_line_without_controls_and_stays_as_it_is(text: str) -> None:
+def test_tidy_text_is_one_line_and_stays_unchanged(text: str) -> None:
     tidied = tidy(text)
     assert len(tidied.splitlines()) <= 1
     assert all(unicodedata.category(character) != "Cc" for character in tidied)
@@ -40,7 +40,7 @@ def test_a_tidy_text_is_one_line_without_controls_and_stays_as_it_is(text: str) 
     assert [c for c in text if c.isalnum()] == [c for c in tidied if c.isalnum()]
 
 
-def test_texts_are_kept_once_in_order_without_empty_ones_and_the_label() -> None:
+def test_texts_are_unique_in_order_without_the_label() -> None:
     assert tidy_all(["b", " a", "", "b\n", "the label", "\t"], without="the label") == ("b", "a")
 
 

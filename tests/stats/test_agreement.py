@@ -65,7 +65,7 @@ def test_calibration_is_a_loop_over_folds(folds: int) -> None:
     assert calibrate(values, scores, folds=folds, seed=seed + 1) != result
 
 
-def test_of_equal_configurations_the_first_is_taken_and_one_that_orders_nothing_is_worth_nothing() -> None:
+def test_equal_configurations_take_the_first() -> None:
     scores = np.arange(12.0)
     table = np.stack([np.full(12, 0.5), scores, scores], axis=1)
     result = calibrate(table, scores)
@@ -75,7 +75,7 @@ def test_of_equal_configurations_the_first_is_taken_and_one_that_orders_nothing_
     assert [(fold.best, fold.tau) for fold in result.folds] == [(0, 0)] * 3
 
 
-def test_a_fold_that_lost_facts_leaves_the_others_as_they_are() -> None:
+def test_fold_that_lost_facts_leaves_the_others_as_they_are() -> None:
     scores = np.random.default_rng(2).normal(size=30)
     values = scores[:, None] + np.random.default_rng(3).normal(size=(30, 2))
     whole = calibrate(values, scores)
@@ -86,7 +86,7 @@ def test_a_fold_that_lost_facts_leaves_the_others_as_they_are() -> None:
     assert [fold.facts for fold in less.folds[1:]] == [fold.facts for fold in whole.folds[1:]]
 
 
-def test_the_grid() -> None:
+def test_grid() -> None:
     assert COUNTS == (1, 2, 5, 10, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200)
 
 
@@ -170,7 +170,7 @@ def test_kappa_without_items_is_undefined() -> None:
     assert np.isnan([cohen_kappa(nothing[:, 0], nothing[:, 1]), fleiss_kappa(nothing)]).all()
 
 
-def test_robustness_of_several_configurations_is_the_mean_of_those_with_a_tau() -> None:
+def test_robustness_is_the_mean_of_defined_taus() -> None:
     generator = np.random.default_rng(1)
     flawed, corrected = generator.random((20, 3)), generator.random((20, 3))
     flawed[:, 2] = 1.0

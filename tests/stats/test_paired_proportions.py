@@ -50,7 +50,7 @@ def pairs(draw: st.DrawFn) -> tuple[int, int, int]:
 
 @given(pairs(), st.integers(-90, 90).map(lambda hundredths: hundredths / 100))
 @settings(max_examples=60)
-def test_the_score_is_that_of_the_most_likely_shares(pair: tuple[int, int, int], loss: float) -> None:
+def test_score_is_that_of_the_most_likely_shares(pair: tuple[int, int, int], loss: float) -> None:
     lost, gained, total = pair
     ours = float(score_statistic(lost, gained, total, loss))
     assert ours == pytest.approx(naive_score(lost, gained, total, loss), abs=2e-3, rel=2e-3)
@@ -58,7 +58,7 @@ def test_the_score_is_that_of_the_most_likely_shares(pair: tuple[int, int, int],
 
 @given(pairs())
 @settings(max_examples=30)
-def test_the_interval_ends_where_the_naive_score_is_significant(pair: tuple[int, int, int]) -> None:
+def test_interval_ends_where_the_naive_score_is_significant(pair: tuple[int, int, int]) -> None:
     quantile = stats.norm.ppf(0.975)
     low, high = map(float, loss_interval(*pair))
     assert -1 <= low <= (pair[0] - pair[1]) / pair[2] <= high <= 1
@@ -71,7 +71,7 @@ def test_the_interval_ends_where_the_naive_score_is_significant(pair: tuple[int,
 
 
 @given(pairs(), st.floats(-0.9, 0.9))
-def test_the_score_falls_along_the_loss_and_rises_with_the_lost_facts(pair: tuple[int, int, int], loss: float) -> None:
+def test_score_falls_along_the_loss_rises_with_lost_facts(pair: tuple[int, int, int], loss: float) -> None:
     lost, gained, total = pair
     for correction in (0.0, CORRECTION):
         along = score_statistic(lost, gained, total, np.linspace(-0.99, 0.99, 50), correction)

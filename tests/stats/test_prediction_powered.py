@@ -118,7 +118,7 @@ def test_no_draw_is_favoured() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_it_speaks_of_this_graph_with_the_share_that_was_not_drawn(seed: int) -> None:
+def test_summary_names_this_graph_and_the_undrawn_share(seed: int) -> None:
     facts, _, predictions = made_up(seed)
     found = estimate_mean(alone(facts), sum_predictions(predictions), EstimatorOptions(weight=1.0))
     errors = facts.labels - facts.predictions
@@ -232,7 +232,7 @@ def test_labels_the_other_way_round_are_the_mirror_image(
 
 @given(st.integers(0, 10**6), st.integers(3, 100), st.floats(0, 1))
 @settings(max_examples=40)
-def test_predictions_that_tell_nothing_leave_the_classical_interval(seed: int, labels: int, constant: float) -> None:
+def test_constant_predictions_give_the_classical_interval(seed: int, labels: int, constant: float) -> None:
     facts, *_ = made_up(seed, 500, labels)
     facts = replace(facts, predictions=np.full(labels, constant))
     sums = sum_predictions(np.full(500, constant))
@@ -243,7 +243,7 @@ def test_predictions_that_tell_nothing_leave_the_classical_interval(seed: int, l
 
 
 @pytest.mark.parametrize("labels", [20, 200, 2000])
-def test_predictions_without_error_leave_what_can_have_stayed_unseen(labels: int) -> None:
+def test_perfect_predictions_keep_the_unseen_rest(labels: int) -> None:
     facts, truth, _ = made_up(0, 100_000, labels)
     perfect = replace(alone(facts), predictions=facts.labels)
     found = estimate_mean(perfect, sum_predictions(truth), EstimatorOptions(weight=1.0))
@@ -268,9 +268,7 @@ def test_of_a_graph_that_is_labelled_as_a_whole_all_is_known() -> None:
 
 @pytest.mark.parametrize(("confidence", "least"), [(0.9, 0.875), (0.95, 0.94)])
 @pytest.mark.parametrize("labels", [50, 200])
-def test_without_predictions_every_rate_is_held_about_as_often_as_is_said(
-    confidence: float, least: float, labels: int
-) -> None:
+def test_interval_without_predictions_covers_at_its_level(confidence: float, least: float, labels: int) -> None:
     # Exactly: over all numbers of ones that labels drawn from a huge graph can have.
     nothing = sum_predictions(np.zeros(3)) + PredictionSums(10**9, 0.0, 0.0, 0.0, 0.0)
     counts = np.arange(labels + 1)
@@ -290,7 +288,7 @@ def test_without_predictions_every_rate_is_held_about_as_often_as_is_said(
     assert probable @ (high - low) < 1.15 * (probable @ wilson)
 
 
-def test_facts_that_share_an_entity_widen_the_interval_and_never_narrow_it() -> None:
+def test_facts_sharing_an_entity_never_narrow_the_interval() -> None:
     random = np.random.default_rng(0)
     by_subject = random.integers(0, 2, 50)
     subjects = np.repeat(np.arange(50), 8)
@@ -325,7 +323,7 @@ def test_where_nothing_differs_a_subject_counts_once() -> None:
     assert (whole.low, whole.high) == pytest.approx((single.low, single.high), rel=0.02)
 
 
-def test_two_figures_of_the_same_facts_are_compared_by_their_difference() -> None:
+def test_figures_of_equal_facts_compare_by_difference() -> None:
     random = np.random.default_rng(1)
     one, other = random.random(5000) < 0.6, random.random(5000) < 0.5
     drawn = random.choice(5000, 400, replace=False)
@@ -405,7 +403,7 @@ def test_digits_are_kept_where_predictions_hardly_differ() -> None:
     assert joined.variance == pytest.approx(np.var(predictions - 1, ddof=1), rel=1e-5)
 
 
-def test_a_part_has_all_columns_of_its_facts() -> None:
+def test_part_has_all_columns_of_its_facts() -> None:
     facts = LabelledFacts(np.array([0.0, 1, 1]), np.array([0.1, 0.2, 0.3]), subjects=np.array(["a", "b", "c"]))
     part = facts.where(np.array([True, False, True]))
     assert part.labels.tolist() == [0, 1]

@@ -33,7 +33,7 @@ def test_at_least_counts_every_way_it_can_go(chances: list[float], count: int) -
 
 
 @given(some.integers(1, 500), some.data())
-def test_a_share_has_wilsons_interval(total: int, data: some.DataObject) -> None:
+def test_share_has_wilsons_interval(total: int, data: some.DataObject) -> None:
     count = data.draw(some.integers(0, total))
     found = share(count, total)
     z = 1.959963984540054
@@ -47,7 +47,7 @@ def test_a_share_has_wilsons_interval(total: int, data: some.DataObject) -> None
 
 
 @given(some.lists(some.floats(0, 1), min_size=1, max_size=40), some.lists(some.booleans(), min_size=1, max_size=40))
-def test_a_mean_of_shares_has_the_interval_of_a_share(values: list[float], hits: list[bool]) -> None:
+def test_mean_of_shares_has_the_interval_of_a_share(values: list[float], hits: list[bool]) -> None:
     found, expected = mean_share(list(map(float, hits))), share(sum(hits), len(hits))
     assert (found.value, found.low, found.high) == pytest.approx((expected.value, expected.low, expected.high))
     between = mean_share(values)
@@ -64,7 +64,7 @@ def test_what_is_counted_the_other_way_round_is_the_mirror_image(total: int, dat
 
 @pytest.mark.parametrize("mean", [0.02, 0.5, 0.7, 1.0])
 @pytest.mark.parametrize("width", [0.4, 0.1, 0.03])
-def test_so_many_answers_are_the_fewest_whose_interval_is_so_narrow(mean: float, width: float) -> None:
+def test_needed_answers_are_the_fewest_for_a_width(mean: float, width: float) -> None:
     def wide(answers: int) -> float:
         z = 1.959963984540054
         spread = mean * (1 - mean) / answers + z * z / (4 * answers * answers)
@@ -77,7 +77,7 @@ def test_so_many_answers_are_the_fewest_whose_interval_is_so_narrow(mean: float,
 
 @pytest.mark.parametrize("total", [1, 12, 60])
 @pytest.mark.parametrize("confidence", [0.9, 0.95])
-def test_an_exact_interval_covers_every_share_as_often_as_it_says(total: int, confidence: float) -> None:
+def test_exact_interval_covers_every_share_at_its_level(total: int, confidence: float) -> None:
     intervals = [exact_interval(right, total, confidence) for right in range(total + 1)]
     for share_right in np.linspace(0.001, 0.999, 400):
         chances = stats.binom.pmf(np.arange(total + 1), total, share_right)

@@ -26,7 +26,7 @@ from kgprobe.studies.study import DATA, WHOLE, Study
 from tests.studies.made import measure, outcomes
 
 
-def test_strategies_are_compared_on_the_facts_that_all_of_them_asked() -> None:
+def test_strategies_are_compared_on_common_facts() -> None:
     easy, hard = measure(seed=1), measure(seed=1, shift=1.0)
     fewer = dataclasses.replace(
         hard,
@@ -81,7 +81,7 @@ def test_strategies_study_counts_former_objects_by_position() -> None:
     assert strategies_study({"random": never}, "demo", {}).further == []
 
 
-def test_the_number_of_distractors_is_enough_where_the_order_of_the_facts_settles() -> None:
+def test_enough_distractors_is_where_the_order_settles() -> None:
     made = measure(facts=80)
     study = counts_study(made, "demo", {})
     for row in study.data:
@@ -115,7 +115,7 @@ def by_model(made: dict[str, tuple[int, Measured]]) -> tuple[dict[str, Measured]
     return {model: its for model, (_, its) in made.items()}, {model: size for model, (size, _) in made.items()}
 
 
-def test_the_line_through_sizes_is_least_squares_on_the_logarithm() -> None:
+def test_line_through_sizes_is_least_squares_on_logarithms() -> None:
     made = {f"m{size}": (10**size, measure(seed=size, shift=2 - size / 4)) for size in (9, 6, 8, 7)}
     measured, parameters = by_model(made)
     study = sizes_study(measured, parameters, 8, {})
@@ -161,7 +161,7 @@ def test_one_fact_has_no_band() -> None:
     assert "a single fact shows little" in sized.verdict
 
 
-def test_the_verdict_of_strategies_names_the_hardest_and_whether_that_is_sure() -> None:
+def test_verdict_of_strategies_names_the_hardest() -> None:
     easy, hard = measure(seed=1), measure(seed=1, shift=2.0)
     study = strategies_study({"random": easy, "semantic": hard, "temporal": hard}, "demo", {})
     mean = f"{hard.min_at_n[:, -1].mean():.3f}"
@@ -179,7 +179,7 @@ def test_how_many_distractors_are_like_nothing_is_told() -> None:
     assert told in counts_study(some, "demo", {}).notes
 
 
-def test_robustness_shows_the_greatest_n_and_the_widest_beam_and_says_so() -> None:
+def test_robustness_shows_greatest_n_and_widest_beam() -> None:
     generator = np.random.default_rng(1)
     grid = {
         "distractors:random": [{"aggregation": a, "n": n} for a in ("min", "avg") for n in (5, 20, 10)],
@@ -241,7 +241,7 @@ def test_measures_are_ranked_on_the_facts_that_all_of_them_have() -> None:
     assert [one.name for one in plot.categories] == [row["measure"] for row in study.table]
 
 
-def test_a_measure_that_would_leave_too_few_facts_to_the_others_is_not_ranked() -> None:
+def test_measure_of_too_few_common_facts_is_not_ranked() -> None:
     scores = np.random.default_rng(4).random(60)
     first, second = scores.copy(), scores.copy()
     first[:30], second[25:] = np.nan, np.nan
@@ -314,7 +314,7 @@ def test_robustness_with_best_configurations_is_their_mean() -> None:
     assert len(study.data) == 4
 
 
-def test_a_study_is_a_table_a_plot_and_the_data(tmp_path: Path) -> None:
+def test_study_is_a_table_a_plot_and_the_data(tmp_path: Path) -> None:
     study = strategies_study({"random": measure(), "<b>": measure(shift=1)}, "a <model>", {"seed": 1})
     study.write(tmp_path / "study")
     with (tmp_path / "study" / DATA).open(encoding="utf-8") as file:
@@ -364,7 +364,7 @@ def test_figures_stand_out_from_light_pages_and_from_dark_ones() -> None:
             assert (bright + 0.05) / (dark + 0.05) >= 3, (colour, paper)
 
 
-def test_curves_that_lie_on_each_other_are_told_apart_and_points_have_whiskers(tmp_path: Path) -> None:
+def test_plot_separates_equal_curves_and_draws_whiskers(tmp_path: Path) -> None:
     same = [Line(name, [1, 2], [0.5, 0.6], [0.4, 0.5], [0.6, 0.7]) for name in "abc"]
     points = Line("models", [1, 2], [0.5, 0.6], [0.4, 0.5], [0.6, 0.8], points=True, labels=["x", "y"])
     categories = CategoryPlot("C", "value", [Category("one", 0.5, 0.2, 0.6), Category("two", None)], (-1, 1))

@@ -65,7 +65,7 @@ from kgprobe.verbalize.answers import (
         ("I cannot say yes", None, "I cannot say yes"),
     ],
 )
-def test_the_first_word_counts(text: str, yes: bool | None, explanation: str) -> None:
+def test_first_word_counts(text: str, yes: bool | None, explanation: str) -> None:
     assert read_yes_no(text) == YesNo(yes, explanation)
     assert read_yes_no(text.upper()).yes is yes
 
@@ -138,12 +138,12 @@ def test_the_first_word_counts(text: str, yes: bool | None, explanation: str) ->
         ("Right now, Paris is", None),
     ],
 )
-def test_a_word_of_yes_or_no_that_says_something_else_is_not_read_as_one(text: str, yes: bool | None) -> None:
+def test_yes_no_reading_ignores_words_of_other_meaning(text: str, yes: bool | None) -> None:
     assert read_yes_no(text).yes is yes
     assert read_yes_no(text.upper()).yes is yes
 
 
-def test_a_name_right_behind_no_begins_what_is_said() -> None:
+def test_name_right_behind_no_begins_what_is_said() -> None:
     assert read_yes_no("No Paris is not the capital").yes is False
     assert read_yes_no("No capital is called so").yes is None
 
@@ -174,7 +174,7 @@ def test_words_of_certainty_leave_the_say_to_yes_and_no(
 @given(
     some.sampled_from(["No", "no", "**No**", "Answer: no", "Well, no"]), some.from_regex(r"[a-z]{4,12}", fullmatch=True)
 )
-def test_a_noun_behind_no_makes_no_answer_of_it(no: str, noun: str) -> None:
+def test_noun_behind_no_makes_no_answer_of_it(no: str, noun: str) -> None:
     read = read_yes_no(f"{no} {noun}s of that kind are known.")
     assert read.yes is None
 
@@ -258,7 +258,7 @@ def test_names_are_found_as_whole_words(text: str, names: list[str], found: list
         ("The Gambia", ["Gambia"], ["The Gambia"], ["Gambia"]),
     ],
 )
-def test_the_longest_name_wins(text: str, names: list[str], others: list[str], found: list[str]) -> None:
+def test_longest_name_wins(text: str, names: list[str], others: list[str], found: list[str]) -> None:
     assert named_in(text, names, {normalized(other) for other in others}.__contains__) == found
 
 
@@ -266,9 +266,7 @@ words = some.lists(some.sampled_from(["new", "south", "york", "sudan", "city"]),
 
 
 @given(words, words, some.lists(words, max_size=4))
-def test_a_name_is_there_where_no_longer_one_holds_it(
-    text: list[str], name: list[str], others: list[list[str]]
-) -> None:
+def test_name_is_there_where_no_longer_one_holds_it(text: list[str], name: list[str], others: list[list[str]]) -> None:
     def places(wanted: list[str]) -> list[set[int]]:
         firsts = range(len(text) - len(wanted) + 1)
         return [set(range(one, one + len(wanted))) for one in firsts if text[one : one + len(wanted)] == wanted]

@@ -78,7 +78,7 @@ def test_nothing_takes_no_article() -> None:
 @pytest.mark.parametrize(
     ("name", "bare"), [("the euro", "euro"), ("The Hague", "Hague"), ("Thebes", "Thebes"), ("then there", "then there")]
 )
-def test_an_article_can_be_taken_off(name: str, bare: str) -> None:
+def test_article_can_be_taken_off(name: str, bare: str) -> None:
     assert without_article(name) == bare
 
 
@@ -89,5 +89,5 @@ A = "singer; union; university; European; user; one-way street; UN; NATO; utopia
 
 
 @pytest.mark.parametrize(("article", "texts"), [("an", AN), ("a", A)])
-def test_the_indefinite_article(article: str, texts: str) -> None:
+def test_indefinite_article(article: str, texts: str) -> None:
     assert {name: indefinite(name) for name in names(texts)} == dict.fromkeys(names(texts), article)

@@ -75,7 +75,7 @@ def test_generic_sentences_are_marked_in_the_settings(books: Graph) -> None:
     assert {"Who is the author of Ulysses?", "Is James Joyce the author of Ulysses?"} <= texts
 
 
-def test_an_inverse_graph_gets_turned_templates(graph: Graph) -> None:
+def test_inverse_graph_gets_turned_templates(graph: Graph) -> None:
     mark_reversal(graph, Reversal("state", 1.0, ()), "inverse")
     facts = [Fact("f0", "paris", "P36", "france")]
     relations = [Relation("P36", "capital"), Relation("P361", "part of")]

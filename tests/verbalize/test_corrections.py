@@ -43,7 +43,7 @@ def test_records_are_read(tmp_path: Path) -> None:
         ("ale, is a, drink", "ale are a", "ale is a", "drink"),
     ],
 )
-def test_an_object_at_the_end_of_both_makes_a_pair(
+def test_object_at_the_end_of_both_makes_a_pair(
     tmp_path: Path, labels: str, flawed: str, corrected: str, label: str
 ) -> None:
     record = (labels, f"{flawed} {label}", f"{corrected} {label}")
@@ -104,7 +104,7 @@ def test_what_makes_no_pair_says_why(tmp_path: Path, text: str, correction: str,
     assert unpaired.verbalization.text == text
 
 
-def test_the_papers_verbalizations(shared_data: Path) -> None:
+def test_papers_verbalizations(shared_data: Path) -> None:
     records, _ = read_verbalizations(shared_data / "distractors" / "verbalization_errors.csv")
     pairs, unpaired = pair_up(records)
     assert len(records) == len(pairs) + len(unpaired) == 152
@@ -128,7 +128,7 @@ def test_pair_up_flawless_sentence_is_its_own_correction(tmp_path: Path, errors:
     assert (pair.differs, pair.flawed, unpaired) == (False, pair.corrected, [])
 
 
-def test_a_table_without_its_columns_is_refused(tmp_path: Path) -> None:
+def test_table_without_its_columns_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "errors.csv"
     path.write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(KgprobeError, match="lacks columns: triples_raw"):
@@ -143,7 +143,7 @@ def test_a_table_without_its_columns_is_refused(tmp_path: Path) -> None:
         ("0,\"('a', 'b', 'c')\",a b c,1,past,x,-,\n", "'a b c' is not"),
     ],
 )  # fmt: skip
-def test_a_damaged_row_costs_itself_alone(tmp_path: Path, row: str, reason: str) -> None:
+def test_damaged_row_costs_itself_alone(tmp_path: Path, row: str, reason: str) -> None:
     path = tmp_path / "errors.csv"
     good = "0,\"('a', 'b', 'c')\",\"(a, b, c, start=None, end=None)\",1,past,x,-,\n"
     path.write_text(HEADER + good + row + good, encoding="utf-8")
@@ -155,7 +155,7 @@ def test_a_damaged_row_costs_itself_alone(tmp_path: Path, row: str, reason: str)
 
 
 @pytest.mark.parametrize("bad", [b"\xff", b"x" * 200_000], ids=["not UTF-8", "a cell without an end"])
-def test_a_damaged_cell_rejects_only_its_record(tmp_path: Path, bad: bytes) -> None:
+def test_damaged_cell_rejects_only_its_record(tmp_path: Path, bad: bytes) -> None:
     path = written(tmp_path, *(("A, is, B", text, "A is B") for text in ("A are B", "SPOILT", "As are B")))
     path.write_bytes(path.read_bytes().replace(b"SPOILT", bad))
     records, (damaged,) = read_verbalizations(path)
@@ -163,6 +163,6 @@ def test_a_damaged_cell_rejects_only_its_record(tmp_path: Path, bad: bytes) -> N
     assert damaged.line == 3
 
 
-def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_table_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match=r"nothing\.csv cannot be read"):
         read_verbalizations(tmp_path / "nothing.csv")

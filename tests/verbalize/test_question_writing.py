@@ -49,7 +49,7 @@ WHOSE_BOOK = QuestionTask("Emma", ("Emma",), (), ("Jane Austen", "Austen"), AUTH
 NETHERLANDS = QuestionTask("the Netherlands", ("Netherlands", "NL"), ("The Hague",), (), CAPITAL)
 
 
-def test_a_model_is_told_the_object_only_where_it_stands_in_the_question() -> None:
+def test_prompt_has_the_object_only_within_the_question() -> None:
     asked = writing_prompt(YES_NO, with_alias=False).split("\n\n")[-1]
     assert asked == (
         "Subject: Japan (also called Nippon)\n"
@@ -91,7 +91,7 @@ def test_examples_are_questions_of_the_kind_that_is_wanted(wanted: QuestionTask)
         ("", ""),
     ],
 )
-def test_a_question_is_read_from_an_answer(answer: str, question: str) -> None:
+def test_question_is_read_from_an_answer(answer: str, question: str) -> None:
     assert written_question(answer) == question
 
 
@@ -212,7 +212,7 @@ def test_all_reasons_are_told() -> None:
     }
 
 
-def test_who_else_the_subject_is_called_is_asked_for_where_it_is_to_be_said() -> None:
+def test_aliases_of_the_subject_are_asked_for_if_needed() -> None:
     both = "Japan (also called Nippon)"
     wanted = QuestionTask(both, (both,), (), ("Tokyo",), CAPITAL)
     assert objections(f"What is the capital of {both}?", wanted) == []
@@ -257,7 +257,7 @@ PIECES = some.sampled_from(
 
 
 @given(some.data())
-def test_no_wh_question_that_passes_lacks_its_subject_or_says_an_answer(data: some.DataObject) -> None:
+def test_wh_question_has_its_subject_and_no_answer(data: some.DataObject) -> None:
     subject, right = data.draw(NAMES), data.draw(some.lists(NAMES, min_size=1, max_size=2))
     middle = data.draw(some.lists(PIECES | NAMES | some.just(subject), max_size=4))
     text = " ".join(["What is the capital of", *middle]).replace(" ?", "?") + "?"
@@ -268,7 +268,7 @@ def test_no_wh_question_that_passes_lacks_its_subject_or_says_an_answer(data: so
 
 
 @given(some.data())
-def test_no_yes_no_question_that_passes_lacks_an_end_or_says_another_answer(data: some.DataObject) -> None:
+def test_yes_no_question_has_both_ends_and_no_other_answer(data: some.DataObject) -> None:
     subject, shown, other = data.draw(some.permutations(["Japan", "Kyoto", "Tokyo", "Łódź", "New York"]))[:3]
     words = some.sampled_from(["the", "capital", "of", "is", "city", subject, shown, other])
     text = " ".join(["Is", *data.draw(some.lists(words, min_size=3, max_size=7))]) + "?"

@@ -10,7 +10,7 @@ from kgprobe.verbalize.sentences import Cloze, fill, object_continuations, wh_qu
 NAMES = st.text(min_size=1).map(str.strip).filter(lambda name: name and not re.search(r"(?i)\bthe\b", name))
 
 
-def test_a_cloze_stops_before_its_blank() -> None:
+def test_cloze_stops_before_its_blank() -> None:
     assert Cloze("The capital of [X] is [Y]", "Japan").prompt == "The capital of Japan is"
     assert Cloze("The currency of [X] is the [Y]", "Japan").prompt == "The currency of Japan is the"
 
@@ -24,7 +24,7 @@ def test_names_get_their_article() -> None:
     assert object_continuations("[X] is paid in [Y]", ["euro", "€"]) == ["the euro", "€"]
 
 
-def test_a_template_with_an_article_takes_the_bare_name() -> None:
+def test_template_with_an_article_takes_the_bare_name() -> None:
     assert object_continuations("Its currency, in [X], is the [Y]", ["euro", "the single currency", "euro"]) == [
         "euro",
         "single currency",
@@ -41,7 +41,7 @@ def test_names_that_read_alike_count_once_in_their_order() -> None:
     ]
 
 
-def test_a_plural_has_a_bare_possessive() -> None:
+def test_plural_has_a_bare_possessive() -> None:
     assert fill("[X]'s capital is [Y].", "Netherlands", "Amsterdam") == "The Netherlands' capital is Amsterdam."
     assert fill("[X]'s capital is [Y].", "Laos", "Vientiane") == "Laos's capital is Vientiane."
     assert fill("The [X]’s capital is [Y].", "United States", "D") == "The United States’ capital is D."
@@ -49,39 +49,39 @@ def test_a_plural_has_a_bare_possessive() -> None:
     assert fill("[X]'s seat is [Y].", "McDonald's", "Chicago") == "McDonald's seat is Chicago."
 
 
-def test_an_indefinite_article_agrees_with_the_name() -> None:
+def test_indefinite_article_agrees_with_the_name() -> None:
     assert fill("[X] is a [Y].", "Ann", "architect") == "Ann is an architect."
     assert fill("An [X] is a/an [Y].", "violin", "instrument") == "A violin is an instrument."
     assert fill("[X] is an [Y].", "Bern", "university town") == "Bern is a university town."
     assert fill("Is [X] a [Y]?", "Laika", "the dog") == "Is Laika a dog?"
 
 
-def test_an_indefinite_article_before_a_blank_belongs_to_what_fills_it() -> None:
+def test_indefinite_article_before_blank_fits_the_name() -> None:
     for article in ("a", "an", "a/an"):
         cloze = Cloze(f"[X] works as {article} [Y]", "Ann")
         assert cloze.prompt == "Ann works as"
         assert cloze.continuations(["actor", "singer", "FBI agent"]) == ["an actor", "a singer", "an FBI agent"]
 
 
-def test_a_full_stop_is_not_doubled() -> None:
+def test_full_stop_is_not_doubled() -> None:
     assert fill("[X] has its seat in [Y].", "Amnesty", "Washington, D.C.") == "Amnesty has its seat in Washington, D.C."
     assert fill("Is [X] in [Y]?", "Amnesty", "Washington, D.C.") == "Is Amnesty in Washington, D.C.?"
 
 
-def test_a_sentence_begins_with_a_capital_unless_the_name_has_its_own() -> None:
+def test_sentence_begins_with_a_capital_except_own_case() -> None:
     assert fill("[X] is a company of [Y].", "euro", "Ann") == "The euro is a company of Ann."
     assert fill("[X] is owned by [Y].", "eBay", "Ann") == "eBay is owned by Ann."
     assert fill("[X] borders [Y].", "émile", "Ann") == "Émile borders Ann."
     assert fill("[X] borders [Y].", "al-Andalus", "Ann") == "Al-Andalus borders Ann."
 
 
-def test_a_name_that_looks_like_a_placeholder_stays_itself() -> None:
+def test_name_that_looks_like_a_placeholder_stays_itself() -> None:
     assert fill("[X] knows [Y].", "[Y]", "[X]") == "[Y] knows [X]."
 
 
 @settings(deadline=None)
 @given(subject=NAMES, object_=NAMES)
-def test_both_names_are_in_the_sentence_and_nothing_else_is_changed(subject: str, object_: str) -> None:
+def test_sentence_has_both_names_and_is_else_unchanged(subject: str, object_: str) -> None:
     text = fill("It is said that [X] lies near [Y], too.", subject, object_)
     matched = re.fullmatch(r"It is said that (?:the )?(.*) lies near (?:the )?(.*), too\.", text, re.DOTALL)
     assert matched is not None

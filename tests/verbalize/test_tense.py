@@ -135,7 +135,7 @@ NONSENSE = st.from_regex(r"(?:\[X\] |[a-z]* |is |was |that |and |to |do )*\??", 
 
 
 @given(st.builds("{} {} {}".format, SUBJECTS, parts(VERBS), parts(ENDS)) | NONSENSE)
-def test_the_past_of_the_past_is_the_past(template: str) -> None:
+def test_past_of_the_past_is_the_past(template: str) -> None:
     past = in_the_past(template)
     if past is not None:
         assert in_the_past(past) == past
@@ -155,7 +155,7 @@ def test_templates_of_a_fact() -> None:
     assert templates_of(["[X] may be led by [Y]"], [], ended=True) == []
 
 
-def test_a_fact_has_ended_when_its_last_day_is_over() -> None:
+def test_fact_has_ended_when_its_last_day_is_over() -> None:
     assert has_ended("2011", 2012_01_01)
     assert not has_ended("2011", 2011_12_31)
     assert not has_ended("2011-05-07", 2011_05_07)

@@ -13,14 +13,14 @@ TEMPLATES = some.lists(some.sampled_from(["[X]", "[Y]", "the ", " is ", "a/an ",
 
 
 @given(TEMPLATES, LABELS, LABELS)
-def test_the_span_is_the_first_mention_of_the_answer(template: str, subject: str, answer: str) -> None:
+def test_span_is_the_first_mention_of_the_answer(template: str, subject: str, answer: str) -> None:
     filled = fill_verbatim(template, subject, answer)
     said = filled.text[filled.start : filled.end]
     assert said == answer if filled.start else said == answer[:1].upper() + answer[1:]
 
 
 @given(TEMPLATES, LABELS, LABELS)
-def test_the_sentence_is_that_of_lm_pub_quiz(template: str, subject: str, answer: str) -> None:
+def test_sentence_is_that_of_lm_pub_quiz(template: str, subject: str, answer: str) -> None:
     templating = pytest.importorskip("lm_pub_quiz.evaluators.templating_util", reason="lm-pub-quiz is not installed")
     text, spans = templating.Templater().replace_placeholders(template=template, subject=subject, answer=answer)
     filled = fill_verbatim(template, subject, answer)

@@ -25,27 +25,35 @@ BY_FACT, BY_ENTITY, BY_RELATION = HOLD_OUTS = ("fact", "entity", "relation")
 class SftOptions:
     """Options of a training set; stored in its manifest."""
 
-    teach: tuple[str, ...] = option(help="Teach the facts of this class; repeatable.", metavar="CLASS")
+    teach: tuple[str, ...] = option(help="Teach the facts of this class; repeatable.", metavar="CLASS", common=True)
     limit: int | None = option(
         None,
         "Maximum number of facts to teach, with the held-out ones, drawn at random.",
         minimum=1,
         shown_default="all",
+        common=True,
     )
-    form: str = option("questions", "Form of the examples.", choices=tuple(FORMS))
+    form: str = option("questions", "Form of the examples.", choices=tuple(FORMS), common=True)
     format: str = option("chat", "Format of a line: chat messages, or prompt and completion.", choices=FORMATS)
     wordings: int = option(1, "Maximum number of wordings for each fact and form.", minimum=1)
     known_share: float = option(
-        0.0, "Share of examples about known facts, to protect other knowledge.", minimum=0, below=1, is_share=True
+        0.0,
+        "Share of examples about known facts, to protect other knowledge.",
+        minimum=0,
+        below=1,
+        is_share=True,
+        common=True,
     )
     weights: str | None = option(
         None, "Add a weight: the probability that the model knows the fact, or does not.", choices=WEIGHTS
     )
     refuse: tuple[str, ...] = option(
-        (), "Teach 'I don't know' for the facts of this class; repeatable.", metavar="CLASS"
+        (), "Teach 'I don't know' for the facts of this class; repeatable.", metavar="CLASS", common=True
     )
     refusal: str = option(
-        REPLACE, "With --refuse: replace the answer by 'I don't know', or add how sure it is.", choices=REFUSALS
+        REPLACE,
+        "With --refuse: replace the answer by 'I don't know', or add how sure it is.",
+        choices=REFUSALS,
     )
     held_out: float = option(
         0.1,
@@ -53,6 +61,7 @@ class SftOptions:
         minimum=0,
         below=1,
         is_share=True,
+        common=True,
     )
     held_out_by: tuple[str, ...] = option(
         HOLD_OUTS, "Hold out single facts, whole entities, whole relations; repeatable.", choices=HOLD_OUTS

@@ -23,6 +23,7 @@ class ChoiceOptions:
         minimum=1,
         none="all",
         metavar="N|all",
+        common=True,
     )
     reduction: str = option(
         "sum",

@@ -31,19 +31,21 @@ class FormerOption:
 class DistractorOptions:
     """Options of the probe and of the strategies, stored with a run."""
 
-    distractors: int = option(10, "Number of distractors (wrong objects) per sentence.", minimum=1)
+    distractors: int = option(10, "Number of distractors (wrong objects) per sentence.", minimum=1, common=True)
     sentences: int | None = option(
         None,
         "Number of the relation's cloze sentences per fact, drawn at random, or all.",
         minimum=1,
         none="all",
         metavar="N|all",
+        common=True,
     )
     strategy: str = option(
         "random",
         "Retrieval of distractors: random objects of the same type; most similar objects; former objects, then similar"
         " ones; or the most plausible ones for the model, by beam search or exact search.",
         choices=STRATEGIES.names,
+        common=True,
     )
     templates: str = option(
         "hand",

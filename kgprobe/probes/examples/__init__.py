@@ -26,7 +26,9 @@ class PromptOptions:
         " example in the relation's first cloze sentence.",
         choices=PROMPTS,
     )
-    examples: int = option(50, "Number of few-shot examples: facts of the relation before the asked fact.", minimum=1)
+    examples: int = option(
+        50, "Number of few-shot examples: facts of the relation before the asked fact.", minimum=1, common=True
+    )
     separator: str = option(
         " ", "Separator between a subject and its object; \\n is a new line.", metavar="TEXT", shown_default="a space"
     )
@@ -58,7 +60,7 @@ class PromptOptions:
 class ExampleOptions(PromptOptions):
     """Options of the probe, stored with a run."""
 
-    choices: int = option(100, "Number of objects to choose from, including the right one.", minimum=2)
+    choices: int = option(100, "Number of objects to choose from, including the right one.", minimum=2, common=True)
     packed: bool = option(
         False,
         "Ask up to ten facts in one sequence, with five examples between two of them, as in EIC-LKE.",

@@ -92,7 +92,7 @@ def triples_of(facts: Iterable[Fact]) -> set[tuple[str, str, str]]:
     return {(fact.subject, fact.relation, fact.object) for fact in facts}
 
 
-def test_a_small_world_out_of_files_in_an_order_that_is_not_ours(tmp_path: Path) -> None:
+def test_small_world_out_of_files_in_an_order_that_is_not_ours(tmp_path: Path) -> None:
     files = [
         write(tmp_path / "facts.nt", "dbr:France dbo:capital dbr:Paree", "dbr:France dbp:capital dbr:Paris"),
         write(tmp_path / "values.nt", 'dbr:France dbo:populationTotal "68000000"^^xsd:nonNegativeInteger'),
@@ -134,7 +134,7 @@ def test_a_small_world_out_of_files_in_an_order_that_is_not_ours(tmp_path: Path)
     assert read(*reversed(files))[:3] == (relations, entities, facts, rejected)[:3]
 
 
-def test_redirects_are_followed_everywhere_and_disambiguations_are_left_out(tmp_path: Path) -> None:
+def test_redirects_are_followed_disambiguations_left_out(tmp_path: Path) -> None:
     path = write(
         tmp_path / "all.nt",
         "dbr:B dbo:wikiPageRedirects dbr:C",
@@ -156,7 +156,7 @@ def test_redirects_are_followed_everywhere_and_disambiguations_are_left_out(tmp_
     assert rejected == []
 
 
-def test_a_table_of_views_with_bad_lines(tmp_path: Path) -> None:
+def test_table_of_views_with_bad_lines(tmp_path: Path) -> None:
     path = write(tmp_path / "all.nt", "dbr:A dbo:part dbr:New_York")
     views = tmp_path / "views.tsv"
     views.write_bytes(b"# views\n\nA\t10\nNew York\t3\nA\tmany\nA\t-1\nA\tnan\n\xff\t1\n")
@@ -205,7 +205,7 @@ def test_intermediate_nodes_are_left_out_if_asked_for(tmp_path: Path) -> None:
     assert set(relations) == {"dbo:office", "dbo:team"}
 
 
-def test_a_time_that_cannot_be_is_told_at_the_fact(tmp_path: Path) -> None:
+def test_time_that_cannot_be_is_told_at_the_fact(tmp_path: Path) -> None:
     path = write(tmp_path / "one.nt", *TENURE[:3], 'dbr:Ada__Tenure__1 dbo:activeYearsEndYear "1990"^^xsd:gYear')
     _, _, facts, rejected = read(path)
     assert facts == {}
@@ -282,7 +282,7 @@ def test_relations_are_chosen_by_their_ids(tmp_path: Path) -> None:
         open_source("dbpedia", files=[path], relations=["part"])
 
 
-def test_own_sentences_come_with_a_relation_and_those_of_the_user_go_before(tmp_path: Path) -> None:
+def test_relation_sentences_follow_those_of_the_user(tmp_path: Path) -> None:
     path = write(tmp_path / "all.nt", "dbr:A dbo:capital dbr:B", "dbr:A dbp:capital dbr:C", "dbr:A dbp:motto dbr:D")
     own = own_templates()["dbo:capital"].clozes
     relations = read(path)[0]
@@ -376,7 +376,7 @@ def test_other_relations_are_not_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["gz", "zst"])
-def test_a_truncated_archive_loads_what_is_whole_and_fails(tmp_path: Path, graph: Graph, kind: str) -> None:
+def test_truncated_archive_loads_what_is_whole_and_fails(tmp_path: Path, graph: Graph, kind: str) -> None:
     plain = write(
         tmp_path / "all.nt", *[f"dbr:A{number} dbo:part dbr:B{number * 7919 % 5003}" for number in range(5000)]
     )
@@ -462,7 +462,7 @@ def test_scratch_files_go_with_the_source(tmp_path: Path, monkeypatch: pytest.Mo
     assert list(scratch.glob("dbpedia-*")) == []
 
 
-def test_load_killed_leaves_no_scratch_files_after_the_next_command(tmp_path: Path) -> None:
+def test_killed_load_leaves_no_scratch_files_for_long(tmp_path: Path) -> None:
     path = write(tmp_path / "all.nt", "dbr:A dbo:part dbr:B")
     own = {"KGPROBE_HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "system")}
     (tmp_path / "system").mkdir()

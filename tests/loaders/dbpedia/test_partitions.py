@@ -9,9 +9,7 @@ from kgprobe.loaders.dbpedia import partitions as module
 from kgprobe.loaders.dbpedia.partitions import Partitions
 
 
-def test_lines_of_a_key_lie_together_in_their_order_wherever_they_are_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_of_a_key_are_grouped_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WAITING", 7)
     parts = Partitions(tmp_path / "parts", 3)
     lines = [(f"dbr:{number % 10}", f"dbr:{number % 10}\t{number}\u2028é") for number in range(100)]
@@ -31,7 +29,7 @@ def test_lines_of_a_key_lie_together_in_their_order_wherever_they_are_written(
     assert parts.given == 1
 
 
-def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:
+def test_folder_that_is_gone_is_named(tmp_path: Path) -> None:
     parts = Partitions(tmp_path / "parts", 1)
     (tmp_path / "parts").rmdir()
     parts.add("dbr:A", "dbr:A\n")

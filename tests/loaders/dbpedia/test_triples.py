@@ -26,7 +26,7 @@ def read(path: Path, content: str | bytes) -> list[tuple[int, str]]:
     ]
 
 
-def test_a_bad_line_costs_no_other(tmp_path: Path) -> None:
+def test_bad_line_costs_no_other(tmp_path: Path) -> None:
     bad = [
         (triple("b", r'"bad \q escape"'), r"no triple: unexpected escape character '\q', column 32"),
         (triple("b", r'"half \uD800"'), "no triple: the escape sequence '\\uD800' is encoding D800"),
@@ -44,7 +44,7 @@ def test_a_bad_line_costs_no_other(tmp_path: Path) -> None:
         assert seen[1][1].startswith(reason), seen[1][1]
 
 
-def test_comments_and_empty_lines_are_no_triples_and_count_as_lines(tmp_path: Path) -> None:
+def test_comments_and_empty_lines_count_as_lines_only(tmp_path: Path) -> None:
     content = "# started\n\n" + triple("a") + "\n   \n" + triple("b") + "\n# completed"
     assert read(tmp_path / "facts.ttl", content) == [(3, "a"), (5, "b")]
 
@@ -72,12 +72,12 @@ def test_what_is_not_utf8_is_named(tmp_path: Path) -> None:
     assert reason.startswith("not UTF-8")
 
 
-def test_turtle_has_prefixes_lists_and_statements_of_several_lines(tmp_path: Path) -> None:
+def test_turtle_reads_prefixes_lists_and_long_statements(tmp_path: Path) -> None:
     content = '# a page\n@prefix a: <http://a/> .\na:a a:p a:b ,\n  a:c ;\n  a:q """two\nlines""" .\na:d a:p 1 .\n'
     assert read(tmp_path / "page.ttl", content) == [(3, "a"), (4, "a"), (6, "a"), (7, "d")]
 
 
-def test_a_statement_that_breaks_off_with_its_file_is_told_once(tmp_path: Path) -> None:
+def test_statement_that_breaks_off_with_its_file_is_told_once(tmp_path: Path) -> None:
     values = " ,\n".join(f'"{number * 7919 % 100_003}"' for number in range(50_000))
     packed = gzip.compress(f"@prefix a: <http://a/> .\na:a a:p {values} .\n".encode())
     path = tmp_path / "cut.ttl.gz"
@@ -91,7 +91,7 @@ def test_lines_of_turtle_may_be_long(tmp_path: Path) -> None:
     assert read(tmp_path / "long.ttl", content) == [(2, "a"), (3, "b")]
 
 
-def test_a_bad_statement_of_turtle_is_told_once_and_the_next_is_read(tmp_path: Path) -> None:
+def test_turtle_bad_statement_is_reported_once_next_is_read(tmp_path: Path) -> None:
     content = "PREFIX a: <http://a/>\na:a a:p a:b .\nno:prefix a:p a:b .\n<rel> <rel> <rel> .\na:d a:p a:e .\n"
     first, second, third, last = read(tmp_path / "page.ttl", content)
     assert (first, last) == ((2, "a"), (5, "d"))
@@ -100,7 +100,7 @@ def test_a_bad_statement_of_turtle_is_told_once_and_the_next_is_read(tmp_path: P
 
 
 @pytest.mark.parametrize("prefix", ["", "@prefix a: <http://a/> .\n"], ids=["lines", "turtle"])
-def test_a_truncated_archive_is_told_at_its_end_and_no_half_triple_is_read(tmp_path: Path, prefix: str) -> None:
+def test_truncated_archive_is_reported_without_half_triples(tmp_path: Path, prefix: str) -> None:
     text = prefix + "".join(
         f"{triple(f'n{number}', chr(34) + 'x' * (number % 97) + chr(34))}\n" for number in range(60_000)
     )

@@ -129,7 +129,7 @@ def test_years_are_bounds_whatever_their_type() -> None:
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**30), max_value=10**30, places=6))
-def test_a_number_has_one_id_however_it_is_written(number: object) -> None:
+def test_number_has_one_id_however_it_is_written(number: object) -> None:
     spellings = [f"{number:f}", f"{number:E}", f"{number:f}000", f" {number:f} "]
     values = {read_value(text, None, f"{XSD}double", ("en",)) for text in spellings}
     assert len(values) == 1

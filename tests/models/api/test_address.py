@@ -50,7 +50,7 @@ def test_openais_own_models_need_its_key(monkeypatch: pytest.MonkeyPatch) -> Non
         ("https://api.openai.com.evil.net/v1", None),
     ],
 )
-def test_a_key_goes_to_its_own_host(url: str, key: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_goes_to_its_own_host(url: str, key: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "openai")
     monkeypatch.setenv("KGPROBE_API_KEY", "here")
     monkeypatch.setenv("KGPROBE_API_KEY_API_EXAMPLE_ORG", "example")
@@ -58,7 +58,7 @@ def test_a_key_goes_to_its_own_host(url: str, key: str | None, monkeypatch: pyte
     assert find_address(f"openai:a/model:7b@{url}").model == "a/model:7b"
 
 
-def test_a_hosts_own_variable_goes_before_that_of_all_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hosts_own_variable_goes_before_that_of_all_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGPROBE_API_KEY", "here")
     monkeypatch.setenv("KGPROBE_API_KEY_LOCALHOST", "localhost")
     assert find_address("openai:m@http://localhost/v1").key == "localhost"
@@ -67,7 +67,7 @@ def test_a_hosts_own_variable_goes_before_that_of_all_here(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("key", ["sk-abc…xyz", "two\nlines"])
-def test_a_key_that_is_none_is_not_sent(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_that_is_none_is_not_sent(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGPROBE_API_KEY", key)
     with pytest.raises(KgprobeError, match="The key in KGPROBE_API_KEY holds") as caught:
         find_address("openai:m@http://localhost/v1")
@@ -94,7 +94,7 @@ def test_openai_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -
         "HTTP://me:hidden@localhost:8000/v1",
     ],
 )
-def test_an_address_holds_no_secret(url: str) -> None:
+def test_address_holds_no_secret(url: str) -> None:
     with pytest.raises(KgprobeError, match="KGPROBE_API_KEY_LOCALHOST") as caught:
         find_address(f"openai:m@{url}")
     assert "hidden" not in str(caught.value)
@@ -112,7 +112,7 @@ def test_an_address_holds_no_secret(url: str) -> None:
         "ws://host",
     ],
 )
-def test_an_address_that_is_none(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_address_that_is_none(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Not a model of OpenAI's with a strange name.
     monkeypatch.setenv("OPENAI_API_KEY", "theirs")
     with pytest.raises(KgprobeError, match=re.escape("such as http://localhost:8000/v1")):
@@ -120,6 +120,6 @@ def test_an_address_that_is_none(url: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("spec", ["openai", "openai:", "hf:gpt2", ""])
-def test_a_spec_of_another_form(spec: str) -> None:
+def test_spec_of_another_form(spec: str) -> None:
     with pytest.raises(UnknownNameError, match="openai:NAME@URL"):
         find_address(spec)

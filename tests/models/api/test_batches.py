@@ -393,9 +393,7 @@ def test_batch_with_further_requests_is_kept_for_them(cache: AnswerCache, monkey
         assert files(cache) == []
 
 
-def test_batch_that_refreshes_answers_is_kept_for_further_requests(
-    cache: AnswerCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refreshing_batch_is_kept_for_further_requests(cache: AnswerCache, monkeypatch: pytest.MonkeyPatch) -> None:
     with BatchServer(answer=lambda _: f"Answer {len(server.batches)}") as server:
         generator(server, cache).answer(questions(4))
         with interrupted(monkeypatch):
@@ -409,7 +407,7 @@ def test_batch_that_refreshes_answers_is_kept_for_further_requests(
 
 
 @pytest.mark.parametrize(("refresh", "submitted"), [(False, 1), (True, 2)])
-def test_answers_of_another_program_are_found_before_a_submission(
+def test_batch_uses_answers_of_another_program(
     refresh: bool, submitted: int, cache: AnswerCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The other program ends between this one's look into the cache and its search for batches.

@@ -65,7 +65,7 @@ def test_several_programs_use_one_file(tmp_path: Path) -> None:
     assert len(AnswerCache(path)) == 150 + 3 * 150
 
 
-def test_a_file_that_is_none_is_reported(tmp_path: Path) -> None:
+def test_file_that_is_none_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "answers.sqlite"
     path.write_text("This is no database, but long enough to look like one." * 100)
     with pytest.raises(KgprobeError, match=r"answers\.sqlite cannot be opened"):

@@ -54,9 +54,7 @@ def requests(count: int, tokens: int = 8) -> list[Request]:
 
 
 @pytest.mark.slow
-def test_a_real_server_answers_each_question_once_through_all_faults(
-    api_model: tuple[str, str], tmp_path: Path
-) -> None:
+def test_real_server_answers_once_through_all_faults(api_model: tuple[str, str], tmp_path: Path) -> None:
     model, url = api_model
     asked = [Request(question, 8) for question in QUESTIONS]
     plain = api_generator(f"openai:{model}@{url}").answer(asked)
@@ -89,7 +87,7 @@ def test_a_real_server_answers_each_question_once_through_all_faults(
 
 
 @pytest.mark.slow
-def test_a_server_and_the_same_model_here_say_the_same(
+def test_server_and_the_same_model_here_say_the_same(
     api_model: tuple[str, str], demo_scorer: Scorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, url = api_model
@@ -118,7 +116,7 @@ def test_each_fault_is_got_over(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("refusal", "empty")])
-def test_what_fails_every_time_is_reported_and_costs_the_others_nothing(kind: str) -> None:
+def test_lasting_fault_is_reported_others_are_answered(kind: str) -> None:
     def faults(prompt: str, _before: int) -> str | None:
         return kind if prompt == "Question number 3" else None
 
@@ -133,7 +131,7 @@ def test_what_fails_every_time_is_reported_and_costs_the_others_nothing(kind: st
         assert sum(done) == 6
 
 
-def test_a_refusal_is_an_answer() -> None:
+def test_refusal_is_an_answer() -> None:
     with FaultProxy(faults=first(1, "refusal")) as proxy:
         (answer,) = generator(proxy).answer([Request("Why?", 8)])
         assert isinstance(answer, Answer)
@@ -173,7 +171,7 @@ def test_what_stays_empty_is_an_empty_answer() -> None:
         assert usage(made).prompt_tokens == 3
 
 
-def test_what_was_answered_before_is_asked_again_where_the_model_is_another(tmp_path: Path) -> None:
+def test_refresh_asks_answered_questions_again(tmp_path: Path) -> None:
     said = "before"
     with FaultProxy(upstream=lambda _: said) as proxy:
         for refresh, text in ((False, "before"), (False, "before"), (True, "after"), (False, "after")):
@@ -188,7 +186,7 @@ def test_what_was_answered_before_is_asked_again_where_the_model_is_another(tmp_
 
 
 @pytest.mark.slow
-def test_a_thousand_requests_through_a_tenth_of_faults() -> None:
+def test_thousand_requests_through_a_tenth_of_faults() -> None:
     asked = requests(1000)
     with FaultProxy(faults=at_random(0.1, seed=1), delay=0.002) as proxy:
         made = generator(proxy, timeout=6)
@@ -225,7 +223,7 @@ made.answer([Request(f"Question number {number}", 8) for number in range(int(cou
 
 
 @pytest.mark.slow
-def test_a_program_that_is_killed_goes_on_without_asking_again(tmp_path: Path) -> None:
+def test_program_that_is_killed_goes_on_without_asking_again(tmp_path: Path) -> None:
     path, count = tmp_path / "answers.sqlite", 400
     with FaultProxy(faults=at_random(0.1, seed=2), delay=0.05) as proxy:
         child = subprocess.Popen([sys.executable, "-c", _CHILD, proxy.url, str(path), str(count)])
@@ -273,7 +271,7 @@ def test_told_to_wait_all_wait() -> None:
         assert proxy.kinds() == {"limited": 1, None: 300}
 
 
-def test_a_date_is_understood_too() -> None:
+def test_date_is_understood_too() -> None:
     with FaultProxy(faults=first(1, "limited"), retry_after="3", as_date=True) as proxy:
         generator(proxy).answer([Request("Why?", 8)])
         # A date has no fractions of a second.
@@ -291,7 +289,7 @@ def test_who_stands_in_a_line_that_moves_has_not_failed() -> None:
         assert isinstance(last, Answer)
 
 
-def test_a_server_that_wants_to_be_left_alone_is() -> None:
+def test_server_that_wants_to_be_left_alone_is() -> None:
     with FaultProxy(faults=first(1, "limited"), retry_after="3600") as proxy:
         with pytest.raises(KgprobeError, match="asks to wait for 3,600 seconds"):
             generator(proxy).answer([Request("Why?", 8)])
@@ -316,7 +314,7 @@ def test_equal_requests_are_sent_once() -> None:
 
 
 @pytest.mark.parametrize("concurrency", [pytest.param(1, marks=pytest.mark.slow), 16])
-def test_a_budget_of_tokens_is_not_passed(concurrency: int, tmp_path: Path) -> None:
+def test_budget_of_tokens_is_not_passed(concurrency: int, tmp_path: Path) -> None:
     # Each costs 3 tokens of the prompt and 5 of the answer.
     with FaultProxy(delay=0.005, faults=at_random(0.2, seed=3, kinds=["broken", "empty", "limited"])) as proxy:
         spending, cache = Spending(max_tokens=1000), AnswerCache(tmp_path / "answers.sqlite")
@@ -336,7 +334,7 @@ def test_a_budget_of_tokens_is_not_passed(concurrency: int, tmp_path: Path) -> N
         assert all(proxy.answered[prompt] == 1 for prompt in before)
 
 
-def test_a_budget_in_money() -> None:
+def test_budget_in_money() -> None:
     with FaultProxy(delay=0.005) as proxy:
         with pytest.raises(KgprobeError, match="--input-price"):
             generator(proxy, Spending(max_cost=1.0))
@@ -350,7 +348,7 @@ def test_a_budget_in_money() -> None:
         assert usage(made).cost == pytest.approx(cost)
 
 
-def test_requests_that_may_have_been_charged_count_towards_the_budget() -> None:
+def test_possibly_charged_requests_count_for_the_budget() -> None:
     with FaultProxy(faults=first(100, "cut")) as proxy:
         spending = Spending(max_tokens=300)
         with pytest.raises(BudgetSpentError):
@@ -381,7 +379,7 @@ def test_where_no_request_is_taken_it_ends_at_once(
         assert len(proxy.seen) <= 4
 
 
-def test_a_prompt_that_is_not_taken_is_reported_and_not_repeated() -> None:
+def test_prompt_that_is_not_taken_is_reported_and_not_repeated() -> None:
     said = {"error": {"message": "This model's maximum context length is 10 tokens", "code": "context_length_exceeded"}}
     with FaultProxy(reject=lambda body: (400, said) if "long" in body["messages"][0]["content"] else None) as proxy:
         one, odd, other = generator(proxy).answer([Request("long", 8), Request("\ud800", 8), Request("short", 8)])
@@ -392,7 +390,7 @@ def test_a_prompt_that_is_not_taken_is_reported_and_not_repeated() -> None:
         assert len(proxy.seen) == 2
 
 
-def test_a_parameter_that_a_model_does_not_take_is_left_out() -> None:
+def test_parameter_that_a_model_does_not_take_is_left_out() -> None:
     def reject(body: dict) -> tuple[int, dict] | None:
         for name, code in (("max_tokens", "unsupported_parameter"), ("temperature", "unsupported_value")):
             if name in body:
@@ -410,14 +408,14 @@ def test_a_parameter_that_a_model_does_not_take_is_left_out() -> None:
         assert proxy.kinds()["rejected"] <= 3 * 8
 
 
-def test_a_server_that_is_not_there() -> None:
+def test_server_that_is_not_there() -> None:
     with FaultProxy() as proxy:
         pass
     with pytest.raises(KgprobeError, match=r"cannot be reached.*Is http://127\.0\.0\.1"):
         generator(proxy, attempts=2).answer(requests(100))
 
 
-def test_keys_go_where_they_are_meant_to_and_are_told_to_nobody_else(
+def test_api_keys_are_sent_to_their_own_server_only(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -479,7 +477,7 @@ def test_what_comes_in_a_form_nobody_expects_is_a_fault() -> None:
         assert len(proxy.seen) == 2
 
 
-def test_a_text_is_gone_on_with_by_a_completion_where_the_api_has_them(tmp_path: Path) -> None:
+def test_continuation_uses_completions_of_the_api(tmp_path: Path) -> None:
     with FaultProxy(upstream=lambda prompt: f" {prompt}\nand more\n", completes=True) as proxy:
         made = generator(proxy, cache=AnswerCache(tmp_path / "answers.sqlite"))
         asked = [Request("x", 5, continuation=True), Request("x", 5)]
@@ -492,12 +490,12 @@ def test_a_text_is_gone_on_with_by_a_completion_where_the_api_has_them(tmp_path:
         assert text == {"model": "m", "prompt": "x", "temperature": 0.0, "max_tokens": 5}
 
 
-def test_an_api_without_completions_is_told_apart_from_a_wrong_address() -> None:
+def test_api_without_completions_is_not_a_wrong_address() -> None:
     with FaultProxy() as proxy, pytest.raises(KgprobeError, match=r"HTTP 404.*completions.*has to offer.*chat alone"):
         generator(proxy).answer([Request("x", 5, continuation=True)])
 
 
-def test_a_text_may_be_over_with_its_prompt() -> None:
+def test_text_may_be_over_with_its_prompt() -> None:
     with FaultProxy(upstream=lambda _: "", completes=True) as proxy:
         (answer,) = generator(proxy).answer([Request("x", 5, continuation=True)])
         assert isinstance(answer, Answer)

@@ -39,7 +39,7 @@ def ask(proxy: FaultProxy, cache: AnswerCache | None = None) -> tuple[Answer | U
 
 
 @pytest.mark.parametrize("status", [200, 400])
-def test_an_answer_is_read_up_to_a_bound(status: int) -> None:
+def test_answer_is_read_up_to_a_bound(status: int) -> None:
     sent = []
 
     async def flood(request: web.Request, _: dict) -> web.StreamResponse:
@@ -59,7 +59,7 @@ def test_an_answer_is_read_up_to_a_bound(status: int) -> None:
     assert max(sent) < 10 * LARGEST
 
 
-def test_an_answer_as_large_as_allowed_is_read() -> None:
+def test_answer_as_large_as_allowed_is_read() -> None:
     async def padded(_: web.Request, answer: dict) -> web.StreamResponse:
         return web.Response(body=json.dumps(answer).encode().ljust(LARGEST), content_type="application/json")
 
@@ -80,7 +80,7 @@ def test_nothing_is_unpacked() -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
-def test_a_redirect_to_another_server_is_refused(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redirect_to_another_server_is_refused(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGPROBE_API_KEY", "top-secret")
     with FaultProxy() as other:
 
@@ -94,7 +94,7 @@ def test_a_redirect_to_another_server_is_refused(status: int, monkeypatch: pytes
         assert other.seen == []
 
 
-def test_a_redirect_within_the_server_is_followed() -> None:
+def test_redirect_within_the_server_is_followed() -> None:
     async def redirect(request: web.Request, answer: dict) -> web.StreamResponse:
         if "moved" in request.query:
             return web.json_response(answer)

@@ -34,7 +34,7 @@ def test_settled_batch_keeps_the_requests_without_answers(tmp_path: Path) -> Non
     assert pending.with_any({"a", "b", "c"}) == []
 
 
-def test_batch_that_refreshes_answers_is_kept_for_cached_requests(tmp_path: Path) -> None:
+def test_refreshing_batch_is_kept_for_cached_requests(tmp_path: Path) -> None:
     pending = PendingBatches(tmp_path / "batches")
     pending.put(replace(batch("one", ["a", "b"]), refresh=True))
     pending.settle(pending.with_any({"a"})[0], {"a"}, {"a", "b"}.__contains__)

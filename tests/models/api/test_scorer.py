@@ -73,7 +73,7 @@ def test_scores_are_those_of_the_same_model_here(local: Scorer, allowed: float, 
         assert (described["method"], described["url"]) == (form, server.url)
 
 
-def test_a_text_and_the_token_that_is_drawn_behind_it_fit_into_the_context(local: Scorer) -> None:
+def test_text_and_next_token_fit_into_the_context(local: Scorer) -> None:
     with serve(local) as server:
         scorer = scorer_of(server)
         texts = ["Tokyo" + " is" * count for count in range(100, 300)]
@@ -107,7 +107,7 @@ LIES = {
 
 
 @pytest.mark.parametrize(("lie", "told"), LIES.items())
-def test_a_server_that_lies_is_refused_with_what_it_lacks(local: Scorer, lie: str, told: str) -> None:
+def test_server_that_lies_is_refused_with_what_it_lacks(local: Scorer, lie: str, told: str) -> None:
     with serve(local, "token_ids", lie) as server, pytest.raises(KgprobeError, match=f"cannot score.*{told}"):
         scorer_of(server)
 
@@ -127,14 +127,14 @@ def test_so_is_one_of_another_form(local: Scorer, form: str, lie: str, told: str
         scorer_of(server)
 
 
-def test_a_server_that_follows_the_temperature_it_is_told_is_believed(local: Scorer, allowed: float) -> None:
+def test_server_with_temperature_is_recognized(local: Scorer, allowed: float) -> None:
     with serve(local, "token_ids", "honest after sampling") as server:
         (found,), (expected,) = scorer_of(server).score(PROMPTS[:1], NAMES[:1]), local.score(PROMPTS[:1], NAMES[:1])
     np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=allowed)
 
 
 @pytest.mark.parametrize("lie", ["fewer", "not a number", "positive"])
-def test_a_server_that_begins_to_lie_is_stopped_at_the_request(local: Scorer, lie: str) -> None:
+def test_server_that_begins_to_lie_is_stopped_at_the_request(local: Scorer, lie: str) -> None:
     with serve(local) as server:
         scorer = scorer_of(server)
         server.lie = lie
@@ -142,7 +142,7 @@ def test_a_server_that_begins_to_lie_is_stopped_at_the_request(local: Scorer, li
             scorer.score(PROMPTS, NAMES)
 
 
-def test_names_that_share_nodes_share_requests_and_answers_are_kept(local: Scorer, tmp_path: Path) -> None:
+def test_names_sharing_nodes_share_requests(local: Scorer, tmp_path: Path) -> None:
     with serve(local) as server:
         cache = AnswerCache(tmp_path / "answers.sqlite")
         scorer = scorer_of(server, cache=cache)
@@ -162,7 +162,7 @@ def test_names_that_share_nodes_share_requests_and_answers_are_kept(local: Score
             scorer_of(server, spending=Spending(max_tokens=50))
 
 
-def test_a_server_that_declines_many_options_gets_half_of_them(local: Scorer, allowed: float) -> None:
+def test_server_that_declines_many_options_gets_half_of_them(local: Scorer, allowed: float) -> None:
     names = [[f"{letter} city" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"]]
     with serve(local, declines_more_than=9) as server:
         (found,), (expected,) = scorer_of(server).score(PROMPTS[:1], names), local.score(PROMPTS[:1], names)
@@ -200,7 +200,7 @@ def shared(local: Scorer):
         yield local, scorer_of(server, local.tokenizer)
 
 
-def test_a_model_behind_an_api_scores_and_has_no_weights(local: Scorer) -> None:
+def test_model_behind_an_api_scores_and_has_no_weights(local: Scorer) -> None:
     with serve(local) as server, load_model(f"openai:tiny@{server.url}") as model:
         assert model.scorer() is model.scorer()
         assert not model.refresh()
@@ -209,7 +209,7 @@ def test_a_model_behind_an_api_scores_and_has_no_weights(local: Scorer) -> None:
 
 
 @pytest.mark.slow
-def test_a_real_server_without_log_probabilities_is_refused(api_model: tuple[str, str], demo_scorer: Scorer) -> None:
+def test_real_server_without_log_probabilities_is_refused(api_model: tuple[str, str], demo_scorer: Scorer) -> None:
     model, url = api_model
     address = find_address(f"openai:{model}@{url}")
     with pytest.raises(KgprobeError, match=r"cannot score: no log-probabilities .* token_ids: "):

@@ -23,7 +23,7 @@ REQUESTS = st.lists(
 
 
 @given(requests=REQUESTS, max_tokens=st.none() | st.integers(0, 1500), max_cost=st.none() | st.floats(0, 0.02))
-def test_a_budget_holds(requests: list, max_tokens: int | None, max_cost: float | None) -> None:
+def test_budget_holds(requests: list, max_tokens: int | None, max_cost: float | None) -> None:
     spending = Spending(max_tokens=max_tokens, max_cost=max_cost)
     for model, prices in PRICES.items():
         spending.open_account(model, prices)
@@ -57,7 +57,7 @@ def test_a_budget_holds(requests: list, max_tokens: int | None, max_cost: float 
         assert spending.under_way == len(open_requests)
 
 
-def test_a_budget_in_money_wants_prices() -> None:
+def test_budget_in_money_wants_prices() -> None:
     with pytest.raises(KgprobeError, match=r"gpt.*--input-price and --output-price"):
         Spending(max_cost=1.0).open_account("gpt", None)
     assert Spending(max_tokens=5).open_account("gpt", None).cost is None
@@ -65,7 +65,7 @@ def test_a_budget_in_money_wants_prices() -> None:
 
 
 @pytest.mark.parametrize("limits", [{"max_tokens": -1}, {"max_cost": -0.5}, {"max_cost": float("nan")}])
-def test_a_budget_that_cannot_be(limits: dict) -> None:
+def test_budget_that_cannot_be(limits: dict) -> None:
     with pytest.raises(KgprobeError, match="cannot be"):
         Spending(**limits)
 

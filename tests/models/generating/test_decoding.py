@@ -76,7 +76,7 @@ def test_it_finds_what_the_definition_finds(name: str, beams: int) -> None:
     assert beams == 1 or ended
 
 
-def test_a_search_ends_where_a_sentence_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_ends_where_a_sentence_does(monkeypatch: pytest.MonkeyPatch) -> None:
     # Random text has no sentences; here every capital ends one.
     monkeypatch.setattr(decoding, "_END", re.compile("[A-Z]"))
     monkeypatch.setattr(decoding, "_SUSPICIOUS", re.compile("[A-Z]"))
@@ -94,7 +94,7 @@ def test_a_search_ends_where_a_sentence_does(monkeypatch: pytest.MonkeyPatch) ->
         assert ended
 
 
-def test_a_model_without_eos_goes_on_to_the_last_token() -> None:
+def test_model_without_eos_goes_on_to_the_last_token() -> None:
     scorer = make_scorer("llama")
     (found,) = beam_search(scorer, PROMPTS[:1], 3, new_tokens=3)
     assert [one.log_probability for one in found] == pytest.approx(
@@ -112,7 +112,7 @@ def test_what_the_models_files_say_of_generation_has_no_say() -> None:
     assert scorer.model.generation_config is theirs
 
 
-def test_a_prompt_has_no_say_in_anothers_continuations(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prompt_has_no_say_in_anothers_continuations(monkeypatch: pytest.MonkeyPatch) -> None:
     scorer = make_scorer("llama")
     together = beam_search(scorer, PROMPTS, 2, new_tokens=4)
     alone = [beam_search(scorer, [prompt], 2, new_tokens=4)[0] for prompt in PROMPTS]
@@ -153,7 +153,7 @@ def test_a_prompt_has_no_say_in_anothers_continuations(monkeypatch: pytest.Monke
         ("a\tb", "a\tb"),
     ],
 )
-def test_an_answer_is_the_first_line_or_sentence(text: str, answer: str) -> None:
+def test_answer_is_the_first_line_or_sentence(text: str, answer: str) -> None:
     assert Continuation(text, -1.0, False).answer == answer
 
 
@@ -176,7 +176,7 @@ def test_what_cannot_be_gone_on_with_has_a_reason() -> None:
     assert beam_search(scorer, [], 1) == []
 
 
-def test_a_model_in_training_goes_on_as_in_eval_mode_and_is_left_as_it_was() -> None:
+def test_generator_in_training_mode_equals_eval_mode() -> None:
     scorer = make_scorer("gpt2")
     model = scorer.model
     plain = beam_search(scorer, PROMPTS, 2, new_tokens=4)

@@ -56,7 +56,7 @@ def test_without_temperature_each_token_is_the_most_probable_one(name: str) -> N
 
 
 @pytest.mark.parametrize(("name", "temperature"), rotate(ARCHITECTURES, [(1.0,), (0.0,)]))
-def test_an_answer_does_not_depend_on_what_is_asked_with_it(name: str, temperature: float) -> None:
+def test_answer_does_not_depend_on_what_is_asked_with_it(name: str, temperature: float) -> None:
     generator = LocalGenerator(make_scorer(name))
     requests = [Request(prompt, 9, temperature, seed) for prompt in PROMPTS[:3] for seed in (1, 2)]
     together = generator.answer(requests)
@@ -152,7 +152,7 @@ def test_answer_failing_chat_template_is_named(template: str) -> None:
         generator.answer([Request("What is it?", 3)])
 
 
-def test_a_turns_end_is_read_off_the_chat_template() -> None:
+def test_turns_end_is_read_off_the_chat_template() -> None:
     # Whatever the model's files say, this template ends an answer with a token of its own.
     tokenizer = byte_level(bos=True)
     tokenizer.add_special_tokens({"additional_special_tokens": ["<turn>"]})
@@ -170,7 +170,7 @@ def test_a_turns_end_is_read_off_the_chat_template() -> None:
 
 
 @pytest.mark.parametrize("chat", [None, CHAT])
-def test_a_prompt_that_cannot_be_taken_does_not_cost_the_others_their_answers(chat: str | None) -> None:
+def test_unacceptable_prompt_leaves_other_answers(chat: str | None) -> None:
     generator = LocalGenerator(make_scorer(chat=chat))
     done: list[int] = []
     odd = [Request("York " * 250, 20), Request("half a pair: \ud800", 20)]
@@ -186,7 +186,7 @@ def test_a_prompt_that_cannot_be_taken_does_not_cost_the_others_their_answers(ch
         generator.answer([Request("York", 0)])
 
 
-def test_short_memory_makes_batches_smaller_and_costs_only_what_does_not_fit_alone(
+def test_short_memory_shrinks_batches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     scorer = make_scorer()
@@ -211,7 +211,7 @@ def test_short_memory_makes_batches_smaller_and_costs_only_what_does_not_fit_alo
 
 
 @pytest.mark.slow
-def test_the_demo_model_answers(demo_scorer: Scorer) -> None:
+def test_demo_model_answers(demo_scorer: Scorer) -> None:
     prompts = [f"Q: What is the capital of {country}?\nA:" for country in ("Japan", "France", "Italy")]
     shots = "Q: What is the capital of Spain?\nA: Madrid\nQ: What is the capital of Greece?\nA: Athens\n"
     found = LocalGenerator(demo_scorer).answer([Request(shots + prompt, 8) for prompt in prompts])
@@ -220,7 +220,7 @@ def test_the_demo_model_answers(demo_scorer: Scorer) -> None:
 
 
 @pytest.mark.parametrize("chat", [None, CHAT])
-def test_a_continuation_goes_on_over_lines_and_knows_no_chat(chat: str | None) -> None:
+def test_continuation_goes_on_over_lines_and_knows_no_chat(chat: str | None) -> None:
     scorer = make_scorer(chat=chat)
     generator = LocalGenerator(scorer)
     # After the last of these the model writes several lines.

@@ -155,7 +155,7 @@ def test_answers_are_kept_as_they_come():
 
 
 @pytest.mark.slow
-def test_the_command_line_knows_the_model(tasks, folder, tmp_path):
+def test_command_line_knows_the_model(tasks, folder, tmp_path):
     assert get_model(kgprobe.lm_eval.NAME) is KgprobeLM
     command = [sys.executable, "-m", "kgprobe.lm_eval", "run", "--model", "kgprobe", "--device", "cpu"]
     command += ["--model_args", f"pretrained={folder}", "--include_path", str(tasks), "--tasks", "own_letters"]

@@ -143,7 +143,7 @@ def test_what_is_no_model_is_said(folder: Path, tmp_path: Path) -> None:
         load_model("lm-eval:")
 
 
-def test_a_model_is_known_by_its_weights(folder: Path) -> None:
+def test_model_is_known_by_its_weights(folder: Path) -> None:
     import torch
 
     model = of_harness(folder)
@@ -157,7 +157,7 @@ def test_a_model_is_known_by_its_weights(folder: Path) -> None:
     assert dict(model.scorer().explain())["model"].startswith("HFLM of lm-evaluation-harness")
 
 
-def test_the_command_line_takes_it(folder: Path, home: dict[str, str]) -> None:
+def test_command_line_takes_it(folder: Path, home: dict[str, str]) -> None:
     command = ["probe", "distractors", "--limit", "6", "--distractors", "3", "--as-of", "2024", "--json", "--model"]
     found = []
     for spec in (f"hf:{folder}", f"lm-eval:hf,pretrained={folder},dtype=float32"):

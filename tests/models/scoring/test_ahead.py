@@ -22,7 +22,7 @@ def threads():
 
 
 @given(sizes=st.lists(SIZES, max_size=4), limits=st.lists(st.integers(1, 30), min_size=1))
-def test_batches_ahead_are_those_of_each_stage_whatever_the_limit_does(sizes, limits):
+def test_batches_ahead_keep_stages_at_any_limit(sizes, limits):
     stages = stages_of(sizes)
 
     def changing():
@@ -41,7 +41,7 @@ def test_batches_ahead_are_those_of_each_stage_whatever_the_limit_does(sizes, li
     assert not threads()
 
 
-def test_next_batch_is_prepared_while_the_current_one_is_computed():
+def test_next_batch_is_prepared_during_the_current_one():
     begun = [threading.Event() for _ in range(3)]
     workers = []
 
@@ -56,7 +56,7 @@ def test_next_batch_is_prepared_while_the_current_one_is_computed():
     assert workers[1] is workers[2] is not workers[0]
 
 
-def test_error_of_preparing_comes_with_its_batch_and_ends_the_thread():
+def test_error_in_preparing_comes_with_its_batch():
     def prepare(items):
         if items[0][1] == 1:
             raise ValueError("second")

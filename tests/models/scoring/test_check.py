@@ -31,7 +31,7 @@ def assert_scores_exact(scorer, model, tokenizer, texts):
     assert_exact([scorer.score([PROMPT], [texts])[0].values], wanted)
 
 
-def test_a_model_that_looks_back_by_places_in_the_row_is_not_packed(tokenizer):
+def test_model_with_row_positions_is_not_packed(tokenizer):
     # Its window of 32 is wider than all that small trees could show.
     config = GPTNeoConfig(
         vocab_size=len(tokenizer),
@@ -59,7 +59,7 @@ def test_layers_of_a_kind_that_has_no_mask_here_are_not_packed(tokenizer):
     assert_scores_exact(scorer, model, tokenizer, TEXTS)
 
 
-def test_a_model_that_looks_for_what_stands_before_by_itself_is_not_packed(tokenizer):
+def test_model_with_own_attention_mask_is_not_packed(tokenizer):
     model = random_model("llama", len(tokenizer))
     forward = model.base_model.forward
 
@@ -77,7 +77,7 @@ def test_a_model_that_looks_for_what_stands_before_by_itself_is_not_packed(token
     assert_scores_exact(scorer, model, tokenizer, TEXTS)
 
 
-def test_a_text_is_not_so_long_that_positions_change(tokenizer):
+def test_text_is_not_so_long_that_positions_change(tokenizer):
     factors = {"short_factor": [1.0] * 4, "long_factor": [1.0, 2.0, 4.0, 8.0]}
     config = Phi3Config(
         vocab_size=len(tokenizer),

@@ -93,7 +93,7 @@ def test_parts_of_texts_with_a_common_beginning_are_common():
     assert len(first) > 3
 
 
-def test_a_token_of_several_words_crosses_its_cut():
+def test_token_of_several_words_crosses_its_cut():
     tokenizer = like_gemma(["is a", "is a", "or b"] * 50)
     tokenizer.backend_tokenizer.add_tokens(["w▁x"])
     before = cuts(tokenizer)

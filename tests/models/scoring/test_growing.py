@@ -88,7 +88,7 @@ def test_every_node_goes_through_the_model_once() -> None:
         assert seen["tokens"] == before
 
 
-def test_a_prompt_that_begins_like_another_goes_on_from_there() -> None:
+def test_prompt_that_begins_like_another_goes_on_from_there() -> None:
     model = random_model("llama", VOCABULARY)
     growing = Scorer(model, byte_level(), name="packed").growing()
     first, second, _ = turns(VOCABULARY)[0]
@@ -191,7 +191,7 @@ def test_bounds_are_of_the_weights_as_they_are() -> None:
     assert not told[0][2]
 
 
-def test_the_likely_part_is_what_is_most_probable() -> None:
+def test_likely_part_is_what_is_most_probable() -> None:
     model = random_model("gpt2", LARGE)
     projection = find_projection(model)
     likely = find_likely_part(model, projection)
@@ -213,7 +213,7 @@ def test_the_likely_part_is_what_is_most_probable() -> None:
     ],
     ids=["small vocabulary", "large body", "half precision"],
 )
-def test_where_a_part_saves_nothing_or_sums_are_rough_nothing_is_a_bound(vocabulary, options, dtype) -> None:
+def test_bounds_are_absent_for_useless_parts_or_rough_sums(vocabulary, options, dtype) -> None:
     model = random_model("gpt2", vocabulary, **options).to(dtype)
     assert find_likely_part(model, find_projection(model)) is None
 

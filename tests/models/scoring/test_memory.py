@@ -58,7 +58,7 @@ def test_what_is_asked_counts_and_not_the_text_alone():
     assert np.isnan(memory.recall(TokenizedPrompt((1, 2), (1,), ((2, 3, 4),)))).all()
 
 
-def test_the_oldest_are_forgotten(model):
+def test_oldest_are_forgotten(model):
     scorer = Scorer(model, byte_level(bos=True), name="model", remembered=3)
     scorer.score(PROMPTS[:1], [["Tokyo", "Kyoto"]])
     scorer.score(PROMPTS[:1], [["Osaka", "Nara"]])
@@ -98,7 +98,7 @@ def test_what_other_weights_said_is_forgotten(model):
 
 
 @pytest.mark.parametrize("name", ["llama", "bloom"])
-def test_tensors_that_took_the_place_of_others_are_the_ones_that_count(name):
+def test_identity_counts_replaced_tensors(name):
     tokenizer = byte_level(bos=True)
     model = random_model(name, len(tokenizer))
     scorer = Scorer(model, tokenizer, name="model", remembered=100)

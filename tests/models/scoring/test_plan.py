@@ -44,7 +44,7 @@ def all_groups(group, before=()):
     method=st.sampled_from(METHODS),
     beginnings=st.dictionaries(st.integers(0, 8), st.integers(0, 12)),
 )
-def test_every_tree_is_in_one_forest_with_all_that_stands_before_its_edges(prompts, most, method, beginnings):
+def test_forest_has_every_tree_once_with_its_ancestors(prompts, most, method, beginnings):
     trees = trees_of(prompts, most)
     seen = []
     for group, prefix in all_groups(plan(trees, method, 8, 12, beginnings)):
@@ -64,7 +64,7 @@ def test_every_tree_is_in_one_forest_with_all_that_stands_before_its_edges(promp
     assert sorted(seen) == sorted(map(id, trees))
 
 
-def test_a_beginning_in_common_is_a_prefix_behind_a_prefix():
+def test_beginning_in_common_is_a_prefix_behind_a_prefix():
     examples, more = tuple(range(100, 140)), tuple(range(200, 230))
     contexts = [(*examples, *more, n) for n in range(8)] + [(*examples, 50, n) for n in range(8)]
     prompts = [TokenizedPrompt(context, (len(context),), ((7, 8, 9),)) for context in contexts]
@@ -109,7 +109,7 @@ def test_no_batch_is_all_but_empty():
 
 @FEW
 @given(prompts=st.lists(tokenized_prompts(), min_size=1, max_size=8), most=st.integers(1, 30))
-def test_a_row_of_several_trees_is_no_longer_than_asked_for(prompts, most):
+def test_row_of_several_trees_is_no_longer_than_asked_for(prompts, most):
     for group, _ in all_groups(plan(trees_of(prompts, 5), "packed", hidden_size=8, most=most)):
         for forest in group.forests:
             assert len(forest.trees) == 1 or len(forest.tokens) <= most

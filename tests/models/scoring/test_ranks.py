@@ -13,7 +13,7 @@ TOKENS = [[1, 2, 3], [0], [4], [], [10, 11]]
 
 
 @pytest.mark.parametrize("name", ["gpt2", "gemma2, soft caps", "bloom", "mamba"])
-def test_a_rank_is_the_place_among_all_tokens(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rank_is_the_place_among_all_tokens(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = random_model(name, 50)
     found = next_token_ranks(model, CONTEXTS, TOKENS)
     assert [len(its) for its in found] == [len(its) for its in TOKENS]
@@ -35,7 +35,7 @@ def test_a_rank_is_the_place_among_all_tokens(name: str, monkeypatch: pytest.Mon
         assert one.tolist() == other.tolist()
 
 
-def test_a_tie_counts_against_the_token() -> None:
+def test_tie_counts_against_the_token() -> None:
     model = random_model("llama", 50)
     with torch.no_grad():
         model.lm_head.weight[7] = model.lm_head.weight[6]

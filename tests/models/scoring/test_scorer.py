@@ -86,7 +86,7 @@ def test_every_method_gives_the_same(name, method, tokenizer, tiny_models):
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "gemma3, narrow window", "bloom", "mamba"])
-def test_a_long_prefix_of_many_prompts_is_shared(name, tokenizer, tiny_models):
+def test_long_prefix_of_many_prompts_is_shared(name, tokenizer, tiny_models):
     examples = "Tokyo is the capital of Japan, and Paris of France. " * 3
     prompts = [examples + prompt for prompt in PROMPTS] + [examples.strip(), "Paris", *PROMPTS]
     continuations = [*CONTINUATIONS, ["Paris", "New York", "New Zealand"], ["is"], *CONTINUATIONS]
@@ -95,7 +95,7 @@ def test_a_long_prefix_of_many_prompts_is_shared(name, tokenizer, tiny_models):
     assert_close(Scorer(model, tokenizer, name=name).score(prompts, continuations, eos=True), wanted)
 
 
-def test_a_model_that_does_not_heed_positions_is_not_packed(tokenizer):
+def test_model_that_does_not_heed_positions_is_not_packed(tokenizer):
     model = random_model("llama", len(tokenizer))
     wanted = expected(model, tokenizer, [0])
     forward = model.model.forward
@@ -105,7 +105,7 @@ def test_a_model_that_does_not_heed_positions_is_not_packed(tokenizer):
     assert_close(scorer.score(PROMPTS, CONTINUATIONS), wanted)
 
 
-def test_a_model_that_does_not_heed_masks_is_not_packed(tokenizer):
+def test_model_that_does_not_heed_masks_is_not_packed(tokenizer):
     model = random_model("gpt2", len(tokenizer))
     wanted = expected(model, tokenizer, [0])
     forward = model.transformer.forward
@@ -115,7 +115,7 @@ def test_a_model_that_does_not_heed_masks_is_not_packed(tokenizer):
     assert_close(scorer.score(PROMPTS, CONTINUATIONS), wanted)
 
 
-def test_a_projection_of_an_unknown_kind_is_not_guessed(tokenizer):
+def test_projection_of_an_unknown_kind_is_not_guessed(tokenizer):
     def sharpen(model):
         forward = model.forward
 
@@ -182,7 +182,7 @@ def test_tokenizers_with_and_without_prefix_spaces(make, bos):
     assert_close(scorer.score(PROMPTS, CONTINUATIONS, eos=True), expected(model, tokenizer, [0] if bos else [], True))
 
 
-def test_an_empty_prompt_begins_at_bos(tokenizer, tiny_models):
+def test_empty_prompt_begins_at_bos(tokenizer, tiny_models):
     model = tiny_models["llama"]
     texts = ["Tokyo", "York is"]
     wanted = expected(model, tokenizer, [0], False, [""], [texts], joined=[texts])
@@ -216,9 +216,7 @@ def test_nothing_to_score_is_no_error(tokenizer, tiny_models):
         ),
     ],
 )
-def test_what_cannot_be_scored_has_a_reason_and_costs_the_others_nothing(
-    prompt, texts, bos, reasons, tokenizer, tiny_models
-):
+def test_unscorable_text_has_a_reason_others_are_scored(prompt, texts, bos, reasons, tokenizer, tiny_models):
     scorer = Scorer(tiny_models["gpt2"], tokenizer, name="gpt2", bos=bos, remembered=9)
     done = []
     before, found, after = scorer.score(
@@ -243,12 +241,12 @@ def test_what_cannot_be_scored_has_a_reason_and_costs_the_others_nothing(
     np.testing.assert_array_equal(again.values, found.values)
 
 
-def test_a_list_of_continuations_belongs_to_each_prompt(tokenizer, tiny_models):
+def test_list_of_continuations_belongs_to_each_prompt(tokenizer, tiny_models):
     with pytest.raises(KgprobeError, match="1 prompts with 0 lists"):
         Scorer(tiny_models["gpt2"], tokenizer, name="gpt2").score(["York"], [])
 
 
-def test_the_longest_input_that_fits_is_scored(tokenizer, tiny_models):
+def test_longest_input_that_fits_is_scored(tokenizer, tiny_models):
     model = tiny_models["gpt2"]
     limit = model.config.n_positions
     text = "Tokyo " * 20
@@ -351,7 +349,7 @@ def test_other_errors_are_no_lack_of_memory(tokenizer):
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_a_prompt_of_fifty_examples_is_computed_once(name, tokenizer):
+def test_prompt_of_fifty_examples_is_computed_once(name, tokenizer):
     places = ["Tokyo", "Paris", "York", "Łódź", "Zürich", "Kyoto", "Poland", "Brazil"]
     rng = np.random.default_rng(1)
     examples = " ".join(" ".join(rng.choice(places, 2)) for _ in range(50))
@@ -373,7 +371,7 @@ def test_a_prompt_of_fifty_examples_is_computed_once(name, tokenizer):
 
 
 @pytest.mark.parametrize("name", slow_except(ARCHITECTURES, KINDS))
-def test_a_beginning_is_computed_once_for_all_calls(name, tokenizer):
+def test_beginning_is_computed_once_for_all_calls(name, tokenizer):
     examples = "Tokyo is the capital of Japan, Paris of France, Łódź of nothing at all. " * 5
     model = random_model(name, len(tokenizer))
     scorer = Scorer(model, tokenizer, name=name)
@@ -473,7 +471,7 @@ def test_broken_weights_are_no_probabilities(tokenizer):
         Scorer(model, tokenizer, name="llama").score(["York"], [["is"]])
 
 
-def test_a_description_is_plain_data(tokenizer, tiny_models):
+def test_description_is_plain_data(tokenizer, tiny_models):
     described = Scorer(tiny_models["llama"], tokenizer, name="hf:./x", revision="abc").describe()
     assert json.loads(json.dumps(described)) == described
     assert described["revision"] == "abc"
@@ -493,7 +491,7 @@ def test_how_a_model_is_computed_and_why_is_told(tokenizer, tiny_models):
 
 
 @pytest.mark.parametrize("method", ["packed", "plain"])
-def test_a_model_in_training_scores_as_in_eval_mode_and_is_left_as_it_was(method, tokenizer):
+def test_scorer_in_training_mode_equals_eval_mode(method, tokenizer):
     model = random_model("gpt2", len(tokenizer), resid_pdrop=0.5, embd_pdrop=0.5, attn_pdrop=0.5)
     wanted = expected(model, tokenizer, [0])
     model.train()

@@ -92,7 +92,7 @@ def test_what_a_model_cannot_take_has_a_reason() -> None:
     assert "no token with another before it" in whole.reasons[0]
 
 
-def test_a_tokenizer_that_knows_no_characters_scores_whole_sentences_alone() -> None:
+def test_tokenizer_without_characters_scores_sentences_only() -> None:
     class Slow:
         def __init__(self, fast: object) -> None:
             self._fast = fast

@@ -39,21 +39,21 @@ def plain(tokenizer, text):
         ("The capital of Japan is", "", " Tokyo"),
     ],
 )
-def test_the_space_belongs_to_the_word_wherever_it_was_written(kind, prompt, separator, continuation):
+def test_space_belongs_to_the_word_wherever_it_was_written(kind, prompt, separator, continuation):
     tokenizer = KINDS[kind]
     before, tail = split(tokenizer, prompt, continuation, separator)
     assert before == plain(tokenizer, "The capital of Japan is")
     assert before + tail == plain(tokenizer, "The capital of Japan is Tokyo")
 
 
-def test_a_prefix_space_does_not_reach_the_continuation():
+def test_prefix_space_does_not_reach_the_continuation():
     tokenizer = KINDS["byte level, prefix space"]
     before, tail = split(tokenizer, "York", "City")
     assert pieces(tokenizer, before) == [" York"]
     assert tokenizer.decode(tail) == " City"
 
 
-def test_a_token_across_the_boundary_belongs_to_the_continuation():
+def test_token_across_the_boundary_belongs_to_the_continuation():
     tokenizer = byte_level()
     whole = plain(tokenizer, "New Zealand")
     alone = plain(tokenizer, "New Ze")
@@ -112,12 +112,12 @@ def test_bos_needs_a_bos_token():
         leading_tokens(tokenizer, True)
 
 
-def test_the_end_token_comes_last():
+def test_end_token_comes_last():
     tokenizer = byte_level()
     assert split(tokenizer, "York", "City", end=1)[1] == (*split(tokenizer, "York", "City")[1], 1)
 
 
-def test_a_tokenizers_truncation_is_not_ours():
+def test_tokenizers_truncation_is_not_ours():
     tokenizer = byte_level()
     tokenizer.backend_tokenizer.enable_truncation(4)
     tokenizer.backend_tokenizer.enable_padding(length=50)
@@ -125,7 +125,7 @@ def test_a_tokenizers_truncation_is_not_ours():
     assert tokenizer.decode(before + tail) == "The capital of Japan is Tokyo"
 
 
-def test_a_continuation_that_leaves_nothing_has_a_reason():
+def test_continuation_that_leaves_nothing_has_a_reason():
     tokenizer = unigram(bos=False)
     (prompt,) = tokenize(tokenizer, ["York"], [["\x01", "City"]], separator="")
     assert prompt.reasons == {0: "the continuation '\\x01' tokenizes to nothing"}
@@ -133,13 +133,13 @@ def test_a_continuation_that_leaves_nothing_has_a_reason():
     assert prompt.part([1]) == tokenize(tokenizer, ["York"], [["City"]], separator="")[0]
 
 
-def test_a_prompt_that_is_no_unicode_has_a_reason_of_its_own():
+def test_prompt_that_is_no_unicode_has_a_reason_of_its_own():
     odd, sound = tokenize(byte_level(), ["\ud800", "York"], [[], []])
     assert odd.reason == "the text '\\ud800' is not valid Unicode: it contains half of a surrogate pair"
     assert (odd.context, sound.reason) == ((), None)
 
 
-def test_where_texts_stand_alone_one_that_is_no_unicode_is_an_error():
+def test_invalid_unicode_in_a_single_text_is_an_error():
     with pytest.raises(TextError, match=r"1 of 2 texts cannot be tokenized: the text '\\ud800' is not valid Unicode"):
         encode(byte_level(), ["York", "\ud800"])
 
@@ -174,7 +174,7 @@ def gemma(demo_folder):
         ("It is  ", "Tokyo", ["▁▁", "Tokyo"]),
     ],
 )
-def test_the_demo_models_tokenizer(gemma, prompt, continuation, expected):
+def test_demo_models_tokenizer(gemma, prompt, continuation, expected):
     assert leading_tokens(gemma) == (gemma.bos_token_id,)
     _, tail = split(gemma, prompt, continuation, leading=leading_tokens(gemma))
     assert gemma.convert_ids_to_tokens(tail) == expected

@@ -60,7 +60,7 @@ def test_nothing_stands_twice_and_nothing_in_vain(prompt):
 
 
 @given(prompt=tokenized_prompts())
-def test_a_node_sees_its_ancestors_and_itself(prompt):
+def test_node_sees_its_ancestors_and_itself(prompt):
     tree = build_tree(0, prompt, range(len(prompt.tails)))
     seen = visible(tree)
     for node in range(len(tree.tokens)):
@@ -69,7 +69,7 @@ def test_a_node_sees_its_ancestors_and_itself(prompt):
 
 
 @given(prompts=st.lists(tokenized_prompts(), min_size=1, max_size=4))
-def test_a_forest_in_halves_has_the_same_edges(prompts):
+def test_forest_in_halves_has_the_same_edges(prompts):
     forest = merge([build_tree(number, prompt, range(len(prompt.tails))) for number, prompt in enumerate(prompts)], 0)
     seen = []
     waiting = [(forest, np.arange(len(forest.sources)))]

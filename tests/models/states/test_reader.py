@@ -114,7 +114,7 @@ def test_virtual_tokens_stand_in_front_as_embeddings_do(name, chat, tokenizer, t
     assert_same_states(states.values[:-1], plain, exact)
 
 
-def test_a_model_without_keys_and_values_is_not_read_behind_virtual_tokens(tokenizer, tiny_models):
+def test_states_without_kv_cache_refuse_virtual_tokens(tokenizer, tiny_models):
     reader = StateReader(Scorer(tiny_models["mamba"], tokenizer, name="mamba"), [1])
     with pytest.raises(KgprobeError, match="does not support virtual tokens"):
         reader.read(TEXTS, virtual=np.zeros((2, 32), dtype=np.float32))
@@ -131,7 +131,7 @@ def test_plain_forward_passes_are_a_method_too(tokenizer, tiny_models):
         assert_same_states(reader.read(TEXTS, beginning=BEGINNING).values, naive, exact)
 
 
-def test_one_layer_is_read_as_beside_others_and_none_above_it_is_computed(tokenizer, tiny_models):
+def test_single_layer_equals_many_and_none_above_runs(tokenizer, tiny_models):
     model = tiny_models["gpt2"]
     scorer = Scorer(model, tokenizer, name="gpt2")
     count = model.config.num_hidden_layers
@@ -194,7 +194,7 @@ def test_short_memory_makes_smaller_batches(tokenizer, tiny_models, monkeypatch)
     assert_same_states(found[: len(TEXTS)], plain, exact)
 
 
-def test_a_model_in_training_stays_in_training(tokenizer):
+def test_model_in_training_stays_in_training(tokenizer):
     model = random_model("gpt2", len(tokenizer), resid_pdrop=0.5).train()
     reader = StateReader(Scorer(model, tokenizer, name="gpt2"), [1])
     np.testing.assert_array_equal(reader.read(TEXTS).values, reader.read(TEXTS).values)

@@ -109,7 +109,7 @@ def test_real_facts_get_the_scores_of_lm_pub_quiz(graph: Graph, real: tuple[list
 
 
 @pytest.mark.slow
-def test_the_demo_model_gives_the_scores_of_lm_pub_quiz(graph: Graph, demo_scorer: Scorer, tmp_path: Path) -> None:
+def test_demo_model_gives_the_scores_of_lm_pub_quiz(graph: Graph, demo_scorer: Scorer, tmp_path: Path) -> None:
     relations = {name: one for name, one in hand_made().items() if name in ("capital", "place")}
     keys = into_graph(graph, relations)
     folder = as_folder(relations, tmp_path / "closed")

@@ -64,7 +64,7 @@ def evidence_of(outcome: Outcome) -> ChoiceEvidence:
     return outcome.evidence
 
 
-def test_without_a_data_set_the_answers_are_the_objects_after_a_cloze(filled: Graph, scorer: Scorer) -> None:
+def test_answers_without_a_data_set_are_objects_after_cloze(filled: Graph, scorer: Scorer) -> None:
     outcomes = asked(filled, scorer, template=None)
     evidence = evidence_of(outcomes["f1"])
     numbers = [row["id"] for row in filled.read("sample/object_labels", id="capital", limit=100)]
@@ -82,7 +82,7 @@ def test_without_a_data_set_the_answers_are_the_objects_after_a_cloze(filled: Gr
         assert sentence.scores[places] == pytest.approx(scored.values, abs=allowed)
 
 
-def test_what_is_right_as_well_or_called_the_same_is_not_compared(filled: Graph, scorer: Scorer) -> None:
+def test_right_or_equally_named_objects_are_not_compared(filled: Graph, scorer: Scorer) -> None:
     outcomes = asked(filled, scorer)
     apart = {
         name: {evidence_of(outcomes[name]).choices[place].id for place in evidence_of(outcomes[name]).apart}
@@ -105,14 +105,14 @@ def test_what_is_right_as_well_or_called_the_same_is_not_compared(filled: Graph,
         )
 
 
-def test_an_ended_fact_is_asked_in_the_past(filled: Graph, scorer: Scorer) -> None:
+def test_ended_fact_is_asked_in_the_past(filled: Graph, scorer: Scorer) -> None:
     evidence = evidence_of(asked(filled, scorer)["ended"])
     assert evidence.question == "Country 1 was ruled from the …"
     # Of then, the other objects that the subject has had are right as well; so is the namesake.
     assert {evidence.choices[place].id for place in evidence.apart} == {"t0", "t1", "t4"}
 
 
-def test_a_data_sets_answers_and_sentences_are_taken_as_they_are(filled: Graph, scorer: Scorer) -> None:
+def test_data_sets_answers_and_sentences_are_taken_as_they_are(filled: Graph, scorer: Scorer) -> None:
     tell_relation(filled, "capital", sentences=["[Y] rules [X].", "[X]: the [Y]"], answers=["t4", "t1", "t0"])
     outcomes = asked(filled, scorer)
     evidence = evidence_of(outcomes["f1"])
@@ -167,7 +167,7 @@ def test_what_stops_a_fact(filled: Graph, scorer: Scorer) -> None:
     assert "more than the 8 that the model accepts" in (asked(filled, short)["f0"].reason or "")
 
 
-def test_relations_that_have_only_a_data_sets_sentences_are_asked(filled: Graph, scorer: Scorer) -> None:
+def test_relations_with_data_set_sentences_only_are_asked(filled: Graph, scorer: Scorer) -> None:
     def relations(*named: str) -> list[str]:
         return list(ChoiceProbe(filled, scorer, ChoiceOptions(), as_of=AS_OF, relations=named).relations)
 

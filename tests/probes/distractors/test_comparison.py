@@ -22,7 +22,7 @@ ENTITIES = [
 RELATION = Relation("P36", "capital", clozes=("The capital of [X] is [Y]", "[X] has its capital in [Y]"))
 
 
-def test_a_distractor_that_cannot_be_taken_is_left_out_and_told(graph: Graph) -> None:
+def test_distractor_that_cannot_be_taken_is_left_out_and_told(graph: Graph) -> None:
     tokenizer = byte_level(bos=True)
     scorer = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="tiny")
     facts = [Fact("f", "c", "P36", "e0"), Fact("h", "c", "P36", "endless")]
@@ -42,7 +42,7 @@ def test_a_distractor_that_cannot_be_taken_is_left_out_and_told(graph: Graph) ->
     assert "more than the 256" in str(endless.reason)
 
 
-def test_a_fact_whose_distractors_cannot_be_taken_is_unaskable(graph: Graph) -> None:
+def test_fact_whose_distractors_cannot_be_taken_is_unaskable(graph: Graph) -> None:
     tokenizer = byte_level(bos=True)
     scorer = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="tiny")
     load(graph, WrittenSource(ENTITIES, [Fact("g", "c", "P36", "town")], [RELATION]))

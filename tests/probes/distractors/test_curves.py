@@ -40,7 +40,7 @@ def sentences_of(outcome: Outcome) -> list[list[float]]:
 
 
 @given(outcomes())
-def test_the_measure_of_outcomes_is_its_definition(drawn: list[Outcome]) -> None:
+def test_measure_of_outcomes_is_its_definition(drawn: list[Outcome]) -> None:
     found = measured(drawn, COUNT)
     asked = [outcome for outcome in drawn if outcome.verdict is not Verdict.UNASKABLE]
     assert found.facts == tuple(outcome.fact.fact for outcome in asked)
@@ -55,7 +55,7 @@ def test_the_measure_of_outcomes_is_its_definition(drawn: list[Outcome]) -> None
 
 
 @given(outcomes())
-def test_the_evidence_speaks_for_itself(drawn: list[Outcome]) -> None:
+def test_evidence_speaks_for_itself(drawn: list[Outcome]) -> None:
     for outcome in drawn:
         if outcome.verdict is Verdict.UNASKABLE:
             continue
@@ -112,7 +112,7 @@ def test_measurements_are_compared_on_the_facts_they_share() -> None:
         common_facts([first, third])
 
 
-def test_a_curve_is_the_mean_with_a_band_around_it() -> None:
+def test_curve_is_the_mean_with_a_band_around_it() -> None:
     generator = np.random.default_rng(3)
     known = (generator.random((400, 3)) < [0.8, 0.5, 0.1]).astype(float)
     curve = mean_curve(known, seed=1)
@@ -146,7 +146,7 @@ def test_one_fact_has_no_band_and_equal_facts_are_no_certainty() -> None:
     assert nearly.low[0] < 0.5
 
 
-def test_the_table_shows_some_of_a_curve_and_chance_beside_it() -> None:
+def test_table_shows_some_of_a_curve_and_chance_beside_it() -> None:
     few = [Outcome(FactKey("s", "f"), Verdict.RIGHT, "P1", evidence=distractor_evidence([[-1.0, -2.0, -0.5]]))]
     (table,) = curve_tables(few, {"distractors": 30})
     assert [row["n"] for row in table.rows] == shown_numbers(30) == [1, 2, 5, 10, 20, 30]
@@ -162,7 +162,7 @@ def test_the_table_shows_some_of_a_curve_and_chance_beside_it() -> None:
     assert curve_tables([unaskable(FactKey("s", "f"), "P1", "no name")], {"distractors": 2}) == []
 
 
-def test_a_fact_that_was_asked_several_times_counts_once() -> None:
+def test_fact_that_was_asked_several_times_counts_once() -> None:
     log_plausibilities = {"often": [[-1.0, -2.0]], "once": [[-2.0, -1.0]]}
     asked = [
         Outcome(FactKey("s", fact), Verdict.RIGHT, "P1", evidence=distractor_evidence(log_plausibilities[fact]))

@@ -66,7 +66,7 @@ def test_no_outcomes_are_an_empty_table(tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "table.parquet").num_rows == 0
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     missing = tmp_path / "nowhere" / "table.parquet"
     with pytest.raises(KgprobeError, match=r"table\.parquet cannot be written"), open_table(missing):
         pass

@@ -53,7 +53,7 @@ def test_min_and_avg_at_n_are_their_definitions(data: some.DataObject) -> None:
             assert avgs[fact, first - 1] == pytest.approx(expected, nan_ok=True)
 
 
-def test_a_plausibility_that_is_no_number_never_wins() -> None:
+def test_plausibility_that_is_no_number_never_wins() -> None:
     assert not min_at_n(np.array([np.nan]), np.array([[-1.0, -2.0]])).any()
 
 
@@ -115,7 +115,7 @@ def lines(outcomes: Sequence[Outcome]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("sentences", [1, 2, None])
-def test_an_outcome_is_the_definition(graph: Graph, tiny: Scorer, sentences: int | None) -> None:
+def test_outcome_is_the_definition(graph: Graph, tiny: Scorer, sentences: int | None) -> None:
     model, tokenizer = random_model("gpt2", len(byte_level(bos=True))), byte_level(bos=True)
     facts = [Fact(f"f{n}", "c", "P36", f"e{n}") for n in range(2)]
     load(graph, WrittenSource(ENTITIES, facts, [RELATION]))
@@ -168,7 +168,7 @@ def test_an_outcome_is_the_definition(graph: Graph, tiny: Scorer, sentences: int
     assert verdicts == {Verdict.RIGHT, Verdict.WRONG}, "both verdicts are to be seen, or the test says little"
 
 
-def test_the_same_seed_asks_the_same(graph: Graph, tiny: Scorer) -> None:
+def test_same_seed_asks_the_same(graph: Graph, tiny: Scorer) -> None:
     load(graph, source(Fact("f", "c", "P36", "e0")))
     probe = probe_of(graph, tiny, distractors=3)
     keys = [FactKey("c", "f")]
@@ -176,7 +176,7 @@ def test_the_same_seed_asks_the_same(graph: Graph, tiny: Scorer) -> None:
     assert len({outcome.prompt for seed in range(24) for outcome in probe.ask(keys, [seed])}) == 3
 
 
-def test_a_fact_is_asked_the_same_whatever_stands_beside_it(graph: Graph, tiny: Scorer) -> None:
+def test_fact_is_asked_the_same_whatever_stands_beside_it(graph: Graph, tiny: Scorer) -> None:
     load(graph, source(*(Fact(f"f{n}", "c", "P36", f"e{n}") for n in range(3))))
     probe = probe_of(graph, tiny, distractors=2)
     keys = [FactKey("c", f"f{n}") for n in range(3)]
@@ -191,7 +191,7 @@ def test_a_fact_is_asked_the_same_whatever_stands_beside_it(graph: Graph, tiny: 
                 assert ours.log_plausibilities == pytest.approx(theirs.log_plausibilities, abs=allowed)
 
 
-def test_what_cannot_be_asked_says_why_and_costs_the_others_nothing(graph: Graph, tiny: Scorer) -> None:
+def test_unaskable_fact_has_a_reason_others_are_asked(graph: Graph, tiny: Scorer) -> None:
     facts = [Fact("lonely", "c", "P36", "lonely"), Fact("good", "c", "P36", "e0"), Fact("long", "c", "P36", "endless")]
     load(graph, source(*facts))
     probe = probe_of(graph, tiny, distractors=3)
@@ -202,7 +202,7 @@ def test_what_cannot_be_asked_says_why_and_costs_the_others_nothing(graph: Graph
     assert "256" in str(long.reason)
 
 
-def test_a_distractor_that_the_model_cannot_take_is_left_out_and_told(graph: Graph, tiny: Scorer) -> None:
+def test_distractor_unscorable_is_left_out_and_reported(graph: Graph, tiny: Scorer) -> None:
     spa = Relation("P9", "spa", clozes=("The spa of [X] is [Y]",))
     facts = [Fact("f", "c", "P36", "town"), Fact("g", "c", "P9", "spring")]
     springs = [Entity("spring", "Aachen", types=("spring",)), Entity("deep", "B" * 2_000, types=("spring",))]
@@ -265,7 +265,7 @@ def test_what_has_ended_is_asked_in_the_past(graph: Graph, tiny: Scorer) -> None
     assert not {"e0", "e3"} & {rival.id for rival in evidence_of(never).rivals}
 
 
-def test_who_was_right_before_stands_against_a_sentence_that_speaks_of_today(graph: Graph, tiny: Scorer) -> None:
+def test_former_object_is_a_negative_of_a_present_sentence(graph: Graph, tiny: Scorer) -> None:
     facts = [
         Fact("now", "c", "P36", "e1", start="1868"),
         Fact("before", "c", "P36", "e0", end="1868"),
@@ -290,7 +290,7 @@ def test_who_was_right_before_stands_against_a_sentence_that_speaks_of_today(gra
 
 
 @pytest.mark.parametrize("strategy", ["random", "approximate-optimal", "exact-optimal"])
-def test_a_model_without_an_end_token_can_be_asked_nothing(graph: Graph, strategy: str) -> None:
+def test_model_without_an_end_token_can_be_asked_nothing(graph: Graph, strategy: str) -> None:
     load(graph, source(Fact("f", "c", "P36", "e0"), Fact("g", "c", "P9", "e0")))
     tokenizer = byte_level(bos=True, eos=False)
     endless = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="endless")
@@ -300,7 +300,7 @@ def test_a_model_without_an_end_token_can_be_asked_nothing(graph: Graph, strateg
     assert (other.verdict, "relation is not asked" in str(other.reason)) == (Verdict.UNASKABLE, True)
 
 
-def test_a_broken_model_is_no_fault_of_the_facts(graph: Graph) -> None:
+def test_broken_model_is_no_fault_of_the_facts(graph: Graph) -> None:
     load(graph, source(Fact("f", "c", "P36", "e0"), Fact("g", "c", "P36", "e1")))
     tokenizer = byte_level(bos=True)
     model = random_model("gpt2", len(tokenizer))
@@ -325,7 +325,7 @@ def test_without_clozes_the_way_out_is_told(graph: Graph, tiny: Scorer) -> None:
 
 
 @pytest.mark.slow
-def test_the_demo_model_knows_the_capital_of_japan(graph: Graph, demo_scorer: Scorer) -> None:
+def test_demo_model_knows_the_capital_of_japan(graph: Graph, demo_scorer: Scorer) -> None:
     load(graph, open_source("example"))
     text = (
         "MATCH (s:Entity {id: 'Q17'})-[f:FACT]->(o:Entity {id: 'Q1490'}) WHERE f.relation = 'P36' RETURN f.id AS fact"

@@ -208,7 +208,7 @@ def test_packed_facts_share_sequences_ten_at_most(loaded: Graph) -> None:
     assert sizes.count(4) > 2
 
 
-def test_a_context_that_is_too_short_gets_the_first_examples_and_says_so(loaded: Graph) -> None:
+def test_examples_short_context_keeps_first_and_reports(loaded: Graph) -> None:
     long = probe_of(loaded, scorer_of(), examples=8, choices=3).ask(KEYS, [SEED])
     scorer = scorer_of(positions=64)
     probe = probe_of(loaded, scorer, examples=8, choices=3)
@@ -231,7 +231,7 @@ def test_a_context_that_is_too_short_gets_the_first_examples_and_says_so(loaded:
     assert packed[0].reason == nothing[0].reason
 
 
-def test_a_relation_with_few_facts_or_objects_is_asked_with_those_it_has(graph: Graph) -> None:
+def test_relation_with_few_facts_is_asked_with_all(graph: Graph) -> None:
     entities = [Entity(name, name.upper()) for name in "abcdefgh"]
     entities += [Entity("twin", "G"), Entity("namesake", "H", aliases=("F",))]
     facts = [
@@ -266,7 +266,7 @@ def test_a_relation_with_few_facts_or_objects_is_asked_with_those_it_has(graph: 
         probe_of(graph, scorer_of(), relations=["off", "two"])
 
 
-def test_a_sentence_alone_is_asked_with_the_same_choices(loaded: Graph) -> None:
+def test_sentence_alone_is_asked_with_the_same_choices(loaded: Graph) -> None:
     scorer = scorer_of()
     after_examples = probe_of(loaded, scorer, examples=6, choices=5).ask(KEYS, [SEED])
     probe = probe_of(loaded, scorer, choices=5, prompt="sentences")
@@ -305,7 +305,7 @@ def test_examples_of_a_relation_are_computed_once(loaded: Graph, monkeypatch: py
     assert max(tokens[1:]) < before / 2
 
 
-def test_a_tie_is_no_knowledge() -> None:
+def test_tie_is_no_knowledge() -> None:
     from kgprobe.probes.distractors.evidence import NamedEntity
 
     evidence = ExampleEvidence("x", NamedEntity("a", "A"), "x", 1, (NamedEntity("b", "B"),), np.array([-1.0, -1.0]))

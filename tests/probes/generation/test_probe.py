@@ -83,7 +83,7 @@ def read(graph: Graph, fact: str, said: str | Answer | Unanswered, **options: An
 
 @pytest.mark.parametrize("prompt", ["examples", "sentences", "both"])
 @pytest.mark.parametrize("chat", [False, True])
-def test_the_text_is_that_of_a_plain_greedy_search(loaded: Graph, prompt: str, chat: bool) -> None:
+def test_text_is_that_of_a_plain_greedy_search(loaded: Graph, prompt: str, chat: bool) -> None:
     scorer = tiny(chat=chat)
     options = {"prompt": prompt, "examples": 3, "new_tokens": 12, "separator": ": ", "between": "\\n"}
     keys = [KEYS[fact] for fact in ("japan", "chile", "peru")]
@@ -120,7 +120,7 @@ def test_the_text_is_that_of_a_plain_greedy_search(loaded: Graph, prompt: str, c
         ("mali", "New York", Verdict.RIGHT, ["New York"]),
     ],
 )
-def test_a_fact_is_known_if_a_name_stands_in_the_text(
+def test_fact_is_known_if_a_name_stands_in_the_text(
     loaded: Graph, fact: str, text: str, verdict: Verdict, names: list[str]
 ) -> None:
     outcome = read(loaded, fact, text)

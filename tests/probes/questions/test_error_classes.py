@@ -50,7 +50,7 @@ def test_what_the_answer_alone_shows(question: FactQuestion, text: str, error: E
     assert read_error(question, Answer(text), verified, TEMPLATES) is error
 
 
-def test_a_model_is_asked_again_in_other_words_and_about_the_fact_itself() -> None:
+def test_follow_ups_use_other_words_and_the_fact_itself() -> None:
     about = replace(POSITIVE, text="Is it Berlin?")
     others = ["first?", "second?"]
     assert [one.text for one in follow_ups(POSITIVE, others, about, 5)] == others
@@ -61,7 +61,7 @@ def test_a_model_is_asked_again_in_other_words_and_about_the_fact_itself() -> No
     assert [one.expected for one in asked] == [True, False, False]
 
 
-def test_where_several_answers_are_right_saying_yes_to_one_shows_nothing() -> None:
+def test_yes_to_one_of_several_right_answers_shows_nothing() -> None:
     several = replace(PRESENT, right=[*PRESENT.right, RightAnswer("Q1", ("Bonn",))])
     assert [one.text for one in follow_ups(several, ["other?"], POSITIVE, 2)] == ["other?"]
     # Who was asked for all and left it out has said that it is none.
@@ -90,9 +90,7 @@ def test_who_names_others_that_are_right_leaves_one_out() -> None:
         (POSITIVE, "No, it is Atlantis.", ErrorClass.FACTUAL),
     ],
 )
-def test_a_name_that_the_graph_does_not_hold_is_no_mistake_of_fact(
-    question: FactQuestion, text: str, error: ErrorClass
-) -> None:
+def test_name_outside_the_graph_is_no_factual_error(question: FactQuestion, text: str, error: ErrorClass) -> None:
     names = {"munich", "germany", "berlin"}
     assert class_after(question, Answer(text), [GradedAnswer(Verdict.WRONG)], names.__contains__) is error
 

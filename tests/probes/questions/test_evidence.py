@@ -66,7 +66,7 @@ def test_counts_no_answers_have_no_tables() -> None:
     assert tables_of([]) == tables_of(OUTCOMES[7:]) == []
 
 
-def test_the_tables_say_what_was_counted() -> None:
+def test_tables_say_what_was_counted() -> None:
     kinds, sides, errors = tables_of(OUTCOMES)
     assert (kinds.key, kinds.columns) == (
         "kinds",
@@ -148,7 +148,7 @@ def test_sides_are_what_a_count_by_hand_says(answers: list[tuple[bool, bool | No
         assert 0 <= balanced.low <= balanced.value <= balanced.high <= 1
 
 
-def test_the_most_frequent_reasons_against_a_writers_words_are_told() -> None:
+def test_most_frequent_rejection_reasons_are_reported() -> None:
     # What a reason means in this question stands behind the colon.
     written = [yes_no(RIGHT, True, written=True)] * 2
     failed = [
@@ -173,7 +173,7 @@ def test_the_most_frequent_reasons_against_a_writers_words_are_told() -> None:
         ("n" * 100, "factual", "n" * 79 + "…"),
     ],
 )
-def test_a_winner_is_the_first_sentence_of_a_mistake(
+def test_winner_is_the_first_sentence_of_a_mistake(
     answer: str | None, error: str | None, prediction: str | None
 ) -> None:
     assert QuestionEvidence("yes/no", "Is it?", answer, 0.5, expected=True, error=error).prediction == prediction

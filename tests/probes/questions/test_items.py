@@ -78,7 +78,7 @@ def test_kinds_and_sides_are_even(loaded: Graph) -> None:
     assert stats.chisquare(list(negatives.values())).pvalue > 1e-4
 
 
-def test_a_negative_is_no_namesake_but_for_accents(graph: Graph) -> None:
+def test_negative_is_no_namesake_but_for_accents(graph: Graph) -> None:
     places = [Entity("a", "São Paulo"), Entity("b", "Sao Paulo"), Entity("c", "Porto"), Entity("t", "Town")]
     facts = [Fact("f", "t", "in", "a"), Fact("g", "c", "in", "b"), Fact("h", "b", "in", "c")]
     load(graph, WrittenSource(places, facts, [IN_PLACE]))
@@ -87,7 +87,7 @@ def test_a_negative_is_no_namesake_but_for_accents(graph: Graph) -> None:
     assert {question.negative.id for question in asked if question.negative} == {"c"}
 
 
-def test_what_was_right_before_is_no_negative_of_a_question_in_the_past(graph: Graph) -> None:
+def test_former_object_is_no_negative_of_a_past_question(graph: Graph) -> None:
     prizes = [Entity("nobel", "Nobel Prize"), Entity("copley", "Copley Medal"), Entity("max", "Max Planck Medal")]
     facts = [
         Fact("now", "t", "won", "nobel"),
@@ -134,21 +134,21 @@ def test_ten_right_answers_are_too_many_for_a_wh_question(loaded: Graph) -> None
     assert {one.id for one in asked[0][0].right} == {f"p{n}" for n in range(11)}
 
 
-def test_a_question_that_says_the_answer_is_not_asked(loaded: Graph) -> None:
+def test_question_that_says_the_answer_is_not_asked(loaded: Graph) -> None:
     questions = QuestionItems(loaded, AS_OF)
     asked = [questions.of([key(LEAK)], [seed])[0] for seed in range(30)]
     assert {question.kind for question in asked} == {Kind.YES_NO}
     assert {question.expected for question in asked} == {True, False}
 
 
-def test_an_alias_is_told_unless_it_says_the_answer(loaded: Graph) -> None:
+def test_alias_is_told_unless_it_says_the_answer(loaded: Graph) -> None:
     questions = QuestionItems(loaded, AS_OF, with_alias=True)
     (town, city) = questions.of([key(HERE[3]), key(LEAK)], [1])
     assert "Town 3 (also called Old Town 3)" in town.text
     assert "Mexico City (also called Tenochtitlan)" in city.text
 
 
-def test_an_alias_has_no_say_in_the_article(loaded: Graph) -> None:
+def test_alias_has_no_say_in_the_article(loaded: Graph) -> None:
     entities = [Entity("de", "Germany", ("Federal Republic of Germany",)), Entity("cz", "Czech Republic", ("Czechia",))]
     facts = [Fact(f"in {one.id}", one.id, "in", "p0") for one in entities]
     load(loaded, WrittenSource(entities, facts, fingerprint="again"))
@@ -158,7 +158,7 @@ def test_an_alias_has_no_say_in_the_article(loaded: Graph) -> None:
     assert "the Czech Republic (also called Czechia)" in czechia.text
 
 
-def test_a_paraphrase_does_not_say_the_answer(loaded: Graph) -> None:
+def test_paraphrase_does_not_say_the_answer(loaded: Graph) -> None:
     load(loaded, WrittenSource([replace(PLACES[0], aliases=("What",))], fingerprint="again"))
     questions = QuestionItems(loaded, AS_OF)
     asked = [questions.of([key(HERE[0])], [seed])[0] for seed in range(20)]
@@ -167,7 +167,7 @@ def test_a_paraphrase_does_not_say_the_answer(loaded: Graph) -> None:
     assert all(questions.paraphrases(question) == [] for question in asked)
 
 
-def test_a_question_does_not_depend_on_what_stands_beside_it(loaded: Graph) -> None:
+def test_question_does_not_depend_on_what_stands_beside_it(loaded: Graph) -> None:
     keys = [key(fact) for fact in HERE]
     together = QuestionItems(loaded, AS_OF).of(keys, [7, 1])
     alone = [QuestionItems(loaded, AS_OF).of([one], [7, 1])[0] for one in reversed(keys)]
@@ -188,7 +188,7 @@ def test_what_cannot_be_asked_says_why(loaded: Graph) -> None:
     assert [bool(question.text) for question in asked] == [False] * 6 + [True]
 
 
-def test_a_question_in_other_words_and_about_the_fact_itself(loaded: Graph) -> None:
+def test_question_in_other_words_and_about_the_fact_itself(loaded: Graph) -> None:
     questions = QuestionItems(loaded, AS_OF)
     by_kind = {}
     for seed in range(20):

@@ -91,7 +91,7 @@ def test_where_several_are_right_all_are_asked_for(loaded: Graph) -> None:
     assert set(prompts) == {(True, True), (False, False)}
 
 
-def test_a_name_of_the_relation_that_holds_a_right_one_wins(loaded: Graph) -> None:
+def test_name_of_the_relation_that_holds_a_right_one_wins(loaded: Graph) -> None:
     # South Sudan is right for Uganda alone.
     assert {one.verdict for one in wh_outcomes(loaded, {"Egypt": "Sudan"}, KEYS[3])} == {Verdict.RIGHT}
     outcomes = wh_outcomes(loaded, {"Egypt": "South Sudan, I think"}, KEYS[3], follow_ups=0)
@@ -148,7 +148,7 @@ def test_names_of_relations_and_of_the_graph(loaded: Graph) -> None:
     assert related_names(question.fact, [], known)("south sudan")
 
 
-def test_an_answer_of_several_names_may_be_longer(loaded: Graph) -> None:
+def test_answer_of_several_names_may_be_longer(loaded: Graph) -> None:
     asked: list[tuple[str, int]] = []
 
     class Listening(Answering):

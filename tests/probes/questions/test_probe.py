@@ -150,7 +150,7 @@ def test_nothing_to_ask_asks_nothing(questions: QuestionItems) -> None:
     assert generator.asked == []
 
 
-def test_a_description_holds_what_outcomes_depend_on(questions: QuestionItems) -> None:
+def test_description_holds_what_outcomes_depend_on(questions: QuestionItems) -> None:
     described = QuestionProbe(questions, Answering(knows), Answering(knows), follow_ups=1).describe()
     assert described["model"] == "answering"
     assert described["grader"] == {"model": "answering"}
@@ -159,7 +159,7 @@ def test_a_description_holds_what_outcomes_depend_on(questions: QuestionItems) -
 
 
 @pytest.mark.slow
-def test_a_real_model_on_the_sample_graph(start_server: Callable[[str], Endpoint], demo_scorer: Scorer) -> None:
+def test_real_model_on_the_sample_graph(start_server: Callable[[str], Endpoint], demo_scorer: Scorer) -> None:
     with Graph(start_server("arcadedb")) as graph:
         wipe(graph)
         load(graph, open_source("example"))

@@ -63,7 +63,7 @@ def asked(graph: Graph, answer: Callable[[str], str | Answer | Unanswered], seed
     return QuestionItems(graph, AS_OF, writer=Answering(answer)).of(KEYS, [seed])
 
 
-def test_a_writer_words_the_questions_and_changes_nothing_else(loaded: Graph) -> None:
+def test_writer_words_the_questions_and_changes_nothing_else(loaded: Graph) -> None:
     writer = Answering(writes)
     questions = QuestionItems(loaded, AS_OF, writer=writer)
     written = questions.of([*KEYS, FactKey("c0", "ended")], [3])
@@ -147,7 +147,7 @@ def test_what_it_is_also_called_is_told_and_asked_for(loaded: Graph) -> None:
     assert all(one.written and f"Country{n} (also called Land{n})?" in one.text for n, one in enumerate(both))
 
 
-def test_outcomes_tell_which_were_written_and_why_others_were_not(loaded: Graph) -> None:
+def test_outcomes_have_written_questions_and_reasons(loaded: Graph) -> None:
     def writes_yes_no(prompt: str) -> str:
         return writes(prompt) if "Object:" in prompt else "Who is the capital?"
 
@@ -171,7 +171,7 @@ def test_outcomes_tell_which_were_written_and_why_others_were_not(loaded: Graph)
 
 
 @pytest.mark.slow
-def test_a_small_real_model_writes_little_that_passes_and_all_is_asked(
+def test_small_real_model_questions_fall_back_to_templates(
     start_server: Callable[[str], Endpoint], demo_scorer: Scorer
 ) -> None:
     with Graph(start_server("arcadedb")) as graph:

@@ -90,7 +90,7 @@ def test_one_relation_needs_no_sum_and_nothing_asked_no_table() -> None:
     assert not StatementEvidence.results(OUTCOMES[-1:], {}).tables
 
 
-def test_an_outcome_has_the_metrics_of_its_fact() -> None:
+def test_outcome_has_the_metrics_of_its_fact() -> None:
     found = [outcome.evidence.values for outcome in OUTCOMES[:2] if isinstance(outcome.evidence, StatementEvidence)]
     assert found == [
         {"correct": 0.5, "truthful": 0.5, "informative": 1, "bias": pytest.approx(1 / 3)},

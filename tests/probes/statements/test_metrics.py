@@ -30,7 +30,7 @@ def measured(facts: Sequence[int], negatives: Sequence[Sequence[int]]) -> list[t
 
 
 @pytest.mark.parametrize(("fact", "negative"), BY_HAND)
-def test_a_fact_and_a_negative_in_all_nine_ways(fact: str, negative: str) -> None:
+def test_fact_and_a_negative_in_all_nine_ways(fact: str, negative: str) -> None:
     [found] = measured([JUDGEMENTS.index(fact)], [[JUDGEMENTS.index(negative)]])
     assert found == BY_HAND[fact, negative]
 

@@ -158,7 +158,7 @@ def test_facts_are_said_in_the_words_of_their_relation(filled: Graph, scorer: Sc
             assert evidence.negatives[0].object in ("t1", "t2", "t3")
 
 
-def test_a_relation_gives_way_to_one_that_says_something_else(filled: Graph, scorer: Scorer) -> None:
+def test_relation_gives_way_to_one_that_says_something_else(filled: Graph, scorer: Scorer) -> None:
     texts = set()
     for seed in range(6):
         outcomes = asked(filled, scorer, seed=seed, replace="relation")

@@ -85,7 +85,7 @@ def evidence_of(outcome: Outcome) -> TrueFalseEvidence:
     return outcome.evidence
 
 
-def test_the_majority_is_the_label(filled: Graph) -> None:
+def test_majority_is_the_label(filled: Graph) -> None:
     said = {
         "Town 0 is the capital of Country 0.": ["True.", "False", "Yes, the statement is true."],
         "Town 1 is the capital of Country 1.": ["False", "I don't know.", "No."],
@@ -160,7 +160,7 @@ def test_headline_facts_without_labels_are_left_out(filled: Graph) -> None:
     )
 
 
-def test_a_real_model_is_asked_and_its_answers_are_kept(filled: Graph, tmp_path: Any) -> None:
+def test_real_model_is_asked_and_its_answers_are_kept(filled: Graph, tmp_path: Any) -> None:
     tokenizer = byte_level(bos=True)
     scorer = Scorer(random_model("gpt2", len(tokenizer), n_positions=1024), tokenizer, name="tiny")
     generator = LocalGenerator(scorer)
@@ -195,6 +195,6 @@ def test_tables_tell_of_what_has_a_label(filled: Graph) -> None:
 
 
 @pytest.mark.parametrize("instruction", ["no place", "{statement} and {statement}"])
-def test_an_instruction_has_one_place(filled: Graph, instruction: str) -> None:
+def test_instruction_has_one_place(filled: Graph, instruction: str) -> None:
     with pytest.raises(ArgumentError, match="places for the statement"):
         asked(filled, Rule(lambda *_: "True"), instruction=instruction)

@@ -101,7 +101,7 @@ def test_each_is_drawn_with_the_same_probability(graph: Graph) -> None:
     assert len(whole) == len(set(whole)) == 7 + 6 + 10
 
 
-def test_a_graph_has_the_same_columns_however_it_was_loaded(graph: Graph, tmp_path: Path) -> None:
+def test_graph_has_the_same_columns_however_it_was_loaded(graph: Graph, tmp_path: Path) -> None:
     people, facts = graph_of(5)
     load(graph, WrittenSource(people[::-1], facts[::-1]))
     columns = open_columns(graph)

@@ -21,7 +21,7 @@ CAPITAL = Relation(
 )
 
 
-def test_placeholders_are_exchanged_and_clozes_are_what_ends_in_the_subject() -> None:
+def test_placeholders_are_swapped_and_clozes_end_in_subject() -> None:
     assert backwards(CAPITAL) == Relation(
         "P36",
         "capital",

@@ -65,7 +65,7 @@ def test_nothing_is_wrong_with_good_templates() -> None:
 
 
 @pytest.mark.parametrize(("kind", "template", "severity", "problem"), FLAWS)
-def test_a_flaw(kind: str, template: str, severity: str, problem: str) -> None:
+def test_flaw(kind: str, template: str, severity: str, problem: str) -> None:
     (flaw,) = check_relation(Relation("P1", **{f"{kind}s": (template,)}))
     assert (flaw.relation, flaw.kind, flaw.template, flaw.severity) == ("P1", kind, template, severity)
     assert flaw.problem.lower().startswith(problem.lower())
@@ -81,7 +81,7 @@ def test_a_flaw(kind: str, template: str, severity: str, problem: str) -> None:
         ("[X] is a [Y]", ["actor", "NATO"], "suit 'NATO' (50% of its facts)"),
     ],
 )
-def test_a_determiner_is_judged_by_the_names_behind_it(template: str, objects: list[str], said: str | None) -> None:
+def test_determiner_is_judged_by_the_names_behind_it(template: str, objects: list[str], said: str | None) -> None:
     flaws = check_relation(Relation("P1", statements=(f"{template}.",)), [example(object_=name) for name in objects])
     assert [flaw.problem.partition("does not ")[2] for flaw in flaws] == ([] if said is None else [said])
 
@@ -92,7 +92,7 @@ def test_repetitions_are_found() -> None:
     assert said == ["[X] is part of the [Y]", "[X] Is part of [Y]"]
 
 
-def test_the_past_among_the_present_matters_where_facts_can_end() -> None:
+def test_past_among_the_present_matters_where_facts_can_end() -> None:
     mixed = Relation("P1", clozes=("[X] is led by [Y]", "[X] was made by [Y]"))
     problem = "is in the past, while others of the relation are not"
     assert check_relation(mixed, [example()]) == []
@@ -109,7 +109,7 @@ def test_facts_with_an_end_need_a_cloze_in_the_past() -> None:
     assert "none of its clozes can be put in the past" in flaw.problem
 
 
-def test_a_file_before_it_is_loaded(tmp_path: Path) -> None:
+def test_file_before_it_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "relations.jsonl.gz"
     lines = [
         {"id": "P1", "clozes": ["[X] is in the [Y]", "[Y] has [X]"]},
@@ -126,7 +126,7 @@ def test_a_file_before_it_is_loaded(tmp_path: Path) -> None:
         check_file(path, ["P2", "P9"])
 
 
-def test_the_sample_has_no_errors() -> None:
+def test_sample_has_no_errors() -> None:
     relations = [record for _, record, *_ in open_source("example").relations() if isinstance(record, Relation)]
     flaws = [flaw for relation in relations for flaw in check_relation(relation)]
     assert {flaw.severity for flaw in flaws} <= {"warning"}

@@ -100,7 +100,7 @@ def test_templates_are_filled_with_facts_they_would_be_asked_of(loaded: Graph) -
     assert filled_templates(bare, [], 2024_01_01) == [FilledTemplate("cloze", CAPITAL.clozes[0], None, None)]
 
 
-def test_a_graph_is_checked_with_its_own_facts(loaded: Graph) -> None:
+def test_graph_is_checked_with_its_own_facts(loaded: Graph) -> None:
     progress: list[tuple[int, int]] = []
     checked = check_graph(loaded, report_progress=lambda done, total: progress.append((done, total)))
     assert (checked.relations, checked.templates, checked.without_clozes) == (3, 6, ["P30"])

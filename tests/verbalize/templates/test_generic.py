@@ -44,7 +44,7 @@ from kgprobe.verbalize.tense import templates_of
         (" ", None),
     ],
 )
-def test_a_label_is_read_by_its_words(label: str, cloze: str | None) -> None:
+def test_label_is_read_by_its_words(label: str, cloze: str | None) -> None:
     assert cloze_of_label(label) == cloze
 
 
@@ -114,7 +114,7 @@ def test_persons_are_asked_for_by_who() -> None:
         ("capital", "", "The capital of [X] is [Y]"),
     ],
 )
-def test_an_id_in_words_replaces_a_missing_label(identifier: str, label: str, cloze: str | None) -> None:
+def test_id_in_words_replaces_a_missing_label(identifier: str, label: str, cloze: str | None) -> None:
     assert generic_relation(Relation(identifier, label)).clozes == ((cloze,) if cloze else ())
 
 

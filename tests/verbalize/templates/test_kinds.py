@@ -49,7 +49,7 @@ def test_several_problems_are_all_named() -> None:
     assert len(check_template("wh_question", "what is  it")) == 3
 
 
-def test_an_unknown_kind() -> None:
+def test_unknown_kind() -> None:
     with pytest.raises(
         UnknownNameError, match="Unknown kind of template 'poem'; expected one of cloze, mined_cloze, past_cloze"
     ):

@@ -61,7 +61,7 @@ def test_patterns_of_several_files_come_together(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("indent", [4, None], ids=["over many lines", "in one line"])
 @pytest.mark.parametrize("named", ["folder", "file"])
-def test_a_folder_of_bear_is_read(tmp_path: Path, indent: int | None, named: str) -> None:
+def test_folder_of_bear_is_read(tmp_path: Path, indent: int | None, named: str) -> None:
     relations = {
         "P36": {
             "templates": ["The capital of [X] is [Y].", "[Y] is where [X] is governed from."],
@@ -86,7 +86,7 @@ def test_a_folder_of_bear_is_read(tmp_path: Path, indent: int | None, named: str
     assert problem.startswith(f"metadata_relations.json, line {line}: P5: '[Z] lies in [Y]' has [X] 0 times")
 
 
-def test_a_broken_or_empty_folder_of_bear_is_told(tmp_path: Path) -> None:
+def test_broken_or_empty_folder_of_bear_is_told(tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match=r"metadata_relations\.json does not exist"):
         read_patterns([tmp_path])
     (tmp_path / "metadata_relations.json").write_text('{\n  "P36": {"templates": ["The capital of [X]')
@@ -103,7 +103,7 @@ def test_real_patterns_are_all_used(shared_data: Path) -> None:
     assert sum(bool(relation.clozes) for relation in converted.relations) > 80
 
 
-def test_a_file_is_read_as_it_was_written_and_gone_on_with(tmp_path: Path) -> None:
+def test_file_is_read_as_it_was_written_and_gone_on_with(tmp_path: Path) -> None:
     path = tmp_path / "new" / "relations.jsonl"
     relation = Relation(
         "P1", "kind of", ("type",), clozes=("[X] is a kind of [Y]",), past_clozes=("[X] was [Y]",), answers=("Q1", "Q2")

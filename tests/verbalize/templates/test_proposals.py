@@ -154,7 +154,7 @@ def test_what_speaks_against_a_proposal(cloze: str, problem: str | None) -> None
     assert found == [] if problem is None else any(problem in each for each in found), found
 
 
-def test_a_relation_whose_facts_end_needs_a_sentence_in_the_past() -> None:
+def test_relation_whose_facts_end_needs_a_sentence_in_the_past() -> None:
     ended = [example("France", "Louis XIV", end="1715")]
     assert objections("cloze", "The king of [X] is [Y]", Relation("P", "king"), ended, ()) == []
     [found] = objections("cloze", "The king of [X] may be [Y]", Relation("P", "king"), ended, ())

@@ -88,7 +88,7 @@ def test_five_templates_are_kept_by_number_of_examples(tmp_path: Path) -> None:
     assert list(relation.clozes) == [f"{'very ' * place}near [X] lies [Y]" for place in (6, 5, 4, 3, 2)]
 
 
-def test_the_data_set_itself_is_read(tmp_path: Path) -> None:
+def test_data_set_itself_is_read(tmp_path: Path) -> None:
     update = {
         "subject": {"id": "Q20", "label": "Norway", "description": "a country"},
         "relation": CAPITAL,

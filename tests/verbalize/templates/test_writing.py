@@ -78,7 +78,7 @@ def scorer() -> Scorer:
     return Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="gpt2")
 
 
-def test_a_cloze_is_weighed_by_its_definition(scorer: Scorer) -> None:
+def test_cloze_is_weighed_by_its_definition(scorer: Scorer) -> None:
     # A second fact of a subject does not count.
     found = weigh(
         scorer,
@@ -200,7 +200,7 @@ def test_relation_without_facts_gets_generic_templates() -> None:
     assert "no fact with a name at both ends" in str(none.reason)
 
 
-def test_a_model_that_cannot_write_says_so(scorer: Scorer) -> None:
+def test_model_that_cannot_write_says_so(scorer: Scorer) -> None:
     def write(scorer: Scorer) -> WrittenRelation:
         reader = scoring_reader(scorer, [], 0)
         writer = ModelWriter("tiny", LocalGenerator(scorer), reader, scorer, 3, 3, 0, 20260101, with_generic=False)
@@ -215,7 +215,7 @@ def test_a_model_that_cannot_write_says_so(scorer: Scorer) -> None:
 
 
 @pytest.mark.slow
-def test_a_small_real_model_writes_what_passes_the_checks(demo_scorer: Scorer) -> None:
+def test_small_real_model_writes_what_passes_the_checks(demo_scorer: Scorer) -> None:
     founder = Relation("P112", "founded by", description="founder of this organization")
     founded = [("Microsoft", "Bill Gates"), ("Amazon", "Jeff Bezos"), ("Facebook", "Mark Zuckerberg")]
     examples = [ExampleFact(subject, subject, object_, 1, None, None, 1) for subject, object_ in founded]

@@ -1,0 +1,112 @@
+"""Texts of results in one place: summaries, titles and headings of tables, columns and keys, one file per kind.
+
+``KGPROBE_WRITE_TEXTS=1 python -m pytest tests/api/test_result_texts.py`` writes the files again.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import kgprobe
+from kgprobe.graph.client import Graph
+from kgprobe.models.model import Model
+from kgprobe.results.result import Result
+from tests.api.labelled_world import label_all, well_read
+from tests.conftest import REPOSITORY
+
+TEXTS = REPOSITORY / "tests" / "data" / "result_texts"
+AS_OF = {"as_of": "2025-12-31"}
+CAPITALS = {"relations": ["P36"], **AS_OF}
+FACTS = ["Q142 P36 Q90", "Q30 P35 Q22686"]
+FEW = {"distractors": 2, "sentences": 1, **CAPITALS}
+RULES = {"min_facts": 50, "min_objects": 20, "train": 10, "test": 30, "alternatives": 9}
+
+_NUMBERS = re.compile(r"[+-]?\d[\d,.:]*(?:e-?\d+)?")
+_PLACES = re.compile(r"(?:/[\w.@~+-]+){2,}/?")
+
+
+class World:
+    """The results that other results are made of, each made once."""
+
+    def __init__(self, graph: Graph, tiny: Model, folder: Path) -> None:
+        self.graph, self.tiny, self.folder = graph, tiny, folder
+        self.base = kgprobe.measure(graph, tiny, limit=8, name="base", **FEW)
+        self.questions = kgprobe.measure(graph, well_read(), "questions", limit=8, name="questions", **CAPITALS)
+        self.run = kgprobe.run_rounds(
+            graph, tiny, name="texts", rounds=2, facts_per_round=8, aim="estimate", distractors=2, **CAPITALS
+        )
+        self.labels = label_all(graph)
+
+
+@pytest.fixture(scope="module")
+def made(example_graph: Graph, tiny: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("texts")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("KGPROBE_HOME", str(folder))
+        yield World(example_graph, tiny, folder)
+        kgprobe.forget_run(example_graph, "texts")
+
+
+KINDS: dict[str, Callable[[World], Result]] = {
+    "fact sample": lambda made: kgprobe.sample_facts(made.graph, 3, **CAPITALS),
+    "distractor sample": lambda made: kgprobe.sample_distractors(made.graph, FACTS, distractors=2, **AS_OF),
+    "negative sample": lambda made: kgprobe.sample_negatives(made.graph, FACTS, 2, **AS_OF),
+    "statement sample": lambda made: kgprobe.sample_statements(made.graph, FACTS, 2, **AS_OF),
+    "question sample": lambda made: kgprobe.sample_questions(made.graph, FACTS, **AS_OF),
+    "control sample": lambda made: kgprobe.sample_controls(made.graph, FACTS, limit=20, **AS_OF),
+    "templates": lambda made: kgprobe.list_templates(made.graph, ["P36"], **AS_OF),
+    "template check": lambda made: kgprobe.check_templates(made.graph),
+    "graph size": lambda made: kgprobe.describe_graph(made.graph),
+    "communities": lambda made: kgprobe.find_ignorance(made.graph),
+    "path": lambda made: kgprobe.known_path(made.graph, "Q142", "Q183"),
+    "measurement": lambda made: made.base.finding(),
+    "questions": lambda made: made.questions.finding(),
+    "run": lambda made: made.run.finding(),
+    "estimate": lambda made: kgprobe.estimate_rates(made.graph, "texts"),
+    "labels": lambda made: made.labels,
+    "label comparison": lambda made: kgprobe.compare_labels(made.labels, made.labels),
+    "data set": lambda made: kgprobe.build_dataset(made.graph, made.folder / "mc", **RULES, **CAPITALS),
+    "training set": lambda made: kgprobe.export_sft(made.graph, "mine", made.folder / "sft", teach=["not encoded"]),
+    "study": lambda made: kgprobe.study_distractor_count(made.graph, made.tiny, limit=4, **CAPITALS, distractors=2),
+    "papers": lambda made: kgprobe.paper(),
+    "paper": lambda made: kgprobe.paper("kglens"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_of_a_result_are_as_written(made: World, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(made.folder))
+    text = texts_of(KINDS[kind](made))
+    file = TEXTS / f"{kind.replace(' ', '_')}.txt"
+    if "KGPROBE_WRITE_TEXTS" in os.environ:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8")
+
+
+def test_every_file_of_texts_is_of_a_kind() -> None:
+    assert {file.stem.replace("_", " ") for file in TEXTS.glob("*.txt")} == set(KINDS)
+
+
+def texts_of(result: Result) -> str:
+    """Return the texts of a result, without its numbers and paths."""
+    lines = [f"class: {type(result).__name__}"]
+    if type(result).to_dict is not Result.to_dict:
+        lines.append(f"keys: {', '.join(result.to_dict())}")
+    if hasattr(result, "row"):
+        lines.append(f"columns: {', '.join(result.columns)}")
+    for table in result.tables():
+        lines += ["", f"table: {plain(table.title)}", f"headings: {' | '.join(map(plain, table.columns))}"]
+        lines += [f"note: {plain(note)}" for note in table.notes]
+    # The facts that a line shows follow from the model.
+    summary = [line for line in result.summary().splitlines() if "→" not in line]
+    lines += ["", *(f"note: {plain(note)}" for note in result.notes), *map(plain, summary)]
+    return "\n".join(lines).strip() + "\n"
+
+
+def plain(text: str) -> str:
+    """Return a text with # in place of numbers and … in place of paths."""
+    return _NUMBERS.sub("#", _PLACES.sub("…", text))
