@@ -18,7 +18,6 @@ from kgprobe.version import __version__ as __version__
 
 # Public names for type checkers and editors.
 if TYPE_CHECKING:
-    from kgprobe.api.comparable import open_result as open_result
     from kgprobe.api.comparing import check as check
     from kgprobe.api.comparing import compare as compare
     from kgprobe.api.comparing import gap as gap
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from kgprobe.api.datasets import build_dataset as build_dataset
     from kgprobe.api.datasets import export_dataset as export_dataset
     from kgprobe.api.datasets import import_dataset as import_dataset
-    from kgprobe.api.datasets import open_dataset as open_dataset
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo
     from kgprobe.api.exporting import export_sft as export_sft
@@ -39,12 +37,8 @@ if TYPE_CHECKING:
     from kgprobe.api.graphs import reverse_graph as reverse_graph
     from kgprobe.api.judging import evaluate_judge as evaluate_judge
     from kgprobe.api.judging import judge_graph as judge_graph
-    from kgprobe.api.judging import judged_graph as judged_graph
-    from kgprobe.api.judging import open_judge as open_judge
     from kgprobe.api.judging import train_judge as train_judge
-    from kgprobe.api.kept_results import kept_results as kept_results
     from kgprobe.api.labelling import label_facts as label_facts
-    from kgprobe.api.labelling import open_labels as open_labels
     from kgprobe.api.loading import finish_bulk as finish_bulk
     from kgprobe.api.loading import import_command as import_command
     from kgprobe.api.loading import load as load
@@ -52,7 +46,6 @@ if TYPE_CHECKING:
     from kgprobe.api.loading import propose_mapping as propose_mapping
     from kgprobe.api.loading import write_bulk as write_bulk
     from kgprobe.api.measuring import measure as measure
-    from kgprobe.api.measuring import open_measurement as open_measurement
     from kgprobe.api.papers import paper as paper
     from kgprobe.api.papers import paper_options as paper_options
     from kgprobe.api.reports import assess_questions as assess_questions
@@ -67,18 +60,18 @@ if TYPE_CHECKING:
     from kgprobe.api.retrieval import unknown_facts as unknown_facts
     from kgprobe.api.rounds import apply_beliefs as apply_beliefs
     from kgprobe.api.rounds import estimate_rates as estimate_rates
-    from kgprobe.api.rounds import forget_run as forget_run
-    from kgprobe.api.rounds import open_run as open_run
     from kgprobe.api.rounds import remove_beliefs as remove_beliefs
     from kgprobe.api.rounds import resume_rounds as resume_rounds
     from kgprobe.api.rounds import run_rounds as run_rounds
-    from kgprobe.api.rounds import runs as runs
     from kgprobe.api.sampling import sample_distractors as sample_distractors
     from kgprobe.api.sampling import sample_facts as sample_facts
     from kgprobe.api.sampling import sample_negatives as sample_negatives
     from kgprobe.api.sampling import sample_questions as sample_questions
     from kgprobe.api.sampling import sample_sentences as sample_sentences
     from kgprobe.api.sampling import sample_statements as sample_statements
+    from kgprobe.api.stored import delete as delete
+    from kgprobe.api.stored import list_results as list_results
+    from kgprobe.api.stored import open as open
     from kgprobe.api.studies import study_calibration as study_calibration
     from kgprobe.api.studies import study_distractor_count as study_distractor_count
     from kgprobe.api.studies import study_examples as study_examples
@@ -116,18 +109,16 @@ if TYPE_CHECKING:
 
 # Public names by module, imported at first use; the same as above.
 _NAMES = {
-    "api.comparable": ("open_result",),
     "api.comparing": ("check", "compare", "gap"),
     "api.controls": ("sample_controls",),
-    "api.datasets": ("build_dataset", "export_dataset", "import_dataset", "open_dataset", "probe_dataset"),
+    "api.datasets": ("build_dataset", "export_dataset", "import_dataset", "probe_dataset"),
     "api.demo": ("run_demo",),
     "api.exporting": ("export_sft", "read_manifest"),
     "api.graphs": ("describe_graph", "draw_graph", "find_ignorance", "known_path", "paint_beliefs", "reverse_graph"),
-    "api.judging": ("evaluate_judge", "judge_graph", "judged_graph", "open_judge", "train_judge"),
-    "api.kept_results": ("kept_results",),
-    "api.labelling": ("label_facts", "open_labels"),
+    "api.judging": ("evaluate_judge", "judge_graph", "train_judge"),
+    "api.labelling": ("label_facts",),
     "api.loading": ("finish_bulk", "import_command", "load", "load_bulk", "propose_mapping", "write_bulk"),
-    "api.measuring": ("measure", "open_measurement"),
+    "api.measuring": ("measure",),
     "api.papers": ("paper", "paper_options"),
     "api.reports": ("assess_questions", "group_table", "make_report", "rate_table", "write_sheet"),
     "api.retrieval": (
@@ -140,12 +131,9 @@ _NAMES = {
     "api.rounds": (
         "apply_beliefs",
         "estimate_rates",
-        "forget_run",
-        "open_run",
         "remove_beliefs",
         "resume_rounds",
         "run_rounds",
-        "runs",
     ),
     "api.sampling": (
         "sample_distractors",
@@ -155,6 +143,7 @@ _NAMES = {
         "sample_sentences",
         "sample_statements",
     ),
+    "api.stored": ("delete", "list_results", "open"),
     "api.studies": (
         "study_calibration",
         "study_distractor_count",

@@ -217,15 +217,14 @@ def _judges_or_names(results: Sequence[str]) -> Iterator[tuple[Sequence[Any], "M
 def _graph_of(results: Sequence[str], graph: str | None) -> Iterator["Graph | None"]:
     """Open the graph if a result is a run, or with ``--graph``; name the measurements that specs stand for."""
     from kgprobe.api.comparable import is_run
-    from kgprobe.api.measuring import find_measurement
+    from kgprobe.api.kind_names import MEASUREMENT
+    from kgprobe.api.stored import find
 
     needs_graph = graph is not None or any(map(is_run, results))
     opening: AbstractContextManager[Graph | None] = open_graph(graph) if needs_graph else nullcontext()
     with opening as connection:
         for name in filter(is_spec, results):
-            folder = find_measurement(name)
-            if folder is not None:
-                click.echo(f"{name}: its newest measurement, {folder.name}.", err=True)
+            click.echo(f"{name}: its newest measurement, {find(name, [MEASUREMENT]).name}.", err=True)
         with waiting("Reading the results"):
             yield connection
 

@@ -47,7 +47,7 @@ def made(example_graph: Graph, tiny: Model, tmp_path_factory: pytest.TempPathFac
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("KGPROBE_HOME", str(folder))
         yield World(example_graph, tiny, folder)
-        kgprobe.forget_run(example_graph, "texts")
+        kgprobe.delete("texts", example_graph)
 
 
 KINDS: dict[str, Callable[[World], Result]] = {
@@ -67,7 +67,7 @@ KINDS: dict[str, Callable[[World], Result]] = {
     "run": lambda made: made.run.finding(),
     "estimate": lambda made: kgprobe.estimate_rates(made.graph, "texts"),
     "labels": lambda made: made.labels,
-    "label comparison": lambda made: kgprobe.compare_labels(made.labels, made.labels),
+    "label comparison": lambda made: kgprobe.compare([made.labels, made.labels]),
     "data set": lambda made: kgprobe.build_dataset(made.graph, made.folder / "mc", **RULES, **CAPITALS),
     "training set": lambda made: kgprobe.export_sft(made.graph, "mine", made.folder / "sft", teach=["not encoded"]),
     "study": lambda made: kgprobe.study_distractor_count(made.graph, made.tiny, limit=4, **CAPITALS, distractors=2),

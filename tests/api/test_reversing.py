@@ -186,7 +186,7 @@ def test_demo_graph_is_rebuilt_after_changes_and_runs_stay(graph: Graph, tiny: M
     kgprobe.reverse_graph(graph, folder=folder, on_note=told.append).close()
     assert f"The old one has runs (kept-run) and is kept in {folder}.1." in told
     with kgprobe.open_graph(f"{folder}.1") as aside:
-        assert kgprobe.open_run(aside, "kept-run").finding().about.reversed
+        assert kgprobe.open("kept-run", aside).finding().about.reversed
 
 
 @ONE_ENGINE

@@ -250,7 +250,7 @@ def test_arguments_that_cannot_be(example_graphs: Graph) -> None:
     for call in (kgprobe.sample_facts, lambda graph, count: kgprobe.sample_negatives(graph, PARIS, count)):
         with pytest.raises(ArgumentError, match="`limit` is 0"):
             call(example_graphs, 0)
-    with pytest.raises(ArgumentError, match="`strategy` is 'best'; one of"):
+    with pytest.raises(ArgumentError, match="`strategy` is 'best'; expected one of"):
         kgprobe.sample_distractors(example_graphs, PARIS, "best")
     with pytest.raises(ArgumentError, match="`distractors` is 0"):
         kgprobe.sample_distractors(example_graphs, PARIS, distractors=0)

@@ -94,7 +94,7 @@ def test_what_is_known_and_not_said(probes: Path) -> None:
     [
         (("compare", "base"), "RESULT... has 1; expected at least two."),
         (("compare", "base", "base"), "RESULT... has the same result twice"),
-        (("compare", "base", ".."), ".. has no result"),
+        (("compare", "base", ".."), ".. holds no measurement"),
         (("compare", "base", "worse", "--scheme", "slick"), "--scheme is for a label table; the results are of kind"),
         (("compare", "base", "worse", "--device", "cpu"), "--device and other options of models are for judges"),
         (("check", "base", "seeded"), "TUNED differs from the base in more than the model"),

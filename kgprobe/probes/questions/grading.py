@@ -32,7 +32,7 @@ from kgprobe.models.generating.generator import Answer, Generator, Request, Unan
 from kgprobe.probes.known_names import KnownNames, related_names
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions.evidence import OBSOLETE, names_of
-from kgprobe.probes.questions.items import FactQuestion, Kind
+from kgprobe.probes.questions.items import FactQuestion, QuestionKind
 from kgprobe.probes.questions.options import ANY, OWN
 from kgprobe.verbalize.answers import (
     NEGATION,
@@ -154,7 +154,7 @@ def verify(
     gradable = []
     for place, (question, reading) in enumerate(zip(questions, readings, strict=True)):
         # A refusal without a right name needs no grader.
-        if question.kind is Kind.WH and reading.verdict in (Verdict.RIGHT, Verdict.WRONG):
+        if question.kind is QuestionKind.WH and reading.verdict in (Verdict.RIGHT, Verdict.WRONG):
             gradable.append(place)
     replies = _replies(questions, answers, gradable, grader, grader_tokens, credit)
     for place, reply in replies.items():
@@ -232,13 +232,13 @@ def _read(question: FactQuestion, answer: Answer | Unanswered, known: KnownNames
     if isinstance(answer, Unanswered):
         return GradedAnswer(Verdict.UNANSWERED, answer.reason)
     if answer.refused:
-        credited = False if question.kind is Kind.WH else None
+        credited = False if question.kind is QuestionKind.WH else None
         return GradedAnswer(Verdict.REFUSED, credited_own=credited, credited_any=credited)
     if not answer.text and not answer.ended:
         # A reasoning model has spent its tokens before its answer.
         remedy = "`thinking`, `answer_tokens`" if answer.thought_cut else "`answer_tokens`"
         return GradedAnswer(Verdict.UNANSWERED, f"its tokens were used up before a word was said ({remedy})")
-    if question.kind is Kind.WH:
+    if question.kind is QuestionKind.WH:
         return _read_names(question, answer, known, credit)
     says = read_yes_no(answer.text).yes
     if says is None:
@@ -319,11 +319,13 @@ def read_error(
     if verified.verdict is Verdict.OFF_FORMAT:
         return ErrorClass.OFF_FORMAT
     is_former = question.negative is not None and question.negative.former
-    if is_former if question.kind is Kind.YES_NO else verified.named_former:
+    if is_former if question.kind is QuestionKind.YES_NO else verified.named_former:
         return ErrorClass.OBSOLETE
     if verified.named_beside and not verified.named and verified.credited_any is not False:
         return ErrorClass.INCOMPLETE
-    if question.kind is Kind.YES_NO and _contradicts_itself(question, read_yes_no(answer.text).explanation, templates):
+    if question.kind is QuestionKind.YES_NO and _contradicts_itself(
+        question, read_yes_no(answer.text).explanation, templates
+    ):
         return ErrorClass.SELF_CONTRADICTION
     return None
 
@@ -341,7 +343,7 @@ def follow_ups(
         limit: maximum number of questions.
     """
     questions = [replace(question, text=text, written=None, fell_back=()) for text in paraphrases]
-    if question.kind is Kind.WH or (not question.expected and len(question.right) == 1):
+    if question.kind is QuestionKind.WH or (not question.expected and len(question.right) == 1):
         questions.insert(0, about)
     return questions[:limit]
 
@@ -362,7 +364,7 @@ def class_after(
     if Verdict.UNANSWERED in verdicts:
         return ErrorClass.NOT_FOLLOWED_UP
     in_question = (question.text, question.fact.subject_label, *question.fact.subject_aliases)
-    if question.kind is Kind.WH and not names_anything(answer.text, is_name, in_question):
+    if question.kind is QuestionKind.WH and not names_anything(answer.text, is_name, in_question):
         return ErrorClass.OUTSIDE
     return ErrorClass.FACTUAL
 

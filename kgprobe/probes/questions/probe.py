@@ -25,7 +25,7 @@ from kgprobe.probes.questions.grading import (
     verify,
     with_both_credits,
 )
-from kgprobe.probes.questions.items import FactQuestion, Kind, QuestionItems
+from kgprobe.probes.questions.items import FactQuestion, QuestionItems, QuestionKind
 from kgprobe.probes.questions.options import ANY, CREDITS, OWN
 from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
@@ -121,8 +121,8 @@ class QuestionProbe:
             "follow_ups": self._follow_ups,
             "answer_tokens": self._answer_tokens,
             "prompts": {
-                Kind.YES_NO.value: _YES_NO,
-                Kind.WH.value: _WH,
+                QuestionKind.YES_NO.value: _YES_NO,
+                QuestionKind.WH.value: _WH,
                 f"{Kind.WH.value}, several": _WH_ALL,
                 "grader": self._grading_template([], OWN),
                 "grader, several": self._grading_template([["{others}"]], OWN),
@@ -204,9 +204,9 @@ def prompt(question: FactQuestion) -> str:
     return prompt_of_text(question.text, question.kind)
 
 
-def prompt_of_text(question: str, kind: Kind) -> str:
+def prompt_of_text(question: str, kind: QuestionKind) -> str:
     """Return the prompt of a question that is answered with yes or no, or with one name."""
-    return (_YES_NO if kind is Kind.YES_NO else _WH).replace("{question}", question)
+    return (_YES_NO if kind is QuestionKind.YES_NO else _WH).replace("{question}", question)
 
 
 def _outcome(
@@ -216,7 +216,7 @@ def _outcome(
     error: ErrorClass | None,
     followed: Sequence[FollowUp],
 ) -> Outcome:
-    yes_no = question.kind is Kind.YES_NO
+    yes_no = question.kind is QuestionKind.YES_NO
     evidence = QuestionEvidence(
         kind=question.kind.value,
         text=question.text,

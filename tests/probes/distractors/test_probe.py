@@ -101,7 +101,9 @@ def tiny() -> Scorer:
 
 
 def probe_of(graph: Graph, scorer: Scorer, *, relations: Sequence[str] = (), **options: Any) -> DistractorProbe:
-    return DistractorProbe(graph, scorer, DistractorOptions(**options), as_of=AS_OF, relations=relations)
+    return DistractorProbe(
+        graph, scorer, DistractorOptions(**{"sentences": 1} | options), as_of=AS_OF, relations=relations
+    )
 
 
 def evidence_of(outcome: Outcome) -> DistractorEvidence:

@@ -11,7 +11,7 @@ from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions.evidence import RightAnswer
 from kgprobe.probes.questions.grading import GradedAnswer, grading_prompt, verify, with_both_credits
-from kgprobe.probes.questions.items import FactQuestion, Kind
+from kgprobe.probes.questions.items import FactQuestion, QuestionKind
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negative
@@ -20,9 +20,9 @@ from tests.probes.questions.answering import Answering
 FACT = AskedFact(FactKey("Q183", "f"), "P36", "Germany", (), "Q64", "Berlin", ("Spree-Athen",), None, None)
 RIGHT = (RightAnswer("Q64", ("Berlin", "Spree-Athen")),)
 NEGATIVE = Negative("Q586", "Bonn", (), former=True)
-POSITIVE = FactQuestion(FACT, Kind.YES_NO, "Is Berlin the capital of Germany?", RIGHT)
-OPPOSED = FactQuestion(FACT, Kind.YES_NO, "Is Bonn the capital of Germany?", RIGHT, negative=NEGATIVE)
-WH = FactQuestion(FACT, Kind.WH, "What is the capital of Germany?", RIGHT)
+POSITIVE = FactQuestion(FACT, QuestionKind.YES_NO, "Is Berlin the capital of Germany?", RIGHT)
+OPPOSED = FactQuestion(FACT, QuestionKind.YES_NO, "Is Bonn the capital of Germany?", RIGHT, negative=NEGATIVE)
+WH = FactQuestion(FACT, QuestionKind.WH, "What is the capital of Germany?", RIGHT)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_without_a_grader_names_decide(text: str, verdict: Verdict, named: list[
 
 BORDERS = FactQuestion(
     AskedFact(FactKey("Q1033", "f"), "P47", "Chad", (), "Q1049", "Sudan", ("Republic of the Sudan",), None, None),
-    Kind.WH,
+    QuestionKind.WH,
     "What does Chad border?",
     (
         RightAnswer("Q1016", ("Libya",)),
