@@ -123,7 +123,7 @@ class QuestionProbe:
             "prompts": {
                 QuestionKind.YES_NO.value: _YES_NO,
                 QuestionKind.WH.value: _WH,
-                f"{Kind.WH.value}, several": _WH_ALL,
+                f"{QuestionKind.WH.value}, several": _WH_ALL,
                 "grader": self._grading_template([], OWN),
                 "grader, several": self._grading_template([["{others}"]], OWN),
                 "grader, any of several": self._grading_template([["{others}"]], ANY),
