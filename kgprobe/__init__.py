@@ -128,13 +128,7 @@ _NAMES = {
         "retrieval_texts",
         "unknown_facts",
     ),
-    "api.rounds": (
-        "apply_beliefs",
-        "estimate_rates",
-        "remove_beliefs",
-        "resume_rounds",
-        "run_rounds",
-    ),
+    "api.rounds": ("apply_beliefs", "estimate_rates", "remove_beliefs", "resume_rounds", "run_rounds"),
     "api.sampling": (
         "sample_distractors",
         "sample_facts",

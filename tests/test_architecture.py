@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from importlib.util import resolve_name
 from pathlib import Path
@@ -133,6 +134,16 @@ def test_circles_of_imports_are_found() -> None:
 
 def test_no_modules_import_each_other() -> None:
     assert circles(import_graph()) == []
+
+
+def test_public_class_names_occur_once() -> None:
+    places = defaultdict(list)
+    for folder in (PACKAGE, PACKAGE.parent / "loaders"):
+        for path in folder.rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places[node.name].append(str(path.relative_to(PACKAGE.parent)))
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
 
 
 def test_no_module_has_more_lines_than_a_reader_has_patience() -> None:

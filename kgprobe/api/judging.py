@@ -15,7 +15,7 @@ from kgprobe.graph.names import relation_ids
 from kgprobe.judge import JudgedGraphOptions, JudgeOptions
 from kgprobe.judge.checks import answer_words, check_labels, check_name, check_reader, check_weights
 from kgprobe.judge.files import Judge, check_judge, save_judge
-from kgprobe.judge.labels import Labels, divide_labels, read_labels
+from kgprobe.judge.labels import TrueFalseLabels, divide_labels, read_labels
 from kgprobe.judge.on_ray import judge_on_ray
 from kgprobe.judge.training import check_training, learn_judge
 from kgprobe.judge.whole_graph import prepare_judging
@@ -208,6 +208,6 @@ def _judge(judge: Judge | str | Path) -> Judge:
     return judge if isinstance(judge, Judge) else open_stored(judge, kind="judge")
 
 
-def _labels(labels: Measurement | str | Path) -> Labels:
+def _labels(labels: Measurement | str | Path) -> TrueFalseLabels:
     measured = labels if isinstance(labels, Measurement) else open_stored(labels, kind="measurement")
     return read_labels(measured.folder)

@@ -21,7 +21,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids, relation_names
 from kgprobe.graph.state import graph_state
 from kgprobe.labelling.answers import WayAnswers, count_answers
-from kgprobe.labelling.building import FactAnswers, labelled_rows
+from kgprobe.labelling.building import AnswersByFact, labelled_rows
 from kgprobe.labelling.card import write_card
 from kgprobe.labelling.judged import JudgedFacts
 from kgprobe.labelling.prediction import AnsweredRounds, Predictions, cross_validate
@@ -290,7 +290,7 @@ def _write(
     predictors = [] if judged is None else [judged.predictor(facts)]
     predictions = Predictions(facts, answered, predictors)
     calibration = cross_validate(predictions.effects, answered, config["seed"], progress.on_fits)
-    of_facts = FactAnswers(list(answers.values()))
+    of_facts = AnswersByFact(list(answers.values()))
     names = relation_names(graph, columns.relation_ids)
     folder = home() / "labels" / (name or f"{short_name(config['model'])}-{digest_of(config)}")
     rows = labelled_rows(facts, predictions, of_facts, names, progress.on_rows)

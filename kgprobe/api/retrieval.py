@@ -152,10 +152,10 @@ def langchain_retriever(
     Cost: a pass over the labels; for a question, look-ups of its words. Memory: the unknown facts.
     """
     try:
-        from kgprobe.exports.langchain_retriever import UnknownFactsRetriever
+        from kgprobe.exports.langchain_retriever import LangchainFactsRetriever
     except ModuleNotFoundError as error:
         raise _missing("langchain-core") from error
-    return UnknownFactsRetriever(facts=_question_facts(graph, labels, options), limit=whole_number("limit", limit))
+    return LangchainFactsRetriever(facts=_question_facts(graph, labels, options), limit=whole_number("limit", limit))
 
 
 def graphrag_retriever(graph: Graph, labels: LabelTable | Run | str | Path, **options: Any) -> "Retriever":
@@ -173,10 +173,10 @@ def graphrag_retriever(graph: Graph, labels: LabelTable | Run | str | Path, **op
         KgprobeError: there is no such table, or ``neo4j-graphrag`` is not installed.
     """
     try:
-        from kgprobe.exports.graphrag_retriever import UnknownFactsRetriever
+        from kgprobe.exports.graphrag_retriever import GraphragFactsRetriever
     except ModuleNotFoundError as error:
         raise _missing("neo4j-graphrag") from error
-    return UnknownFactsRetriever(_question_facts(graph, labels, options))
+    return GraphragFactsRetriever(_question_facts(graph, labels, options))
 
 
 def _missing(package: str) -> KgprobeError:

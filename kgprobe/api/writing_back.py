@@ -4,7 +4,7 @@ from pathlib import Path
 
 from kgprobe.api.stored import open_label_table
 from kgprobe.errors import ArgumentError
-from kgprobe.exports.labels import Labels, labels_of_run, labels_of_table
+from kgprobe.exports.labels import FactLabels, labels_of_run, labels_of_table
 from kgprobe.exports.write_back import PREFIX, WriteBack, write_labels
 from kgprobe.exports.write_back import remove_labels as remove_written
 from kgprobe.graph.located_facts import LocatesFacts, refuse_loaded
@@ -87,7 +87,7 @@ def remove_labels(output: str | Path, *, prefix: str = PREFIX, on_written: OnPro
         return remove_written(graph, prefix, on_written)
 
 
-def find_labels(labels: LabelTable | Run | str | Path) -> Labels:
+def find_labels(labels: LabelTable | Run | str | Path) -> FactLabels:
     """Return the labels of a table, or the beliefs of a run.
 
     Raises:

@@ -22,7 +22,7 @@ DECADE = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Group(ResultRow):
+class GroupRates(ResultRow):
     """Rates of a group of facts.
 
     Attributes:
@@ -63,7 +63,7 @@ class Grouping(Generic[Row]):
     source: YearSource | None = None
 
 
-def group_of(name: str, facts: pd.DataFrame) -> Group:
+def group_of(name: str, facts: pd.DataFrame) -> GroupRates:
     """Return the rates of facts.
 
     Args:
@@ -74,7 +74,7 @@ def group_of(name: str, facts: pd.DataFrame) -> Group:
     heard = facts["right"] + readable > 0
     wins = int((facts["right"] > facts["wrong"]).sum())
     heard_wins = int((facts["right"] > readable)[heard].sum())
-    return Group(
+    return GroupRates(
         name,
         len(facts),
         share(wins, len(facts)),
@@ -87,7 +87,7 @@ def group_of(name: str, facts: pd.DataFrame) -> Group:
 
 def grouped(
     by: str, facts: pd.DataFrame, keys: "pd.Series[Any]", names: Iterable[tuple[Any, str]] = (), least: int = 1
-) -> Grouping[Group]:
+) -> Grouping[GroupRates]:
     """Return facts in groups; a fact can be in several, or in none.
 
     Args:
@@ -107,7 +107,7 @@ def grouped(
     return Grouping(by, groups, len(sizes) - len(largest))
 
 
-def by_popularity(facts: pd.DataFrame) -> Grouping[Group]:
+def by_popularity(facts: pd.DataFrame) -> Grouping[GroupRates]:
     """Group facts by thirds of their subjects' popularity, the most popular first; facts without it are left out."""
     known = facts["popularity"].dropna()
     thirds = thirds_of(known.to_numpy(np.float64))
@@ -115,7 +115,7 @@ def by_popularity(facts: pd.DataFrame) -> Grouping[Group]:
     return replace(grouping, groups=sorted(grouping.groups, key=lambda group: (HEAD, TORSO, TAIL).index(group.name)))
 
 
-def by_year(facts: pd.DataFrame, years: "pd.Series[Any]") -> Grouping[Group]:
+def by_year(facts: pd.DataFrame, years: "pd.Series[Any]") -> Grouping[GroupRates]:
     """Group facts by year, or by decade where there are too many years; facts without a year are left out.
 
     Args:

@@ -10,7 +10,7 @@ from neo4j_graphrag.types import RawSearchResult, RetrieverResultItem
 from kgprobe.exports.question_facts import QuestionFacts
 
 
-class UnknownFactsRetriever(Retriever):
+class GraphragFactsRetriever(Retriever):
     """Retriever whose items are sentences of unknown facts, with ids and labels as metadata."""
 
     VERIFY_NEO4J_VERSION = False

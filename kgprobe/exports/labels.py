@@ -21,7 +21,7 @@ BELIEF = "belief"
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class FactLabels:
     """Labels of facts.
 
     Attributes:
@@ -73,12 +73,12 @@ class Labels:
         return f"{self.name} is a run, which has {' and '.join(self.schemes)} only"
 
 
-def labels_of_table(table: LabelTable) -> Labels:
+def labels_of_table(table: LabelTable) -> FactLabels:
     """Return the labels of a table."""
-    return Labels(table.name, table.model, tuple(SCHEMES), table.rows)
+    return FactLabels(table.name, table.model, tuple(SCHEMES), table.rows)
 
 
-def labels_of_run(graph: Graph, run: str) -> Labels:
+def labels_of_run(graph: Graph, run: str) -> FactLabels:
     """Return the beliefs of a run as labels: of asked facts, and of facts that propagation has reached (predicted).
 
     Raises:
@@ -90,7 +90,7 @@ def labels_of_run(graph: Graph, run: str) -> Labels:
         for row in graph.stream("beliefs/labelled", run=run):
             yield _labelled(row, properties["probe"])
 
-    return Labels(run, properties["model"], (BELIEF,), rows)
+    return FactLabels(run, properties["model"], (BELIEF,), rows)
 
 
 def _labelled(row: Row, probe: str) -> LabelledFact:

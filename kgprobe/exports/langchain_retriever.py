@@ -11,7 +11,7 @@ from kgprobe.exports.question_facts import QuestionFacts
 from kgprobe.exports.retrieval import FactToRetrieve
 
 
-class UnknownFactsRetriever(BaseRetriever):
+class LangchainFactsRetriever(BaseRetriever):
     """Retriever whose documents are sentences of unknown facts, with ids and labels as metadata.
 
     Attributes:

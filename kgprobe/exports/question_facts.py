@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from kgprobe.exports.labels import Labels
+from kgprobe.exports.labels import FactLabels
 from kgprobe.exports.retrieval import FactToRetrieve, Sentences, facts_to_retrieve, surest_first
 from kgprobe.exports.retrieval_options import RetrievalOptions
 from kgprobe.graph.client import Graph
@@ -15,7 +15,7 @@ class QuestionFacts:
     Memory: about 1 KB for each unknown fact.
     """
 
-    def __init__(self, graph: Graph, labels: Labels, sentences: Sentences, options: RetrievalOptions) -> None:
+    def __init__(self, graph: Graph, labels: FactLabels, sentences: Sentences, options: RetrievalOptions) -> None:
         """Read the labels.
 
         Args:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kgprobe.exports.labels import Labels
+from kgprobe.exports.labels import FactLabels
 from kgprobe.exports.retrieval_options import RetrievalOptions
 from kgprobe.graph.client import Graph
 from kgprobe.labelling.table import LabelledFact
@@ -85,7 +85,7 @@ def sentences_of(graph: Graph) -> Sentences:
 
 
 def facts_to_retrieve(
-    labels: Labels, sentences: Sentences, options: RetrievalOptions, entities: Collection[str] = ()
+    labels: FactLabels, sentences: Sentences, options: RetrievalOptions, entities: Collection[str] = ()
 ) -> Iterator[FactToRetrieve]:
     """Yield the facts that the model does not know.
 
@@ -115,7 +115,7 @@ def facts_to_retrieve(
 
 
 def _facts_around(
-    labels: Labels, sentences: Sentences, options: RetrievalOptions, entities: Collection[str]
+    labels: FactLabels, sentences: Sentences, options: RetrievalOptions, entities: Collection[str]
 ) -> Iterator[FactToRetrieve]:
     near = _near(labels, entities, options.steps)
     around: dict[str, list[_Ranked]] = {entity: [] for entity in entities}
@@ -161,7 +161,7 @@ def _keep(heap: list[_Ranked], ranked: _Ranked, most: int | None) -> None:
         heapq.heappushpop(heap, ranked)
 
 
-def _near(labels: Labels, entities: Collection[str], steps: int) -> Mapping[str, frozenset[str]]:
+def _near(labels: FactLabels, entities: Collection[str], steps: int) -> Mapping[str, frozenset[str]]:
     """Return the requested entities that each entity is near to: itself, or a neighbour with two steps."""
     near: dict[str, set[str]] = {entity: {entity} for entity in entities}
     if steps > 1:

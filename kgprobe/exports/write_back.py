@@ -18,7 +18,7 @@ import numpy as np
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.exports.label_index import AMBIGUOUS, NOT_LABELLED, LabelIndex
-from kgprobe.exports.labels import Labels
+from kgprobe.exports.labels import FactLabels
 from kgprobe.graph.client import Graph
 from kgprobe.graph.located_facts import Element, LocatedFacts, LocatesFacts, elements_with, write_properties
 from kgprobe.progress import OnProgress, no_progress
@@ -46,7 +46,7 @@ _SAME_TRIPLE = "several labelled facts have its subject, relation and object"
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenRelation(ResultRow):
+class LabelledRelation(ResultRow):
     """Labels of one relation.
 
     Attributes:
@@ -83,7 +83,7 @@ class WriteBack(Result):
 
     labels: str
     dry_run: bool
-    relations: Sequence[WrittenRelation]
+    relations: Sequence[LabelledRelation]
     written: int
     unchanged: int
     removed: int
@@ -92,9 +92,9 @@ class WriteBack(Result):
     unusable: int
     examples: Sequence[str]
 
-    row = WrittenRelation
+    row = LabelledRelation
 
-    def records(self) -> Sequence[WrittenRelation]:
+    def records(self) -> Sequence[LabelledRelation]:
         """Return the counts by relation."""
         return self.relations
 
@@ -149,7 +149,7 @@ def property_names(prefix: str = PREFIX) -> list[str]:
 
 def write_labels(
     source: LocatesFacts,
-    labels: Labels,
+    labels: FactLabels,
     *,
     scheme: str | None = None,
     prefix: str = PREFIX,
@@ -238,7 +238,7 @@ class _Place(msgspec.Struct, frozen=True, array_like=True):
 class _Values:
     """Properties to write, by the position of the label."""
 
-    def __init__(self, index: LabelIndex, labels: Labels, prefix: str) -> None:
+    def __init__(self, index: LabelIndex, labels: FactLabels, prefix: str) -> None:
         self.index, self.labels, self.prefix = index, labels, prefix
         self.names = property_names(prefix)
         self.nothing: dict[str, Any] = dict.fromkeys(self.names)
@@ -386,7 +386,7 @@ class _Matching:
             elif fate == _CLEAR:
                 yield place.element, self._values.nothing
 
-    def relations(self) -> list[WrittenRelation]:
+    def relations(self) -> list[LabelledRelation]:
         """Return the counts of facts by relation, the largest first."""
         number, count = self._index.relations, len(self._index.relation_names)
         blocked = ~self._found & (self._obstacle > 0)
@@ -396,7 +396,7 @@ class _Matching:
         rows = []
         for place, (identifier, name) in enumerate(self._index.relation_names):
             counts = labelled[place], matched[place], not_writable[place]
-            rows.append(WrittenRelation(identifier, name, *counts, counts[0] - counts[1] - counts[2]))
+            rows.append(LabelledRelation(identifier, name, *counts, counts[0] - counts[1] - counts[2]))
         return sorted(rows, key=lambda row: (-row.labelled, row.relation))
 
     def obstacles(self) -> dict[str, int]:

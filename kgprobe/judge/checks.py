@@ -7,7 +7,7 @@ from typing import Any
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home
 from kgprobe.judge.files import FILE, Judge, load_judge
-from kgprobe.judge.labels import Labels
+from kgprobe.judge.labels import TrueFalseLabels
 from kgprobe.models.spec_forms import is_api
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.running.settings import differences
@@ -33,7 +33,7 @@ def answer_words(words: str) -> list[str]:
     return answers
 
 
-def check_labels(judge: Judge, labels: Labels) -> None:
+def check_labels(judge: Judge, labels: TrueFalseLabels) -> None:
     """Raise an error unless labels have the same settings as those that a judge was trained on.
 
     Raises:
@@ -56,7 +56,7 @@ def check_labels(judge: Judge, labels: Labels) -> None:
         )
 
 
-def check_reader(model: object, labels: Labels) -> None:
+def check_reader(model: object, labels: TrueFalseLabels) -> None:
     """Raise an error unless there is a model with readable hidden states.
 
     Args:
@@ -73,7 +73,7 @@ def check_reader(model: object, labels: Labels) -> None:
         )
 
 
-def check_weights(described: Mapping[str, Any], labels: Labels) -> None:
+def check_weights(described: Mapping[str, Any], labels: TrueFalseLabels) -> None:
     """Raise an error if the weights of the labels' model have changed.
 
     Args:

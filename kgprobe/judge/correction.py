@@ -16,7 +16,7 @@ from kgprobe.errors import ArgumentError
 from kgprobe.files import home
 from kgprobe.judge.graph_figures import METRICS, THIRD, GroupKey, WholeGraph
 from kgprobe.judge.judged_facts import JudgedGraphConfig
-from kgprobe.judge.labels import Labels, labelled_statements, read_labels, set_aside
+from kgprobe.judge.labels import TrueFalseLabels, labelled_statements, read_labels, set_aside
 from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.statements.metrics import NONE, metrics_of_fact
 from kgprobe.probes.true_false.evidence import TrueFalseEvidence
@@ -141,7 +141,7 @@ def correct_by_labels(
     return Correction(labels, len(facts), used, dict(left_out.most_common()), partly, estimates)
 
 
-def choose_labels(config: JudgedGraphConfig, given: Labels | None, notes: list[str]) -> Labels | None:
+def choose_labels(config: JudgedGraphConfig, given: TrueFalseLabels | None, notes: list[str]) -> TrueFalseLabels | None:
     """Return the labels that correct a judged graph: the given ones, or the judge's own; None without any.
 
     Args:
@@ -167,7 +167,7 @@ def choose_labels(config: JudgedGraphConfig, given: Labels | None, notes: list[s
     return None
 
 
-def learned_facts(config: JudgedGraphConfig, labels: Labels, notes: list[str]) -> frozenset[str]:
+def learned_facts(config: JudgedGraphConfig, labels: TrueFalseLabels, notes: list[str]) -> frozenset[str]:
     """Return the ids of the facts in the judge's training set; none, with a note, if its own labels are missing."""
     own = home() / "probes" / config.judge.labels
     if labels.name == own.name:
@@ -185,7 +185,7 @@ def learned_facts(config: JudgedGraphConfig, labels: Labels, notes: list[str]) -
     return frozenset(facts[~aside])
 
 
-def check_sample(config: JudgedGraphConfig, labels: Labels) -> None:
+def check_sample(config: JudgedGraphConfig, labels: TrueFalseLabels) -> None:
     """Raise an ArgumentError unless labels are a random sample of the judged facts."""
     measured, settings = labels.config, config.settings
     if "sha256" in measured["facts"]:

@@ -29,7 +29,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class TrueFalseLabels:
     """A measurement of the probe ``true-false``.
 
     Attributes:
@@ -73,7 +73,7 @@ class Labels:
         return statements
 
 
-def read_labels(folder: Path) -> Labels:
+def read_labels(folder: Path) -> TrueFalseLabels:
     """Return the labels in the folder of a measurement.
 
     Raises:
@@ -83,7 +83,7 @@ def read_labels(folder: Path) -> Labels:
     config = read_measurement(folder)
     if config["probe"] != "true-false":
         raise ArgumentError("labels", f"is a measurement of {config['probe']}; expected one of the probe true-false.")
-    return Labels(folder, config)
+    return TrueFalseLabels(folder, config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +259,7 @@ class TrainingLabels:
         splits: splits of the training set.
     """
 
-    labels: Labels
+    labels: TrueFalseLabels
     options: JudgeOptions
     seed: int
     statements: LabelledStatements
@@ -273,7 +273,7 @@ class TrainingLabels:
         return {"labels": self.labels.config, "labelled": labelled, "options": options, "seed": self.seed}
 
 
-def divide_labels(labels: Labels, options: JudgeOptions, seed: int) -> TrainingLabels:
+def divide_labels(labels: TrueFalseLabels, options: JudgeOptions, seed: int) -> TrainingLabels:
     """Divide labels into a training set, which is split, and a test set.
 
     Raises:

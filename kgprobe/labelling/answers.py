@@ -39,7 +39,7 @@ class FactCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class MeasuredAnswers:
     """Answers of one measurement: distinct facts, True for a right verdict, and its chance level, None if unknown."""
 
     facts: Sequence[str]
@@ -59,7 +59,7 @@ class WayAnswers:
 
     way: Way
     facts: Mapping[str, Mapping[str, FactCounts]]
-    rounds: Sequence[Round]
+    rounds: Sequence[MeasuredAnswers]
     fact_count: int
 
     def of(self, fact: str, column: str | None = None) -> Counts:
@@ -88,7 +88,7 @@ def count_answers(way: Way, measurements: Sequence[Iterable[Outcome]]) -> WayAns
                 chances.append(guessing_chance(outcome))
                 for column, counted in _counted(way, outcome).items():
                     facts[column].setdefault(outcome.fact.fact, FactCounts()).add(*counted)
-        rounds.append(Round(ids, right, chances))
+        rounds.append(MeasuredAnswers(ids, right, chances))
     return WayAnswers(way, facts, rounds, len(ids_asked))
 
 

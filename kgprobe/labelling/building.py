@@ -21,7 +21,7 @@ from kgprobe.sampling.columns.graph_columns import AskableFacts
 _AT_ONCE = 50_000
 
 
-class FactAnswers:
+class AnswersByFact:
     """The answers of all ways, by fact.
 
     Attributes:
@@ -83,7 +83,7 @@ class FactAnswers:
 def labelled_rows(
     facts: AskableFacts,
     predictions: Predictions,
-    answers: FactAnswers,
+    answers: AnswersByFact,
     relation_names: Mapping[str, str],
     on_progress: OnProgress = no_progress,
 ) -> Iterator[LabelledFact]:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.labelling.rings import Candidate
+from kgprobe.labelling.rings import ControlCandidate
 
 RIGHT, WRONG, UNASKED = "right", "wrong", "unasked"
 
@@ -39,7 +39,7 @@ class MatchedRings:
         unmatched: rings with candidates that are not matched.
     """
 
-    drawn: Mapping[str, Sequence[Candidate]]
+    drawn: Mapping[str, Sequence[ControlCandidate]]
     ranges: int
     unmatched: Sequence[str]
 
@@ -51,7 +51,9 @@ def answer_of(fact: str, known: Mapping[str, bool]) -> str:
     return RIGHT if known[fact] else WRONG
 
 
-def match_rings(candidates: Mapping[str, Sequence[Candidate]], known: Mapping[str, bool], limit: int) -> MatchedRings:
+def match_rings(
+    candidates: Mapping[str, Sequence[ControlCandidate]], known: Mapping[str, bool], limit: int
+) -> MatchedRings:
     """Draw facts from rings so that all have the same distribution over strata, up to rounding.
 
     As many rings as possible are matched, in as many ranges of popularity as possible. Each draws as many multiples of
@@ -82,7 +84,7 @@ class _Ring:
     answer: _Ints
 
     @classmethod
-    def of(cls, candidates: Sequence[Candidate], known: Mapping[str, bool]) -> "_Ring":
+    def of(cls, candidates: Sequence[ControlCandidate], known: Mapping[str, bool]) -> "_Ring":
         answers = [_ANSWERS.index(answer_of(candidate.key.fact, known)) for candidate in candidates]
         return cls(np.array([candidate.popularity for candidate in candidates], float), np.array(answers, np.int64))
 

@@ -19,7 +19,7 @@ T = TypeVar("T")
 _AT_ONCE = 500
 
 
-class FactEnds(NamedTuple):
+class NeighbourFact(NamedTuple):
     """A fact with its relation and its ends.
 
     Attributes:
@@ -59,7 +59,7 @@ class Step(NamedTuple):
     other: str | None
     through: bool
     askable: bool
-    ends: FactEnds
+    ends: NeighbourFact
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,11 @@ class Neighbourhood:
     by: str
     max_degree: int
 
-    def ends_of(self, keys: Iterable[FactKey]) -> Iterator[FactEnds]:
+    def ends_of(self, keys: Iterable[FactKey]) -> Iterator[NeighbourFact]:
         """Yield the ends of facts, without popularity. Cost: a look-up from each subject."""
         for block in blocks(keys, _AT_ONCE):
             for row in self.graph.read("sample/fact_ends", rows=key_rows(block)):
-                yield FactEnds(**row)
+                yield NeighbourFact(**row)
 
     def facts_around(self, entities: Iterable[str]) -> Iterator[Step]:
         """Yield the facts of entities in both directions; none of hubs and of literals.
@@ -103,7 +103,7 @@ class Neighbourhood:
         rows.sort(key=lambda row: (-row["facts"], row["id"]))
         return {row["id"]: row["label"] or row["id"] for row in rows if row["facts"] > self.max_degree}
 
-    def facts_from(self, entities: Iterable[str]) -> tuple[list[FactEnds], list[str]]:
+    def facts_from(self, entities: Iterable[str]) -> tuple[list[NeighbourFact], list[str]]:
         """Return the askable facts of hubs as subjects, and the hubs that have too many of them.
 
         Cost: at most ``max_degree`` + 1 facts for each hub.
@@ -118,7 +118,7 @@ class Neighbourhood:
                 facts += [_ends(row) for row in rows if row["askable"]]
         return facts, sorted(hub for hub, rows in of_hub.items() if len(rows) > self.max_degree)
 
-    def all_askable(self) -> Iterator[FactEnds]:
+    def all_askable(self) -> Iterator[NeighbourFact]:
         """Yield all facts that may be asked. Cost: one scan of the graph's facts, streamed."""
         rows = self.graph.stream("sample/askable_triples", relations=list(self.relations), as_of=self.as_of, by=self.by)
         return map(_ends, rows)
@@ -141,5 +141,5 @@ def blocks(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield block
 
 
-def _ends(row: Row) -> FactEnds:
-    return FactEnds(*(row[name] for name in FactEnds._fields))
+def _ends(row: Row) -> NeighbourFact:
+    return NeighbourFact(*(row[name] for name in NeighbourFact._fields))

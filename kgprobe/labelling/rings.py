@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
-from kgprobe.labelling.neighbourhood import FactEnds, Neighbourhood, blocks
+from kgprobe.labelling.neighbourhood import NeighbourFact, Neighbourhood, blocks
 from kgprobe.labelling.roles import FAR, NEAR
 from kgprobe.sampling.keys import FactKey, seeded_number
 
@@ -23,7 +23,7 @@ _TESTED_PER_CANDIDATE = 10
 _TESTED = 20_000
 
 
-class Candidate(NamedTuple):
+class ControlCandidate(NamedTuple):
     """A fact that may be a control.
 
     Attributes:
@@ -50,7 +50,7 @@ class Rings:
             otherwise.
     """
 
-    candidates: Mapping[str, Sequence[Candidate]]
+    candidates: Mapping[str, Sequence[ControlCandidate]]
     hubs: Mapping[str, str]
     skipped_hubs: Sequence[str]
     unknown: int
@@ -63,11 +63,11 @@ class _Pool:
 
     def __init__(self, size: int, seed: int) -> None:
         self._size, self._seed = size, seed
-        self._facts: dict[str, tuple[int, FactEnds, str | None]] = {}
+        self._facts: dict[str, tuple[int, NeighbourFact, str | None]] = {}
         self._highest = 2**64
         self._is_cut = False
 
-    def add(self, ends: FactEnds, of: str | None = None) -> None:
+    def add(self, ends: NeighbourFact, of: str | None = None) -> None:
         """Add a fact; of several taught facts that it is near to, the one with the lowest id is stored."""
         rank = seeded_number(self._seed, "control", ends.fact)
         if rank > self._highest:
@@ -90,7 +90,7 @@ class _Pool:
         """True if more facts were added than the pool may have."""
         return self._is_cut or len(self._facts) > self._size
 
-    def facts(self) -> list[tuple[FactEnds, str | None]]:
+    def facts(self) -> list[tuple[NeighbourFact, str | None]]:
         """Return the facts in the order of their hashes, each with the taught fact."""
         self._cut()
         return [(ends, of) for _, ends, of in self._facts.values()]
@@ -124,7 +124,7 @@ class _Centre:
     of_next: dict[str, str | None] = field(default_factory=dict)
 
     @classmethod
-    def around(cls, taught: Sequence[FactEnds], held_out: Iterable[FactKey], entities: Iterable[str]) -> "_Centre":
+    def around(cls, taught: Sequence[NeighbourFact], held_out: Iterable[FactKey], entities: Iterable[str]) -> "_Centre":
         subjects: dict[str, str | None] = {}
         objects: dict[str, str | None] = {}
         for ends in sorted(taught, key=lambda ends: ends.fact):
@@ -150,11 +150,11 @@ class _Centre:
     def __contains__(self, entity: str) -> bool:
         return entity in self.subjects or entity in self.objects
 
-    def may_be_control(self, ends: FactEnds) -> bool:
+    def may_be_control(self, ends: NeighbourFact) -> bool:
         """Return True for a fact that is neither taught, held out, nor another answer to a taught question."""
         return ends.fact not in self.left_out and (ends.subject, ends.relation) not in self.questions
 
-    def touches(self, ends: FactEnds) -> bool:
+    def touches(self, ends: NeighbourFact) -> bool:
         """Return True if an end of the fact is an entity of the taught facts."""
         return any(entity in self for entity in ends.entities)
 
@@ -232,7 +232,7 @@ def _walk_centre(around: Neighbourhood, centre: _Centre, pools: Mapping[str, _Po
     return walked
 
 
-def _add_outgoing(centre: _Centre, pools: Mapping[str, _Pool], ends: FactEnds) -> None:
+def _add_outgoing(centre: _Centre, pools: Mapping[str, _Pool], ends: NeighbourFact) -> None:
     """Add a fact whose subject is a taught entity to its pool."""
     ring = _SAME_SUBJECT if ends.subject in centre.subjects else _INVERSE
     pools[ring].add(ends, centre.fact_at(ends.subject))
@@ -263,7 +263,7 @@ def _scan(around: Neighbourhood, centre: _Centre, pools: Mapping[str, _Pool]) ->
             pools[FAR].add(ends)
 
 
-_Found = list[tuple[FactEnds, str | None]]
+_Found = list[tuple[NeighbourFact, str | None]]
 
 
 def _far_among(around: Neighbourhood, centre: _Centre, facts: _Found, size: int, others: int) -> tuple[_Found, _Found]:
@@ -291,8 +291,8 @@ def _far_entities(around: Neighbourhood, centre: _Centre, entities: Sequence[str
     return {entity for entity in far - near if entity not in centre and entity not in centre.next_to}
 
 
-def _with_popularity(facts: Iterable[tuple[FactEnds, str | None]]) -> Iterator[Candidate]:
+def _with_popularity(facts: Iterable[tuple[NeighbourFact, str | None]]) -> Iterator[ControlCandidate]:
     """Yield the facts whose ends both have a known popularity."""
     for ends, of in facts:
         if ends.of_subject is not None and ends.of_object is not None:
-            yield Candidate(ends.key, math.log1p(ends.of_subject) + math.log1p(ends.of_object), of)
+            yield ControlCandidate(ends.key, math.log1p(ends.of_subject) + math.log1p(ends.of_object), of)

@@ -15,7 +15,7 @@ import msgspec
 from scipy.stats import binom
 
 from kgprobe.files import read_json, replacing
-from kgprobe.labelling.building import FactAnswers
+from kgprobe.labelling.building import AnswersByFact
 from kgprobe.labelling.classes import Counts
 from kgprobe.labelling.prediction import Calibration
 from kgprobe.labelling.table import PROFILE, SLICK
@@ -56,7 +56,7 @@ class LabelStatistics(msgspec.Struct, frozen=True):
     calibration: Calibration | None = None
 
 
-def statistics_of(answers: FactAnswers, calibration: Calibration | None) -> LabelStatistics:
+def statistics_of(answers: AnswersByFact, calibration: Calibration | None) -> LabelStatistics:
     """Return the statistics of a table. Cost: one pass over the answers."""
     facts = list(dict.fromkeys(chain.from_iterable(of_way.facts[name] for name, of_way in answers.answers.items())))
     guessed = {
@@ -85,7 +85,7 @@ def read_statistics(folder: Path) -> LabelStatistics:
         return LabelStatistics()
 
 
-def _way_rates(answers: FactAnswers) -> list[WayRate]:
+def _way_rates(answers: AnswersByFact) -> list[WayRate]:
     rates = []
     for of_way in answers.answers.values():
         for column in of_way.way.columns:

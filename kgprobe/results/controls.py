@@ -14,7 +14,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.labelling.control_options import ControlOptions
 from kgprobe.labelling.matching import RIGHT, UNASKED, MatchedRings, answer_of, match_rings
 from kgprobe.labelling.neighbourhood import Neighbourhood
-from kgprobe.labelling.rings import Candidate, Rings, find_rings
+from kgprobe.labelling.rings import ControlCandidate, Rings, find_rings
 from kgprobe.labelling.roles import HELD_OUT, TAUGHT, FactRole, write_roles
 from kgprobe.labelling.taught import TaughtFacts, read_taught
 from kgprobe.results.result import Result
@@ -167,7 +167,7 @@ def _balances(graph: Graph, rings: Rings, matched: MatchedRings, known: Mapping[
     return balances
 
 
-def _answer_shares(drawn: Sequence[Candidate], known: Mapping[str, bool]) -> tuple[float | None, float]:
+def _answer_shares(drawn: Sequence[ControlCandidate], known: Mapping[str, bool]) -> tuple[float | None, float]:
     """Return the share of right answers among the asked facts, and the share of unasked facts."""
     answers = [answer_of(candidate.key.fact, known) for candidate in drawn]
     unasked = answers.count(UNASKED)

@@ -17,7 +17,7 @@ import pandas as pd
 
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.graph_rates import GroupRate
-from kgprobe.beliefs.group_rates import Group, Grouping, by_popularity, by_year, group_of, grouped
+from kgprobe.beliefs.group_rates import Grouping, GroupRates, by_popularity, by_year, group_of, grouped
 from kgprobe.beliefs.register import LEARNERS, caveat_of
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.errors import KgprobeError
@@ -177,8 +177,8 @@ class Finding(Result):
     chance: float | None
     asked: int
     mean_known: float
-    overall: Group
-    groupings: Sequence[Grouping[Group]]
+    overall: GroupRates
+    groupings: Sequence[Grouping[GroupRates]]
     probe_tables: Sequence[Table]
     unknown: Sequence[ShownFact]
     known: Sequence[ShownFact]
@@ -273,7 +273,7 @@ class Finding(Result):
             first, notes = [], []
         return tables
 
-    def _cells(self, group: Group) -> dict[str, Any]:
+    def _cells(self, group: GroupRates) -> dict[str, Any]:
         cells = group.cells()
         if self.chance is None:
             del cells["by guessing"]
@@ -470,7 +470,7 @@ def _by_certainty(facts: pd.DataFrame, words: Sequence[BeliefWord]) -> tuple[pd.
 
 def _groupings(
     facts: pd.DataFrame, relations: Mapping[str, str], generic: Sequence[str], years: YearSource
-) -> list[Grouping[Group]]:
+) -> list[Grouping[GroupRates]]:
     """Return the groupings of facts.
 
     Args:
@@ -550,9 +550,9 @@ def ranked_relations(finding: Finding) -> tuple[str, str]:
     return ", ".join(least), ", ".join(best)
 
 
-def rate_of(group: Group | GroupRate) -> Share:
+def rate_of(group: GroupRates | GroupRate) -> Share:
     """Return the share of a group that is known."""
-    return group.win_rate if isinstance(group, Group) else group.right
+    return group.win_rate if isinstance(group, GroupRates) else group.right
 
 
 def relation_groups(finding: Finding) -> Sequence[Any]:
@@ -563,17 +563,17 @@ def relation_groups(finding: Finding) -> Sequence[Any]:
     return next((grouping.groups for grouping in groupings if grouping.by == "relation"), ())
 
 
-def ranked_groups(finding: Finding) -> Iterator[Group | GroupRate]:
+def ranked_groups(finding: Finding) -> Iterator[GroupRates | GroupRate]:
     """Yield the relations with enough facts, or with a narrow interval."""
     for group in relation_groups(finding):
-        if group.facts >= LEAST if isinstance(group, Group) else group.width <= _WIDEST:
+        if group.facts >= LEAST if isinstance(group, GroupRates) else group.width <= _WIDEST:
             yield group
 
 
 def _rated_relations(finding: Finding) -> Iterator[tuple[float, str]]:
     """Yield the rate of each ranked relation, and its name with the rate."""
     for group in ranked_groups(finding):
-        if isinstance(group, Group):
+        if isinstance(group, GroupRates):
             yield group.win_rate.value, f"{group.name} {group.win_rate.value:.0%} of {group.facts:,}"
         else:
             yield group.right.value, f"{group.name} {group.right}"

@@ -38,7 +38,7 @@ from kgprobe.judge.graph_figures import (
     whole_graph,
 )
 from kgprobe.judge.judged_facts import JudgedGraphConfig, read_judged_graph, read_names, stream_judged_facts
-from kgprobe.judge.labels import Labels, read_labels
+from kgprobe.judge.labels import TrueFalseLabels, read_labels
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.results.measurement import Measurement
 from kgprobe.results.result import Result
@@ -310,7 +310,7 @@ class JudgedGraph(Result):
         return Table("left_out", "Left out of the figures", rows, notes, groups_by="of")
 
 
-def read_figures(folder: Path, labels: Labels | None = None) -> JudgedGraph:
+def read_figures(folder: Path, labels: TrueFalseLabels | None = None) -> JudgedGraph:
     """Return the figures of a judged graph.
 
     Args:

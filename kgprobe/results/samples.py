@@ -13,7 +13,7 @@ from kgprobe.models.model import Model
 from kgprobe.probes.clozes import ClozeItems
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.questions.evidence import RightAnswer
-from kgprobe.probes.questions.items import FactQuestion, Kind, QuestionItems
+from kgprobe.probes.questions.items import FactQuestion, QuestionItems, QuestionKind
 from kgprobe.probes.questions.probe import prompt
 from kgprobe.probes.statements.items import StatementItems
 from kgprobe.results.result import RowGroup, RowResult, one_group
@@ -361,13 +361,13 @@ def _question_row(fact: NamedFact, question: FactQuestion) -> QuestionRow:
         kind=question.kind.value,
         prompt=prompt(question),
         chance=question.chance,
-        expected=question.expected if question.kind is Kind.YES_NO else None,
+        expected=question.expected if question.kind is QuestionKind.YES_NO else None,
         answer=_right_answer(question),
     )
 
 
 def _right_answer(question: FactQuestion) -> str:
-    if question.kind is Kind.WH:
+    if question.kind is QuestionKind.WH:
         own, *others = map(_with_other_names, (question.own, *question.others))
         return f"{own}; also right: {'; '.join(others)}" if others else own
     if question.negative is None:

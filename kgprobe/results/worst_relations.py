@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from kgprobe.beliefs.group_rates import Group
+from kgprobe.beliefs.group_rates import GroupRates
 from kgprobe.results.finding import LEAST, Finding, ranked_groups, rate_of, relation_groups
 from kgprobe.stats.proportions import Share
 from kgprobe.tables import Heading, ResultRow
@@ -46,8 +46,8 @@ def worst_relations(finding: Finding) -> list[WorstRelation]:
     by_asked = next((grouping.groups for grouping in finding.groupings if grouping.by == "relation"), ())
     many = [group for group in by_asked if group.facts >= LEAST]
     over_graph = () if finding.over_graph is None else relation_groups(finding)
-    stages: list[Sequence[Group | GroupRate]] = [list(ranked_groups(finding)), over_graph, many, by_asked]
-    groups: dict[str, Group | GroupRate] = {}
+    stages: list[Sequence[GroupRates | GroupRate]] = [list(ranked_groups(finding)), over_graph, many, by_asked]
+    groups: dict[str, GroupRates | GroupRate] = {}
     for candidates in stages:
         for group in sorted(candidates, key=lambda group: (rate_of(group).value, group.name)):
             if len(groups) < _SHOWN and rate_of(group).value < 1:
@@ -61,5 +61,5 @@ def worst_relations(finding: Finding) -> list[WorstRelation]:
     for group in sorted(groups.values(), key=lambda group: (rate_of(group).value, group.name)):
         example = examples.get(group.name, {"question": "", "answer": "", "prediction": ""})
         texts = example["question"], example["answer"], example["prediction"]
-        worst.append(WorstRelation(group.name, group.facts, isinstance(group, Group), rate_of(group), *texts))
+        worst.append(WorstRelation(group.name, group.facts, isinstance(group, GroupRates), rate_of(group), *texts))
     return worst

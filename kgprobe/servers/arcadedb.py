@@ -5,7 +5,7 @@ import importlib.util
 from pathlib import Path
 
 from kgprobe.errors import KgprobeError, how_to_install
-from kgprobe.servers.engine import Engine, Launch
+from kgprobe.servers.engine import GraphEngine, Launch
 
 _DATABASE = "kg"
 _USER = "root"
@@ -57,7 +57,7 @@ def _command(launch: Launch) -> list[str]:
     ]
 
 
-ENGINE = Engine(
+ENGINE = GraphEngine(
     name="arcadedb",
     user=_USER,
     database=_DATABASE,

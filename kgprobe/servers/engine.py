@@ -27,7 +27,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class GraphEngine:
     """A graph engine that kgprobe can run.
 
     Attributes:

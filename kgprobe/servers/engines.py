@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from kgprobe.servers import arcadedb, neo4j_engine
-from kgprobe.servers.engine import Engine
+from kgprobe.servers.engine import GraphEngine
 
 DEFAULT = arcadedb.ENGINE.name
 
-ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (arcadedb.ENGINE, neo4j_engine.ENGINE)}
+ENGINES: Mapping[str, GraphEngine] = {engine.name: engine for engine in (arcadedb.ENGINE, neo4j_engine.ENGINE)}

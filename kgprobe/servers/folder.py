@@ -27,7 +27,7 @@ from filelock import FileLock, Timeout
 from kgprobe.errors import KgprobeError
 from kgprobe.files import CONFIG_FILE, disk_is_full, owner_only, replacing
 from kgprobe.progress import print_message, waiting
-from kgprobe.servers.engine import Engine
+from kgprobe.servers.engine import GraphEngine
 from kgprobe.servers.processes import ProcessKey, find
 
 T = TypeVar("T")
@@ -115,7 +115,7 @@ class Folder:
         """The file of :meth:`read_import`."""
         return self.path / "importing"
 
-    def data(self, engine: Engine) -> Path:
+    def data(self, engine: GraphEngine) -> Path:
         """Return the folder of that engine's database."""
         return self.path / engine.name / engine.data
 

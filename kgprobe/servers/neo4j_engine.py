@@ -19,7 +19,7 @@ from filelock import FileLock
 from kgprobe.errors import KgprobeError
 from kgprobe.files import appearing, home
 from kgprobe.progress import print_message, progress_bar, waiting
-from kgprobe.servers.engine import Engine, Launch
+from kgprobe.servers.engine import GraphEngine, Launch
 from kgprobe.servers.environment import java_environment, maven_environment
 from kgprobe.servers.processes import run_program
 
@@ -265,7 +265,7 @@ def _command(launch: Launch) -> list[str]:
     ]
 
 
-ENGINE = Engine(
+ENGINE = GraphEngine(
     name="neo4j",
     user=_USER,
     database="neo4j",

@@ -19,7 +19,7 @@ from kgprobe.files import disk_is_full
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.progress import print_message, waiting
-from kgprobe.servers.engine import LEAST_MEMORY, Engine, Launch
+from kgprobe.servers.engine import LEAST_MEMORY, GraphEngine, Launch
 from kgprobe.servers.engines import DEFAULT, ENGINES
 from kgprobe.servers.environment import java_environment
 from kgprobe.servers.folder import Folder, Ports, Server, User, check_inventory, write_inventory
@@ -155,7 +155,7 @@ def _start(folder: Folder, name: str, options: ServerOptions) -> Server:
     raise KgprobeError(f"No free port for the graph server was found in {_ATTEMPTS} attempts.")
 
 
-def _start_once(folder: Folder, engine: Engine, own: Path, server: Server) -> Server | None:
+def _start_once(folder: Folder, engine: GraphEngine, own: Path, server: Server) -> Server | None:
     """Start a server on its ports and wait until it answers; None if another program has taken a port."""
     launch = Launch(own, folder.password_file, server.bolt_port, server.http_port, server.memory)
     command = engine.command(launch)

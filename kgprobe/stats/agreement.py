@@ -46,7 +46,7 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class HumanAgreement:
     """The agreement of a measure with human scores.
 
     Attributes:
@@ -61,7 +61,7 @@ class Calibration:
     facts: int
 
 
-def calibrate(values: Floats, scores: Floats, *, folds: int = 3, seed: int = 0) -> Calibration:
+def calibrate(values: Floats, scores: Floats, *, folds: int = 3, seed: int = 0) -> HumanAgreement:
     """Select a measure's configuration and compute its agreement with human scores, by cross-validation.
 
     A fact without a value in some configuration is left out of all, so that configurations share their facts. Folds
@@ -105,10 +105,10 @@ def calibrate(values: Floats, scores: Floats, *, folds: int = 3, seed: int = 0) 
             Fold(best, training[best], agreement(values[own, best], scores[own]), tuple(places[own].tolist()))
         )
     taus = np.array([fold.tau for fold in scored])
-    return Calibration(float(taus.mean()), float(taus.std(ddof=1)), tuple(scored), len(scores))
+    return HumanAgreement(float(taus.mean()), float(taus.std(ddof=1)), tuple(scored), len(scores))
 
 
-def fold_taus(calibration: Calibration, columns: Sequence[Floats], scores: Floats) -> Floats:
+def fold_taus(calibration: HumanAgreement, columns: Sequence[Floats], scores: Floats) -> Floats:
     """Return Kendall's τ-b of other values with the scores on the facts of each fold, shape (folds,).
 
     Args:
@@ -134,7 +134,7 @@ def agreement(values: Floats, scores: Floats) -> float:
 
 def calibrate_on_common(
     measured: Mapping[str, Floats], scores: Floats, folds: int, seed: int
-) -> tuple[dict[str, Calibration], list[str]]:
+) -> tuple[dict[str, HumanAgreement], list[str]]:
     """Return the calibration of measures on their common facts, and a sentence on each measure left out.
 
     If too few common facts remain for the folds, the measures with the fewest values are left out one by one.

@@ -19,7 +19,7 @@ from kgprobe.baselines.measures import Scores
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.report.plots import Category, CategoryPlot, Line, Plot
 from kgprobe.stats.agreement import (
-    Calibration,
+    HumanAgreement,
     calibrate,
     calibrate_on_common,
     common_facts,
@@ -61,7 +61,7 @@ def calibration_study(
     """
     reasons: list[str] = []
     untried: list[str] = []
-    own: dict[str, Calibration] = {}
+    own: dict[str, HumanAgreement] = {}
     for name, measure in measures.items():
         reasons += [f"{name}: {reason}" for reason in measure.reasons.values()]
         try:
@@ -112,7 +112,7 @@ def calibration_study(
 
 
 def _curves(
-    measures: Mapping[str, Scores], calibrated: Mapping[str, Calibration], scores: Floats, mean_tau: str
+    measures: Mapping[str, Scores], calibrated: Mapping[str, HumanAgreement], scores: Floats, mean_tau: str
 ) -> tuple[list[Plot], list[Table]]:
     """Return plots and tables of τ by number of distractors and of sentences, and of the gain by sentences."""
     by_sentences = _by_sentences(measures, calibrated, scores)
@@ -131,7 +131,7 @@ def _curves(
     return plots, tables
 
 
-def _ranking(shared: Mapping[str, Calibration], own: Mapping[str, Calibration]) -> list[dict[str, Any]]:
+def _ranking(shared: Mapping[str, HumanAgreement], own: Mapping[str, HumanAgreement]) -> list[dict[str, Any]]:
     """Return the measures by their τ on shared facts, then the others, with their ranks on their own facts."""
     ranks = {name: rank for rank, name in enumerate(_by_tau(own), start=1)}
     rows: list[dict[str, Any]] = []
@@ -149,12 +149,12 @@ def _ranking(shared: Mapping[str, Calibration], own: Mapping[str, Calibration]) 
     return rows
 
 
-def _by_tau(calibrated: Mapping[str, Calibration]) -> list[str]:
+def _by_tau(calibrated: Mapping[str, HumanAgreement]) -> list[str]:
     """Return the measures by their mean τ, the highest first; equal ones, but for rounding, in their order."""
     return sorted(calibrated, key=lambda name: -round(calibrated[name].mean, 9))
 
 
-def _best_configurations(measures: Mapping[str, Scores], calibrated: Mapping[str, Calibration]) -> Table:
+def _best_configurations(measures: Mapping[str, Scores], calibrated: Mapping[str, HumanAgreement]) -> Table:
     """Return the best configuration of each measure in each fold."""
     options: dict[str, None] = {}
     for name in calibrated:
@@ -171,7 +171,7 @@ def _best_configurations(measures: Mapping[str, Scores], calibrated: Mapping[str
 
 
 def _by_distractors(
-    measures: Mapping[str, Scores], calibrated: Mapping[str, Calibration], scores: Floats
+    measures: Mapping[str, Scores], calibrated: Mapping[str, HumanAgreement], scores: Floats
 ) -> list[dict[str, Any]]:
     """Return the mean τ of each distractor measure by n, with the aggregation that is best in each fold."""
     rows: dict[int, dict[str, Any]] = {}
@@ -189,7 +189,7 @@ def _by_distractors(
 
 
 def _by_sentences(
-    measures: Mapping[str, Scores], calibrated: Mapping[str, Calibration], scores: Floats
+    measures: Mapping[str, Scores], calibrated: Mapping[str, HumanAgreement], scores: Floats
 ) -> list[dict[str, Any]]:
     """Return the mean τ of each measure over the first m sentences, with the best configuration of each fold."""
     rows: dict[int, dict[str, Any]] = {}
@@ -222,7 +222,7 @@ def _lines(rows: Sequence[Mapping[str, Any]]) -> list[Line]:
     return lines
 
 
-def _judged_on(ranked: Mapping[str, Calibration], measured: Mapping[str, Floats], facts: int) -> list[str]:
+def _judged_on(ranked: Mapping[str, HumanAgreement], measured: Mapping[str, Floats], facts: int) -> list[str]:
     """Return a note on the number of ranked facts, and on the measure that reduces it most."""
     if not ranked:
         return []

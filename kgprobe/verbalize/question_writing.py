@@ -18,7 +18,7 @@ from kgprobe.verbalize.answers import NEGATION, content_words, named_in, normali
 from kgprobe.verbalize.articles import mention
 from kgprobe.verbalize.sentences import fill
 from kgprobe.verbalize.templates.check import check_reading
-from kgprobe.verbalize.templates.examples import Example
+from kgprobe.verbalize.templates.examples import ExampleFact
 from kgprobe.verbalize.templates.generic import cloze_of_label
 from kgprobe.verbalize.templates.kinds import KINDS, OBJECT, SUBJECT, check_template, exchanged
 from kgprobe.verbalize.templates.proposals import turned_round
@@ -195,7 +195,7 @@ def _objections_to_form(text: str, rest: str, template: str, task: QuestionTask)
     yield from compress(objections, objections.values())
     if _ARTICLE.search(template) and not any(map(_ARTICLE.search, _templates(task.relation))):
         yield "reads badly: it has an article before a name that takes none"
-    fact = Example("", task.subject[0], task.object, 1, None, None, 1)
+    fact = ExampleFact("", task.subject[0], task.object, 1, None, None, 1)
     for problem in check_template(task.kind, template):
         if "white space" in problem:
             yield f"reads badly: it {problem}"

@@ -41,7 +41,7 @@ from ..wikidata_model import (
 from .identifiers import words
 
 if TYPE_CHECKING:
-    from .preparing import Prepared, Reading
+    from .preparing import Prepared, ReadingOptions
 
 OWN_TEMPLATES = Path(__file__).with_name("relations.jsonl")
 
@@ -70,7 +70,7 @@ class DBpedia:
     files: list[InputFile]
     popularity: InputFile | None
     templates: InputFile | None
-    reading: "Reading"
+    reading: "ReadingOptions"
     partial: bool = False
     _prepared: "Prepared | None" = field(default=None, init=False)
 
@@ -196,7 +196,7 @@ def open_dbpedia(options: DBpediaOptions) -> DBpedia:
     check_forms("relations", options.relations, _RELATION_ID, "dbo:capital")
     languages = tuple(language.lower() for language in distinct_languages(options.languages))
     try:
-        from .preparing import Reading
+        from .preparing import ReadingOptions
     except ImportError as error:
         raise KgprobeError(f"Triples are read by the package pyoxigraph: {how_to_install('dbpedia')}.") from error
     files = [open_input(path) for path in options.files]
@@ -216,7 +216,7 @@ def open_dbpedia(options: DBpediaOptions) -> DBpedia:
         files=files,
         popularity=popularity,
         templates=templates,
-        reading=Reading(
+        reading=ReadingOptions(
             languages,
             frozenset(options.relations),
             fold=options.intermediate == INTERMEDIATE[0],

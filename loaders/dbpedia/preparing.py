@@ -56,7 +56,7 @@ class RelationNotes:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadingOptions:
     """Options of reading.
 
     Attributes:
@@ -112,7 +112,9 @@ class Prepared:
         return int(line), self.files[int(number)]
 
 
-def prepare(folder: Path, files: Sequence[InputFile], popularity: InputFile | None, reading: Reading) -> Prepared:
+def prepare(
+    folder: Path, files: Sequence[InputFile], popularity: InputFile | None, reading: ReadingOptions
+) -> Prepared:
     """Read all files once. Cost: about 5 µs per triple of plain files.
 
     Raises:
@@ -157,7 +159,7 @@ class _Reader:
     """Reader of triples into notes on entities, pages, relations, and a file of facts."""
 
     def __init__(
-        self, prepared: Prepared, reading: Reading, facts: TextIO, report: Callable[[str, str, bool], None]
+        self, prepared: Prepared, reading: ReadingOptions, facts: TextIO, report: Callable[[str, str, bool], None]
     ) -> None:
         self._prepared = prepared
         self._facts = facts

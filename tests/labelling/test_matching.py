@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgprobe.labelling.matching import BALANCE, FEWEST, MatchedRings, answer_of, match_rings
-from kgprobe.labelling.rings import Candidate
+from kgprobe.labelling.rings import ControlCandidate
 from kgprobe.sampling.keys import FactKey
 
 
-def ring(name: str, popularities: list[float]) -> list[Candidate]:
-    return [Candidate(FactKey("s", f"{name}{number}"), value) for number, value in enumerate(popularities)]
+def ring(name: str, popularities: list[float]) -> list[ControlCandidate]:
+    return [ControlCandidate(FactKey("s", f"{name}{number}"), value) for number, value in enumerate(popularities)]
 
 
-def assert_balanced(rings: dict[str, list[Candidate]], matched: MatchedRings) -> None:
+def assert_balanced(rings: dict[str, list[ControlCandidate]], matched: MatchedRings) -> None:
     """The mean popularities of matched rings differ by at most a quarter of a standard deviation."""
     names = [name for name, own in rings.items() if own and name not in matched.unmatched]
     assert len(names) > 1
@@ -82,7 +82,7 @@ def test_every_ring_keeps_facts_within_the_limit(rings: list[list[float]], limit
         assert_balanced(candidates, matched)
 
 
-def normal(name: str, size: int, mean: float) -> list[Candidate]:
+def normal(name: str, size: int, mean: float) -> list[ControlCandidate]:
     generator = random.Random(name)
     return ring(name, [generator.gauss(mean, 1) for _ in range(size)])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgprobe.labelling.answers import FactCounts, WayAnswers
-from kgprobe.labelling.building import FactAnswers
+from kgprobe.labelling.building import AnswersByFact
 from kgprobe.labelling.classes import Counts, profile_class, slick_class
 from kgprobe.labelling.statistics import statistics_of
 from kgprobe.labelling.ways import WAYS
@@ -24,7 +24,7 @@ def answers_of(way: str, column: str, answers: int, chance: float) -> WayAnswers
 
 
 def test_guessed_profile_equals_a_simulation() -> None:
-    answers = FactAnswers(
+    answers = AnswersByFact(
         [
             answers_of("distractors", "distractors", 5, 0.4),
             answers_of("questions", "questions", 3, 0.2),
@@ -40,7 +40,7 @@ def test_guessed_profile_equals_a_simulation() -> None:
 
 def test_guessed_slick_equals_a_simulation() -> None:
     counts = {"recall": {"f": FactCounts(1, 4, [0.3] * 4)}, "recall_sampled": {"f": FactCounts(1, 6, [0.1] * 6)}}
-    answers = FactAnswers([WayAnswers(WAYS["recall"], counts, [], 1)])
+    answers = AnswersByFact([WayAnswers(WAYS["recall"], counts, [], 1)])
     generator = np.random.default_rng(0)
     pairs = zip(generator.binomial(4, 0.3, DRAWS).tolist(), generator.binomial(6, 0.1, DRAWS).tolist(), strict=True)
     drawn = Counter(slick_class(Counts(a, 4, 0.3), Counts(b, 6, 0.1)) for a, b in pairs)
@@ -49,4 +49,4 @@ def test_guessed_slick_equals_a_simulation() -> None:
 
 
 def test_statistics_of_undecided_answers_have_no_guesser() -> None:
-    assert statistics_of(FactAnswers([answers_of("questions", "questions", 3, 0.2)]), None).guessed == {}
+    assert statistics_of(AnswersByFact([answers_of("questions", "questions", 3, 0.2)]), None).guessed == {}

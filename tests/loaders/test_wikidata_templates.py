@@ -20,7 +20,7 @@ from kgprobe.records import Placed, Relation
 from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.askable_relations import askable_relations
 from kgprobe.verbalize.templates.check import check_file, check_relation
-from kgprobe.verbalize.templates.examples import Example
+from kgprobe.verbalize.templates.examples import ExampleFact
 from kgprobe.verbalize.templates.generic import generic_relation
 from kgprobe.verbalize.tense import in_the_past, tense_of
 from tests.loaders.entities import Json, dump, entity, item, snak, statement, terms, time
@@ -54,17 +54,17 @@ def relations_of(path: Path, templates: Path | None = None, **selected: Any) -> 
 
 
 @pytest.fixture(scope="module")
-def real_facts(shared_data: Path) -> dict[str, list[Example]]:
+def real_facts(shared_data: Path) -> dict[str, list[ExampleFact]]:
     """Return the facts of the real data with both labels, by relation."""
     with gzip.open(shared_data / "wikidata" / "entities.jsonl.gz", "rt", encoding="utf-8") as lines:
         labels = {each["id"]: each["label"] for each in map(json.loads, lines)}
-    facts: dict[str, list[Example]] = defaultdict(list)
+    facts: dict[str, list[ExampleFact]] = defaultdict(list)
     with gzip.open(shared_data / "wikidata" / "facts.tsv.gz", "rt", encoding="utf-8", newline="") as table:
         for row in csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE):
             subject, object_ = labels.get(row["subject"]), labels.get(row["object"])
             if subject and object_:
                 id_ = f"{row['subject']}-{row['relation']}-{row['object']}"
-                example = Example(id_, subject, object_, 1, row["start"] or None, row["end"] or None, 1)
+                example = ExampleFact(id_, subject, object_, 1, row["start"] or None, row["end"] or None, 1)
                 facts[row["relation"]].append(example)
     return facts
 
@@ -95,7 +95,7 @@ def test_shipped_relations_that_end_have_all_kinds_in_the_past() -> None:
             assert in_the_past(template) is not None, (relation.id, template)
 
 
-def test_shipped_templates_suit_ten_real_facts_each(real_facts: dict[str, list[Example]]) -> None:
+def test_shipped_templates_suit_ten_real_facts_each(real_facts: dict[str, list[ExampleFact]]) -> None:
     checked = 0
     for relation in shipped_relations().values():
         examples = real_facts.get(relation.id, [])[:10]
@@ -105,7 +105,9 @@ def test_shipped_templates_suit_ten_real_facts_each(real_facts: dict[str, list[E
     assert checked > 1500
 
 
-def test_shipped_templates_cover_the_real_statements(real_facts: dict[str, list[Example]], shared_data: Path) -> None:
+def test_shipped_templates_cover_the_real_statements(
+    real_facts: dict[str, list[ExampleFact]], shared_data: Path
+) -> None:
     counts = Counter({relation: len(facts) for relation, facts in real_facts.items()})
     covered = sum(count for relation, count in counts.items() if relation in shipped_relations())
     assert covered >= 0.95 * counts.total()
@@ -184,7 +186,7 @@ def test_shipped_clozes_differ_from_generic_ones() -> None:
 
 
 def test_real_facts_of_a_dump_are_asked_by_shipped_templates(
-    tmp_path: Path, graph: Graph, real_facts: dict[str, list[Example]]
+    tmp_path: Path, graph: Graph, real_facts: dict[str, list[ExampleFact]]
 ) -> None:
     facts = [fact for relation in sorted(real_facts) for fact in real_facts[relation]][::400]
     labels: dict[str, str] = {}

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from kgprobe.beliefs.graph_rates import GroupRate
-from kgprobe.beliefs.group_rates import Group, Grouping
+from kgprobe.beliefs.group_rates import Grouping, GroupRates
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.cli.rendering import show_finding
 from kgprobe.errors import KgprobeError
@@ -62,10 +62,10 @@ ABOUT = About(
 
 @pytest.fixture
 def finding() -> Finding:
-    group = Group("all", 50, share(20, 50), share(10, 50), 0.25, 40, share(20, 40))
+    group = GroupRates("all", 50, share(20, 50), share(10, 50), 0.25, 40, share(20, 40))
     relations = [
-        Group(EVIL, 30, share(30, 30), share(0, 30), 0.5, 30, share(30, 30)),
-        Group("empty", 20, share(0, 20), share(20, 20), 0.0, 0, None),
+        GroupRates(EVIL, 30, share(30, 30), share(0, 30), 0.5, 30, share(30, 30)),
+        GroupRates("empty", 20, share(0, 20), share(20, 20), 0.0, 0, None),
     ]
     kinds = [{"kind": "yes/no", "answers": 1060, "right": share(30, 60), "refused": 4, "by guessing": 0.5}]
     errors = [
@@ -245,8 +245,8 @@ def test_lead_has_no_zero_caused_by_numbers_of_askings(finding: Finding) -> None
 
 
 def test_relation_without_right_answer_is_not_best_known(finding: Finding) -> None:
-    def group(name: str, right: int) -> Group:
-        return Group(name, 10, share(right, 10), share(10 - right, 10), 0.1, 10, share(right, 10))
+    def group(name: str, right: int) -> GroupRates:
+        return GroupRates(name, 10, share(right, 10), share(10 - right, 10), 0.1, 10, share(right, 10))
 
     lost = [group(f"lost {number}", 0) for number in range(3)]
     ranked = ranked_relations(replace(finding, groupings=[Grouping("relation", [group("half", 5), *lost], 0)]))
@@ -278,7 +278,7 @@ def test_relation_is_ranked_by_its_rate_over_the_graph(finding: Finding) -> None
 
 
 def test_terminal_shows_all_groups_of_a_kind(finding: Finding) -> None:
-    years = [Group(str(1990 + n), 1, share(1, 1), share(0, 1), 0.1, 1, share(1, 1)) for n in range(12)]
+    years = [GroupRates(str(1990 + n), 1, share(1, 1), share(0, 1), 0.1, 1, share(1, 1)) for n in range(12)]
     shown = printed(replace(finding, groupings=[finding.groupings[0], Grouping("year", years, 0)]))
     assert [year for year in range(1990, 2002) if str(year) in shown] == list(range(1990, 2002))
 

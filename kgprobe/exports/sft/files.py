@@ -14,7 +14,7 @@ import msgspec
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.exports.sft import CHAT, PAD, QUESTION
 from kgprobe.exports.sft.groups import PURPOSES, REFUSED
-from kgprobe.exports.sft.wordings import Example
+from kgprobe.exports.sft.wordings import WordedExample
 from kgprobe.files import make_folder, read_json, replacing, sha256_of
 from kgprobe.labelling.roles import FactRole, write_roles
 from kgprobe.running.settings import differences
@@ -152,7 +152,7 @@ def write_training_set(
 
 
 def record_of(
-    example: Example, purpose: str, options: Mapping[str, Any], relation: str, weight: float | None
+    example: WordedExample, purpose: str, options: Mapping[str, Any], relation: str, weight: float | None
 ) -> dict[str, Any]:
     """Return a line of a file of examples.
 
@@ -168,7 +168,7 @@ def record_of(
     return record if weight is None else {**record, "weight": weight}
 
 
-def _chat(example: Example, purpose: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def _chat(example: WordedExample, purpose: str, options: Mapping[str, Any]) -> dict[str, Any]:
     prompt, answer = example.prompt, example.answer
     if example.form != QUESTION:
         prompt = f"Complete this sentence: {example.prompt} …"
@@ -177,7 +177,7 @@ def _chat(example: Example, purpose: str, options: Mapping[str, Any]) -> dict[st
     return {"messages": [{"role": "user", "content": prompt}, {"role": "assistant", "content": answer}]}
 
 
-def _completion(example: Example, purpose: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def _completion(example: WordedExample, purpose: str, options: Mapping[str, Any]) -> dict[str, Any]:
     is_question = example.form == QUESTION
     prompt = f"Question: {example.prompt}\nAnswer:" if is_question else example.prompt
     answer = example.answer if is_question else _stopped(example.answer)

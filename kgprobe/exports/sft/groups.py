@@ -38,7 +38,7 @@ class ClassedFact:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FactGroup:
     """Facts of one subject and relation with the same purpose.
 
     Attributes:
@@ -64,7 +64,7 @@ class ChosenGroups:
         left_out: number of left-out facts by reason.
     """
 
-    by_purpose: Mapping[str, Sequence[Group]]
+    by_purpose: Mapping[str, Sequence[FactGroup]]
     left_out: Mapping[str, int]
 
 
@@ -116,13 +116,13 @@ def choose_groups(
 
 def _grouped(
     facts: Mapping[tuple[str, str], Mapping[str, list[ClassedFact]]],
-) -> tuple[dict[str, list[Group]], Counter[str]]:
+) -> tuple[dict[str, list[FactGroup]], Counter[str]]:
     """Return groups by purpose, and the number of left-out facts by reason.
 
     Args:
         facts: by subject and relation, then by purpose.
     """
-    by_purpose: dict[str, list[Group]] = {purpose: [] for purpose in PURPOSES}
+    by_purpose: dict[str, list[FactGroup]] = {purpose: [] for purpose in PURPOSES}
     left_out: Counter[str] = Counter()
     for (subject, relation), own in facts.items():
         purpose = TAUGHT if TAUGHT in own else next(iter(own))
@@ -130,7 +130,7 @@ def _grouped(
             left_out["others of its subject and relation are known"] += len(own[REFUSED])
             continue
         ordered = tuple(sorted(own[purpose], key=lambda fact: fact.key))
-        by_purpose[purpose].append(Group(subject, relation, purpose, ordered))
+        by_purpose[purpose].append(FactGroup(subject, relation, purpose, ordered))
     return by_purpose, left_out
 
 
@@ -157,7 +157,7 @@ def _require_facts(argument: str, classes: Iterable[str], sizes: Mapping[str, in
         )
 
 
-def _limited(groups: Iterable[Group], limit: int | None) -> Iterable[Group]:
+def _limited(groups: Iterable[FactGroup], limit: int | None) -> Iterable[FactGroup]:
     """Yield groups until they have as many facts."""
     count = 0
     for group in groups:

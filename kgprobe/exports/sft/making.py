@@ -19,7 +19,7 @@ from kgprobe.exports.sft.files import (
     record_of,
     write_training_set,
 )
-from kgprobe.exports.sft.groups import KNOWN, PURPOSES, REFUSED, ChosenGroups, ClassedFact, Group, choose_groups
+from kgprobe.exports.sft.groups import KNOWN, PURPOSES, REFUSED, ChosenGroups, ClassedFact, FactGroup, choose_groups
 from kgprobe.exports.sft.mixing import TrainingExample, examples_of, take_known, weights_of
 from kgprobe.exports.sft.wordings import WordedGroup, Wordings
 from kgprobe.files import sha256_of
@@ -185,7 +185,7 @@ def _begun_manifest(
     )
 
 
-def _worded(wordings: Wordings, groups: Sequence[Group]) -> Iterator[WordedGroup]:
+def _worded(wordings: Wordings, groups: Sequence[FactGroup]) -> Iterator[WordedGroup]:
     """Yield the groups that have an example, worded in batches."""
     for start in range(0, len(groups), _GROUPS_AT_ONCE):
         yield from wordings.of(groups[start : start + _GROUPS_AT_ONCE])
@@ -226,9 +226,9 @@ def _control_roles(path: Path) -> list[FactRole]:
     return controls
 
 
-def _control_group(key: FactKey, row: Row) -> Group:
+def _control_group(key: FactKey, row: Row) -> FactGroup:
     fact = ClassedFact(key, row["object"], "control", 0.0)
-    return Group(key.subject, row["relation"], "control", (fact,))
+    return FactGroup(key.subject, row["relation"], "control", (fact,))
 
 
 def _training_examples(

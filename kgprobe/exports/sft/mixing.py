@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kgprobe.errors import ArgumentError
 from kgprobe.exports.sft.groups import REFUSED
-from kgprobe.exports.sft.wordings import Example, WordedGroup
+from kgprobe.exports.sft.wordings import WordedExample, WordedGroup
 
 # Digits of a weight.
 _DIGITS = 6
@@ -23,7 +23,7 @@ class TrainingExample:
 
     purpose: str
     group: WordedGroup
-    example: Example
+    example: WordedExample
 
 
 def examples_of(groups: Iterable[WordedGroup]) -> list[TrainingExample]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from kgprobe.exports.sft import QUESTION, STATEMENT
-from kgprobe.exports.sft.groups import KNOWN, REFUSED, ClassedFact, Group
+from kgprobe.exports.sft.groups import KNOWN, REFUSED, ClassedFact, FactGroup
 from kgprobe.graph.client import Graph, Row
 from kgprobe.probes.asking import nameless, not_begun, read_answers
 from kgprobe.probes.questions.items import WH_OBJECTS
@@ -27,7 +27,7 @@ _TEMPLATES = {QUESTION: "wh_questions", STATEMENT: "clozes"}
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class WordedExample:
     """One wording of a fact, or of the facts of a group.
 
     Attributes:
@@ -57,9 +57,9 @@ class WordedGroup:
         examples: at least one.
     """
 
-    group: Group
+    group: FactGroup
     objects: frozenset[str]
-    examples: tuple[Example, ...]
+    examples: tuple[WordedExample, ...]
 
     @property
     def facts(self) -> list[ClassedFact]:
@@ -109,7 +109,7 @@ class Wordings:
         """
         self._relations = {form: askable_relations(self.graph, [_TEMPLATES[form]]) for form in self.forms}
 
-    def of(self, groups: Sequence[Group]) -> list[WordedGroup]:
+    def of(self, groups: Sequence[FactGroup]) -> list[WordedGroup]:
         """Return the groups that have an example, in order. Cost: two walks from each subject."""
         keys = [fact.key for group in groups for fact in group.facts]
         described = facts_present(self.graph, keys)
@@ -128,14 +128,14 @@ class Wordings:
 
     def _worded(
         self,
-        group: Group,
+        group: FactGroup,
         facts: Sequence[ClassedFact],
         described: Mapping[FactKey, AskedFact],
         right: Sequence[Row],
         reasons: dict[FactKey, str],
     ) -> Iterator[WordedGroup]:
         """Yield a group if it has examples; keep in ``reasons`` only the facts without one."""
-        examples: list[Example] = []
+        examples: list[WordedExample] = []
         objects = {fact.object for fact in group.facts}
         if QUESTION in self.forms:
             examples += self._questions(group, facts, described, right, reasons)
@@ -151,12 +151,12 @@ class Wordings:
 
     def _questions(
         self,
-        group: Group,
+        group: FactGroup,
         facts: Sequence[ClassedFact],
         described: Mapping[FactKey, AskedFact],
         right: Sequence[Row],
         reasons: dict[FactKey, str],
-    ) -> list[Example]:
+    ) -> list[WordedExample]:
         """Return the question of a group in its wordings; update the reasons of facts without one."""
         current = {row["id"] for row in right}
         stated = self._stated(facts, described, current, reasons)
@@ -169,7 +169,7 @@ class Wordings:
             reasons |= dict.fromkeys((fact.key for fact in stated), reason)
             return []
         answer = _listed(row["label"] for row in right)
-        return [Example(QUESTION, text, answer, tuple(stated)) for text in self._drawn(group, QUESTION, texts)]
+        return [WordedExample(QUESTION, text, answer, tuple(stated)) for text in self._drawn(group, QUESTION, texts)]
 
     def _stated(
         self,
@@ -187,7 +187,7 @@ class Wordings:
             reasons[fact.key] = reason or f"does not hold at {self.as_of}"
         return stated
 
-    def _question_texts(self, group: Group, subject: str, right: Sequence[Row]) -> tuple[list[str], str | None]:
+    def _question_texts(self, group: FactGroup, subject: str, right: Sequence[Row]) -> tuple[list[str], str | None]:
         """Return the questions that do not contain an answer; or none, and the reason."""
         relation = self._relations[QUESTION].get(group.relation)
         if relation is None:
@@ -203,11 +203,11 @@ class Wordings:
 
     def _statements(
         self,
-        group: Group,
+        group: FactGroup,
         facts: Sequence[ClassedFact],
         described: Mapping[FactKey, AskedFact],
         reasons: dict[FactKey, str],
-    ) -> Iterator[Example]:
+    ) -> Iterator[WordedExample]:
         """Yield the statements of each fact in its wordings; update the reasons of facts without one."""
         relation = self._relations[STATEMENT].get(group.relation)
         for fact in facts:
@@ -225,9 +225,9 @@ class Wordings:
             for template in self._drawn(group, STATEMENT, templates):
                 cloze = Cloze(template, words.subject_label)
                 (end,) = cloze.continuations([words.object_label])
-                yield Example(STATEMENT, cloze.prompt, end, (fact,))
+                yield WordedExample(STATEMENT, cloze.prompt, end, (fact,))
 
-    def _drawn(self, group: Group, form: str, texts: Sequence[str]) -> list[str]:
+    def _drawn(self, group: FactGroup, form: str, texts: Sequence[str]) -> list[str]:
         """Return at most :attr:`limit` of some wordings, drawn for this group; count a relation with generic ones."""
         if texts and self._relations[form][group.relation]["generic"]:
             self.generic.add(group.relation)

@@ -17,7 +17,7 @@ from kgprobe.models.api.address import OPENAI, Address
 from kgprobe.models.api.connection import Fault
 from kgprobe.models.api.form import Form
 from kgprobe.models.api.requests import Asker
-from kgprobe.models.api.thinking import Verified, verify
+from kgprobe.models.api.thinking import VerifiedSwitch, verify
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.thinking import STORED_CHARACTERS, Split, Thinking, split_thought
 from kgprobe.models.scoring.tokens import not_unicode
@@ -49,7 +49,7 @@ class ApiGenerator:
         self.name = asker.address.name
         self.spending = asker.spending
         self.parameters = Parameters(asker.address)
-        self._verified: dict[Thinking, Verified] = {}
+        self._verified: dict[Thinking, VerifiedSwitch] = {}
 
     def describe(self) -> dict[str, object]:
         """Return model, address and form of the prompts."""
@@ -98,10 +98,10 @@ class ApiGenerator:
         """
         return self._verify(thinking).describe()
 
-    def _verify(self, thinking: Thinking) -> Verified:
+    def _verify(self, thinking: Thinking) -> VerifiedSwitch:
         if thinking not in self._verified:
 
-            def ask(request: Request, verified: Verified) -> Answer | Unanswered:
+            def ask(request: Request, verified: VerifiedSwitch) -> Answer | Unanswered:
                 # Each mode that is tried needs its answer at once.
                 return self._ask([request], verified, in_batches=False)[request]
 
@@ -111,7 +111,7 @@ class ApiGenerator:
     def _ask(
         self,
         requests: Sequence[Request],
-        verified: Verified | None,
+        verified: VerifiedSwitch | None,
         report: Callable[[Request], None] = lambda _: None,
         *,
         in_batches: bool = True,

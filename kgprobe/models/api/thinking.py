@@ -26,7 +26,7 @@ Parameters = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ThinkingSwitch:
     """Parameters of a kind of servers.
 
     Attributes:
@@ -56,27 +56,27 @@ def _template_budget(tokens: int) -> Parameters:
 
 
 # Ways by name; for an unknown host, they are tried in this order.
-WAYS: Mapping[str, Way] = {
+WAYS: Mapping[str, ThinkingSwitch] = {
     # vLLM, SGLang, llama.cpp: the variables of the chat template.
-    "chat_template_kwargs": Way((), (_template(on=False),), (_template(on=True),), _template_budget),
-    "reasoning_effort": Way(
+    "chat_template_kwargs": ThinkingSwitch((), (_template(on=False),), (_template(on=True),), _template_budget),
+    "reasoning_effort": ThinkingSwitch(
         ("api.openai.com", "api.x.ai", "api.mistral.ai", "generativelanguage.googleapis.com"),
         ({"reasoning_effort": "none"}, {"reasoning_effort": "minimal"}),
         ({"reasoning_effort": "medium"}, {"reasoning_effort": "high"}),
     ),
-    "thinking": Way(
+    "thinking": ThinkingSwitch(
         ("api.deepseek.com", "api.z.ai", "api.anthropic.com", "api.moonshot.ai"),
         ({"thinking": {"type": "disabled"}},),
         ({"thinking": {"type": "enabled"}},),
         lambda tokens: {"thinking": {"type": "enabled", "budget_tokens": tokens}},
     ),
-    "reasoning": Way(
+    "reasoning": ThinkingSwitch(
         ("openrouter.ai",),
         ({"reasoning": {"effort": "none"}},),
         ({"reasoning": {"enabled": True}},),
         lambda tokens: {"reasoning": {"max_tokens": tokens}},
     ),
-    "enable_thinking": Way(
+    "enable_thinking": ThinkingSwitch(
         ("dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"),
         ({"enable_thinking": False},),
         ({"enable_thinking": True},),
@@ -86,7 +86,7 @@ WAYS: Mapping[str, Way] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerifiedSwitch:
     """Parameters that set a model to a mode of thinking, verified by the trial question.
 
     Attributes:
@@ -122,8 +122,8 @@ def verify(
     model: str,
     url: str,
     thinking: Thinking,
-    ask: Callable[[Request, Verified], Answer | Unanswered],
-) -> Verified:
+    ask: Callable[[Request, VerifiedSwitch], Answer | Unanswered],
+) -> VerifiedSwitch:
     """Return the first parameters with which the trial question is answered in the requested mode.
 
     Args:
@@ -136,7 +136,7 @@ def verify(
     request = Request(_TRIAL, _TRIAL_TOKENS, thinking=thinking)
     faults: dict[str, str] = {}
     for way, parameters in candidates(url, thinking):
-        verified = Verified(way, parameters)
+        verified = VerifiedSwitch(way, parameters)
         answer = ask(request, verified)
         if isinstance(answer, Unanswered):
             faults[way] = answer.reason

@@ -48,7 +48,7 @@ def take_as_is(backend: Any) -> None:
     backend.encode_special_tokens = True
 
 
-class Encoder:
+class TokenCache:
     """A tokenizer's token ids of texts, the most recently used short ones kept.
 
     Attributes:
@@ -100,19 +100,19 @@ class Encoder:
 
 
 # Identity, not equality, of tokenizers counts.
-_ENCODERS: "WeakKeyDictionary[PreTrainedTokenizerBase, tuple[object, Encoder]]" = WeakKeyDictionary()
+_ENCODERS: "WeakKeyDictionary[PreTrainedTokenizerBase, tuple[object, TokenCache]]" = WeakKeyDictionary()
 
 
-def encoder_of(tokenizer: "PreTrainedTokenizerBase") -> Encoder:
+def encoder_of(tokenizer: "PreTrainedTokenizerBase") -> TokenCache:
     """Return the encoder of a tokenizer; a new one if the tokenizer's rules have changed."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
-        return Encoder(tokenizer)
+        return TokenCache(tokenizer)
     rules = rules_of(backend)
     known = _ENCODERS.get(tokenizer)
     if known is not None and known[0] == rules:
         return known[1]
-    encoder = Encoder(tokenizer)
+    encoder = TokenCache(tokenizer)
     _ENCODERS[tokenizer] = (rules, encoder)
     return encoder
 

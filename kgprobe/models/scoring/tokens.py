@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.scoring.cuts import last_cut
-from kgprobe.models.scoring.encoding import Encoder, encode_as_is, encoder_of, take_as_is
+from kgprobe.models.scoring.encoding import TokenCache, encode_as_is, encoder_of, take_as_is
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -242,7 +242,7 @@ class _Joint:
     whole: list[bool]
 
 
-def _join_all(encoder: Encoder, prompt: str, continuations: Sequence[str], separator: str) -> _Joint:
+def _join_all(encoder: TokenCache, prompt: str, continuations: Sequence[str], separator: str) -> _Joint:
     stripped = prompt.rstrip()
     cut = last_cut(stripped, encoder.before_cuts)
     after, blank = stripped[cut:], prompt[len(stripped) :]

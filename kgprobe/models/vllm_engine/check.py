@@ -25,7 +25,7 @@ from kgprobe.models.api.next_tokens import (
     examine,
 )
 from kgprobe.models.scoring.contract import Floats
-from kgprobe.models.vllm_engine.engine import MAX_TARGETS, Engine, Prompt
+from kgprobe.models.vllm_engine.engine import MAX_TARGETS, VllmEngine, VllmRequest
 
 # Nats, for computations in float32; in half precision, batches of other shapes differ by up to ROUNDING.
 _FLOAT32_ROUNDING = 1e-3
@@ -55,7 +55,7 @@ class EngineCheck:
 
 
 def check_engine(
-    engine: Engine,
+    engine: VllmEngine,
     name: str,
     texts: Sequence[tuple[int, ...]],
     *,
@@ -100,7 +100,7 @@ def check_engine(
     return EngineCheck(max(difference, itself), total, plain)
 
 
-def read_values(prompt: Prompt, values: Mapping[int, float]) -> list[float]:
+def read_values(prompt: VllmRequest, values: Mapping[int, float]) -> list[float]:
     """Return the log-probability of each target, in their order, at most 0.
 
     Raises:
@@ -123,12 +123,12 @@ def read_values(prompt: Prompt, values: Mapping[int, float]) -> list[float]:
     return [min(float(value), 0.0) for value in requested]
 
 
-def _ask(engine: Engine, text: tuple[int, ...], questions: Sequence[Question]) -> list[OptionScores]:
+def _ask(engine: VllmEngine, text: tuple[int, ...], questions: Sequence[Question]) -> list[OptionScores]:
     """Return the engine's scores of the options of each question; a question as text has the tokens of this text."""
     prompts = []
     for question in questions:
         tokens = question.prefix if question.text is None else text
-        prompts.append(Prompt(tokens, question.targets, temperature=question.temperature, bias=question.bias))
+        prompts.append(VllmRequest(tokens, question.targets, temperature=question.temperature, bias=question.bias))
     scores = []
     for prompt, output in zip(prompts, engine.run(prompts), strict=True):
         values = np.array(read_values(prompt, output.values))
@@ -140,12 +140,12 @@ def _can_ask(method: ServerMethod, question: Question) -> bool:  # noqa: ARG001
     return True
 
 
-def _values(engine: Engine, prompts: Sequence[Prompt]) -> list[Floats]:
+def _values(engine: VllmEngine, prompts: Sequence[VllmRequest]) -> list[Floats]:
     outputs = engine.run(prompts)
     return [np.array(read_values(prompt, output.values)) for prompt, output in zip(prompts, outputs, strict=True)]
 
 
-def _check_prefixes(engine: Engine, texts: Sequence[tuple[int, ...]], allowed: float) -> float:
+def _check_prefixes(engine: VllmEngine, texts: Sequence[tuple[int, ...]], allowed: float) -> float:
     """Return the largest difference between values with an empty cache of prefixes and with a filled one."""
     length = min(_LONG, engine.facts.max_model_len - 1)
     repeats = -(-length // min(map(len, texts)))
@@ -153,7 +153,7 @@ def _check_prefixes(engine: Engine, texts: Sequence[tuple[int, ...]], allowed: f
     # Prompts that share all, most, some and none of their tokens.
     sequences = [first, first[:-3], first[: length // 2], first[: length // 2] + second[: length // 3], second]
     options = tuple(sorted(set(texts[0]) | set(texts[1])))[:MAX_TARGETS]
-    prompts = [Prompt(tokens, options) for tokens in sequences]
+    prompts = [VllmRequest(tokens, options) for tokens in sequences]
     fresh = []
     for prompt in prompts:
         engine.forget_prefixes()
@@ -171,9 +171,9 @@ def _check_prefixes(engine: Engine, texts: Sequence[tuple[int, ...]], allowed: f
     return greatest
 
 
-def _check_raw(engine: Engine, tokens: tuple[int, ...], allowed: float) -> None:
+def _check_raw(engine: VllmEngine, tokens: tuple[int, ...], allowed: float) -> None:
     """Check that temperature and bias have no effect on log-probabilities."""
-    plain = Prompt(tokens, tuple(sorted(set(tokens)))[:MAX_TARGETS])
+    plain = VllmRequest(tokens, tuple(sorted(set(tokens)))[:MAX_TARGETS])
     prompts = [plain, replace(plain, temperature=0.5), replace(plain, temperature=1.0, bias=((plain.targets[0], 1.0),))]
     values = _values(engine, prompts)
     difference = max(float(np.abs(other - values[0]).max()) for other in values[1:])
@@ -184,11 +184,11 @@ def _check_raw(engine: Engine, tokens: tuple[int, ...], allowed: float) -> None:
         )
 
 
-def _check_vocabulary(engine: Engine, tokens: tuple[int, ...]) -> float:
+def _check_vocabulary(engine: VllmEngine, tokens: tuple[int, ...]) -> float:
     """Return the sum of the probabilities of all tokens after a few; check it, and that the greedy one is the best."""
     vocabulary = range(engine.facts.vocabulary)
     starts = range(0, len(vocabulary), MAX_TARGETS)
-    prompts = [Prompt(tokens, tuple(vocabulary[first : first + MAX_TARGETS])) for first in starts]
+    prompts = [VllmRequest(tokens, tuple(vocabulary[first : first + MAX_TARGETS])) for first in starts]
     outputs = engine.run(prompts)
     values = np.concatenate(
         [read_values(prompt, output.values) for prompt, output in zip(prompts, outputs, strict=True)]
@@ -204,9 +204,9 @@ def _check_vocabulary(engine: Engine, tokens: tuple[int, ...]) -> float:
     return total
 
 
-def _check_plain(engine: Engine, expected: Expected, allowed: float) -> float:
+def _check_plain(engine: VllmEngine, expected: Expected, allowed: float) -> float:
     """Return the largest difference from the values of plain passes."""
-    prompts = [Prompt(tokens, tuple(values)) for tokens, values in expected.items()]
+    prompts = [VllmRequest(tokens, tuple(values)) for tokens, values in expected.items()]
     greatest = 0.0
     for values, plain in zip(_values(engine, prompts), expected.values(), strict=True):
         greatest = max(greatest, float(np.abs(values - np.array(list(plain.values()))).max()))

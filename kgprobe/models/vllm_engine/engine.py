@@ -21,7 +21,7 @@ OLDEST_VERSION = "0.22"
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class VllmRequest:
     """A request to the engine.
 
     Attributes:
@@ -77,12 +77,12 @@ class EngineFacts:
     version: str
 
 
-class Engine(Protocol):
+class VllmEngine(Protocol):
     """One or several engines with the same weights."""
 
     facts: EngineFacts
 
-    def run(self, prompts: Sequence[Prompt]) -> list[Output]:
+    def run(self, prompts: Sequence[VllmRequest]) -> list[Output]:
         """Return the answer to each prompt; thousands are computed together."""
 
     def forget_prefixes(self) -> None:
@@ -148,7 +148,7 @@ class SingleEngine:
             version=str(vllm.__version__),
         )
 
-    def run(self, prompts: Sequence[Prompt]) -> list[Output]:
+    def run(self, prompts: Sequence[VllmRequest]) -> list[Output]:
         """Return the answer to each prompt, in their order.
 
         Raises:
@@ -176,7 +176,7 @@ class SingleEngine:
         """End the processes of the engine."""
         del self._llm
 
-    def _parameters(self, prompt: Prompt) -> Any:
+    def _parameters(self, prompt: VllmRequest) -> Any:
         return self._sampling(
             max_tokens=prompt.max_tokens,
             temperature=prompt.temperature,

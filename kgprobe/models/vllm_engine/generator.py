@@ -19,7 +19,7 @@ from kgprobe.models.generating.switch import ThinkingTemplate
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.scoring.contract import report
 from kgprobe.models.scoring.tokens import chat_tokens
-from kgprobe.models.vllm_engine.engine import Prompt
+from kgprobe.models.vllm_engine.engine import VllmRequest
 from kgprobe.models.vllm_engine.scorer import VllmScorer, chunks_of
 
 # Tokens with a line break that stop the engine; tokenizers give the most frequent tokens the lowest ids. An answer that
@@ -130,11 +130,11 @@ class VllmGenerator:
         form = None if request.continuation else self._template.form(request.thinking)
         return AnswerRow(context, request.max_tokens, lambda new: new[-1] in self._end_tokens, form)
 
-    def _prompt(self, request: Request, row: AnswerRow) -> Prompt:
+    def _prompt(self, request: Request, row: AnswerRow) -> VllmRequest:
         stops = self._end_tokens
         if self._by_line(request):
             stops = [*stops, *self._line_breaks()]
-        return Prompt(
+        return VllmRequest(
             (*row.context, *row.new),
             max_tokens=row.left,
             temperature=request.temperature,

@@ -9,7 +9,7 @@ from kgprobe.errors import ArgumentError
 from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens
 from kgprobe.models.vllm_engine.check import Expected
-from kgprobe.models.vllm_engine.engine import Engine, EngineSource, SingleEngine, import_vllm
+from kgprobe.models.vllm_engine.engine import EngineSource, SingleEngine, VllmEngine, import_vllm
 from kgprobe.models.vllm_engine.options import EngineOptions
 from kgprobe.models.vllm_engine.replicas import ReplicatedEngine
 from kgprobe.models.vllm_engine.scorer import VllmScorer, examined_texts
@@ -61,7 +61,7 @@ def load_vllm_scorer(
         options = replace(options, max_num_batched_tokens=batch_tokens)
     expected = _plain_values(open_plain(), bos) if options.plain_check else None
     source = EngineSource(spec, place, revision, dtype, options)
-    engine: Engine = SingleEngine(source) if options.data_parallel_size == 1 else ReplicatedEngine(source)
+    engine: VllmEngine = SingleEngine(source) if options.data_parallel_size == 1 else ReplicatedEngine(source)
     try:
         return VllmScorer(engine, tokenizer, source=source, revision=identity, bos=bos, expected=expected)
     except BaseException:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.vllm_engine.engine import EngineSource, Output, Prompt, SingleEngine
+from kgprobe.models.vllm_engine.engine import EngineSource, Output, SingleEngine, VllmRequest
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -24,7 +24,7 @@ _PATIENCE = 30.0
 
 
 class ReplicatedEngine:
-    """Engines in processes, see :class:`.engine.Engine`; all are ended with this process.
+    """Engines in processes, see :class:`.engine.VllmEngine`; all are ended with this process.
 
     Attributes:
         facts: those of the first engine.
@@ -54,7 +54,7 @@ class ReplicatedEngine:
             self.close()
             raise
 
-    def run(self, prompts: Sequence[Prompt]) -> list[Output]:
+    def run(self, prompts: Sequence[VllmRequest]) -> list[Output]:
         """Return the answer to each prompt, in their order.
 
         Raises:

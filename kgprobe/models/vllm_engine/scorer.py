@@ -20,7 +20,7 @@ from kgprobe.models.scoring.contract import Floats, ScoredContinuations, TextSco
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, leading_tokens
 from kgprobe.models.scoring.trie import Tree, build_trees
 from kgprobe.models.vllm_engine.check import EngineCheck, Expected, check_engine, read_values
-from kgprobe.models.vllm_engine.engine import MAX_TARGETS, Engine, EngineSource, Prompt
+from kgprobe.models.vllm_engine.engine import MAX_TARGETS, EngineSource, VllmEngine, VllmRequest
 from kgprobe.models.vllm_engine.options import EngineOptions
 
 # Large, because a tree only orders the continuations of a prompt here.
@@ -48,7 +48,7 @@ class VllmScorer(TextScorer):
 
     def __init__(
         self,
-        engine: Engine,
+        engine: VllmEngine,
         tokenizer: Any,
         *,
         source: EngineSource,
@@ -166,7 +166,9 @@ class VllmScorer(TextScorer):
         prompts = []
         for prefix, targets in requests.items():
             ids = tuple(targets)
-            prompts += [Prompt(prefix, ids[first : first + MAX_TARGETS]) for first in range(0, len(ids), MAX_TARGETS)]
+            prompts += [
+                VllmRequest(prefix, ids[first : first + MAX_TARGETS]) for first in range(0, len(ids), MAX_TARGETS)
+            ]
         # Neighbours share their beginnings, which the engine caches.
         prompts.sort(key=lambda prompt: prompt.tokens)
         for part in chunks_of(prompts):
@@ -181,9 +183,9 @@ def examined_texts(tokenizer: Any, leading: tuple[int, ...]) -> list[tuple[int, 
     return [(*leading, *ids) for ids in encode(tokenizer, [TEXT, OTHER_TEXT])]
 
 
-def chunks_of(prompts: Sequence[Prompt]) -> Iterator[list[Prompt]]:
+def chunks_of(prompts: Sequence[VllmRequest]) -> Iterator[list[VllmRequest]]:
     """Yield prompts in parts whose requests fit into memory together."""
-    part: list[Prompt] = []
+    part: list[VllmRequest] = []
     tokens = 0
     for prompt in prompts:
         size = len(prompt.tokens) + len(prompt.targets) + prompt.max_tokens

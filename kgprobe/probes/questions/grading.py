@@ -32,7 +32,7 @@ from kgprobe.models.generating.generator import Answer, Generator, Request, Unan
 from kgprobe.probes.known_names import KnownNames, related_names
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions.evidence import OBSOLETE, names_of
-from kgprobe.probes.questions.items import FactQuestion, Kind
+from kgprobe.probes.questions.items import FactQuestion, QuestionKind
 from kgprobe.probes.questions.options import ANY, OWN
 from kgprobe.verbalize.answers import (
     NEGATION,
@@ -80,7 +80,7 @@ _EXAMPLES_OF_ANY: tuple[tuple[str, ...], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class GradedAnswer:
     """Verdict on an answer, and its reading.
 
     Attributes:
@@ -132,7 +132,7 @@ def verify(
     grader_tokens: int = 64,
     known: KnownNames | None = None,
     credit: str = OWN,
-) -> list[Verified]:
+) -> list[GradedAnswer]:
     """Verify the answers to questions, in their order.
 
     Args:
@@ -154,7 +154,7 @@ def verify(
     gradable = []
     for place, (question, reading) in enumerate(zip(questions, readings, strict=True)):
         # A refusal without a right name needs no grader.
-        if question.kind is Kind.WH and reading.verdict in (Verdict.RIGHT, Verdict.WRONG):
+        if question.kind is QuestionKind.WH and reading.verdict in (Verdict.RIGHT, Verdict.WRONG):
             gradable.append(place)
     replies = _replies(questions, answers, gradable, grader, grader_tokens, credit)
     for place, reply in replies.items():
@@ -165,11 +165,11 @@ def verify(
 def with_both_credits(
     questions: Sequence[FactQuestion],
     answers: Sequence[Answer | Unanswered],
-    verified: Sequence[Verified],
+    verified: Sequence[GradedAnswer],
     grader: Generator,
     grader_tokens: int,
     credit: str,
-) -> list[Verified]:
+) -> list[GradedAnswer]:
     """Return verified answers with the credit that the grader's first reply left open.
 
     If an answer names the own object, it names a right object; if it names no right object, it does not name the own
@@ -222,36 +222,36 @@ def _replies(
     return dict(zip(requests, grader.answer(list(requests.values())), strict=True))
 
 
-def _credits_by_name(reading: Verified) -> dict[str, bool]:
+def _credits_by_name(reading: GradedAnswer) -> dict[str, bool]:
     """Return both credits of an answer to a wh-question by the names in it."""
     return {OWN: bool(reading.named), ANY: bool(reading.named or reading.named_beside)}
 
 
-def _read(question: FactQuestion, answer: Answer | Unanswered, known: KnownNames | None, credit: str) -> Verified:
+def _read(question: FactQuestion, answer: Answer | Unanswered, known: KnownNames | None, credit: str) -> GradedAnswer:
     """Verify an answer without a grader."""
     if isinstance(answer, Unanswered):
-        return Verified(Verdict.UNANSWERED, answer.reason)
+        return GradedAnswer(Verdict.UNANSWERED, answer.reason)
     if answer.refused:
-        credited = False if question.kind is Kind.WH else None
-        return Verified(Verdict.REFUSED, credited_own=credited, credited_any=credited)
+        credited = False if question.kind is QuestionKind.WH else None
+        return GradedAnswer(Verdict.REFUSED, credited_own=credited, credited_any=credited)
     if not answer.text and not answer.ended:
         # A reasoning model has spent its tokens before its answer.
         remedy = "`thinking`, `answer_tokens`" if answer.thought_cut else "`answer_tokens`"
-        return Verified(Verdict.UNANSWERED, f"its tokens were used up before a word was said ({remedy})")
-    if question.kind is Kind.WH:
+        return GradedAnswer(Verdict.UNANSWERED, f"its tokens were used up before a word was said ({remedy})")
+    if question.kind is QuestionKind.WH:
         return _read_names(question, answer, known, credit)
     says = read_yes_no(answer.text).yes
     if says is None:
-        return Verified(Verdict.REFUSED if is_refusal(answer.text) else Verdict.OFF_FORMAT)
-    return Verified(Verdict.RIGHT if says == question.expected else Verdict.WRONG, says=says)
+        return GradedAnswer(Verdict.REFUSED if is_refusal(answer.text) else Verdict.OFF_FORMAT)
+    return GradedAnswer(Verdict.RIGHT if says == question.expected else Verdict.WRONG, says=says)
 
 
-def _read_names(question: FactQuestion, answer: Answer, known: KnownNames | None, credit: str) -> Verified:
+def _read_names(question: FactQuestion, answer: Answer, known: KnownNames | None, credit: str) -> GradedAnswer:
     """Verify the answer to a wh-question by the names in it."""
     is_name = related_names(question.fact, names_of((*question.right, *question.former)), known)
     groups = ([question.own], question.others, question.former)
     named, beside, former = (named_in(answer.text, names_of(group), is_name) for group in groups)
-    reading = Verified(Verdict.RIGHT, named=named, named_beside=beside, named_former=former)
+    reading = GradedAnswer(Verdict.RIGHT, named=named, named_beside=beside, named_former=former)
     credits_ = _credits_by_name(reading)
     if credits_[credit]:
         verdict = Verdict.RIGHT
@@ -263,7 +263,7 @@ def _read_names(question: FactQuestion, answer: Answer, known: KnownNames | None
     return replace(reading, verdict=verdict, credited_own=credits_[OWN], credited_any=credits_[ANY])
 
 
-def _with_grade(read: Verified, reply: Answer | Unanswered, credit: str, *, is_single: bool) -> Verified:
+def _with_grade(read: GradedAnswer, reply: Answer | Unanswered, credit: str, *, is_single: bool) -> GradedAnswer:
     """Return the verdict by the grader's reply; unanswered without a reply.
 
     Args:
@@ -307,7 +307,7 @@ class ErrorClass(str, Enum):
 
 
 def read_error(
-    question: FactQuestion, answer: Answer, verified: Verified, templates: Sequence[str]
+    question: FactQuestion, answer: Answer, verified: GradedAnswer, templates: Sequence[str]
 ) -> ErrorClass | None:
     """Return the class of a mistake by the answer alone; None if follow-up questions must decide.
 
@@ -319,11 +319,13 @@ def read_error(
     if verified.verdict is Verdict.OFF_FORMAT:
         return ErrorClass.OFF_FORMAT
     is_former = question.negative is not None and question.negative.former
-    if is_former if question.kind is Kind.YES_NO else verified.named_former:
+    if is_former if question.kind is QuestionKind.YES_NO else verified.named_former:
         return ErrorClass.OBSOLETE
     if verified.named_beside and not verified.named and verified.credited_any is not False:
         return ErrorClass.INCOMPLETE
-    if question.kind is Kind.YES_NO and _contradicts_itself(question, read_yes_no(answer.text).explanation, templates):
+    if question.kind is QuestionKind.YES_NO and _contradicts_itself(
+        question, read_yes_no(answer.text).explanation, templates
+    ):
         return ErrorClass.SELF_CONTRADICTION
     return None
 
@@ -341,13 +343,13 @@ def follow_ups(
         limit: maximum number of questions.
     """
     questions = [replace(question, text=text, written=None, fell_back=()) for text in paraphrases]
-    if question.kind is Kind.WH or (not question.expected and len(question.right) == 1):
+    if question.kind is QuestionKind.WH or (not question.expected and len(question.right) == 1):
         questions.insert(0, about)
     return questions[:limit]
 
 
 def class_after(
-    question: FactQuestion, answer: Answer, followed: Sequence[Verified], is_name: Callable[[str], bool]
+    question: FactQuestion, answer: Answer, followed: Sequence[GradedAnswer], is_name: Callable[[str], bool]
 ) -> ErrorClass:
     """Return the class of a mistake by the answers to its follow-up questions.
 
@@ -362,7 +364,7 @@ def class_after(
     if Verdict.UNANSWERED in verdicts:
         return ErrorClass.NOT_FOLLOWED_UP
     in_question = (question.text, question.fact.subject_label, *question.fact.subject_aliases)
-    if question.kind is Kind.WH and not names_anything(answer.text, is_name, in_question):
+    if question.kind is QuestionKind.WH and not names_anything(answer.text, is_name, in_question):
         return ErrorClass.OUTSIDE
     return ErrorClass.FACTUAL
 

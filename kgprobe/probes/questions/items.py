@@ -53,7 +53,7 @@ _NOT_OPEN = f"it has no question with who, which or what that hides the answer, 
 _DRAWN = 4
 
 
-class Kind(str, Enum):
+class QuestionKind(str, Enum):
     """Kind of a question."""
 
     YES_NO = "yes/no"
@@ -73,7 +73,7 @@ class FactQuestion:
     """
 
     fact: AskedFact
-    kind: Kind = Kind.YES_NO
+    kind: QuestionKind = QuestionKind.YES_NO
     text: str = ""
     right: Sequence[RightAnswer] = ()
     former: Sequence[RightAnswer] = ()
@@ -107,12 +107,12 @@ class FactQuestion:
     @property
     def asks_for_all(self) -> bool:
         """True for a wh-question with several right answers."""
-        return self.kind is Kind.WH and len(self.right) > 1
+        return self.kind is QuestionKind.WH and len(self.right) > 1
 
     @property
     def chance(self) -> float:
         """The chance level."""
-        return 0.5 if self.kind is Kind.YES_NO else 0.0
+        return 0.5 if self.kind is QuestionKind.YES_NO else 0.0
 
 
 def right_and_former(rows: Sequence[Row]) -> tuple[list[RightAnswer], list[RightAnswer]]:
@@ -209,7 +209,7 @@ class QuestionItems:
         for question in questions:
             # Drawn for every fact, so that the rest of its random stream does not depend on the kind.
             no = generators[question.fact.key.fact].random() < 0.5
-            if no and question.reason is None and question.kind is Kind.YES_NO:
+            if no and question.reason is None and question.kind is QuestionKind.YES_NO:
                 negated.append(question)
         negatives = self._draw_negatives(negated, seed)
         worded = []
@@ -236,7 +236,7 @@ class QuestionItems:
     def paraphrases(self, question: FactQuestion) -> list[str]:
         """Return paraphrases of a question; those of a yes/no question include questions about a statement."""
         templates = self._templates[question.fact.relation]
-        if question.kind is Kind.WH:
+        if question.kind is QuestionKind.WH:
             texts = self._wh_texts(question)
         else:
             names = (self._subject(question.fact), question.shown[0])
@@ -251,7 +251,7 @@ class QuestionItems:
 
     def about(self, question: FactQuestion) -> FactQuestion:
         """Return the yes/no question about the fact itself, with the answer yes."""
-        positive = replace(question, kind=Kind.YES_NO, negative=None)
+        positive = replace(question, kind=QuestionKind.YES_NO, negative=None)
         template = self._templates[question.fact.relation]["yes_no_questions"][0]
         text = fill(template, self._subject(question.fact), positive.shown[0])
         return replace(positive, text=text, written=None, fell_back=())
@@ -266,11 +266,11 @@ class QuestionItems:
             reason = f"it does not hold at {self._as_of}, and questions are asked in the present"
         if reason is not None:
             return FactQuestion(fact, reason=reason)
-        question = FactQuestion(fact, Kind.YES_NO, "", right, former)
+        question = FactQuestion(fact, QuestionKind.YES_NO, "", right, former)
         # Drawn for every fact, so that the rest of the random stream does not depend on the difficulty.
         wh = generator.random() < 0.5 or self._difficulty == OPEN
         if wh and self._difficulty != EASY and len(right) < WH_OBJECTS and self._wh_texts(question):
-            return replace(question, kind=Kind.WH)
+            return replace(question, kind=QuestionKind.WH)
         if self._difficulty == OPEN:
             return replace(question, reason=_NOT_OPEN)
         return question
@@ -285,7 +285,7 @@ class QuestionItems:
     def _worded(self, question: FactQuestion, generator: np.random.Generator) -> FactQuestion:
         if question.reason is not None:
             return question
-        if question.kind is Kind.WH:
+        if question.kind is QuestionKind.WH:
             texts = self._wh_texts(question)
             return replace(question, text=texts[generator.integers(len(texts))])
         templates = self._templates[question.fact.relation]["yes_no_questions"]
@@ -310,7 +310,7 @@ class QuestionItems:
 
     def _task(self, question: FactQuestion) -> QuestionTask:
         fact = question.fact
-        shown = question.shown if question.kind is Kind.YES_NO else ()
+        shown = question.shown if question.kind is QuestionKind.YES_NO else ()
         right = [name for name in names_of(question.right) if name not in shown]
         prompt_subject = self._subject(fact)
         subject: Sequence[str] = (prompt_subject,)

@@ -17,7 +17,7 @@ from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.questions.evidence import FollowUp, QuestionEvidence
 from kgprobe.probes.questions.grading import (
     ErrorClass,
-    Verified,
+    GradedAnswer,
     class_after,
     follow_ups,
     grading_prompt,
@@ -25,7 +25,7 @@ from kgprobe.probes.questions.grading import (
     verify,
     with_both_credits,
 )
-from kgprobe.probes.questions.items import FactQuestion, Kind, QuestionItems
+from kgprobe.probes.questions.items import FactQuestion, QuestionItems, QuestionKind
 from kgprobe.probes.questions.options import ANY, CREDITS, OWN
 from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
@@ -121,9 +121,9 @@ class QuestionProbe:
             "follow_ups": self._follow_ups,
             "answer_tokens": self._answer_tokens,
             "prompts": {
-                Kind.YES_NO.value: _YES_NO,
-                Kind.WH.value: _WH,
-                f"{Kind.WH.value}, several": _WH_ALL,
+                QuestionKind.YES_NO.value: _YES_NO,
+                QuestionKind.WH.value: _WH,
+                f"{QuestionKind.WH.value}, several": _WH_ALL,
                 "grader": self._grading_template([], OWN),
                 "grader, several": self._grading_template([["{others}"]], OWN),
                 "grader, any of several": self._grading_template([["{others}"]], ANY),
@@ -161,11 +161,14 @@ class QuestionProbe:
             requests.append(Request(prompt(question), self._answer_tokens + further, thinking=self._thinking))
         return self._generator.answer(requests, share_counter(len(requests), until))
 
-    def _verify(self, questions: Sequence[FactQuestion], answers: Sequence[Answer | Unanswered]) -> list[Verified]:
+    def _verify(self, questions: Sequence[FactQuestion], answers: Sequence[Answer | Unanswered]) -> list[GradedAnswer]:
         return verify(questions, answers, self._grader, self._answer_tokens, self._known, self._credit)
 
     def _errors(
-        self, questions: Sequence[FactQuestion], answers: Sequence[Answer | Unanswered], verified: Sequence[Verified]
+        self,
+        questions: Sequence[FactQuestion],
+        answers: Sequence[Answer | Unanswered],
+        verified: Sequence[GradedAnswer],
     ) -> tuple[dict[int, ErrorClass], dict[int, tuple[FollowUp, ...]]]:
         """Return the class of each mistake, and its follow-up questions; by position."""
         errors: dict[int, ErrorClass] = {}
@@ -201,19 +204,19 @@ def prompt(question: FactQuestion) -> str:
     return prompt_of_text(question.text, question.kind)
 
 
-def prompt_of_text(question: str, kind: Kind) -> str:
+def prompt_of_text(question: str, kind: QuestionKind) -> str:
     """Return the prompt of a question that is answered with yes or no, or with one name."""
-    return (_YES_NO if kind is Kind.YES_NO else _WH).replace("{question}", question)
+    return (_YES_NO if kind is QuestionKind.YES_NO else _WH).replace("{question}", question)
 
 
 def _outcome(
     question: FactQuestion,
     answer: Answer | Unanswered,
-    verified: Verified,
+    verified: GradedAnswer,
     error: ErrorClass | None,
     followed: Sequence[FollowUp],
 ) -> Outcome:
-    yes_no = question.kind is Kind.YES_NO
+    yes_no = question.kind is QuestionKind.YES_NO
     evidence = QuestionEvidence(
         kind=question.kind.value,
         text=question.text,

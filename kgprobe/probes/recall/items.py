@@ -19,7 +19,7 @@ from kgprobe.probes.asking import nameless, read_answers
 from kgprobe.probes.examples.prompts import NO_EXAMPLE
 from kgprobe.probes.generation.probe import reason_unfindable
 from kgprobe.probes.questions.evidence import names_of
-from kgprobe.probes.questions.items import FactQuestion, Kind, right_and_former
+from kgprobe.probes.questions.items import FactQuestion, QuestionKind, right_and_former
 from kgprobe.probes.questions.options import ANY
 from kgprobe.probes.recall.options import RecallOptions
 from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for, draw_demonstrations
@@ -128,7 +128,7 @@ class RecallItems:
         items = []
         for fact in described:
             right, former = right_and_former(answers[fact.key.fact])
-            question = FactQuestion(fact, Kind.WH, "", right, former)
+            question = FactQuestion(fact, QuestionKind.WH, "", right, former)
             items.append(self._item(question, sizes.get(fact.key.fact, 0), seed))
         return items
 
@@ -156,7 +156,7 @@ class RecallItems:
         guess = min(1.0, credited / size) if size else None
         text = form.ask(fact.subject_label)
         return RecallItem(
-            FactQuestion(fact, Kind.WH, text, question.right, question.former), prompts, len(examples), guess
+            FactQuestion(fact, QuestionKind.WH, text, question.right, question.former), prompts, len(examples), guess
         )
 
     def _reason(self, question: FactQuestion) -> str | None:

@@ -18,7 +18,7 @@ from kgprobe.models.generating.thinking import Thinking
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.known_names import KnownNames
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.probes.questions.grading import Verified, verify
+from kgprobe.probes.questions.grading import GradedAnswer, verify
 from kgprobe.probes.recall.evidence import RecallEvidence, most_frequent
 from kgprobe.probes.recall.items import RecallItem, RecallItems
 from kgprobe.probes.recall.options import RecallOptions
@@ -107,7 +107,9 @@ class RecallProbe:
         verdict = Verdict.RIGHT if evidence.is_right else _verdict_of_wrong(readings[:: 1 + self._options.samples])
         return Outcome(fact.key, verdict, fact.relation, prompt, evidence=evidence)
 
-    def _evidence(self, item: RecallItem, answers: Sequence[Answer], readings: Sequence[Verified]) -> RecallEvidence:
+    def _evidence(
+        self, item: RecallItem, answers: Sequence[Answer], readings: Sequence[GradedAnswer]
+    ) -> RecallEvidence:
         each = 1 + self._options.samples
         greedy = [(answers[place], readings[place]) for place in range(0, len(answers), each)]
         sampled = [(answers[place], readings[place]) for place in range(len(answers)) if place % each]
@@ -129,12 +131,12 @@ class RecallProbe:
         )
 
 
-def _wrong_texts(answers: Sequence[tuple[Answer, Verified]]) -> list[str]:
+def _wrong_texts(answers: Sequence[tuple[Answer, GradedAnswer]]) -> list[str]:
     """Return the texts of the answers that are not right, on one line each."""
     return [" ".join(answer.text.split()) for answer, reading in answers if reading.verdict is not Verdict.RIGHT]
 
 
-def _verdict_of_wrong(greedy: Sequence[Verified]) -> Verdict:
+def _verdict_of_wrong(greedy: Sequence[GradedAnswer]) -> Verdict:
     """Return the most frequent verdict of the greedy answers that are not right."""
     failures = Counter(reading.verdict for reading in greedy if reading.verdict is not Verdict.RIGHT)
     return failures.most_common(1)[0][0]

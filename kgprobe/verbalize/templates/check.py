@@ -19,7 +19,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.records import Rejected, Relation
 from kgprobe.sources.lines import open_input
 from kgprobe.verbalize.articles import indefinite, takes_article
-from kgprobe.verbalize.templates.examples import Example, examples_of, relations_of
+from kgprobe.verbalize.templates.examples import ExampleFact, examples_of, relations_of
 from kgprobe.verbalize.templates.file import read_relations
 from kgprobe.verbalize.templates.kinds import KINDS, REVERSE_KINDS, SUBJECT, check_template
 from kgprobe.verbalize.tense import own_time, templates_of, tense_of
@@ -137,7 +137,7 @@ def _check_of(relations: Sequence[Relation], flaws: Sequence[Flaw]) -> CheckedTe
     return CheckedTemplates(len(relations), templates, flaws, without)
 
 
-def check_relation(relation: Relation, examples: Sequence[Example] = ()) -> list[Flaw]:
+def check_relation(relation: Relation, examples: Sequence[ExampleFact] = ()) -> list[Flaw]:
     """Return the flaws of the templates of a relation.
 
     Args:
@@ -158,7 +158,7 @@ def check_relation(relation: Relation, examples: Sequence[Example] = ()) -> list
     return [*flaws, *_flaws_of_tense(relation, examples)]
 
 
-def _flaws_of_tense(relation: Relation, examples: Sequence[Example]) -> Iterator[Flaw]:
+def _flaws_of_tense(relation: Relation, examples: Sequence[ExampleFact]) -> Iterator[Flaw]:
     clozes = relation.clozes
     has_ends = any(map(attrgetter("end"), examples))
     is_dated = has_ends or relation.past_clozes or any(map(attrgetter("start"), examples))
@@ -172,7 +172,7 @@ def _flaws_of_tense(relation: Relation, examples: Sequence[Example]) -> Iterator
         yield Flaw(relation.id, "past_cloze", "", "warning", problem)
 
 
-def check_reading(kind: str, template: str, examples: Sequence[Example] = ()) -> list[tuple[Severity, str]]:
+def check_reading(kind: str, template: str, examples: Sequence[ExampleFact] = ()) -> list[tuple[Severity, str]]:
     """Return the problems of reading a template, with their severities; its placeholders are not checked.
 
     Args:
@@ -191,7 +191,7 @@ def check_reading(kind: str, template: str, examples: Sequence[Example] = ()) ->
     return problems
 
 
-def _doubts(kind: str, template: str, tense: str | None, examples: Sequence[Example]) -> Iterator[str]:
+def _doubts(kind: str, template: str, tense: str | None, examples: Sequence[ExampleFact]) -> Iterator[str]:
     """Yield the warnings about a template: its time, its articles, and its form."""
     if tense is None:
         yield NO_VERB
@@ -212,7 +212,7 @@ def _doubts(kind: str, template: str, tense: str | None, examples: Sequence[Exam
         yield f"does not begin with {_OPENINGS[kind][1]}"
 
 
-def _determiner(article: str, placeholder: str, examples: Sequence[Example]) -> Iterator[str]:
+def _determiner(article: str, placeholder: str, examples: Sequence[ExampleFact]) -> Iterator[str]:
     """Yield the problem of a determiner that does not suit the names after it; names have their own ``the``."""
     end = "subject" if placeholder == SUBJECT else "object"
     unfit: Counter[str] = Counter()

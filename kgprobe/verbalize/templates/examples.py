@@ -20,7 +20,7 @@ OBJECTS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ExampleFact:
     """A fact with the labels of both ends.
 
     Attributes:
@@ -54,14 +54,14 @@ def relations_of(graph: Graph, names: Sequence[str] = ()) -> list[Relation]:
     return [msgspec.convert(rows[identifier], Relation) for identifier in ids or rows]
 
 
-def examples_of(graph: Graph, relation: str, as_of: int) -> list[Example]:
+def examples_of(graph: Graph, relation: str, as_of: int) -> list[ExampleFact]:
     """Return facts of a relation, at most three for each of up to ``OBJECTS`` objects, by descending degree.
 
     Cost: a walk from these objects.
     """
     rows = graph.read("templates/examples", relation=relation, as_of=as_of, objects=OBJECTS)
     columns = itemgetter("fact", "subject_label", "object_label", "degree", "start", "end", "holding")
-    examples = [Example(*columns(row)) for row in rows]
+    examples = [ExampleFact(*columns(row)) for row in rows]
     return sorted(examples, key=lambda example: (-example.degree, example.fact))
 
 
@@ -83,7 +83,7 @@ class FilledTemplate:
     fact: str | None
 
 
-def filled_templates(relation: Relation, examples: Sequence[Example], as_of: int) -> list[FilledTemplate]:
+def filled_templates(relation: Relation, examples: Sequence[ExampleFact], as_of: int) -> list[FilledTemplate]:
     """Return all templates of a relation, each filled with the first fact that suits it, or else another.
 
     Args:
@@ -107,7 +107,7 @@ def filled_templates(relation: Relation, examples: Sequence[Example], as_of: int
     return filled
 
 
-def _sentence(kind: str, template: str, example: Example) -> str:
+def _sentence(kind: str, template: str, example: ExampleFact) -> str:
     if kind == "wh_question":
         return wh_question(template, example.subject)
     if kind.endswith("cloze"):

@@ -16,7 +16,7 @@ import numpy as np
 
 from kgprobe.records import Relation
 from kgprobe.verbalize.templates.check import NO_VERB, check_relation
-from kgprobe.verbalize.templates.examples import Example
+from kgprobe.verbalize.templates.examples import ExampleFact
 from kgprobe.verbalize.templates.generic import cloze_of_label, label_of
 from kgprobe.verbalize.templates.kinds import OBJECT, REVERSE_KINDS, SUBJECT, check_template, exchanged
 from kgprobe.verbalize.tense import in_the_past
@@ -124,14 +124,14 @@ SHOTS = (
 _EXEMPLARY = ("cloze", "statement", "yes_no_question", "wh_question")
 
 
-def shot_of(relation: Relation, examples: Sequence[Example], templates: Mapping[str, str] | None = None) -> Shot:
+def shot_of(relation: Relation, examples: Sequence[ExampleFact], templates: Mapping[str, str] | None = None) -> Shot:
     """Return a relation with some of its facts for the prompt; its label is its id in words if it has none."""
     facts = [(example.subject, example.object) for example in _different(examples)[:SHOWN_FACTS]]
     return Shot(label_of(relation) or relation.id, relation.description, facts, templates or {})
 
 
 def shots_of(
-    relations: Sequence[Relation], examples: Callable[[Relation], Sequence[Example]], seed: int
+    relations: Sequence[Relation], examples: Callable[[Relation], Sequence[ExampleFact]], seed: int
 ) -> Sequence[Shot]:
     """Draw relations with facts and templates, as few-shot examples.
 
@@ -179,9 +179,9 @@ def _block(shot: Shot) -> str:
     return "\n".join(lines if shot.templates else [*lines, f"{LINES['cloze']}:"])
 
 
-def _different(examples: Sequence[Example]) -> list[Example]:
+def _different(examples: Sequence[ExampleFact]) -> list[ExampleFact]:
     """Return the examples that share no name with an earlier one."""
-    kept: list[Example] = []
+    kept: list[ExampleFact] = []
     seen: set[str] = set()
     for example in examples:
         if seen.isdisjoint((example.subject, example.object)):
@@ -225,7 +225,7 @@ def objections(
     kind: str,
     template: str,
     relation: Relation,
-    examples: Sequence[Example],
+    examples: Sequence[ExampleFact],
     others: Sequence[Relation],
     past: str | None = None,
 ) -> list[str]:
@@ -256,7 +256,9 @@ def objections(
     return problems
 
 
-def _flaws(kind: str, template: str, relation: Relation, examples: Sequence[Example], past: str | None) -> list[str]:
+def _flaws(
+    kind: str, template: str, relation: Relation, examples: Sequence[ExampleFact], past: str | None
+) -> list[str]:
     """Return the problems of `kgprobe.check_templates`; reverse templates are checked with both ends exchanged."""
     is_reverse = kind in REVERSE_KINDS
     placed = exchanged if is_reverse else str

@@ -42,7 +42,7 @@ PASSED = 2 / 3
 _ANSWER_TOKENS = 64
 
 
-class Verdict(Enum):
+class ReadingVerdict(Enum):
     """Verdict of the second reading."""
 
     PASSED = "passed"
@@ -51,7 +51,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TemplateReading:
     """A template to be read.
 
     Attributes:
@@ -73,10 +73,10 @@ class Reading:
 
 
 # Returns the share in favour of each template, in [0, 1].
-Reader: TypeAlias = Callable[[Sequence[Reading]], list[float]]
+Reader: TypeAlias = Callable[[Sequence[TemplateReading]], list[float]]
 
 
-def verdict_of(share: float) -> Verdict:
+def verdict_of(share: float) -> ReadingVerdict:
     """Return the verdict of a share in favour of a template.
 
     >>> [verdict_of(share).value for share in (1.0, 0.5, 0.0)]
@@ -84,8 +84,8 @@ def verdict_of(share: float) -> Verdict:
     """
     # Shares are sums of thirds.
     if share >= PASSED - 1e-9:
-        return Verdict.PASSED
-    return Verdict.FAILED if share <= 1 - PASSED + 1e-9 else Verdict.UNCERTAIN
+        return ReadingVerdict.PASSED
+    return ReadingVerdict.FAILED if share <= 1 - PASSED + 1e-9 else ReadingVerdict.UNCERTAIN
 
 
 def asking_reader(generator: Generator) -> Reader:
@@ -96,7 +96,7 @@ def asking_reader(generator: Generator) -> Reader:
     return partial(_read_by_asking, generator)
 
 
-def _read_by_asking(generator: Generator, readings: Sequence[Reading]) -> list[float]:
+def _read_by_asking(generator: Generator, readings: Sequence[TemplateReading]) -> list[float]:
     requests, sizes = [], []
     for reading in readings:
         prompts = reading_prompts(reading)
@@ -125,7 +125,7 @@ _MEANINGS = {
 _STATES = "state this fact, with subject and object in the right roles"
 
 
-def reading_prompts(reading: Reading) -> list[str]:
+def reading_prompts(reading: TemplateReading) -> list[str]:
     """Return a yes/no question for each fact of a reading."""
     relation = reading.relation
     described = label_of(relation) or relation.id
@@ -170,7 +170,7 @@ class _Compared(NamedTuple):
 
 
 def _read_by_scoring(
-    scorer: TextScorer, relations: Sequence[Relation], seed: int, readings: Sequence[Reading]
+    scorer: TextScorer, relations: Sequence[Relation], seed: int, readings: Sequence[TemplateReading]
 ) -> list[float]:
     groups = [_sentences(reading, relations, seed) for reading in readings]
     sentences = list(chain.from_iterable(groups))
@@ -185,7 +185,7 @@ def _read_by_scoring(
     return [_lowest_share(group, list(islice(rest, len(group)))) for group in groups]
 
 
-def _sentences(reading: Reading, relations: Sequence[Relation], seed: int) -> list[_Compared]:
+def _sentences(reading: TemplateReading, relations: Sequence[Relation], seed: int) -> list[_Compared]:
     """Return the sentences to score for a reading: for each fact the own one, then those to compare it with."""
     label = label_of(reading.relation) or reading.relation.id
     others = _other_labels(reading.relation, relations, seed)

@@ -25,7 +25,7 @@ from kgprobe.records import Relation
 from kgprobe.verbalize.askable_relations import relations_of_persons
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.check import check_relation
-from kgprobe.verbalize.templates.examples import Example, examples_of
+from kgprobe.verbalize.templates.examples import ExampleFact, examples_of
 from kgprobe.verbalize.templates.generic import FIELDS, cloze_of_label, generic_relation, label_of
 from kgprobe.verbalize.templates.proposals import (
     LINES,
@@ -38,7 +38,7 @@ from kgprobe.verbalize.templates.proposals import (
     shots_of,
     writing_prompt,
 )
-from kgprobe.verbalize.templates.reading import Reader, Reading, Verdict, verdict_of
+from kgprobe.verbalize.templates.reading import Reader, ReadingVerdict, TemplateReading, verdict_of
 from kgprobe.verbalize.tense import has_ended
 
 # Facts used to score a cloze.
@@ -151,7 +151,7 @@ class WrittenRelation:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class TemplateCandidate:
     """A proposal that passed the rules.
 
     Attributes:
@@ -172,7 +172,7 @@ class Proposals:
         rejected: objections to the others, by template.
     """
 
-    candidates: dict[str, list[Candidate]] = field(default_factory=lambda: {kind: [] for kind in _READ})
+    candidates: dict[str, list[TemplateCandidate]] = field(default_factory=lambda: {kind: [] for kind in _READ})
     rejected: dict[str, dict[str, Sequence[str]]] = field(default_factory=lambda: {kind: {} for kind in _READ})
 
 
@@ -205,7 +205,7 @@ class ModelWriter:
     def write(
         self,
         relation: Relation,
-        examples: Sequence[Example],
+        examples: Sequence[ExampleFact],
         shots: Sequence[Shot],
         others: Sequence[Relation],
         who: bool = False,
@@ -228,7 +228,7 @@ class ModelWriter:
         lacking = [kind for kind in LINES if not getattr(relation, f"{kind}s")]
         current = [example for example in examples if not has_ended(example.end, self.as_of)] or list(examples)
         proposals = Proposals()
-        kept: dict[str, list[tuple[Candidate, float]]] = {}
+        kept: dict[str, list[tuple[TemplateCandidate, float]]] = {}
         if current:
             shown = shot_of(relation, current)
             answers = draw(
@@ -248,10 +248,10 @@ class ModelWriter:
 
     def _read(
         self, relation: Relation, proposals: Proposals, facts: Sequence[tuple[str, str]], is_symmetric: bool
-    ) -> dict[str, list[tuple[Candidate, float]]]:
+    ) -> dict[str, list[tuple[TemplateCandidate, float]]]:
         """Read the best candidates of each kind, until there are enough; failed ones are added to the rejected."""
         waiting = {kind: list(candidates) for kind, candidates in proposals.candidates.items()}
-        kept: dict[str, list[tuple[Candidate, float]]] = {kind: [] for kind in waiting}
+        kept: dict[str, list[tuple[TemplateCandidate, float]]] = {kind: [] for kind in waiting}
         while True:
             batch = []
             for kind, candidates in waiting.items():
@@ -260,9 +260,9 @@ class ModelWriter:
                 del candidates[:missing]
             if not batch:
                 return kept
-            readings = [Reading(kind, each.template, relation, facts, is_symmetric) for kind, each in batch]
+            readings = [TemplateReading(kind, each.template, relation, facts, is_symmetric) for kind, each in batch]
             for (kind, candidate), share in zip(batch, self.reader(readings), strict=True):
-                if verdict_of(share) is Verdict.FAILED:
+                if verdict_of(share) is ReadingVerdict.FAILED:
                     proposals.rejected[kind][candidate.template] = [f"failed the second reading ({share:.0%})"]
                 else:
                     kept[kind].append((candidate, share))
@@ -272,7 +272,7 @@ class ModelWriter:
         relation: Relation,
         templates: Sequence[WrittenTemplate],
         proposals: Proposals,
-        examples: Sequence[Example],
+        examples: Sequence[ExampleFact],
         lacking: Sequence[str],
     ) -> WrittenRelation:
         if not templates:
@@ -313,7 +313,7 @@ def sift(
     shown: Shot,
     kinds: Sequence[str],
     relation: Relation,
-    examples: Sequence[Example],
+    examples: Sequence[ExampleFact],
     others: Sequence[Relation],
 ) -> Proposals:
     """Return the proposals in answers, checked by rules; the most frequent ones are first.
@@ -333,11 +333,11 @@ def sift(
         if problems := objections(kind, template, relation, examples, others, past):
             proposals.rejected[kind][template] = problems
         else:
-            proposals.candidates[kind].append(Candidate(template, past))
+            proposals.candidates[kind].append(TemplateCandidate(template, past))
     return proposals
 
 
-def weigh_candidates(scorer: Scorer, proposals: Proposals, relation: Relation, examples: Sequence[Example]) -> None:
+def weigh_candidates(scorer: Scorer, proposals: Proposals, relation: Relation, examples: Sequence[ExampleFact]) -> None:
     """Sort the candidates for clozes by the log-probability of objects, and reject those without meaning.
 
     Args:
@@ -361,7 +361,7 @@ def weigh_candidates(scorer: Scorer, proposals: Proposals, relation: Relation, e
     proposals.candidates["cloze"] = [replace(by_template[weighed.cloze], weighed=weighed) for weighed in kept]
 
 
-def weigh(scorer: Scorer, clozes: Sequence[str], examples: Sequence[Example]) -> list[Weighed]:
+def weigh(scorer: Scorer, clozes: Sequence[str], examples: Sequence[ExampleFact]) -> list[Weighed]:
     """Score clozes by the log-probabilities of the objects of facts, in the order of the clozes.
 
     Args:
@@ -399,7 +399,7 @@ def weigh(scorer: Scorer, clozes: Sequence[str], examples: Sequence[Example]) ->
     return weighed
 
 
-def _is_symmetric(examples: Sequence[Example]) -> bool:
+def _is_symmetric(examples: Sequence[ExampleFact]) -> bool:
     """Return True if there are facts between the same names in both directions."""
     pairs = {(example.subject, example.object) for example in examples}
     return any((object_, subject) in pairs for subject, object_ in pairs if subject != object_)
@@ -417,7 +417,7 @@ def _objections_to(rejected: Mapping[str, Sequence[str]], answers: int) -> str:
     return f"none of {len(rejected)} proposals passed ({most})"
 
 
-def _reason_for_none(proposals: Proposals, answers: int, examples: Sequence[Example]) -> str:
+def _reason_for_none(proposals: Proposals, answers: int, examples: Sequence[ExampleFact]) -> str:
     if not examples:
         return _NO_FACT
     rejected: dict[str, Sequence[str]] = {}
@@ -427,7 +427,7 @@ def _reason_for_none(proposals: Proposals, answers: int, examples: Sequence[Exam
 
 
 def _templates_of(
-    kept: Mapping[str, Sequence[tuple[Candidate, float]]], lacking: Sequence[str]
+    kept: Mapping[str, Sequence[tuple[TemplateCandidate, float]]], lacking: Sequence[str]
 ) -> list[WrittenTemplate]:
     """Return the templates of the model that were kept, and their clozes in the past, by kind."""
     by_kind: dict[str, list[WrittenTemplate]] = {kind: [] for kind in LINES}
@@ -470,14 +470,14 @@ def _doubts(relation: Relation, templates: Sequence[WrittenTemplate]) -> Iterato
     """Yield the doubts about the templates of a model: of the second reading, and of their words."""
     for each in templates:
         if each.reading is not None:
-            if verdict_of(each.reading) is Verdict.UNCERTAIN:
+            if verdict_of(each.reading) is ReadingVerdict.UNCERTAIN:
                 yield Doubt(each.kind, each.template, f"is uncertain in the second reading ({each.reading:.0%})")
             if not shares_word(each.template, relation):
                 yield Doubt(each.kind, each.template, "has no word of the relation's names or description")
 
 
 def _doubts_of_check(
-    relation: Relation, templates: Sequence[WrittenTemplate], examples: Sequence[Example]
+    relation: Relation, templates: Sequence[WrittenTemplate], examples: Sequence[ExampleFact]
 ) -> Iterator[Doubt]:
     """Yield the flaws of new templates that `kgprobe.check_templates` finds in the whole relation."""
     new = {each.template for each in templates} | {""}
@@ -509,7 +509,7 @@ def write_from_labels(graph: Graph, relations: Sequence[Relation], as_of: int) -
             yield _generic_result(relation, examples, relation.id in of_persons)
 
 
-def _generic_result(relation: Relation, examples: Sequence[Example], who: bool) -> WrittenRelation:
+def _generic_result(relation: Relation, examples: Sequence[ExampleFact], who: bool) -> WrittenRelation:
     lacking = [kind for kind in LINES if not getattr(relation, f"{kind}s")]
     templates = _with_generic((), generic_relation(relation, who), lacking)
     if not templates:

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from kgprobe.exports.sft import HOLD_OUTS, QUESTION
 from kgprobe.exports.sft.division import Division, Guard, divide_groups
-from kgprobe.exports.sft.groups import KNOWN, ClassedFact, Group
-from kgprobe.exports.sft.wordings import Example, WordedGroup
+from kgprobe.exports.sft.groups import KNOWN, ClassedFact, FactGroup
+from kgprobe.exports.sft.wordings import WordedExample, WordedGroup
 from kgprobe.labelling.roles import TAUGHT
 from kgprobe.sampling.keys import FactKey
 
@@ -19,8 +19,8 @@ def worded(subject: int, relation: int, objects: frozenset[int], purpose: str) -
     for object_ in sorted(objects):
         key = FactKey(f"Q{subject}", f"Q{subject} P{relation} Q{object_}")
         facts.append(ClassedFact(key, f"Q{object_}", "unknown", 0.1))
-    group = Group(f"Q{subject}", f"P{relation}", purpose, tuple(facts))
-    question = Example(QUESTION, f"P{relation} of the entity named {subject // 2}?", "", tuple(facts))
+    group = FactGroup(f"Q{subject}", f"P{relation}", purpose, tuple(facts))
+    question = WordedExample(QUESTION, f"P{relation} of the entity named {subject // 2}?", "", tuple(facts))
     return WordedGroup(group, frozenset(fact.object for fact in facts), (question,))
 
 

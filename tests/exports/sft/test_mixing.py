@@ -6,17 +6,17 @@ from hypothesis import strategies as st
 
 from kgprobe.errors import ArgumentError
 from kgprobe.exports.sft import QUESTION
-from kgprobe.exports.sft.groups import KNOWN, REFUSED, ClassedFact, Group
+from kgprobe.exports.sft.groups import KNOWN, REFUSED, ClassedFact, FactGroup
 from kgprobe.exports.sft.mixing import TrainingExample, take_known, weights_of
-from kgprobe.exports.sft.wordings import Example, WordedGroup
+from kgprobe.exports.sft.wordings import WordedExample, WordedGroup
 from kgprobe.labelling.roles import TAUGHT
 from kgprobe.sampling.keys import FactKey
 
 
 def worded(number: int, known: float, wordings: int = 1) -> WordedGroup:
     fact = ClassedFact(FactKey(f"Q{number}", f"f{number}"), "Q0", "highly known", known)
-    examples = [Example(QUESTION, f"{number}, {wording}?", "", (fact,)) for wording in range(wordings)]
-    return WordedGroup(Group(f"Q{number}", "P1", KNOWN, (fact,)), frozenset({"Q0"}), tuple(examples))
+    examples = [WordedExample(QUESTION, f"{number}, {wording}?", "", (fact,)) for wording in range(wordings)]
+    return WordedGroup(FactGroup(f"Q{number}", "P1", KNOWN, (fact,)), frozenset({"Q0"}), tuple(examples))
 
 
 def training(purpose: str, known: float) -> TrainingExample:

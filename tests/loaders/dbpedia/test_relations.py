@@ -11,7 +11,7 @@ from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.sentences import Cloze, fill, wh_question
 from kgprobe.verbalize.templates.check import check_file, check_relation
-from kgprobe.verbalize.templates.examples import Example
+from kgprobe.verbalize.templates.examples import ExampleFact
 from kgprobe.verbalize.templates.kinds import KINDS, REVERSE_KINDS, exchanged
 from kgprobe.verbalize.tense import tense_of
 
@@ -23,8 +23,8 @@ associatedMusicalArtist class order
 """
 
 
-def example(subject: str, object_: str, start: str | None = None, end: str | None = None) -> Example:
-    return Example("", subject, object_, 1, start, end, 1)
+def example(subject: str, object_: str, start: str | None = None, end: str | None = None) -> ExampleFact:
+    return ExampleFact("", subject, object_, 1, start, end, 1)
 
 
 MADE = [
@@ -37,7 +37,7 @@ SHIPPED = own_templates()
 
 
 @pytest.fixture(scope="module")
-def real_facts(shared_data: Path) -> Mapping[str, Sequence[Example]]:
+def real_facts(shared_data: Path) -> Mapping[str, Sequence[ExampleFact]]:
     """Up to ten facts of each relation of the DBpedia fragment, by the relation's name without prefix."""
     source = open_source("dbpedia", files=[shared_data / "dbpedia" / "dbpedia-fragment.ttl"])
     labels = {one.record.id: one.record.label for one in source.entities() if isinstance(one.record, Entity)}
@@ -51,7 +51,7 @@ def real_facts(shared_data: Path) -> Mapping[str, Sequence[Example]]:
 
 
 @pytest.mark.parametrize("identifier", sorted(SHIPPED))
-def test_templates_have_no_flaw_on_facts(identifier: str, real_facts: Mapping[str, Sequence[Example]]) -> None:
+def test_templates_have_no_flaw_on_facts(identifier: str, real_facts: Mapping[str, Sequence[ExampleFact]]) -> None:
     relation = SHIPPED[identifier]
     examples = [*real_facts.get(identifier.partition(":")[2], ()), *MADE][:10]
     assert [flaw for flaw in check_relation(relation, examples) if flaw.severity == "error"] == []

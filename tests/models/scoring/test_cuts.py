@@ -7,7 +7,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 from transformers import PreTrainedTokenizerFast
 
 from kgprobe.models.scoring.cuts import characters_before_cuts, last_cut, parts_between_cuts
-from kgprobe.models.scoring.encoding import Encoder, encode_as_is, encoder_of, take_as_is
+from kgprobe.models.scoring.encoding import TokenCache, encode_as_is, encoder_of, take_as_is
 from kgprobe.models.scoring.tokens import common_prefix, join, tokenize
 from tests.models.tiny import TEXTS, byte_level, unigram
 
@@ -141,7 +141,7 @@ def test_kept_texts_are_dropped_with_the_rules_they_came_from():
 
 def test_kept_texts_take_no_more_than_their_bytes():
     tokenizer = byte_level()
-    encoder = Encoder(tokenizer, most=3000)
+    encoder = TokenCache(tokenizer, most=3000)
     texts = [f" name {number}" for number in range(100)]
     encoded = encoder.encode(tokenizer, texts)
     assert [list(encoded[text]) for text in texts] == [list(ids) for ids in encode_as_is(tokenizer, texts)]

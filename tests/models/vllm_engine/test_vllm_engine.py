@@ -32,7 +32,7 @@ from kgprobe.models.spec import load_scoring_model, load_tokenizer
 from kgprobe.models.spec_forms import absolute_spec, check_local, model_name, short_name
 from kgprobe.models.vllm_engine import engine as engine_module
 from kgprobe.models.vllm_engine import scorer as scorer_module
-from kgprobe.models.vllm_engine.engine import EngineSource, Prompt
+from kgprobe.models.vllm_engine.engine import EngineSource, VllmRequest
 from kgprobe.models.vllm_engine.options import EngineOptions, parse_spec
 from kgprobe.models.vllm_engine.replicas import ReplicatedEngine, device_sets
 from tests.cli.inprocess import run as kgprobe
@@ -306,15 +306,15 @@ def test_engines_are_ended_after_a_failed_call(
     assert [output.tokens for output in engine.run([])] == []
     processes = list(engine._processes)
     # No token has this id.
-    first = Prompt((5,), (10**6,) if failure == "refused" else (7,))
+    first = VllmRequest((5,), (10**6,) if failure == "refused" else (7,))
     with monkeypatch.context() as patch:
         if failure == "interrupted":
             patch.setattr(engine, "_receive", interrupt)
         with pytest.raises(KgprobeError if failure == "refused" else KeyboardInterrupt):
-            engine.run([first, Prompt((6,), (7,))])
+            engine.run([first, VllmRequest((6,), (7,))])
     assert not any(process.is_alive() for process in processes)
     # The second engine's result of the failed call is not read as one of this call.
-    for call in (lambda: engine.run([Prompt((8,), (7,)), Prompt((9,), (7,))]), engine.forget_prefixes):
+    for call in (lambda: engine.run([VllmRequest((8,), (7,)), VllmRequest((9,), (7,))]), engine.forget_prefixes):
         with pytest.raises(KgprobeError, match="engines were ended, because a call failed"):
             call()
 

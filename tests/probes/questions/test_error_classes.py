@@ -7,7 +7,7 @@ import pytest
 from kgprobe.models.generating.generator import Answer
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions.evidence import RightAnswer
-from kgprobe.probes.questions.grading import ErrorClass, Verified, class_after, follow_ups, read_error, verify
+from kgprobe.probes.questions.grading import ErrorClass, GradedAnswer, class_after, follow_ups, read_error, verify
 from kgprobe.probes.questions.items import FactQuestion
 from kgprobe.sampling.question_negatives import Negative
 from tests.probes.questions.test_grading import OPPOSED, POSITIVE, WH
@@ -76,7 +76,7 @@ def test_who_names_others_that_are_right_leaves_one_out() -> None:
         (verified,) = verify([question], [Answer(text)], None)
         assert read_error(question, Answer(text), verified, TEMPLATES) is error
     # A grader that knows all right objects says that none is named.
-    denied = Verified(Verdict.WRONG, named_beside=["Potsdam"], graded=False, credited_own=False, credited_any=False)
+    denied = GradedAnswer(Verdict.WRONG, named_beside=["Potsdam"], graded=False, credited_own=False, credited_any=False)
     assert read_error(several, Answer("not Potsdam"), denied, TEMPLATES) is None
 
 
@@ -92,7 +92,7 @@ def test_who_names_others_that_are_right_leaves_one_out() -> None:
 )
 def test_name_outside_the_graph_is_no_factual_error(question: FactQuestion, text: str, error: ErrorClass) -> None:
     names = {"munich", "germany", "berlin"}
-    assert class_after(question, Answer(text), [Verified(Verdict.WRONG)], names.__contains__) is error
+    assert class_after(question, Answer(text), [GradedAnswer(Verdict.WRONG)], names.__contains__) is error
 
 
 @pytest.mark.parametrize(
@@ -107,5 +107,5 @@ def test_name_outside_the_graph_is_no_factual_error(question: FactQuestion, text
     ],
 )
 def test_what_the_follow_ups_make_of_a_mistake(verdicts: list[Verdict], error: ErrorClass) -> None:
-    followed = [Verified(verdict) for verdict in verdicts]
+    followed = [GradedAnswer(verdict) for verdict in verdicts]
     assert class_after(POSITIVE, Answer("No."), followed, lambda _: False) is error

@@ -10,8 +10,8 @@ from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions.evidence import RightAnswer
-from kgprobe.probes.questions.grading import Verified, grading_prompt, verify, with_both_credits
-from kgprobe.probes.questions.items import FactQuestion, Kind
+from kgprobe.probes.questions.grading import GradedAnswer, grading_prompt, verify, with_both_credits
+from kgprobe.probes.questions.items import FactQuestion, QuestionKind
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negative
@@ -20,9 +20,9 @@ from tests.probes.questions.answering import Answering
 FACT = AskedFact(FactKey("Q183", "f"), "P36", "Germany", (), "Q64", "Berlin", ("Spree-Athen",), None, None)
 RIGHT = (RightAnswer("Q64", ("Berlin", "Spree-Athen")),)
 NEGATIVE = Negative("Q586", "Bonn", (), former=True)
-POSITIVE = FactQuestion(FACT, Kind.YES_NO, "Is Berlin the capital of Germany?", RIGHT)
-OPPOSED = FactQuestion(FACT, Kind.YES_NO, "Is Bonn the capital of Germany?", RIGHT, negative=NEGATIVE)
-WH = FactQuestion(FACT, Kind.WH, "What is the capital of Germany?", RIGHT)
+POSITIVE = FactQuestion(FACT, QuestionKind.YES_NO, "Is Berlin the capital of Germany?", RIGHT)
+OPPOSED = FactQuestion(FACT, QuestionKind.YES_NO, "Is Bonn the capital of Germany?", RIGHT, negative=NEGATIVE)
+WH = FactQuestion(FACT, QuestionKind.WH, "What is the capital of Germany?", RIGHT)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ WH = FactQuestion(FACT, Kind.WH, "What is the capital of Germany?", RIGHT)
     ],
 )
 def test_first_word_decides(question: FactQuestion, text: str, verdict: Verdict, says: bool | None) -> None:
-    assert verify([question], [Answer(text)], None) == [Verified(verdict, says=says)]
+    assert verify([question], [Answer(text)], None) == [GradedAnswer(verdict, says=says)]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_without_a_grader_names_decide(text: str, verdict: Verdict, named: list[
 
 BORDERS = FactQuestion(
     AskedFact(FactKey("Q1033", "f"), "P47", "Chad", (), "Q1049", "Sudan", ("Republic of the Sudan",), None, None),
-    Kind.WH,
+    QuestionKind.WH,
     "What does Chad border?",
     (
         RightAnswer("Q1016", ("Libya",)),
@@ -144,7 +144,7 @@ def test_grader_is_not_asked_where_there_is_nothing_to_grade() -> None:
 @pytest.mark.parametrize("question", [POSITIVE, OPPOSED, WH])
 def test_answer_cut_before_its_first_word_is_none(question: FactQuestion) -> None:
     reason = "its tokens were used up before a word was said (`answer_tokens`)"
-    assert verify([question], [Answer("", ended=False)], None) == [Verified(Verdict.UNANSWERED, reason)]
+    assert verify([question], [Answer("", ended=False)], None) == [GradedAnswer(Verdict.UNANSWERED, reason)]
     (cut,) = verify([question], [Answer("No, it is not", ended=False)], None)
     assert cut.verdict.counts
 

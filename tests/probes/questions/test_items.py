@@ -9,7 +9,7 @@ from scipy import stats
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.probes.questions.items import Kind, QuestionItems
+from kgprobe.probes.questions.items import QuestionItems, QuestionKind
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from tests.written_source import WrittenSource
@@ -52,7 +52,7 @@ def loaded(graph: Graph) -> Graph:
 
 def test_kinds_and_sides_are_even(loaded: Graph) -> None:
     questions = QuestionItems(loaded, AS_OF)
-    counts: Counter[tuple[Kind, bool]] = Counter()
+    counts: Counter[tuple[QuestionKind, bool]] = Counter()
     texts: Counter[str] = Counter()
     negatives: Counter[str] = Counter()
     rounds = 40
@@ -67,10 +67,10 @@ def test_kinds_and_sides_are_even(loaded: Graph) -> None:
                 # What it was before is wrong now, and known to be out of date.
                 assert question.negative.former == (fact.subject == "t0" and question.negative.id == "p5")
     total = rounds * len(HERE)
-    half = counts[Kind.WH, True]
+    half = counts[QuestionKind.WH, True]
     assert stats.binomtest(half, total, 0.5).pvalue > 1e-3
-    assert stats.binomtest(counts[Kind.YES_NO, False], total - half, 0.5).pvalue > 1e-3
-    assert counts[Kind.WH, False] == 0
+    assert stats.binomtest(counts[QuestionKind.YES_NO, False], total - half, 0.5).pvalue > 1e-3
+    assert counts[QuestionKind.WH, False] == 0
     assert set(texts) == {"Is X in Y?", "Does X lie in Y?", "Where is X?", "In what does X lie?"}
     assert stats.chisquare([texts["Where is X?"], texts["In what does X lie?"]]).pvalue > 1e-3
     # Twelve places, Mexico and the future one of t0 are objects of the relation, each but its own.
@@ -108,27 +108,27 @@ def test_open_asks_wh_alone_and_names_the_rest(loaded: Graph) -> None:
     for seed in range(4):
         questions = open_.of(list(map(key, facts)), [seed])
         asked = {question.fact.key.fact: question for question in questions if question.reason is None}
-        assert {question.kind for question in asked.values()} == {Kind.WH}
+        assert {question.kind for question in asked.values()} == {QuestionKind.WH}
         # The name of the city has its country's in it, and the town is a member of eleven places.
         assert set(asked) == {fact.id for fact in (*HERE, MANY[-1])}
         assert all("who, which or what" in str(question.reason) for question in questions if not question.text)
         for question in hard.of(list(map(key, facts)), [seed]):
-            if question.kind is Kind.WH:
+            if question.kind is QuestionKind.WH:
                 assert question.text == asked[question.fact.key.fact].text
 
 
 def test_easy_asks_yes_or_no_alone(loaded: Graph) -> None:
     questions = QuestionItems(loaded, AS_OF, difficulty="easy")
     asked = [one for seed in range(10) for one in questions.of([key(fact) for fact in HERE], [seed])]
-    assert {question.kind for question in asked} == {Kind.YES_NO}
+    assert {question.kind for question in asked} == {QuestionKind.YES_NO}
     assert {question.chance for question in asked} == {0.5}
 
 
 def test_ten_right_answers_are_too_many_for_a_wh_question(loaded: Graph) -> None:
     questions = QuestionItems(loaded, AS_OF)
     asked = [questions.of([key(MANY[0]), key(MANY[-1])], [seed]) for seed in range(30)]
-    assert {first.kind for first, _ in asked} == {Kind.YES_NO}
-    assert {second.kind for _, second in asked} == set(Kind)
+    assert {first.kind for first, _ in asked} == {QuestionKind.YES_NO}
+    assert {second.kind for _, second in asked} == set(QuestionKind)
     # The only object that is seen with the relation and is not right for the first is that of the second.
     assert {first.negative.id for first, _ in asked if first.negative} == {"p11"}
     assert {one.id for one in asked[0][0].right} == {f"p{n}" for n in range(11)}
@@ -137,7 +137,7 @@ def test_ten_right_answers_are_too_many_for_a_wh_question(loaded: Graph) -> None
 def test_question_that_says_the_answer_is_not_asked(loaded: Graph) -> None:
     questions = QuestionItems(loaded, AS_OF)
     asked = [questions.of([key(LEAK)], [seed])[0] for seed in range(30)]
-    assert {question.kind for question in asked} == {Kind.YES_NO}
+    assert {question.kind for question in asked} == {QuestionKind.YES_NO}
     assert {question.expected for question in asked} == {True, False}
 
 
@@ -162,7 +162,7 @@ def test_paraphrase_does_not_say_the_answer(loaded: Graph) -> None:
     load(loaded, WrittenSource([replace(PLACES[0], aliases=("What",))], fingerprint="again"))
     questions = QuestionItems(loaded, AS_OF)
     asked = [questions.of([key(HERE[0])], [seed])[0] for seed in range(20)]
-    asked = [question for question in asked if question.kind is Kind.WH]
+    asked = [question for question in asked if question.kind is QuestionKind.WH]
     assert {question.text for question in asked} == {"Where is Town 0?"}
     assert all(questions.paraphrases(question) == [] for question in asked)
 
@@ -194,14 +194,14 @@ def test_question_in_other_words_and_about_the_fact_itself(loaded: Graph) -> Non
     for seed in range(20):
         (question,) = questions.of([key(HERE[4])], [seed])
         by_kind[question.kind, question.expected] = question
-    opposed = by_kind[Kind.YES_NO, False]
+    opposed = by_kind[QuestionKind.YES_NO, False]
     name = opposed.shown[0]
     others = {f"Is Town 4 in {name}?", f"Does Town 4 lie in {name}?", f'Is this true: "Town 4 lies in {name}."?'}
     assert set(questions.paraphrases(opposed)) == others - {opposed.text}
-    wh = by_kind[Kind.WH, True]
+    wh = by_kind[QuestionKind.WH, True]
     assert {*questions.paraphrases(wh), wh.text} == {"Where is Town 4?", "In what does Town 4 lie?"}
     about = questions.about(opposed)
-    assert (about.text, about.expected, about.kind) == ("Is Town 4 in Place 4?", True, Kind.YES_NO)
+    assert (about.text, about.expected, about.kind) == ("Is Town 4 in Place 4?", True, QuestionKind.YES_NO)
     assert questions.about(wh) == about
 
 

@@ -11,7 +11,7 @@ from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.probes.known_names import KnownNames, KnownNameSet, related_names
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence
-from kgprobe.probes.questions.items import Kind, QuestionItems
+from kgprobe.probes.questions.items import QuestionItems, QuestionKind
 from kgprobe.probes.questions.probe import QuestionProbe, prompt
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
@@ -84,7 +84,7 @@ def test_where_several_are_right_all_are_asked_for(loaded: Graph) -> None:
     items = QuestionItems(loaded, AS_OF)
     for seed in range(12):
         for question in items.of(KEYS, [seed]):
-            if question.kind is Kind.WH:
+            if question.kind is QuestionKind.WH:
                 prompts[len(question.right) > 1, "names of all of them" in prompt(question)] += 1
                 assert question.own.id == question.fact.object
                 assert question.own not in question.others

@@ -14,7 +14,7 @@ from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.questions.evidence import QuestionEvidence
-from kgprobe.probes.questions.items import FactQuestion, Kind, QuestionItems
+from kgprobe.probes.questions.items import FactQuestion, QuestionItems, QuestionKind
 from kgprobe.probes.questions.probe import QuestionProbe
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.facts import askable_facts
@@ -69,10 +69,10 @@ def test_writer_words_the_questions_and_changes_nothing_else(loaded: Graph) -> N
     written = questions.of([*KEYS, FactKey("c0", "ended")], [3])
     templates = QuestionItems(loaded, AS_OF).of([*KEYS, FactKey("c0", "ended")], [3])
     assert list(map(plain, written)) == list(map(plain, templates))
-    assert {one.kind for one in written[:-1]} == {Kind.YES_NO, Kind.WH}
+    assert {one.kind for one in written[:-1]} == {QuestionKind.YES_NO, QuestionKind.WH}
     assert any(one.negative for one in written)
     for one, country in zip(written[:-1], COUNTRIES, strict=True):
-        city = f"Is {one.shown[0]} the city that is" if one.kind is Kind.YES_NO else "Which city is"
+        city = f"Is {one.shown[0]} the city that is" if one.kind is QuestionKind.YES_NO else "Which city is"
         assert one.text == f"{city} the capital of {country.label}?"
         assert (one.written, one.fell_back) == (True, ())
         assert one.text not in questions.paraphrases(one)
@@ -108,7 +108,7 @@ def test_what_does_not_pass_is_asked_in_the_words_of_a_template(loaded: Graph) -
         questions = asked(loaded, answer)
         assert [one.text for one in questions] == [one.text for one in templates]
         assert not any(one.written for one in questions)
-        said = [{why.partition(":")[0] for why in one.fell_back} for one in questions if one.kind is Kind.WH]
+        said = [{why.partition(":")[0] for why in one.fell_back} for one in questions if one.kind is QuestionKind.WH]
         assert all(reason in reasons for reasons in said)
         assert any(said)
 
@@ -117,12 +117,12 @@ def test_writer_needs_no_questions_in_the_graph(graph: Graph) -> None:
     bare = Relation(CAPITAL.id, CAPITAL.label, description=CAPITAL.description)
     load(graph, WrittenSource([*COUNTRIES, *CITIES], FACTS, [bare]))
     questions = asked(graph, writes)
-    assert {one.kind for one in questions} == {Kind.YES_NO, Kind.WH}
+    assert {one.kind for one in questions} == {QuestionKind.YES_NO, QuestionKind.WH}
     assert all(one.written and "city" in one.text for one in questions), [one.fell_back for one in questions]
     # What does not pass is asked by a generic template.
     for one in asked(graph, lambda _: "No idea."):
         country = one.fact.subject_label
-        wh = one.kind is Kind.WH
+        wh = one.kind is QuestionKind.WH
         assert one.text == (
             f"What is the capital of {country}?" if wh else f"Is {one.shown[0]} the capital of {country}?"
         )
@@ -188,4 +188,4 @@ def test_small_real_model_questions_fall_back_to_templates(
             assert one.written or one.text == template.text
             assert one.fact.subject_label in one.text
             shown = [name for its in one.right for name in its.names if name in one.text]
-            assert bool(shown) == (one.kind is Kind.YES_NO and one.expected)
+            assert bool(shown) == (one.kind is QuestionKind.YES_NO and one.expected)

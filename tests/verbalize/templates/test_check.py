@@ -10,7 +10,7 @@ from kgprobe.errors import UnknownNameError
 from kgprobe.records import Relation
 from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.templates.check import Flaw, check_file, check_relation
-from kgprobe.verbalize.templates.examples import Example
+from kgprobe.verbalize.templates.examples import ExampleFact
 
 GOOD = Relation(
     "P36",
@@ -55,8 +55,8 @@ FLAWS = [
 
 def example(
     subject: str = "France", object_: str = "Paris", start: str | None = None, end: str | None = None
-) -> Example:
-    return Example(f"{subject} {object_}", subject, object_, 1, start, end, 1)
+) -> ExampleFact:
+    return ExampleFact(f"{subject} {object_}", subject, object_, 1, start, end, 1)
 
 
 def test_nothing_is_wrong_with_good_templates() -> None:

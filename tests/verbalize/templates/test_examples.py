@@ -7,7 +7,13 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.verbalize.templates.check import check_graph
-from kgprobe.verbalize.templates.examples import Example, FilledTemplate, examples_of, filled_templates, relations_of
+from kgprobe.verbalize.templates.examples import (
+    ExampleFact,
+    FilledTemplate,
+    examples_of,
+    filled_templates,
+    relations_of,
+)
 from tests.written_source import WrittenSource
 
 CAPITAL = Relation(
@@ -57,11 +63,11 @@ def test_relations_come_back_as_they_were_loaded(loaded: Graph) -> None:
 
 def test_examples_are_facts_with_names(loaded: Graph) -> None:
     assert examples_of(loaded, "P36", 2024_01_01) == [
-        Example("f1", "Germany", "Berlin", 5, "1990-10-03", None, 1),
-        Example("f2", "Germany", "Bonn", 5, "1949", "1990", 1),
-        Example("f0", "France", "Paris", 4, None, None, 1),
-        Example("f4", "Nowhere", "Paris", 4, None, None, 3),
-        Example("f5", "Nowhere", "Berlin", 4, None, None, 3),
+        ExampleFact("f1", "Germany", "Berlin", 5, "1990-10-03", None, 1),
+        ExampleFact("f2", "Germany", "Bonn", 5, "1949", "1990", 1),
+        ExampleFact("f0", "France", "Paris", 4, None, None, 1),
+        ExampleFact("f4", "Nowhere", "Paris", 4, None, None, 3),
+        ExampleFact("f5", "Nowhere", "Berlin", 4, None, None, 3),
     ]
     assert examples_of(loaded, "P30", 2024_01_01) == []
     # Three for each object.

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kgprobe.records import Relation
 from kgprobe.verbalize.templates.check import NO_VERB
-from kgprobe.verbalize.templates.examples import Example
+from kgprobe.verbalize.templates.examples import ExampleFact
 from kgprobe.verbalize.templates.kinds import check_template
 from kgprobe.verbalize.templates.proposals import (
     LINES,
@@ -27,8 +27,8 @@ AUTHOR = Relation("P50", "author", ("written by",), "writer of a work")
 SHOWN = Shot("capital", "", [("France", "Paris"), ("Japan", "Tokyo")], {})
 
 
-def example(subject: str, object_: str, end: str | None = None) -> Example:
-    return Example(f"{subject} {object_}", subject, object_, 1, None, end, 1)
+def example(subject: str, object_: str, end: str | None = None) -> ExampleFact:
+    return ExampleFact(f"{subject} {object_}", subject, object_, 1, None, end, 1)
 
 
 BOOKS = [example("Hamlet", "William Shakespeare"), example("Emma", "Jane Austen"), example("Persuasion", "Jane Austen")]

@@ -8,8 +8,8 @@ from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TextError
 from kgprobe.records import Relation
 from kgprobe.verbalize.templates.reading import (
-    Reading,
-    Verdict,
+    ReadingVerdict,
+    TemplateReading,
     asking_reader,
     reading_prompts,
     scoring_reader,
@@ -47,19 +47,22 @@ def scorer() -> Scorer:
 
 
 def test_questions_show_the_fact_and_what_to_check() -> None:
-    reading = Reading("wh_question", "What is the capital of [X]?", CAPITAL, FACTS)
+    reading = TemplateReading("wh_question", "What is the capital of [X]?", CAPITAL, FACTS)
     assert reading_prompts(reading)[1] == (
         "Subject: Japan\nRelation: capital (city of the government)\nObject: Tokyo\n"
         "Question: What is the capital of Japan?\n\n"
         "Is this question good English, and does it ask for the object of this fact, without giving it away?"
         " Answer yes or no."
     )
-    cloze = Reading("cloze", "The capital of [X] is [Y]", CAPITAL, FACTS)
+    cloze = TemplateReading("cloze", "The capital of [X] is [Y]", CAPITAL, FACTS)
     assert "Sentence: The capital of France is Paris.\n" in reading_prompts(cloze)[0]
 
 
 def test_share_of_yes_counts() -> None:
-    readings = [Reading("cloze", "[X] has [Y]", CAPITAL, FACTS), Reading("cloze", "[X] is [Y]", CAPITAL, FACTS[:1])]
+    readings = [
+        TemplateReading("cloze", "[X] has [Y]", CAPITAL, FACTS),
+        TemplateReading("cloze", "[X] is [Y]", CAPITAL, FACTS[:1]),
+    ]
     answers = [Answer("Yes."), Answer("I would say it depends."), Answer("No, it is not.")]
     assert asking_reader(Answering(*answers))(readings) == [0.75, 0.0]
     assert asking_reader(Answering(Answer("", refused=True)))(readings[1:]) == [0.5]
@@ -72,15 +75,15 @@ def test_share_of_yes_counts() -> None:
     [(1, "passed"), (2 / 3, "passed"), (0.5, "uncertain"), (0.34, "uncertain"), (1 / 3, "failed"), (0, "failed")],
 )
 def test_verdicts(share: float, verdict: str) -> None:
-    assert verdict_of(share) is Verdict(verdict)
+    assert verdict_of(share) is ReadingVerdict(verdict)
 
 
 def test_scores_are_compared_by_their_definition(scorer: Scorer) -> None:
     """The lowest share of won comparisons: with other relations, with exchanged names, with other orders of words."""
     readings = [
-        Reading("cloze", "The capital of [X] is [Y]", CAPITAL, FACTS),
-        Reading("wh_question", "What is the capital of [X]?", CAPITAL, FACTS),
-        Reading("cloze", "[X] borders [Y]", CAPITAL, FACTS, is_symmetric=True),
+        TemplateReading("cloze", "The capital of [X] is [Y]", CAPITAL, FACTS),
+        TemplateReading("wh_question", "What is the capital of [X]?", CAPITAL, FACTS),
+        TemplateReading("cloze", "[X] borders [Y]", CAPITAL, FACTS, is_symmetric=True),
     ]
     asked: list[tuple[str, str]] = []
     score = scorer.score
@@ -123,12 +126,12 @@ def test_small_real_model_finds_wrong_templates(demo_scorer: Scorer) -> None:
     names = ("river", "official language", "author", "highest point")
     others = [Relation(f"P{place}", name) for place, name in enumerate(names)]
     templates = {
-        "The capital of [X] is [Y]": Verdict.PASSED,
-        "The capital of [Y] is [X]": Verdict.FAILED,
-        "capital the [X] [Y] of is": Verdict.FAILED,
-        "The official language of [X] is [Y]": Verdict.FAILED,
+        "The capital of [X] is [Y]": ReadingVerdict.PASSED,
+        "The capital of [Y] is [X]": ReadingVerdict.FAILED,
+        "capital the [X] [Y] of is": ReadingVerdict.FAILED,
+        "The official language of [X] is [Y]": ReadingVerdict.FAILED,
     }
     facts = [*FACTS, ("Poland", "Warsaw")]
-    readings = [Reading("cloze", template, CAPITAL, facts) for template in templates]
+    readings = [TemplateReading("cloze", template, CAPITAL, facts) for template in templates]
     shares = scoring_reader(demo_scorer, others, 0)(readings)
     assert [verdict_of(share) for share in shares] == list(templates.values())

@@ -10,15 +10,15 @@ from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TextError
 from kgprobe.records import Relation
-from kgprobe.verbalize.templates.examples import Example
+from kgprobe.verbalize.templates.examples import ExampleFact
 from kgprobe.verbalize.templates.proposals import LINES, SHOTS, objections
 from kgprobe.verbalize.templates.reading import Reader, asking_reader, scoring_reader
 from kgprobe.verbalize.templates.writing import (
     PAIRED,
-    Candidate,
     Doubt,
     ModelWriter,
     Proposals,
+    TemplateCandidate,
     WrittenRelation,
     weigh,
     weigh_candidates,
@@ -26,7 +26,7 @@ from kgprobe.verbalize.templates.writing import (
 from tests.models.tiny import byte_level, naive_score, random_model
 
 PLACES = [("Japan", "Tokyo"), ("France", "Paris"), ("Poland", "Łódź"), ("Switzerland", "Zürich"), ("Lyon", "Paris")]
-EXAMPLES = [Example(f"f{n}", subject, object_, 1, None, None, 1) for n, (subject, object_) in enumerate(PLACES)]
+EXAMPLES = [ExampleFact(f"f{n}", subject, object_, 1, None, None, 1) for n, (subject, object_) in enumerate(PLACES)]
 CAPITAL = Relation("P36", "capital", description="city of the government")
 ANSWER = """\
 The capital of [X] is [Y].
@@ -83,7 +83,7 @@ def test_cloze_is_weighed_by_its_definition(scorer: Scorer) -> None:
     found = weigh(
         scorer,
         ["The capital of [X] is [Y]", "[X] has [Y]"],
-        [*EXAMPLES, Example("g", "Japan", "Kyoto", 1, None, None, 1)],
+        [*EXAMPLES, ExampleFact("g", "Japan", "Kyoto", 1, None, None, 1)],
     )
     for one, prompt in zip(found, ("The capital of {} is", "{} has"), strict=True):
         score = {
@@ -110,7 +110,7 @@ def test_kept_clozes_name_the_relation_or_tell_facts_apart(scorer: Scorer) -> No
     named = ["The capital of [X] is [Y]", "[X] has its government in [Y]"]
     apart = {one.cloze for one in weigh(scorer, unnamed, EXAMPLES) if one.paired is not None and one.paired >= PAIRED}
     proposals = Proposals()
-    proposals.candidates["cloze"] = [Candidate(cloze) for cloze in (*unnamed, *named)]
+    proposals.candidates["cloze"] = [TemplateCandidate(cloze) for cloze in (*unnamed, *named)]
     weigh_candidates(scorer, proposals, CAPITAL, EXAMPLES)
     kept = [each.weighed for each in proposals.candidates["cloze"] if each.weighed]
     assert {one.cloze for one in kept} == apart | set(named)
@@ -218,7 +218,7 @@ def test_model_that_cannot_write_says_so(scorer: Scorer) -> None:
 def test_small_real_model_writes_what_passes_the_checks(demo_scorer: Scorer) -> None:
     founder = Relation("P112", "founded by", description="founder of this organization")
     founded = [("Microsoft", "Bill Gates"), ("Amazon", "Jeff Bezos"), ("Facebook", "Mark Zuckerberg")]
-    examples = [Example(subject, subject, object_, 1, None, None, 1) for subject, object_ in founded]
+    examples = [ExampleFact(subject, subject, object_, 1, None, None, 1) for subject, object_ in founded]
     others = [Relation("P36", "capital", clozes=("The capital of [X] is [Y]",)), Relation("P17", "country")]
     reader = scoring_reader(demo_scorer, others, 0)
     writer = ModelWriter("demo", LocalGenerator(demo_scorer), reader, demo_scorer, 8, 2, 0, 20260101)
