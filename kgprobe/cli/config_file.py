@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import cloup
 
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError, expected_one_of
 from kgprobe.files import CONFIG_FILE
@@ -39,22 +38,8 @@ def section_of(parameter: click.Parameter) -> str | None:
     return _TITLES.get(title)
 
 
-def config_option() -> click.Option:
-    """Return ``--config``, which sets the defaults of a command's other options."""
-    return cloup.Option(
-        ["--config"],
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        is_eager=True,
-        expose_value=False,
-        callback=_set_defaults,
-        metavar="FILE",
-        help="File of option values for all commands, in TOML."
-        f"  [default: {CONFIG_FILE} in the graph's folder, if it exists]",
-    )
-
-
-def _set_defaults(context: click.Context, _: click.Parameter, given: Path | None) -> None:
-    """Store the values of the file as defaults of the other options, which are parsed later."""
+def set_defaults_of_file(context: click.Context, _: click.Parameter, given: Path | None) -> None:
+    """Store the values of a file as defaults of the other options, which are parsed later; callback of ``--config``."""
     path = given or _next_to_graph(context.meta.get(ARGUMENTS, ()))
     if path is None or context.resilient_parsing:
         return
@@ -67,7 +52,7 @@ def _set_defaults(context: click.Context, _: click.Parameter, given: Path | None
         section = settings.get(section_of(parameter) or "", {})
         if parameter.name in section:
             values[parameter.name] = section[parameter.name]
-    # A paper's values win, whichever of the two options is parsed first.
+    # A paper's values win, in any order of the two options.
     context.default_map = {**values, **(context.default_map or {})}
 
 
@@ -114,7 +99,7 @@ def _options_of(name: str, place: str) -> type:
     """Return the dataclass of a section's options.
 
     Raises:
-        KgprobeError: there is no such section or probe.
+        KgprobeError: the section or probe is unknown.
     """
     from kgprobe.api.options import ApiLimits
     from kgprobe.models.spec_forms import LocalOptions

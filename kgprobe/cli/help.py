@@ -4,11 +4,13 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 import cloup
 
-from kgprobe.cli.config_file import ARGUMENTS, config_option, section_of
+from kgprobe.cli.config_file import ARGUMENTS, section_of, set_defaults_of_file
+from kgprobe.files import CONFIG_FILE
 
 # Lines of a screen, at this width.
 LINES = 45
@@ -43,7 +45,7 @@ class OneScreenCommand(cloup.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters, with ``--config``, ``--help-all`` and ``--help`` at the end."""
         *params, help_option = super().get_params(ctx)
-        config = [config_option()] if any(map(section_of, params)) else []
+        config = [_config_option()] if any(map(section_of, params)) else []
         return [*params, *config, _help_all_option(), help_option]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -118,6 +120,19 @@ class OneScreenCommand(cloup.Command):
             formatter.write_paragraph()
             noun = "option" if content.left_out == 1 else "options"
             formatter.write_text(f"{content.left_out} more {noun}: --help-all")
+
+
+def _config_option() -> click.Option:
+    return RareOption(
+        ["--config"],
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        is_eager=True,
+        expose_value=False,
+        callback=set_defaults_of_file,
+        metavar="FILE",
+        help="File of option values for all commands, in TOML."
+        f"  [default: {CONFIG_FILE} in the graph's folder, if it exists]",
+    )
 
 
 def _help_all_option() -> click.Option:
