@@ -87,7 +87,7 @@ def measured(graph: Graph, folder: Path, facts: int, seed: int) -> Measurement:
     with (folder / FILE).open("wb") as file:
         for place, outcome in enumerate(outcomes(graph, facts, seed)):
             file.write(encode_line(place, outcome))
-    return kgprobe.open_measurement(folder, graph)
+    return kgprobe.open(folder, graph, kind="measurement")
 
 
 def in_browser(path: Path) -> Iterator[Row]:

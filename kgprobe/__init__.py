@@ -20,7 +20,6 @@ __version__ = "0.1.0"
 
 # The public names. Type checkers and editors read these imports; so does _public_names, which makes them lazy.
 if TYPE_CHECKING:
-    from kgprobe.api.comparable import open_result as open_result
     from kgprobe.api.comparing import check as check
     from kgprobe.api.comparing import compare as compare
     from kgprobe.api.comparing import gap as gap
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from kgprobe.api.datasets import build_dataset as build_dataset
     from kgprobe.api.datasets import export_dataset as export_dataset
     from kgprobe.api.datasets import import_dataset as import_dataset
-    from kgprobe.api.datasets import open_dataset as open_dataset
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo
     from kgprobe.api.exporting import export_sft as export_sft
@@ -41,12 +39,8 @@ if TYPE_CHECKING:
     from kgprobe.api.graphs import reverse_graph as reverse_graph
     from kgprobe.api.judging import evaluate_judge as evaluate_judge
     from kgprobe.api.judging import judge_graph as judge_graph
-    from kgprobe.api.judging import judged_graph as judged_graph
-    from kgprobe.api.judging import open_judge as open_judge
     from kgprobe.api.judging import train_judge as train_judge
-    from kgprobe.api.kept_results import kept_results as kept_results
     from kgprobe.api.labelling import label_facts as label_facts
-    from kgprobe.api.labelling import open_labels as open_labels
     from kgprobe.api.loading import finish_bulk as finish_bulk
     from kgprobe.api.loading import import_command as import_command
     from kgprobe.api.loading import load as load
@@ -54,7 +48,6 @@ if TYPE_CHECKING:
     from kgprobe.api.loading import propose_mapping as propose_mapping
     from kgprobe.api.loading import write_bulk as write_bulk
     from kgprobe.api.measuring import measure as measure
-    from kgprobe.api.measuring import open_measurement as open_measurement
     from kgprobe.api.papers import paper as paper
     from kgprobe.api.papers import paper_options as paper_options
     from kgprobe.api.reports import assess_questions as assess_questions
@@ -69,18 +62,18 @@ if TYPE_CHECKING:
     from kgprobe.api.retrieval import unknown_facts as unknown_facts
     from kgprobe.api.rounds import apply_beliefs as apply_beliefs
     from kgprobe.api.rounds import estimate_rates as estimate_rates
-    from kgprobe.api.rounds import forget_run as forget_run
-    from kgprobe.api.rounds import open_run as open_run
     from kgprobe.api.rounds import remove_beliefs as remove_beliefs
     from kgprobe.api.rounds import resume_rounds as resume_rounds
     from kgprobe.api.rounds import run_rounds as run_rounds
-    from kgprobe.api.rounds import runs as runs
     from kgprobe.api.sampling import sample_distractors as sample_distractors
     from kgprobe.api.sampling import sample_facts as sample_facts
     from kgprobe.api.sampling import sample_negatives as sample_negatives
     from kgprobe.api.sampling import sample_questions as sample_questions
     from kgprobe.api.sampling import sample_sentences as sample_sentences
     from kgprobe.api.sampling import sample_statements as sample_statements
+    from kgprobe.api.stored import delete as delete
+    from kgprobe.api.stored import list_results as list_results
+    from kgprobe.api.stored import open as open
     from kgprobe.api.studies import study_calibration as study_calibration
     from kgprobe.api.studies import study_distractor_count as study_distractor_count
     from kgprobe.api.studies import study_examples as study_examples

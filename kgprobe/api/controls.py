@@ -4,7 +4,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgprobe.api.comparable import open_result
+from kgprobe.api.stored import open_answers
 from kgprobe.arguments import whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.graph.client import Graph
@@ -66,6 +66,6 @@ def sample_controls(
     day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
     known = None
     if base is not None:
-        facts = answers_of(open_result(base, graph) if isinstance(base, (str, Path)) else base).facts
+        facts = answers_of(open_answers(base, graph) if isinstance(base, (str, Path)) else base).facts
         known = dict(zip(facts.index, (facts["right"] > facts["wrong"]).tolist(), strict=True))
     return draw_controls(graph, near, options, known, seed, day)

@@ -9,7 +9,9 @@ from typing import Any
 
 import msgspec
 
+from kgprobe.api.kind_names import DATASET
 from kgprobe.api.measuring import measurement_name
+from kgprobe.api.stored import find, link_dataset
 from kgprobe.arguments import check_choice, folder_name, optional_folder_name, optional_number, several, whole_number
 from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
 from kgprobe.datasets.asking import (
@@ -23,7 +25,7 @@ from kgprobe.datasets.asking import (
 )
 from kgprobe.datasets.building import build_files
 from kgprobe.datasets.card import card_of, imported_card
-from kgprobe.datasets.folder import open_folder
+from kgprobe.datasets.folder import DatasetFolder, open_folder
 from kgprobe.datasets.harness import write_task
 from kgprobe.datasets.importing import find_published, import_files
 from kgprobe.datasets.templates import relations_of, write_relations
@@ -39,7 +41,7 @@ from kgprobe.probes.examples.prompts import ExamplePrompts, Layout, Room, unesca
 from kgprobe.probes.register import PROBES
 from kgprobe.progress import OnProgress, no_progress
 from kgprobe.records import Relation
-from kgprobe.results.datasets import BuiltDataset, Dataset, HarnessTask, ImportedDataset, read_dataset
+from kgprobe.results.datasets import BuiltDataset, HarnessTask, ImportedDataset, read_dataset
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.measurement import NO_DATE, ask_each, read_measurement
@@ -89,6 +91,7 @@ def build_dataset(
         sources = sorted(set(map(itemgetter("source"), graph.read("load/loads"))))
         card = card_of(chosen, counts, path.absolute().name, sources, seed, day)
         (unfinished / "README.md").write_text(card, encoding="utf-8")
+    link_dataset(path)
     return BuiltDataset(path, counts, chosen.train, chosen.test)
 
 
@@ -140,6 +143,7 @@ def import_dataset(
             write_relations(unfinished, relations)
         card = imported_card(path.absolute().name, origin.absolute().name, format, counts)
         (unfinished / "README.md").write_text(card, encoding="utf-8")
+    link_dataset(path)
     return ImportedDataset(
         path,
         contents.relations,
@@ -158,23 +162,10 @@ def _new_folder(folder: Path | str) -> Path:
     return path
 
 
-def open_dataset(folder: Path | str) -> Dataset:
-    """Open a dataset and check every row.
-
-    >>> _ = build_dataset(graph, "mc2", relations=["P36"], min_facts=50, train=10, test=30, alternatives=9)
-    >>> open_dataset("mc2").summary()
-    '1 relation: 10 facts to show and 30 to ask.'
-
-    Cost: the files are read once. Memory: the ids of the facts.
-
-    Args:
-        folder: folder of a dataset (see :func:`build_dataset`), with Parquet or JSON lines.
-
-    Raises:
-        ArgumentError: no such dataset.
-        KgprobeError: a column is missing, or a row is invalid; the message names the file and the row.
-    """
-    return read_dataset(open_folder(Path(folder)))
+def _files(folder: Path | str) -> DatasetFolder:
+    """Return the data set in a folder, or of a name."""
+    path = Path(folder)
+    return open_folder(path if path.is_dir() else find(folder, [DATASET]).folder)
 
 
 def probe_dataset(
@@ -234,7 +225,7 @@ def probe_dataset(
     name = optional_folder_name(name)
     batch_size = optional_number("batch_size", batch_size)
     per_relation, limit = optional_number("per_relation", per_relation), optional_number("limit", limit)
-    files = open_folder(Path(folder))
+    files = _files(folder)
     # Read all rows before loading the model, so that an invalid one is reported first.
     dataset_demonstrations(files, seed)
     questions = dataset_questions(files, per_relation, limit, seed)
@@ -314,7 +305,7 @@ def export_dataset(
         KgprobeError: the dataset or the model is unusable, or no fact can be asked.
     """
     layout, seed = _layout(examples, separator, between, "export_dataset"), whole_number("seed", seed, 0)
-    files = open_folder(Path(folder))
+    files = _files(folder)
     limit = optional_number("per_relation", per_relation)
     called = folder_name("name", files.path.absolute().name if name is None else name)
     target = Path(tasks) / called

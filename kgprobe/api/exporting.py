@@ -4,6 +4,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from kgprobe.api.stored import open_label_table
 from kgprobe.arguments import whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError
@@ -12,7 +13,7 @@ from kgprobe.exports.sft.files import Manifest
 from kgprobe.exports.sft.files import read_manifest as read
 from kgprobe.exports.sft.making import TrainingSet, make_training_set
 from kgprobe.graph.client import Graph
-from kgprobe.labelling.table import LabelTable, read_label_table
+from kgprobe.labelling.table import LabelTable
 from kgprobe.options import make_options
 
 
@@ -52,7 +53,7 @@ def export_sft(
     given = make_options(SftOptions, options, "export_sft")
     if "held_out_by" in options and not given.held_out:
         raise ArgumentError("held_out_by", "has no effect with `held_out` 0. Leave out one of them.")
-    labels = table if isinstance(table, LabelTable) else read_label_table(table)
+    labels = table if isinstance(table, LabelTable) else open_label_table(table)
     day = as_of_day(labels.config.get("as_of") if as_of is None else as_of)
     file = None if controls is None else Path(controls)
     return make_training_set(graph, labels, Path(output), given, file, whole_number("seed", seed, 0), day)

@@ -5,17 +5,16 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from kgprobe.api.measuring import open_measurement
+from kgprobe.api.stored import open as open_stored
 from kgprobe.arguments import optional_folder_name, several, whole_number
 from kgprobe.dates import as_of_day
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import KgprobeError
 from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.judge import JudgedGraphOptions, JudgeOptions
 from kgprobe.judge.checks import answer_words, check_labels, check_name, check_reader, check_weights
-from kgprobe.judge.files import FILE, Judge, check_judge, load_judge, save_judge
-from kgprobe.judge.judged_facts import is_judged_graph
+from kgprobe.judge.files import Judge, check_judge, save_judge
 from kgprobe.judge.labels import Labels, divide_labels, read_labels
 from kgprobe.judge.on_ray import judge_on_ray
 from kgprobe.judge.training import check_training, learn_judge
@@ -26,7 +25,7 @@ from kgprobe.models.spec_forms import short_name
 from kgprobe.options import make_options
 from kgprobe.progress import OnProgress, no_progress
 from kgprobe.results.judge import JudgeComparison, JudgeQuality, TrainedJudge, quality_on
-from kgprobe.results.judged_graph import TYPES, JudgedGraph, JudgingProgress, read_figures, store_figures
+from kgprobe.results.judged_graph import JudgingProgress, read_figures, store_figures
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.judged_shards import WHOLE, ShardShare
@@ -89,16 +88,6 @@ def train_judge(
     save_judge(judge, folder)
     aside = quality_on(judge, scorer, data.test, words) if data.test.texts else None
     return TrainedJudge(learned=learned, folder=folder, aside=aside)
-
-
-def open_judge(name: str | Path) -> Judge:
-    """Open a judge by its folder, its file, or its name in kgprobe's own folder.
-
-    Raises:
-        KgprobeError: no such judge.
-    """
-    path = Path(name)
-    return load_judge(path if path.exists() else home() / "judges" / str(name) / FILE)
 
 
 def evaluate_judge(
@@ -215,39 +204,10 @@ def judge_graph(
     return JudgingProgress(folder=folder, shards=shards, judged=judged, notes=judged.notes)
 
 
-def judged_graph(
-    name: str | Path, labels: Measurement | str | Path | None = None, *, raw: bool = False, types: int = TYPES
-) -> JudgedGraph:
-    """Return the figures of a judged graph, by relation, type and popularity, corrected by labels of some facts.
-
-    >>> kgprobe.judged_graph("everything", "my-labels").summary()  # doctest: +SKIP
-
-    Cost: one pass over all judged facts. Memory: relations, types, distinct degrees and popularities, and the labelled
-    facts.
-
-    Args:
-        name: folder of the judged graph, or its name in kgprobe's own folder.
-        labels: measurement of the probe ``true-false`` on the same graph, or its name; None takes the judge's own
-            labels if they exist.
-        raw: True to omit the correction.
-        types: number of types of subjects, and of objects, in tables; rows and JSON have all.
-
-    Raises:
-        ArgumentError: the labels are of another probe, graph, model, selection of facts, or of other negatives.
-        KgprobeError: no such judged graph, or a file is unreadable.
-    """
-    types = whole_number("types", types)
-    if raw and labels is not None:
-        raise ArgumentError("labels", "and `raw`, which omits the correction, exclude each other.")
-    own, path = home() / "judged" / name, Path(name)
-    folder = path if is_judged_graph(path) and not is_judged_graph(own) else own
-    return read_figures(folder, None if labels is None else _labels(labels), raw=raw, types=types)
-
-
 def _judge(judge: Judge | str | Path) -> Judge:
-    return judge if isinstance(judge, Judge) else open_judge(judge)
+    return judge if isinstance(judge, Judge) else open_stored(judge, kind="judge")
 
 
 def _labels(labels: Measurement | str | Path) -> Labels:
-    measured = labels if isinstance(labels, Measurement) else open_measurement(labels)
+    measured = labels if isinstance(labels, Measurement) else open_stored(labels, kind="measurement")
     return read_labels(measured.folder)

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kgprobe.api.graphs import reverse_graph
+from kgprobe.api.kind_names import JUDGED_GRAPH
+from kgprobe.api.stored import find
 from kgprobe.api.study_measurements import measure_to_the_end
 from kgprobe.arguments import optional_folder_name, optional_number, several, whole_number
 from kgprobe.dates import as_of_day
@@ -19,14 +20,13 @@ from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids, relation_names
 from kgprobe.graph.state import graph_state
-from kgprobe.judge.judged_facts import is_judged_graph
 from kgprobe.labelling.answers import WayAnswers, count_answers
 from kgprobe.labelling.building import FactAnswers, labelled_rows
 from kgprobe.labelling.card import write_card
 from kgprobe.labelling.judged import JudgedFacts
 from kgprobe.labelling.prediction import AnsweredRounds, Predictions, cross_validate
 from kgprobe.labelling.statistics import statistics_of, write_statistics
-from kgprobe.labelling.table import LABEL_TABLE, LabelTable, read_label_table, write_label_table
+from kgprobe.labelling.table import LABEL_TABLE, LabelTable, write_label_table
 from kgprobe.labelling.ways import DISTRACTORS, QUESTIONS, WAYS, LabelOptions, Way, parse_ways
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.model import Model, Models
@@ -160,19 +160,6 @@ def label_facts(
         fill = (measurements[by.name][0].config["relations"], asking["as_of"])
     table = _write(graph, config, name, ids, answers, fill, judged, progress)
     return read_labels_of(table, list(_notes(measurements, listed, config["filled"] is not None)))
-
-
-def open_labels(name: str | Path) -> Labels:
-    """Open a label table by its folder or its name in kgprobe's own folder.
-
-    >>> labels = kgprobe.label_facts(graph, "demo", ways="distractors", limit=8, name="opened")
-    >>> kgprobe.open_labels("opened").asked_facts
-    8
-
-    Raises:
-        KgprobeError: no such table, or it is unfinished.
-    """
-    return read_labels_of(read_label_table(name))
 
 
 def choose_ways(model: Model, given: Sequence[Way] | None) -> Sequence[Way]:
@@ -329,9 +316,7 @@ def _judged(graph: Graph, name: str | None, model: str) -> JudgedFacts | None:
     """Return the judged graph of that name or folder, which must be of this model and graph."""
     if name is None:
         return None
-    own, path = home() / "judged" / name, Path(name)
-    folder = path if is_judged_graph(path) and not is_judged_graph(own) else own
-    judged = JudgedFacts.open(folder, graph_state(graph))
+    judged = JudgedFacts.open(find(name, [JUDGED_GRAPH]).folder, graph_state(graph))
     if absolute_spec(judged.answers_of) != absolute_spec(model):
         raise ArgumentError("judge", f"predicts the answers of {judged.answers_of}, not those of {model}.")
     return judged

@@ -1,10 +1,8 @@
 """``kgprobe.measure``: ask a list of facts once each, by one probe."""
 
-import glob
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import date
 from operator import attrgetter
@@ -13,21 +11,19 @@ from typing import Any
 
 from kgprobe.arguments import optional_folder_name, optional_number, several, whole_number
 from kgprobe.dates import as_of_day
-from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
 from kgprobe.graph.state import graph_state
 from kgprobe.models.model import Model, Models
-from kgprobe.models.spec_forms import absolute_spec, is_spec
 from kgprobe.options import make_options
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import PROBES, ProbeContext
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.measurement import MEASUREMENT, Progress, ask_each, read_measurement
-from kgprobe.running.settings import CONFIG, digest_of, read_config, versions
+from kgprobe.running.settings import digest_of, read_config, versions
 from kgprobe.running.store import FILE, Outcomes
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.selection import Listed, choose_facts, list_facts
@@ -125,75 +121,22 @@ def measure(
     return Measurement(folder, kind, read_config(folder, MEASUREMENT), progress, chosen.missing, graph, chosen.notes)
 
 
-def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurement:
-    """Open a stored measurement.
+def open_measurement(folder: Path, graph: Graph | None = None) -> Measurement:
+    """Open the measurement in a folder.
 
     Args:
-        folder: its folder, its name in kgprobe's own folder, or the spec of a model, for the model's newest
-            measurement there.
         graph: its graph, for findings; that of a data set needs none.
 
     Raises:
-        UnknownNameError: no such measurement.
+        KgprobeError: the folder holds no measurement, or a file is damaged.
     """
-    path = find_measurement(folder)
-    if path is None and is_spec(str(folder)):
-        raise unmeasured(str(folder))
-    if path is None:
-        problem = f"No measurement {folder}: its {CONFIG} is neither in that folder nor in {home() / 'probes'}."
-        if has_run_folder(str(folder)):
-            problem += " There is a run of this name, but this takes measurements only."
-        raise UnknownNameError(problem)
-    config = read_measurement(path)
+    config = read_measurement(folder)
     kind = PROBES.get(config["probe"])
-    outcomes = Outcomes(path / FILE, kind.evidence())
+    outcomes = Outcomes(folder / FILE, kind.evidence())
     verdicts = Counter(map(attrgetter("verdict"), outcomes))
     done, unanswered = verdicts.total(), verdicts[Verdict.UNANSWERED]
     graph = None if "dataset" in config else graph
-    return Measurement(path, kind, config, Progress(done, done, unanswered, Stop.DONE), (), graph)
-
-
-def has_run_folder(name: str) -> bool:
-    """Return True if a run of this name has a folder, in any graph; its folder ends with eight hexadecimal digits."""
-    return not is_path(name) and any((home() / "runs").glob(f"{glob.escape(name)}-{'[0-9a-f]' * 8}"))
-
-
-def find_measurement(name: str | Path) -> Path | None:
-    """Return the folder of a measurement, by name in kgprobe's own folder, else by path; None if not found.
-
-    A model's spec stands for its newest measurement in kgprobe's own folder.
-
-    Other folders, such as a model's, may have the name of a result; they do not count.
-    """
-    own, path = home() / "probes" / name, Path(name)
-    if not is_path(name) and (own / CONFIG).exists():
-        return own
-    if is_spec(str(name)):
-        return _newest_measurement(absolute_spec(str(name)))
-    return path if (path / CONFIG).exists() and "probe" in read_config(path, MEASUREMENT) else None
-
-
-def _newest_measurement(spec: str) -> Path | None:
-    """Return the folder of a model's newest measurement in kgprobe's own folder; damaged ones do not count."""
-    newest, when = None, 0
-    for config in (home() / "probes").glob(f"*/{CONFIG}"):
-        with suppress(KgprobeError):
-            described = read_config(config.parent, MEASUREMENT).get("described") or {}
-            if described.get("model") == spec and config.stat().st_mtime_ns > when:
-                newest, when = config.parent, config.stat().st_mtime_ns
-    return newest
-
-
-def unmeasured(spec: str) -> UnknownNameError:
-    """Return the error for a model without measurements."""
-    return UnknownNameError(
-        f"{spec} has no measurement in {home() / 'probes'}. Measure it first: kgprobe probe distractors --model {spec}"
-    )
-
-
-def is_path(name: str | Path) -> bool:
-    """Return True for the path of a folder (``./tuned``), False for the name of a result (``tuned``)."""
-    return Path(name).name != str(name) or str(name) == ".."
+    return Measurement(folder, kind, config, Progress(done, done, unanswered, Stop.DONE), (), graph)
 
 
 def measurement_name(probe: str, config: Mapping[str, Any]) -> str:

@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kgprobe.api.kept_results import kept_results
+from kgprobe.api.stored import list_results
 from kgprobe.errors import KgprobeError
 from kgprobe.files import read_json
 from kgprobe.papers.tables import PaperEntry
-from kgprobe.results.kept import Kept
+from kgprobe.results.listing import ListedResult
 from kgprobe.results.papers import OwnNumber, OwnResult
 
 _FILES = {
@@ -32,7 +32,7 @@ class Stored:
         content: of ``results.json``, ``study.json`` or ``comparison.json``; empty for other kinds.
     """
 
-    kept: Kept
+    kept: ListedResult
     content: Mapping[str, Any]
 
     @property
@@ -54,12 +54,12 @@ def stored_for(entry: PaperEntry) -> list[Stored]:
     if not entry.command:
         return []
     steps = [step.split() for command in (entry.command, entry.full) for step in command.split(" && ")]
-    results = []
-    for kept in kept_results().results:
+    fitting = []
+    for kept in list_results().results:
         stored = Stored(kept, _content(kept))
         if any(_fits(stored, words) for words in steps):
-            results.append(stored)
-    return results
+            fitting.append(stored)
+    return fitting
 
 
 def own_results(stored: Sequence[Stored]) -> list[OwnResult]:
@@ -81,14 +81,14 @@ def own_numbers(entry: PaperEntry, stored: Sequence[Stored]) -> list[OwnNumber]:
     return numbers
 
 
-def _content(kept: Kept) -> dict[str, Any]:
+def _content(kept: ListedResult) -> dict[str, Any]:
     file = _FILES.get(kept.kind)
     if file is None or not (kept.folder / file).exists():
         return {}
     try:
         return read_json(kept.folder / file, dict[str, Any], "Delete it; the next page writes it again.")
     except (KgprobeError, OSError, msgspec.DecodeError):
-        # Listed without numbers; `kgprobe view` reports the file.
+        # Listed without numbers; `kgprobe results` reports the file.
         return {}
 
 
@@ -250,9 +250,9 @@ def _families(stored: Stored) -> Iterator[OwnNumber]:
 
 
 def _judged(stored: Stored) -> Iterator[OwnNumber]:
-    from kgprobe.api.judging import judged_graph
+    from kgprobe.results.judged_graph import read_figures
 
-    judged = judged_graph(stored.kept.folder, raw=True)
+    judged = read_figures(stored.kept.folder)
     for figure in judged.figures(judged.graph.groups[0]) if judged.graph.groups else ():
         if figure.raw is not None:
             model = judged.config.judge.answers_of

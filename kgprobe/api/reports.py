@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from kgprobe.api.comparable import open_result
-from kgprobe.api.judging import judged_graph
-from kgprobe.api.measuring import find_measurement, is_path, open_measurement
-from kgprobe.api.rounds import open_run, runs_of
-from kgprobe.arguments import optional_number, whole_number
+from kgprobe.api.kind_names import JUDGED_GRAPH, MEASUREMENT, RUN
+from kgprobe.api.measuring import open_measurement
+from kgprobe.api.rounds import open_run
+from kgprobe.api.stored import find
+from kgprobe.arguments import check_choice, optional_number, whole_number
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import entity_ids, relation_ids
+from kgprobe.graph.runs import list_runs
 from kgprobe.graph.state import graph_state
 from kgprobe.progress import print_message
 from kgprobe.results.judged_graph import JudgedGraph
-from kgprobe.results.measurement import Measurement
+from kgprobe.results.measurement import Measurement, Run
 from kgprobe.running.measurement import graph_of_measurement
-from kgprobe.running.settings import CONFIG
 from kgprobe.running.store import FILE
 from kgprobe.sampling.years import year_relation_id
 
@@ -32,9 +32,13 @@ if TYPE_CHECKING:
     from kgprobe.probes.outcome import Outcome
     from kgprobe.results.answers import Stored
     from kgprobe.results.assessment import Assessment
-    from kgprobe.results.group_table import Grouped, GroupTable
+    from kgprobe.results.group_table import Grouped
     from kgprobe.results.rate_table import RateTable
     from kgprobe.results.report import Report, Reported
+
+
+# Kinds of results on the page of a report.
+REPORTED = (MEASUREMENT, RUN, JUDGED_GRAPH)
 
 
 def make_report(results: "Sequence[Reported]", *, seed: int = 0) -> "Report":
@@ -53,8 +57,7 @@ def make_report(results: "Sequence[Reported]", *, seed: int = 0) -> "Report":
     Cost: reading all answers; a walk from each asked subject. Memory: the asked facts.
 
     Args:
-        results: runs, measurements and judged graphs; :func:`open_result` opens the first two, with their graph,
-            :func:`judged_graph` the last.
+        results: runs, measurements and judged graphs; :func:`kgprobe.open` opens them, the first two with their graph.
         seed: seed of the bootstrap of other metrics than accuracy.
 
     Raises:
@@ -71,7 +74,7 @@ def make_report(results: "Sequence[Reported]", *, seed: int = 0) -> "Report":
     for result in results:
         if not isinstance(result, JudgedGraph) and result.graph is None and not is_of_dataset(result):
             raise ArgumentError(
-                "results", f"has {result.folder.name}, opened without its graph; use open_result(name, `graph`)."
+                "results", f"has {result.folder.name}, opened without its graph; use open(name, `graph`)."
             )
     return report_on(results, seed)
 
@@ -85,8 +88,8 @@ def rate_table(
 
     >>> made = kgprobe.measure(graph, "demo", "questions", limit=4, difficulty="easy", answer_tokens=4)
     >>> table = kgprobe.rate_table([made.folder], graphs=["example"])
-    >>> table.to_frame()[["model", "graph", "setting", "facts"]].values.tolist()
-    [['Gemma 3 270M', 'example', 'EASY', 4]]
+    >>> table.to_frame()[["name", "column", "facts"]].values.tolist()
+    [['Gemma 3 270M', 'example EASY', 4]]
 
     Cost: reading all answers.
 
@@ -100,14 +103,16 @@ def rate_table(
         ArgumentError: no results, other than one name for each, two results in one cell, or no shared facts.
         KgprobeError: no such result, it has no answers, or a file is damaged.
     """
-    from kgprobe.results.rate_table import find_result, read_rates, tabulate_rates
+    from kgprobe.results.rate_table import read_rates, tabulate_rates
 
     if not results:
         raise ArgumentError("results", "is empty; expected measurements or runs.")
     names: Sequence[str | None] = [None] * len(results) if graphs is None else graphs
     if len(names) != len(results):
         raise ArgumentError("graphs", f"has {len(names)} names for {len(results)} results; expected one for each.")
-    stored = [read_rates(find_result(result), name) for result, name in zip(results, names, strict=True)]
+    stored = [
+        read_rates(find(result, [MEASUREMENT, RUN]).folder, name) for result, name in zip(results, names, strict=True)
+    ]
     return tabulate_rates(stored, shared=shared)
 
 
@@ -119,18 +124,17 @@ def group_table(
     centers: "Sequence[str]" = (),
     object_of: str | None = None,
     year_relation: str | None = None,
-    least: int = 1,
     limit: int | None = None,
     shared: bool = False,
-) -> "GroupTable":
+) -> "RateTable":
     """Tabulate win rates and zero-sense rates by group: groups in rows, results in columns.
 
     Figures 4 and 6 to 10 of KGLens. A finding shows the largest groups of each kind; this table has all of them.
 
     >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
     >>> table = kgprobe.group_table(graph, [made], by="relation")
-    >>> sum(table.to_frame()["facts"]), table.left_out
-    (4, 0)
+    >>> int(sum(table.to_frame()["facts"]))
+    4
 
     Cost: reading all answers; a walk from each asked subject.
 
@@ -138,12 +142,11 @@ def group_table(
         graph: graph of the results.
         results: measurements and runs.
         by: kind of the groups: ``entity`` (subject or object of a fact), ``relation``, ``type`` (of the subject) or
-            ``year``; None is ``entity``.
+            ``year`` or ``popularity`` (thirds of the subjects'); None is ``entity``.
         centers: ids or names of entities whose facts are the groups, in this order, in place of ``by``.
         object_of: id or name of a relation whose objects are the groups, in place of ``by``: facts of a film by its
             country of origin, and facts of that country.
         year_relation: as in :func:`kgprobe.run_rounds`.
-        least: minimum number of facts in a group, over all results; ``centers`` are kept.
         limit: maximum number of groups, the largest; None for all.
         shared: compare the results on the facts that all of them have answered.
 
@@ -156,7 +159,6 @@ def group_table(
     from kgprobe.results.answers import refuse_repeated
     from kgprobe.results.group_table import KINDS, tabulate_groups
 
-    least = whole_number("least", least)
     limit = optional_number("limit", limit)
     if not results:
         raise ArgumentError("results", "is empty; expected measurements or runs.")
@@ -164,13 +166,12 @@ def group_table(
     if by is not None and (centers or object_of is not None):
         raise ArgumentError("by", "excludes `centers` and `object_of`, which are other groups; give one of them.")
     kind = "entity" if by is None else by
-    if kind not in KINDS:
-        raise ArgumentError("by", f"is {by!r}; {', '.join(KINDS)} are possible.")
+    check_choice("by", kind, KINDS)
     if centers and object_of is not None:
         raise ArgumentError("object_of", "excludes `centers`; give one of them.")
     group = _grouping(graph, kind, centers, object_of)
     years = year_relation_id(graph, year_relation)
-    return tabulate_groups(graph, results, group, year_relation=years, least=least, limit=limit, shared=shared)
+    return tabulate_groups(graph, results, group, year_relation=years, limit=limit, shared=shared)
 
 
 def _grouping(
@@ -255,34 +256,13 @@ def is_of_dataset(result: "Stored") -> bool:
     return isinstance(result, Measurement) and result.dataset is not None
 
 
-def needs_graph(name: str | Path) -> bool:
-    """Return True if a result can only be opened for a report with its graph: a run, or a measurement of a graph."""
-    if judged_folder(name) is not None:
-        return False
-    folder = find_measurement(name)
-    return folder is None or not is_of_dataset(open_measurement(folder))
-
-
-def open_any(name: str | Path, graph: Graph | None = None) -> "Reported":
-    """Return a result by its folder or name: a judged graph, a measurement, or a run.
-
-    Raises:
-        UnknownNameError: no such result.
-        KgprobeError: another version of kgprobe began the run.
-    """
-    folder = judged_folder(name)
-    return judged_graph(folder) if folder is not None else open_result(name, graph)
-
-
-def judged_folder(name: str | Path) -> Path | None:
-    """Return the folder of a judged graph, by its name in kgprobe's own folder or by its path; None if not found."""
-    from kgprobe.judge.judged_facts import is_judged_graph
-
-    own, path = home() / "judged" / name, Path(name)
-    # A damaged one in kgprobe's own folder counts: opening it reports the damage.
-    if not is_path(name) and (own / CONFIG).exists():
-        return own
-    return path if is_judged_graph(path) else None
+def open_reported(name: str | Path, graph: Graph | None = None) -> "Reported":
+    """Open a measurement, run or judged graph; see :func:`kgprobe.open`."""
+    found = find(name, REPORTED, graph)
+    opened = found.kind.opens(found.folder, graph)
+    if not isinstance(opened, (Measurement, Run, JudgedGraph)):
+        raise TypeError(found.kind.name)
+    return opened
 
 
 def latest_result(graph: Graph) -> "Stored":
@@ -294,7 +274,7 @@ def latest_result(graph: Graph) -> "Stored":
         UnknownNameError: the graph has no results.
     """
     uid = msgspec.json.decode(graph_state(graph))["uid"]
-    results: list[Stored] = [open_run(graph, run["id"]) for run in runs_of(graph)[-1:]]
+    results: list[Stored] = [open_run(graph, run["id"]) for run in list_runs(graph)[-1:]]
     for path in sorted((home() / "probes").glob(f"*/{FILE}")):
         folder = path.parent
         try:

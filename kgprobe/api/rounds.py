@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -14,7 +14,7 @@ from kgprobe.arguments import optional_folder_name, several, share_below, whole_
 from kgprobe.beliefs.register import SAMPLING_RULES
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
 from kgprobe.graph.runs import NO_RUN, find_run, list_runs
@@ -24,7 +24,7 @@ from kgprobe.options import make_options
 from kgprobe.probes.outcome import Probe
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
 from kgprobe.results.graph_rates import GraphRates, estimate_run
-from kgprobe.results.measurement import RUN_COLUMNS, Run
+from kgprobe.results.measurement import Run
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.plan import Plan, RoundsOptions, plan_of
 from kgprobe.running.rounds import RunReport, continue_run, show_run
@@ -32,9 +32,6 @@ from kgprobe.running.runs import begin_run, get_run, run_folder
 from kgprobe.running.runs import forget_run as forget_beliefs
 from kgprobe.running.view import OnView, hide_view, ignore_view
 from kgprobe.sampling.years import year_relation_id
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Growth of the number of rounds between two checks of the precision: each check could stop by chance.
 _GROWTH = 1.5
@@ -158,7 +155,7 @@ def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None 
     """Open a run; the model is not loaded.
 
     >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, facts_per_round=3, distractors=3, name="to-look-at")
-    >>> kgprobe.open_run(graph, "to-look-at").finding().asked
+    >>> kgprobe.open("to-look-at", graph).finding().asked
     3
 
     Args:
@@ -182,31 +179,6 @@ def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None 
     report = RunReport(run, None, properties["round"], seconds=0.0, stopped=stopped, **counts)
     kind = PROBES.get(properties["probe"])
     return Run(run, report, run_folder(properties), kind, properties, year_relation, graph)
-
-
-def runs(graph: Graph) -> "pd.DataFrame":
-    """List the runs of a graph and their progress in pandas, the latest last.
-
-    >>> list(kgprobe.runs(graph).columns[:3])
-    ['id', 'model', 'probe']
-
-    ``attrs["note"]`` is a note if there are no runs, else None.
-    """
-    import pandas as pd
-
-    frame: pd.DataFrame = pd.DataFrame(runs_of(graph), columns=RUN_COLUMNS)
-    frame.attrs["note"] = None if len(frame) else NO_RUN
-    return frame
-
-
-def runs_of(graph: Graph, run: str | None = None) -> list[Row]:
-    """Return the properties of a graph's runs, the latest last; or of one run.
-
-    Raises:
-        UnknownNameError: no such run.
-    """
-    known = [find_run(graph, run)] if run else list_runs(graph)
-    return [{name: properties.get(name) for name in RUN_COLUMNS} for properties in known]
 
 
 def forget_run(graph: Graph, run: str) -> None:

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from kgprobe.api.stored import open_label_table
 from kgprobe.errors import ArgumentError
 from kgprobe.exports.labels import Labels, labels_of_run, labels_of_table
 from kgprobe.exports.write_back import PREFIX, WriteBack, write_labels
 from kgprobe.exports.write_back import remove_labels as remove_written
 from kgprobe.graph.located_facts import LocatesFacts, refuse_loaded
-from kgprobe.labelling.table import LabelTable, read_label_table
+from kgprobe.labelling.table import LabelTable
 from kgprobe.progress import OnProgress, no_progress
 from kgprobe.results.measurement import Run
 from kgprobe.servers.opening import open_users_graph
@@ -94,7 +95,7 @@ def find_labels(labels: LabelTable | Run | str | Path) -> Labels:
     """
     if isinstance(labels, Run):
         return labels_of_run(labels.graph, labels.name)
-    return labels_of_table(labels if isinstance(labels, LabelTable) else read_label_table(labels))
+    return labels_of_table(labels if isinstance(labels, LabelTable) else open_label_table(labels))
 
 
 def _open_source(output: str, mapping: Path) -> LocatesFacts:

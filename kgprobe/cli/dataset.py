@@ -37,7 +37,7 @@ _NOT_EXPORTED = ("choices", "packed", "separate_tokens", "prompt", "examples_see
 
 _PROMPTS = [option.name for option in options_of(PromptOptions)]
 
-_folder_argument = cloup.argument("folder", type=click.Path(path_type=Path), help="Folder of the data set.")
+_folder_argument = cloup.argument("folder", type=click.Path(path_type=Path), help="Data set, by folder or name.")
 _examples_options = given_options((None, ExampleOptions), left_out=_NOT_EXPORTED)
 _per_relation_option = count_option(
     "--per-relation", metavar="N", help="Maximum number of facts per relation, from the first on.  [default: all]"
@@ -46,7 +46,7 @@ _per_relation_option = count_option(
 
 @click.group(cls=CommandGroup)
 def dataset() -> None:
-    """Build, show, ask and export multiple-choice data sets.
+    """Build, ask and export multiple-choice data sets.
 
     The defaults are those of T-REx-MC: relations with at least 500 facts and 100 objects; per relation 100 facts for
     few-shot examples and 400 test facts; per question the right object and 99 others of the relation.
@@ -120,24 +120,6 @@ def build(
     else:
         show_tables(result.tables(), ("relations",))
         click.echo(f"{result.summary()} --full lists them.")
-
-
-@dataset.command(cls=OptionsFirst)
-@_folder_argument
-@json_option
-@debug_option
-def show(folder: Path, as_json: bool) -> None:
-    """Show the relations of a data set, and validate every row.
-
-    Reads Parquet and JSON lines. Errors name file and row: a duplicate choice, an answer that is not among the
-    choices, a missing column, a relation with one object.
-
-    \b
-    kgprobe dataset show trex-mc
-    """  # noqa: D301
-    from kgprobe.api.datasets import open_dataset
-
-    render(open_dataset(folder), as_json)
 
 
 @dataset.command(cls=OptionsFirst)

@@ -8,7 +8,7 @@ import cloup
 
 from kgprobe.cli.commands import Choice, OptionsFirst, given_options
 from kgprobe.cli.options import debug_option, force_option, graph_option, open_graph, refuse_existing
-from kgprobe.cli.write_back import run_called
+from kgprobe.cli.write_back import open_table_or_run
 from kgprobe.exports.retrieval_options import FORMATS, RetrievalOptions
 
 if TYPE_CHECKING:
@@ -64,7 +64,6 @@ def retrieval(
     kgprobe export retrieval labels --class unknown --format jsonl -o unknown
     """  # noqa: D301
     from kgprobe.api import retrieval as api
-    from kgprobe.labelling.table import is_label_table, read_label_table
 
     names = [*entities, *_lines(entity_file)]
     if entity_file is not None and not names:
@@ -72,7 +71,7 @@ def retrieval(
     if output is not None:
         refuse_existing(output, force, "--output")
     with open_graph(graph) as connection:
-        opened = read_label_table(labels) if is_label_table(labels) else run_called(connection, labels)
+        opened = open_table_or_run(labels, connection)
         if output is None:
             for line in api.retrieval_texts(connection, opened, names, format=format_, **options):
                 click.echo(line)

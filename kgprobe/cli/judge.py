@@ -9,7 +9,6 @@ import cloup
 from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
 from kgprobe.cli.options import (
     as_of_or,
-    count_option,
     debug_option,
     json_option,
     model_option,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def judge() -> None:
-    """Judge a whole graph from a few thousand answers: train, evaluate, predict, show.
+    """Judge a whole graph from a few thousand answers: train, evaluate, predict.
 
     A judge is a classifier on a model's hidden states. It predicts the model's answer to a statement: true, false or
     unknown.
@@ -83,9 +82,9 @@ def train(labels: str, model: str | None, page: Path | None, as_json: bool, **op
     kgprobe judge train LABELS --output judge.html
     """  # noqa: D301
     from kgprobe.api.judging import train_judge
-    from kgprobe.api.measuring import open_measurement
+    from kgprobe.api.stored import open as open_stored
 
-    measured = open_measurement(labels)
+    measured = open_stored(labels, kind="measurement")
     spec = measured.model if model is None else model
     with (
         open_models() as models,
@@ -131,11 +130,11 @@ def evaluate(judge_name: str, labels: str, model: str | None, page: Path | None,
     \b
     kgprobe judge evaluate JUDGE LABELS
     """  # noqa: D301
-    from kgprobe.api.judging import evaluate_judge, open_judge
-    from kgprobe.api.measuring import open_measurement
+    from kgprobe.api.judging import evaluate_judge
+    from kgprobe.api.stored import open as open_stored
 
     with open_models() as models:
-        trained, measured = open_judge(judge_name), open_measurement(labels)
+        trained, measured = open_stored(judge_name, kind="judge"), open_stored(labels, kind="measurement")
         opened = open_asked(models, trained.reader["name"] if model is None else model)
         result = evaluate_judge(trained, measured, model=opened, **options)
     _show(result, page, as_json)
@@ -156,16 +155,17 @@ def predict(judge_name: str, model: str | None, graph: str | None, as_json: bool
 
     Estimates how correct, truthful and informative the model is. Facts are judged in shards, one Parquet file each.
     Repeat the command to continue an interrupted one; several processes can each judge a share (--shard). Prints the
-    figures of `kgprobe judge show`, and stores a summary for `kgprobe graph query explore/judged`.
+    figures of `kgprobe show`, and stores a summary for `kgprobe graph query explore/judged`.
 
     \b
     kgprobe judge predict JUDGE
     kgprobe judge predict JUDGE --shard 1/4 --name whole
     kgprobe judge predict JUDGE --ray 8
     """  # noqa: D301
-    from kgprobe.api.judging import judge_graph, open_judge
+    from kgprobe.api.judging import judge_graph
+    from kgprobe.api.stored import open as open_stored
 
-    trained = open_judge(judge_name)
+    trained = open_stored(judge_name, kind="judge")
     with open_models() as models, open_graph(graph) as connection:
         opened = open_asked(models, trained.reader["name"] if model is None else model)
         with judging(f"Judging with {judge_name}") as callbacks:
@@ -173,33 +173,6 @@ def predict(judge_name: str, model: str | None, graph: str | None, as_json: bool
     if progress.judged is None:
         report_end(progress.shards.stopped, None, progress.progress(), "Repeat the command to continue.")
     render(progress, as_json)
-
-
-@judge.command(cls=OptionsFirst)
-@cloup.argument("name", help="Folder or name of a judged graph.")
-@cloup.option(
-    "--labels",
-    metavar="LABELS",
-    help="Labels of `kgprobe probe true-false` that correct the figures.  [default: the judge's own]",
-)
-@cloup.option("--raw", is_flag=True, help="Show the judge's figures without correction.")
-@count_option(
-    "--types", default=20, metavar="N", help="Maximum number of types of subjects, and of objects; --json has all."
-)
-@json_option
-@debug_option
-def show(as_json: bool, **options: Any) -> None:
-    """Show the figures of a judged graph: correct, truthful and informative, by relation, type and popularity.
-
-    The judge's own figures have its bias. The estimates next to them are corrected by labels, with intervals.
-
-    \b
-    kgprobe judge show NAME
-    kgprobe judge show NAME --labels LABELS --json
-    """  # noqa: D301
-    from kgprobe.api.judging import judged_graph
-
-    render(judged_graph(**options), as_json)
 
 
 def _show(result: "JudgeQuality | TrainedJudge", path: Path | None, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""``kgprobe label``: label facts by how a model answers them; ``kgprobe labels``: show label tables."""
+"""``kgprobe label``: label facts by how a model answers them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,14 +7,12 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import CommandGroup, OptionsFirst, given_options
+from kgprobe.cli.commands import OptionsFirst, given_options
 from kgprobe.cli.options import (
     BEHIND_API,
     common_options,
     count_option,
-    debug_option,
     facts_options,
-    json_option,
     model_option,
     open_graph,
     ray_option,
@@ -75,27 +73,6 @@ def label(
         with measuring(f"Labelling {model}", api) as callbacks:
             labels = label_facts(opened, opened_model, models=models, callbacks=callbacks, progress=progress, **options)
     _show(labels, output, as_json)
-
-
-@click.group(cls=CommandGroup)
-def labels() -> None:
-    """Show label tables."""
-
-
-@labels.command("show", cls=cloup.Command)
-@cloup.argument("name", help="Label table, by name or folder.")
-@output_option
-@json_option
-@debug_option
-def show_labels(name: str, output: Path | None, as_json: bool) -> None:
-    """Show a label table: shares of the classes, relations, calibration.
-
-    \b
-    kgprobe labels show my-labels --output labels.csv
-    """  # noqa: D301
-    from kgprobe.api.labelling import open_labels
-
-    _show(open_labels(name), output, as_json)
 
 
 def _show(labels: "Labels", output: Path | None, as_json: bool) -> None:

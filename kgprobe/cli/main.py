@@ -25,7 +25,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "check": ("kgprobe.cli.compare:check", "Test if a changed model lost more accuracy than a margin, in a CI job."),
     "compare": ("kgprobe.cli.compare:compare", "Compare models, label tables, judges, or logs of other tools."),
-    "dataset": ("kgprobe.cli.dataset:dataset", "Build, show, ask and export multiple-choice data sets."),
+    "dataset": ("kgprobe.cli.dataset:dataset", "Build, ask and export multiple-choice data sets."),
     "demo": ("kgprobe.cli.rounds:demo", "Show all steps: example graph, small model, rounds, results page."),
     "estimate": ("kgprobe.cli.rounds:estimate", "Estimate the share of the whole graph that a model knows."),
     "export": ("kgprobe.cli.export:export", "Write training sets, facts to retrieve and results for other tools."),
@@ -33,16 +33,17 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "graph": ("kgprobe.cli.graph:graph", "Start, stop and query the graph server."),
     "judge": ("kgprobe.cli.judge:judge", "Judge a whole graph from a few thousand answers."),
     "label": ("kgprobe.cli.label:label", "Label facts by how a model answers them: classes and probabilities."),
-    "labels": ("kgprobe.cli.label:labels", "Show label tables."),
     "load": ("kgprobe.cli.load:load", "Load entities, relations and facts into the graph."),
     "paper": ("kgprobe.cli.paper:paper", "List the papers' tables and figures, with commands that repeat them."),
     "probe": ("kgprobe.cli.probe:probe", "Ask a model a sample of facts once each, by one probe."),
     "report": ("kgprobe.cli.report:report", "Show stored results on one page, or as a picture."),
+    "delete": ("kgprobe.cli.results:delete", "Delete stored results."),
+    "results": ("kgprobe.cli.results:results", "List all stored results of this machine."),
     "rounds": ("kgprobe.cli.rounds:rounds", "Ask a model about the graph in adaptive rounds."),
     "sample": ("kgprobe.cli.sample:sample", "Show facts, distractors, negatives and questions as a probe draws them."),
     "templates": ("kgprobe.cli.templates:templates", "List, check and write the templates of relations."),
+    "show": ("kgprobe.cli.results:show", "Show a stored result of any kind."),
     "study": ("kgprobe.cli.study:study", "Analyse measures and sampling rules: tables, plots, data."),
-    "view": ("kgprobe.cli.report:view", "List all results on this machine."),
 }
 
 

@@ -16,7 +16,7 @@ from kgprobe.cli.commands import Command, decorated_by, given_options
 from kgprobe.dates import as_of_day, today
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.on_ray import RayOptions
-from kgprobe.models.spec_forms import LocalOptions, is_spec
+from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.options import make_options
 from kgprobe.sampling.drawing import DrawOptions
 
@@ -95,11 +95,11 @@ facts_named = cloup.option(
 
 def graph_of_results(results: Sequence[str], graph: str | None) -> "AbstractContextManager[Graph | None]":
     """Open the graph if a result is a run, or with ``--graph``."""
-    from kgprobe.api.measuring import find_measurement, is_path
+    from kgprobe.api.kind_names import MEASUREMENT, RUN
+    from kgprobe.api.stored import find
 
-    if graph is None and all(is_spec(name) or find_measurement(name) is not None or is_path(name) for name in results):
-        return nullcontext()
-    return open_graph(graph)
+    has_run = any(find(name, [MEASUREMENT, RUN]).kind.name == RUN for name in results)
+    return open_graph(graph) if has_run or graph is not None else nullcontext()
 
 
 def as_of_or(default: Callable[[], int] | None, shown_default: str) -> Callable[[F], F]:

@@ -121,11 +121,14 @@ def probe() -> None:
     """
 
 
-def show(result: "Measurement", as_json: bool, full: bool) -> None:
+def show(result: "Measurement", as_json: bool, full: bool) -> "Path | None":
     """Print a measurement, a summary or one JSON object, and its problems on stderr.
 
     Args:
         full: True to print all tables.
+
+    Returns:
+        the page's path; None if there are no answers.
     """
     from kgprobe.probes.outcome import Verdict
 
@@ -159,6 +162,7 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
         if finding is not None and page is not None:
             show_finding(finding, page, full)
     _report_end(result.progress)
+    return page
 
 
 def _report_end(progress: "Progress") -> None:

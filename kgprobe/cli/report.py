@@ -1,4 +1,4 @@
-"""``kgprobe report``: a page of stored results, in one file; ``kgprobe view``: an index of all results."""
+"""``kgprobe report``: a page of stored results, in one file."""
 
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -9,22 +9,19 @@ import click
 import cloup
 import msgspec
 
-from kgprobe.cli.commands import Choice, DefaultGroup
+from kgprobe.cli.commands import DefaultGroup
 from kgprobe.cli.options import (
     as_of_or,
     count_option,
-    debug_option,
     graph_of_results,
     in_flags,
-    json_option,
     on_graph,
     open_graph,
     refuse_existing,
     relations_option,
     seed_option,
-    year_relation_option,
 )
-from kgprobe.cli.rendering import open_in_browser, render, render_rows
+from kgprobe.cli.rendering import open_in_browser, render
 from kgprobe.progress import waiting
 from kgprobe.sanitize import visible
 
@@ -72,96 +69,17 @@ def page(
     kgprobe report --open
     kgprobe report gpt2-capitals llama-capitals --output models.html
     """  # noqa: D301
-    from kgprobe.api.reports import latest_result, make_report, needs_graph, open_any
+    from kgprobe.api.reports import REPORTED, latest_result, make_report, open_reported
+    from kgprobe.api.stored import find, needs_graph
 
-    opening = open_graph(graph) if not results or any(map(needs_graph, results)) else nullcontext()
-    with opening as connection, waiting("Reading the answers"):
-        opened = [open_any(name, connection) for name in results]
+    needed = not results or any(needs_graph(find(name, REPORTED)) for name in results)
+    with open_graph(graph) if needed else nullcontext() as connection, waiting("Reading the answers"):
+        opened = [open_reported(name, connection) for name in results]
         if connection is not None and not results:
             opened = [latest_result(connection)]
         result = make_report(opened, seed=seed)
         written = result.page(output)
     _show(result.to_dict(), "\n".join(map(visible, result.lead)), written, in_browser, as_json)
-
-
-@report.command()
-@cloup.argument("results", nargs=-1, required=True, metavar="[GRAPH=]RESULT...")
-@cloup.option(
-    "--shared", is_flag=True, help="Compare the models of a column on the facts that all of them have answered."
-)
-@json_option
-@debug_option
-def rates(results: tuple[str, ...], shared: bool, as_json: bool) -> None:
-    """Tabulate win rates and zero-sense rates of models on graphs.
-
-    RESULT is a measurement or a run, by name or folder. No graph is opened: write GRAPH= before a result to name its
-    graph. Models are rows; a graph and a difficulty of questions (EASY, HARD), or another probe, are a column. A model
-    wins a fact with more right answers than wrong ones, and has zero sense of a fact that it never answered right.
-    Prints both tables; writes a page, JSON and CSV.
-
-    \b
-    kgprobe report rates films=gpt-easy films=gpt-hard nba=gpt-nba-easy
-    kgprobe report rates base tuned --shared --json
-    """  # noqa: D301
-    from kgprobe.api.reports import rate_table
-
-    pairs = list(map(_named_graph, results))
-    with waiting("Reading the answers"):
-        table = rate_table([name for _, name in pairs], graphs=[graph for graph, _ in pairs], shared=shared)
-        written = table.page()
-    render(table, as_json, written, files=sorted(table.folder.iterdir()), lined=False)
-
-
-def _named_graph(text: str) -> tuple[str | None, str]:
-    """Return the name of the graph, if there is one, and the result of an argument; a path may contain ``=``."""
-    graph, separator, result = text.partition("=")
-    return (graph, result) if separator and graph and not Path(text).exists() else (None, text)
-
-
-@report.command()
-@cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
-@cloup.option(
-    "--by",
-    type=Choice(["entity", "relation", "type", "year"]),
-    help="Kind of the groups: subject or object of a fact, its relation, the type of its subject, or its year."
-    "  [default: entity]",
-)
-@cloup.option(
-    "--center",
-    "centers",
-    multiple=True,
-    metavar="ENTITY",
-    help="Group by this entity, given by id or name, in place of --by; repeatable, one group each.",
-)
-@cloup.option(
-    "--object-of",
-    metavar="NAME",
-    help="Group by the objects of this relation, in place of --by: facts of a film by its country of origin.",
-)
-@year_relation_option
-@count_option("--least", default=1, help="Minimum number of facts in a group.")
-@count_option("--limit", help="Maximum number of groups, the largest.  [default: all]")
-@cloup.option("--shared", is_flag=True, help="Compare the results on the facts that all of them have answered.")
-@on_graph
-def groups(results: tuple[str, ...], graph: str | None, as_json: bool, **options: Any) -> None:
-    """Tabulate win rates and zero-sense rates by group, such as team, country or year.
-
-    RESULT is a measurement or a run, by name or folder. Groups are rows, results are columns. A result's page shows
-    the 20 largest groups of each kind; this command prints all, and the number of groups left out by its options.
-    Writes a page, JSON and CSV.
-
-    \b
-    kgprobe report groups gpt2-films llama-films --by year
-    kgprobe report groups gpt2-countries --center France --center Germany
-    kgprobe report groups gpt2-films --object-of "country of origin" --least 5
-    """  # noqa: D301
-    from kgprobe.api.comparable import open_result
-    from kgprobe.api.reports import group_table
-
-    with open_graph(graph) as connection, waiting("Reading the answers"):
-        table = group_table(connection, [open_result(name, connection) for name in results], **options)
-        written = table.page()
-    render(table, as_json, written, files=sorted(table.folder.iterdir()), lined=False)
 
 
 @report.command()
@@ -216,9 +134,9 @@ def assess(results: tuple[str, ...], sheets: tuple[Path, ...], graph: str | None
 
 
 def _opened(results: tuple[str, ...], connection: "Graph | None") -> "list[Stored]":
-    from kgprobe.api.comparable import open_result
+    from kgprobe.api.stored import open_answers
 
-    return [open_result(name, connection) for name in results]
+    return [open_answers(name, connection) for name in results]
 
 
 @report.command("graph")
@@ -260,29 +178,3 @@ def _show(content: Mapping[str, Any], summary: str, page: Path, in_browser: bool
         click.echo(f"{summary}\nPage: {page.absolute().as_uri()}")
     if in_browser:
         open_in_browser(page.absolute())
-
-
-@cloup.command()
-@_open_option
-@json_option
-@debug_option
-def view(in_browser: bool, as_json: bool) -> None:
-    """List all results on this machine, and write a page with links to their pages.
-
-    Runs, measurements, comparisons, studies, judges, judged graphs and reports, newest first. The page is a file that
-    can be searched without a server.
-
-    \b
-    kgprobe view --open
-    """  # noqa: D301
-    from kgprobe.api.kept_results import kept_results
-
-    kept = kept_results()
-    page = kept.page()
-    render_rows(kept, as_json)
-    if not as_json:
-        if not kept.results:
-            click.echo(kept.summary())
-        click.echo(f"Page: {page.as_uri()}")
-    if in_browser:
-        open_in_browser(page)

@@ -20,7 +20,6 @@ from kgprobe.cli.options import (
     direction_options,
     explain_option,
     full_option,
-    graph_option,
     in_flags,
     json_option,
     model_option,
@@ -34,7 +33,7 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import ProbeGroup
-from kgprobe.cli.rendering import open_in_browser, print_rows, render, show_finding
+from kgprobe.cli.rendering import render, show_finding
 from kgprobe.cli.running import open_asked, open_models, report_end, running, view_bars
 from kgprobe.cli.write_back import write_back
 from kgprobe.probes.register import ProbeKind
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 
 _RUN_HELP = """Each round asks the facts that are most informative, and updates the beliefs about all facts. Prints a
 summary of the known and the unknown facts, and writes a page. Ctrl-C finishes the current round and keeps it;
-`kgprobe rounds resume` continues, `kgprobe rounds show` shows the results again. Several models get one run each,
+`kgprobe rounds resume` continues, `kgprobe show` shows the results again. Several models get one run each,
 with the same settings.
 
 \b
@@ -196,74 +195,6 @@ def resume(
         with running(run) as callbacks, view_bars() as on_view:
             result = resume_rounds(connection, run, models=models, callbacks=callbacks, on_view=on_view, **options)
         print_run(result, as_json, graph, full)
-
-
-@rounds.command("show", cls=cloup.Command)
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
-@cloup.option("--open", "in_browser", is_flag=True, help="Open the page in the web browser.")
-@year_relation_option
-@full_option
-@on_graph
-def show_runs(
-    runs: tuple[str, ...], in_browser: bool, year_relation: str | None, full: bool, graph: str | None, as_json: bool
-) -> None:
-    """Show the results of RUN again; compare several runs.
-
-    Default: the latest run. No model is loaded. Writes into the run's folder: a page, results.json, and facts.csv with
-    every asked fact, its answers and its belief.
-
-    \b
-    kgprobe rounds show --open
-    kgprobe rounds show one-run another-run
-    """  # noqa: D301
-    from kgprobe.api.rounds import open_run
-
-    with open_graph(graph) as connection:
-        with waiting("Reading results"):
-            opened = [open_run(connection, run, year_relation=year_relation) for run in dict.fromkeys(runs or [None])]
-        for run in opened:
-            page = print_run(run, as_json, graph, full)
-            if in_browser and page is not None:
-                open_in_browser(page)
-        if not as_json:
-            compare_runs(opened)
-
-
-@rounds.command(cls=cloup.Command)
-@click.argument("run", required=False)
-@on_graph
-def status(run: str | None, graph: str | None, as_json: bool) -> None:
-    """List the runs of the graph with their progress, or RUN alone."""
-    from kgprobe.api.rounds import runs_of
-
-    with open_graph(graph) as connection:
-        runs = runs_of(connection, run)
-    if as_json:
-        for properties in runs:
-            click.echo(json.dumps(properties, ensure_ascii=False))
-        return
-    if not runs:
-        click.echo("No run in this graph yet; `kgprobe rounds run distractors --model demo` begins one.", err=True)
-        return
-    rows = []
-    for properties in runs:
-        row = {"run": properties["id"], "model": properties["model"], "probe": properties["probe"]}
-        row |= {"rounds": f"{properties['round']} of {properties['rounds']}", "asked": properties["asked"]}
-        rows.append(row | {"begun": (properties["started"] or "")[:16].replace("T", " ")})
-    print_rows(rows)
-
-
-@rounds.command(cls=cloup.Command)
-@click.argument("run")
-@click.confirmation_option("--yes", prompt="Delete the run, its beliefs and its answers?")
-@graph_option
-@debug_option
-def forget(run: str, graph: str | None) -> None:
-    """Delete RUN: its beliefs in the graph and its folder of answers."""
-    from kgprobe.api.rounds import forget_run
-
-    with open_graph(graph) as connection, waiting(f"Deleting the run {run}"):
-        forget_run(connection, run)
 
 
 def print_run(result: "Run", as_json: bool, graph: str | None, full: bool) -> "Path | None":

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,6 @@ import cloup
 from kgprobe.cli.commands import Choice, OptionsFirst
 from kgprobe.cli.options import on_graph, open_graph
 from kgprobe.cli.rendering import render
-from kgprobe.errors import UnknownNameError
 from kgprobe.progress import OnProgress, progress_bar
 
 if TYPE_CHECKING:
@@ -107,33 +106,32 @@ def write_back(
 
 @contextmanager
 def _labels_called(name: str, graph: str | None) -> "Iterator[LabelTable | Run]":
-    """Open a label table by its name or folder, or else a run of the graph.
+    """Open a label table, or a run with its graph.
 
     Raises:
         UnknownNameError: there is neither a table nor a run of this name.
     """
-    from kgprobe.labelling.table import is_label_table, read_label_table
+    from kgprobe.api.kind_names import LABEL_TABLE, RUN
+    from kgprobe.api.stored import find
 
-    if is_label_table(name):
-        yield read_label_table(name)
-        return
-    with open_graph(graph) as connection:
-        yield run_called(connection, name)
+    is_run = find(name, [LABEL_TABLE, RUN]).kind.name == RUN
+    with open_graph(graph) if is_run else nullcontext() as connection:
+        yield open_table_or_run(name, connection)
 
 
-def run_called(connection: "Graph", name: str) -> "Run":
-    """Return a run that is not a label table.
+def open_table_or_run(name: str, connection: "Graph | None") -> "LabelTable | Run":
+    """Open a label table or a run.
 
     Raises:
-        UnknownNameError: there is no such run; the message lists the runs and the label tables.
+        UnknownNameError: there is neither a table nor a run of this name.
     """
-    from kgprobe.api.rounds import open_run
-    from kgprobe.labelling.table import label_tables
+    from kgprobe.api.kind_names import LABEL_TABLE, RUN
+    from kgprobe.api.stored import find, open_label_table
+    from kgprobe.api.stored import open as open_stored
 
-    try:
-        return open_run(connection, name)
-    except UnknownNameError as error:
-        raise UnknownNameError(f"{error} Label tables: {', '.join(label_tables()) or 'none'}.") from error
+    if find(name, [LABEL_TABLE, RUN], connection).kind.name == RUN:
+        return open_stored(name, connection, kind="run")
+    return open_label_table(name)
 
 
 @contextmanager

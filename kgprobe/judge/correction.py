@@ -141,12 +141,11 @@ def correct_by_labels(
     return Correction(labels, len(facts), used, dict(left_out.most_common()), partly, estimates)
 
 
-def choose_labels(config: JudgedGraphConfig, given: Labels | None, notes: list[str], *, raw: bool) -> Labels | None:
+def choose_labels(config: JudgedGraphConfig, given: Labels | None, notes: list[str]) -> Labels | None:
     """Return the labels that correct a judged graph: the given ones, or the judge's own; None without any.
 
     Args:
         notes: gets a note if there are none.
-        raw: True to omit the correction.
 
     Raises:
         ArgumentError: the given labels are not a sample of the judged facts.
@@ -155,9 +154,7 @@ def choose_labels(config: JudgedGraphConfig, given: Labels | None, notes: list[s
     if given is not None:
         check_sample(config, given)
         return given
-    if raw:
-        reason = "`raw` omits the correction"
-    elif not (own / CONFIG).exists():
+    if not (own / CONFIG).exists():
         reason = f"the judge's labels, {own}, are missing."
     else:
         try:

@@ -4,7 +4,6 @@ docs/methods/labels.md. A table is a folder with ``config.json`` (model, graph, 
 and ``facts.parquet``. Reading and writing is by groups of rows, so that tables of ten million facts fit.
 """
 
-import glob
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
@@ -15,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgprobe.beliefs.summary import BeliefWord
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.files import home, make_folder, replacing
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.files import make_folder, replacing
 from kgprobe.probes.recall.classes import CLASSES
-from kgprobe.running.settings import CONFIG, claim, read_config
+from kgprobe.running.settings import claim, read_config
 from kgprobe.tables import Heading, ResultRow
 
 if TYPE_CHECKING:
@@ -147,39 +146,16 @@ def write_label_table(folder: Path, config: Mapping[str, Any], rows: Iterable[La
     return LabelTable(folder, config)
 
 
-def is_label_table(name: str | Path) -> bool:
-    """Return True if there is a label table of this name or in this folder; it may be unfinished."""
-    return (_folder_of(name) / CONFIG).exists()
-
-
-def read_label_table(name: str | Path) -> LabelTable:
-    """Return a label table, by its folder or its name in kgprobe's own folder.
+def read_label_table(folder: Path) -> LabelTable:
+    """Return the label table in a folder.
 
     Raises:
-        UnknownNameError: no such table.
-        KgprobeError: it is unfinished.
+        KgprobeError: the folder has no label table, or it is unfinished.
     """
-    folder = _folder_of(name)
-    if not (folder / CONFIG).exists():
-        run = f" {name} is a run." if any((home() / "runs").glob(f"{glob.escape(folder.name)}-????????")) else ""
-        raise UnknownNameError(
-            f"No label table {name}: neither {folder.absolute()} nor {home() / 'labels' / name} has a {CONFIG}.{run}"
-            f" Label tables: {', '.join(label_tables()) or 'none'}. Make it: kgprobe label"
-        )
     config = read_config(folder, LABEL_TABLE)
     if not (folder / FACTS).exists():
         raise KgprobeError(f"The label table {folder} is unfinished. Repeat the kgprobe label command that began it.")
     return LabelTable(folder, config)
-
-
-def label_tables() -> list[str]:
-    """Return the names of the label tables in kgprobe's own folder."""
-    return sorted(path.parent.name for path in (home() / "labels").glob(f"*/{CONFIG}") if path.is_file())
-
-
-def _folder_of(name: str | Path) -> Path:
-    own = home() / "labels" / name
-    return own if (own / CONFIG).exists() else Path(name)
 
 
 def check_classes(classes: Iterable[str]) -> tuple[str, ...]:

@@ -253,7 +253,9 @@ class Finding(Result):
             if grouping.source is not None:
                 notes.append(grouping.source.note)
             if grouping.left_out:
-                notes.append(f"{grouping.left_out:,} more have fewer facts; `kgprobe report groups` shows all.")
+                notes.append(
+                    f"{grouping.left_out:,} more have fewer facts; `kgprobe show --by {grouping.by}` shows all."
+                )
             if self.about.caveat is not None:
                 notes.append(self.about.caveat)
             rows = [{grouping.by: group.name, **self._cells(group)} for group in [*first, *grouping.groups]]

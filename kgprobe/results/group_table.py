@@ -6,24 +6,19 @@ docs/methods/findings.md. A finding shows the largest groups of each kind only.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, ClassVar
 
-import msgspec
+import numpy as np
 import pandas as pd
 
-from kgprobe.beliefs.group_rates import Group, group_of
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_names
-from kgprobe.report.page import Section, table_section, write_page
 from kgprobe.results.about_facts import read_about_facts
 from kgprobe.results.answers import Stored, answers_of
-from kgprobe.results.result import StoredComparison, write_result_files
+from kgprobe.results.rate_table import RateTable, rate_cell
 from kgprobe.running.shared_facts import AnsweredFacts, labels_of
 from kgprobe.sanitize import counted
-from kgprobe.stats.proportions import Percent, Share
-from kgprobe.tables import Heading, ResultRow, Table, row_frame
+from kgprobe.stats.value_counts import HEAD, TAIL, TORSO, thirds_of
 
 # Kinds of groups, with their definition.
 KINDS = {
@@ -31,116 +26,9 @@ KINDS = {
     "relation": "relation of a fact",
     "type": "type of the subject",
     "year": "year of a fact",
+    "popularity": "thirds of the subjects' popularity",
 }
 _AT_ONCE = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class GroupCell(ResultRow):
-    """Rates of one result on the facts of one group; None where it has asked none of them.
-
-    Attributes:
-        group: id of the entity, relation or type; the year as text.
-        result: label of the result.
-        guessed: expected win rate of a guesser on the same questions.
-    """
-
-    group: str
-    name: Annotated[str, Heading("group")]
-    result: Annotated[str, Heading("result")]
-    facts: Annotated[int, Heading("facts")]
-    win_rate: Annotated[Share | None, Heading("win rate")]
-    zero_sense_rate: Annotated[Share | None, Heading("zero-sense rate")]
-    guessed: Annotated[float | None, Heading("by guessing", Percent)]
-
-
-@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class GroupTable(StoredComparison):
-    """Rates of groups; one row for each group and result.
-
-    Attributes:
-        by: definition of the groups.
-        labels: names of the results.
-        cells: rates by group and result: the largest group first; years and chosen entities in their order.
-        sizes: number of facts of each group, over all results.
-        left_out: number of groups beyond the limit; they have as many facts as the last one shown, or fewer.
-        small: number of groups with fewer facts than the minimum.
-        least: that minimum.
-        shared: True if rates are over the facts that all results have answered.
-    """
-
-    by: str
-    labels: Sequence[str]
-    cells: Sequence[GroupCell]
-    sizes: Mapping[str, int]
-    left_out: int
-    small: int
-    least: int
-    shared: bool
-
-    row = GroupCell
-    file: ClassVar[str] = "groups"
-
-    @property
-    def title(self) -> str:
-        """Title of the page."""
-        return f"Rates of {counted(len(self.sizes), 'group')} by {self.by}"
-
-    def records(self) -> Sequence[GroupCell]:
-        """Return the cells, group by group."""
-        return self.cells
-
-    def tables(self) -> list[Table]:
-        """Return the zero-sense rates and the win rates."""
-        facts = "the facts that all results have answered" if self.shared else "each result's own facts"
-        notes = [f"Shares of {facts}, with 95% intervals; —: none of the group's facts was asked."]
-        if self.left_out:
-            notes.append(
-                f"{counted(self.left_out, 'group')} more with as many facts or fewer (limit {len(self.sizes)})."
-            )
-        if self.small:
-            notes.append(f"{counted(self.small, 'group')} more with fewer than {counted(self.least, 'fact')}.")
-        return [
-            Table("zero_sense_rates", f"Zero-sense rate by {self.by}", self._rows("zero_sense_rate"), notes),
-            Table("win_rates", f"Win rate by {self.by}", self._rows("win_rate"), notes),
-        ]
-
-    def _rows(self, rate: str) -> list[dict[str, Any]]:
-        """Return one row for each group."""
-        rows: dict[str, dict[str, Any]] = {}
-        for cell in self.cells:
-            row = rows.setdefault(cell.group, {"group": cell.name, "facts": self.sizes[cell.group]})
-            row[cell.result] = getattr(cell, rate)
-        return list(rows.values())
-
-    def summary(self) -> str:
-        """Return the number of groups in a sentence."""
-        if not self.sizes:
-            return f"No asked fact belongs to a group by {self.by}."
-        return f"{counted(len(self.sizes), 'group')} by {self.by}, of {counted(len(self.labels), 'result')}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the cells and the numbers of groups, with stable keys."""
-        numbers = {"groups": len(self.sizes), "left_out": self.left_out, "small": self.small, "shared": self.shared}
-        return {"summary": self.summary(), "by": self.by, **numbers, "notes": list(self.notes), "cells": self.rows()}
-
-    def frames(self) -> dict[str, pd.DataFrame]:
-        """Return the cells, and both tables, as CSV files by name."""
-        tables = {table.key: table.to_frame() for table in self.tables()}
-        return {"groups": row_frame(self.cells, GroupCell), **tables}
-
-    def page(self) -> Path:
-        """Write a page of both tables, everything as JSON, and CSV files; return the page's path.
-
-        Raises:
-            KgprobeError: a file cannot be written.
-        """
-        write_result_files(self.folder, self.file, self.to_dict(), self.frames())
-        sections = [table_section(table, self.labels) for table in self.tables()]
-        settings = msgspec.json.format(msgspec.json.encode(self.config), indent=2).decode().splitlines()
-        how = Section("how", "How it was made", {"parts": {"Settings": settings}})
-        paragraphs = Section("text", "In words", {"paragraphs": [self.summary(), *self.notes]})
-        return write_page(self.folder / f"{self.file}.html", self.title, [], [paragraphs, *sections, how])
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +40,12 @@ class Grouped:
         groups: ids of the groups of each fact.
         names: names of the groups by id.
         order: ids in the order of the table; empty for the largest first.
-        is_chosen: True if the user chose the groups: all are kept, also without facts.
     """
 
     by: str
     groups: Mapping[str, Sequence[str]]
     names: Mapping[str, str]
     order: Sequence[str] = ()
-    is_chosen: bool = False
 
 
 def group_by_kind(graph: Graph, facts: pd.DataFrame, kind: str) -> Grouped:
@@ -169,6 +55,8 @@ def group_by_kind(graph: Graph, facts: pd.DataFrame, kind: str) -> Grouped:
         facts: rows of :func:`~kgprobe.results.about_facts.read_about_facts`.
         kind: a key of :data:`KINDS`.
     """
+    if kind == "popularity":
+        return group_by_popularity(facts)
     names: dict[str, str] = {}
     groups: dict[str, list[str]] = {}
     for row in facts.to_dict("records"):
@@ -187,6 +75,17 @@ def group_by_kind(graph: Graph, facts: pd.DataFrame, kind: str) -> Grouped:
     return Grouped(kind, groups, names, sorted(names, key=int) if kind == "year" else ())
 
 
+def group_by_popularity(facts: pd.DataFrame) -> Grouped:
+    """Return facts by thirds of their subjects' popularity, the most popular first."""
+    popularity = pd.Series(facts["popularity"].to_numpy(np.float64), index=facts["fact"])
+    known = popularity.dropna()
+    thirds = thirds_of(known.to_numpy())
+    groups = {fact: [thirds.of(value)] for fact, value in known.items()}
+    present = {name for group in groups.values() for name in group}
+    names = {name: name for name in (HEAD, TORSO, TAIL) if name in present}
+    return Grouped("popularity", groups, names, list(names))
+
+
 def group_by_entities(facts: pd.DataFrame, entities: Mapping[str, str]) -> Grouped:
     """Return the facts of chosen entities, as subject or object, in their order.
 
@@ -196,7 +95,7 @@ def group_by_entities(facts: pd.DataFrame, entities: Mapping[str, str]) -> Group
     groups = {}
     for fact, subject, object_ in zip(facts["fact"], facts["subject"], facts["object"], strict=True):
         groups[fact] = [entity for entity in dict.fromkeys((subject, object_)) if entity in entities]
-    return Grouped("chosen entity", groups, entities, list(entities), is_chosen=True)
+    return Grouped("chosen entity", groups, entities, list(entities))
 
 
 def group_by_object(graph: Graph, facts: pd.DataFrame, relation: str) -> Grouped:
@@ -231,16 +130,14 @@ def tabulate_groups(
     group: Callable[[pd.DataFrame], Grouped],
     *,
     year_relation: str | None = None,
-    least: int = 1,
     limit: int | None = None,
     shared: bool = False,
-) -> GroupTable:
+) -> RateTable:
     """Return the rates of results by group.
 
     Args:
         group: returns the groups of facts.
         year_relation: source of the years, as in :func:`~kgprobe.results.finding.make_finding`.
-        least: minimum number of facts in a group, over all results; groups that the user chose are kept.
         limit: maximum number of groups, the largest; None for all.
         shared: compare the results on the facts that all of them have answered.
 
@@ -258,24 +155,26 @@ def tabulate_groups(
         raise KgprobeError("None of the asked facts is in this graph.")
     grouped = group(about)
     members = _members(grouped)
-    large = [name for name, facts in members.items() if grouped.is_chosen or len(facts) >= least]
-    kept = _largest(large, members, limit, is_ordered=bool(grouped.order))
+    kept = _largest(members, limit, is_ordered=bool(grouped.order))
     cells = []
     for name in kept:
-        for label, facts in zip(labels, frames.values(), strict=True):
-            cells.append(_cell(name, grouped.names[name], label, facts[facts.index.isin(members[name])]))
-    folders = [str(result.folder.resolve()) for result in results]
-    settings = {"by": grouped.by, "order": list(grouped.order), "least": least, "limit": limit, "shared": shared}
-    return GroupTable(
+        for own, label, facts in zip(answered, labels, frames.values(), strict=True):
+            members_of_group = facts[facts.index.isin(members[name])]
+            cells.append(rate_cell(name, grouped.names[name], label, own.name, members_of_group))
+    left_out = len(members) - len(kept)
+    more = f"{counted(left_out, 'group')} more with as many facts or fewer (limit {len(kept)})."
+    settings = {"by": grouped.by, "order": list(grouped.order), "limit": limit, "shared": shared}
+    return RateTable(
         by=grouped.by,
-        labels=labels,
         cells=cells,
         sizes={name: len(members[name]) for name in kept},
-        left_out=len(large) - len(kept),
-        small=len(members) - len(large),
-        least=least,
         shared=shared,
-        config={"results": folders, **settings, "year_relation": year_relation},
+        remarks=[more] if left_out else [],
+        config={
+            "results": [str(result.folder.resolve()) for result in results],
+            **settings,
+            "year_relation": year_relation,
+        },
         notes=[years.note] if grouped.by == "year" else [],
     )
 
@@ -289,12 +188,10 @@ def _members(grouped: Grouped) -> dict[str, list[str]]:
     return members
 
 
-def _largest(
-    names: Sequence[str], members: Mapping[str, Sequence[str]], limit: int | None, *, is_ordered: bool
-) -> list[str]:
+def _largest(members: Mapping[str, Sequence[str]], limit: int | None, *, is_ordered: bool) -> list[str]:
     """Return the names of the largest groups, at most ``limit``: in the given order, or the largest first."""
-    by_size = sorted(names, key=lambda name: (-len(members[name]), name))[:limit]
-    return [name for name in names if name in set(by_size)] if is_ordered else by_size
+    by_size = sorted(members, key=lambda name: (-len(members[name]), name))[:limit]
+    return [name for name in members if name in set(by_size)] if is_ordered else by_size
 
 
 def _frames(answered: Sequence[AnsweredFacts], shared: bool) -> dict[int, pd.DataFrame]:
@@ -314,10 +211,3 @@ def _subjects(frames: Iterable[pd.DataFrame]) -> dict[str, str]:
     for frame in frames:
         subjects |= dict(zip(frame.index, frame["subject"], strict=True))
     return dict(sorted(subjects.items()))
-
-
-def _cell(group: str, name: str, label: str, facts: pd.DataFrame) -> GroupCell:
-    rates: Group | None = group_of(name, facts) if len(facts) else None
-    if rates is None:
-        return GroupCell(group, name, label, 0, None, None, None)
-    return GroupCell(group, name, label, rates.facts, rates.win_rate, rates.zero_sense_rate, rates.guessed)

@@ -392,6 +392,61 @@ class TrainedJudge(Result):
         }
 
 
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class JudgeSettings(Result):
+    """A stored judge with its origin; one row for each setting.
+
+    Attributes:
+        folder: the judge's folder.
+    """
+
+    judge: Judge
+    folder: Path
+
+    columns: ClassVar[Sequence[str]] = ("setting", "value")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return classifier, layer, models and labels, and the options of the training."""
+        judge, training = self.judge, self.judge.training
+        settings = {
+            "classifier": judge.classifier.kind,
+            "layer": judge.layer,
+            "states of": judge.reader["name"],
+            "answers of": judge.answers_of,
+            "labels": training.get("labels"),
+            "labelled": training.get("labelled"),
+            "seed": training.get("seed"),
+            **training.get("options", {}),
+        }
+        return [{"setting": name, "value": value} for name, value in settings.items()]
+
+    def tables(self) -> list[Table]:
+        """Return one table of the settings."""
+        rows = [{"setting": row["setting"], "value": str(row["value"])} for row in self.rows()]
+        return [Table("settings", "Judge", rows)]
+
+    def summary(self) -> str:
+        """Return kind, layer and models of the judge, and its file."""
+        judge = self.judge
+        return (
+            f"A {judge.classifier.kind} judge of {judge.answers_of}, on states of layer {judge.layer} of"
+            f" {judge.reader['name']}, stored in {self.folder / FILE}. `kgprobe judge evaluate` measures its quality."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the judge's origin and training, with stable keys."""
+        judge = self.judge
+        return {
+            "judge": str(self.folder / FILE),
+            "digest": judge.digest(),
+            "layer": judge.layer,
+            "kind": judge.classifier.kind,
+            "reader": judge.reader,
+            "answers_of": judge.answers_of,
+            "training": judge.training,
+        }
+
+
 def _write_page(path: str | Path, title: str, result: Result, plots: Sequence[Plot | HeatMap], judge: Judge) -> Path:
     config = {"reader": judge.reader, "options": judge.training["options"], "seed": judge.training["seed"]}
     verdict = " ".join(result.summary().splitlines())

@@ -38,8 +38,9 @@ from kgprobe.judge.graph_figures import (
     whole_graph,
 )
 from kgprobe.judge.judged_facts import JudgedGraphConfig, read_judged_graph, read_names, stream_judged_facts
-from kgprobe.judge.labels import Labels
+from kgprobe.judge.labels import Labels, read_labels
 from kgprobe.probes.statements.metrics import JUDGEMENTS
+from kgprobe.results.measurement import Measurement
 from kgprobe.results.result import Result
 from kgprobe.running.judged_shards import JudgedShards, missing_shards
 from kgprobe.stats.design_based import Estimate
@@ -93,7 +94,6 @@ class JudgedGraph(Result):
         missing: numbers of the missing shards.
         graph: the judge's figures.
         correction: estimates corrected by labels; None without labels, or if shards are missing.
-        types: number of types of subjects, and of objects, in tables.
         names: labels of relations and types, by id.
     """
 
@@ -102,10 +102,22 @@ class JudgedGraph(Result):
     missing: Sequence[int]
     graph: WholeGraph
     correction: Correction | None
-    types: int = TYPES
     names: Mapping[str, str] = field(default_factory=dict)
 
     row = GroupFigure
+
+    def corrected_by(self, labels: Measurement) -> "JudgedGraph":
+        """Return the figures corrected by other labels than the judge's own.
+
+        Args:
+            labels: measurement of the probe ``true-false`` on the same graph.
+
+        Raises:
+            ArgumentError: the labels are of another probe, graph, model, selection of facts, or of other negatives.
+
+        Cost: one pass over all judged facts.
+        """
+        return read_figures(self.folder, read_labels(labels.folder))
 
     def figures(self, group: GroupSums) -> list[GroupFigure]:
         """Return the metrics of a group."""
@@ -151,12 +163,12 @@ class JudgedGraph(Result):
         tables = [
             self._table("overall", "All facts", OVERALL, notes=notes),
             self._table("relations", "By relation", RELATION),
-            self._table("subject_types", "By type of the subject", SUBJECT_TYPE, most=self.types),
-            self._table("object_types", "By type of the object", OBJECT_TYPE, most=self.types),
+            self._table("subject_types", "By type of the subject", SUBJECT_TYPE, most=TYPES),
+            self._table("object_types", "By type of the object", OBJECT_TYPE, most=TYPES),
             self._relation_types(),
-            self._table("head_types", "By the relation's type of subject", HEAD_TYPE, most=self.types),
-            self._table("tail_types", "By the relation's type of object", TAIL_TYPE, most=self.types),
-            self._table("type_pairs", "By the relation's types of subject and object", TYPE_PAIR, most=self.types),
+            self._table("head_types", "By the relation's type of subject", HEAD_TYPE, most=TYPES),
+            self._table("tail_types", "By the relation's type of object", TAIL_TYPE, most=TYPES),
+            self._table("type_pairs", "By the relation's types of subject and object", TYPE_PAIR, most=TYPES),
             self._table("thirds", "By popularity of the subject", THIRD, unnamed=_UNKNOWN),
             self._correlations(),
             self._pearson(),
@@ -262,7 +274,7 @@ class JudgedGraph(Result):
     def _relation_types(self) -> Table:
         """Return the types of each relation, up to as many relations as types are shown."""
         rows = []
-        for relation in self.graph.relation_types[: self.types]:
+        for relation in self.graph.relation_types[:TYPES]:
             ends = (relation.head or NO_TYPE, relation.tail or NO_TYPE)
             head, tail = (self.names.get(end, end) for end in ends)
             name = self.names.get(relation.relation, relation.relation)
@@ -298,14 +310,12 @@ class JudgedGraph(Result):
         return Table("left_out", "Left out of the figures", rows, notes, groups_by="of")
 
 
-def read_figures(folder: Path, labels: Labels | None = None, *, raw: bool = False, types: int = TYPES) -> JudgedGraph:
+def read_figures(folder: Path, labels: Labels | None = None) -> JudgedGraph:
     """Return the figures of a judged graph.
 
     Args:
         folder: folder of the judged facts.
         labels: labels that correct them; None takes the judge's own if they exist.
-        raw: True to omit the correction.
-        types: number of types in tables.
 
     Raises:
         ArgumentError: the labels are not a sample of the judged facts.
@@ -314,7 +324,7 @@ def read_figures(folder: Path, labels: Labels | None = None, *, raw: bool = Fals
     config = read_judged_graph(folder)
     missing = missing_shards(folder, range(config.shards))
     notes: list[str] = []
-    labels = choose_labels(config, labels, notes, raw=raw)
+    labels = choose_labels(config, labels, notes)
     if missing:
         labels = None
         notes = [
@@ -335,7 +345,6 @@ def read_figures(folder: Path, labels: Labels | None = None, *, raw: bool = Fals
         missing=missing,
         graph=graph,
         correction=correction,
-        types=types,
         names=read_names(folder),
         notes=notes,
     )

@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 
     from kgprobe.results.finding import About, Finding
 
-# Properties of runs in lists.
-RUN_COLUMNS = (
-    *("id", "model", "probe", "round", "rounds", "facts_per_round", "asked", "unaskable", "unanswered"),
-    *("sampling", "learner", "stop_at_width", "seed", "as_of", "started"),
-)
 # Words for questions that do not count.
 _SILENT = {Verdict.UNASKABLE: "could not be asked", Verdict.UNANSWERED: "got no answer"}
 
@@ -264,7 +259,7 @@ class Measurement(StoredAnswers):
             facts = dataset_facts(self.outcomes, self.dataset.relations)
             return make_finding(facts, self.about, self._answers())
         if self.graph is None:
-            raise KgprobeError("A finding needs the graph for names and types: open_measurement(folder, `graph`).")
+            raise KgprobeError("A finding needs the graph for names and types: kgprobe.open(name, `graph`).")
         years = year_relation_id(self.graph, year_relation)
         return make_finding(self.graph, self.about, self._answers(), year_relation=years)
 

@@ -1,14 +1,13 @@
-"""Win rates and zero-sense rates of stored results: models in rows, graphs and difficulties in columns.
+"""Win rates and zero-sense rates of stored results: of models by graph, or of results by group of facts.
 
-Tables 2 and 3 of the parameterized-graph paper; docs/methods/comparison.md. A model wins a fact with more right answers
-than wrong ones; it has zero sense of a fact that it never answered right. Results are read from their folders, so that
-they may be of several graphs, none of which is opened.
+Tables 2 and 3 of the parameterized-graph paper, and its figures 4 and 6 to 10; docs/methods/comparison.md and
+docs/methods/findings.md. A model wins a fact with more right answers than wrong ones; it has zero sense of a fact that
+it never answered right. Rates by graph are read from the results' folders; no graph is opened. The groups are in
+:mod:`kgprobe.results.group_table`.
 """
 
-import glob
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -18,7 +17,7 @@ import pandas as pd
 from kgprobe.beliefs.group_rates import group_of
 from kgprobe.beliefs.register import caveat_of
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import home, read_json
+from kgprobe.files import read_json
 from kgprobe.graph.reversal import asked_by
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.questions.options import OWN
@@ -34,8 +33,156 @@ from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Percent, Share
 from kgprobe.tables import Heading, ResultRow, Table, row_frame
 
+# Rows of the rates by graph.
+MODEL = "model"
 # Missing cells in a note; the JSON has all.
 _NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RateCell(ResultRow):
+    """Rates of one result on the facts of a group, or of one model on a graph.
+
+    Attributes:
+        group: id of the entity, relation or type, year or range of popularity; name of the model.
+        name: label of the group; the model again.
+        column: label of the result; graph and setting.
+        result: name of the run or measurement; None if a model has none for the column.
+        facts: number of facts that count; rates are None without any.
+        win_rate: share of the facts with more right answers than wrong ones, with Wilson's 95% interval.
+        zero_sense_rate: share of the facts that were never answered right, with the same interval.
+        guessed: expected win rate of a guesser on the same questions.
+    """
+
+    group: str
+    name: Annotated[str, Heading("group")]
+    column: Annotated[str, Heading("result")]
+    result: str | None
+    facts: Annotated[int, Heading("facts")] = 0
+    questions: Annotated[int, Heading("questions")] = 0
+    win_rate: Annotated[Share | None, Heading("win rate")] = None
+    zero_sense_rate: Annotated[Share | None, Heading("zero-sense rate")] = None
+    guessed: Annotated[float | None, Heading("by guessing", Percent)] = None
+
+
+def rate_cell(group: str, name: str, column: str, result: str | None, facts: pd.DataFrame | None) -> RateCell:
+    """Return the rates of a result on facts.
+
+    Args:
+        facts: the counted facts; None without a result.
+    """
+    if facts is None or facts.empty:
+        return RateCell(group, name, column, result)
+    rates = group_of(name, facts)
+    return RateCell(
+        group,
+        name,
+        column,
+        result,
+        facts=rates.facts,
+        questions=int((facts["right"] + facts["wrong"]).sum()),
+        win_rate=rates.win_rate,
+        zero_sense_rate=rates.zero_sense_rate,
+        guessed=rates.guessed,
+    )
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class RateTable(StoredComparison):
+    """Rates of groups or models; one row for each of them and column.
+
+    Attributes:
+        by: definition of the groups; *model* for rates by graph.
+        cells: rates by group and column: the largest group first, years and chosen entities in their order; the best
+            model first.
+        sizes: number of facts of each group, over all results; empty for models.
+        shared: True if rates are over the facts that all results of a column have answered.
+        remarks: notes on what the tables leave out.
+    """
+
+    by: str
+    cells: Sequence[RateCell]
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    shared: bool
+    remarks: Sequence[str] = ()
+
+    row = RateCell
+    file: ClassVar[str] = "rates"
+
+    @property
+    def title(self) -> str:
+        """Title of the page."""
+        return f"Rates by {self.by}"
+
+    def records(self) -> Sequence[RateCell]:
+        """Return the cells, group by group."""
+        return self.cells
+
+    def tables(self) -> list[Table]:
+        """Return the win rates and the zero-sense rates; of models, each with the mean over a complete row."""
+        facts = "the facts that all results have answered" if self.shared else "each result's own facts"
+        notes = [f"Shares of {facts}, with 95% intervals; —: no facts.", *self.remarks]
+        return [
+            Table("win_rates", f"Win rate by {self.by}", self._rows("win_rate"), notes),
+            Table("zero_sense_rates", f"Zero-sense rate by {self.by}", self._rows("zero_sense_rate"), notes),
+        ]
+
+    def _rows(self, rate: str) -> list[dict[str, Any]]:
+        """Return one row for each group."""
+        rows: dict[str, dict[str, Any]] = {}
+        for cell in self.cells:
+            first = {} if self.by == MODEL else {"facts": self.sizes[cell.group]}
+            row = rows.setdefault(cell.group, {self.by: cell.name, **first})
+            row[cell.column] = getattr(cell, rate)
+        if self.by == MODEL:
+            for row in rows.values():
+                row["average"] = _average([value for name, value in row.items() if name != self.by])
+        return list(rows.values())
+
+    def summary(self) -> str:
+        """Return the number of groups, or the model with the highest average win rate, in a sentence."""
+        columns = len({cell.column for cell in self.cells})
+        if self.by != MODEL:
+            if not self.sizes:
+                return f"No asked fact belongs to a group by {self.by}."
+            return f"{counted(len(self.sizes), 'group')} by {self.by}, of {counted(columns, 'result')}."
+        rows = [row for row in self._rows("win_rate") if row["average"] is not None]
+        if not rows:
+            return "No model has a result in every column."
+        best = max(rows, key=lambda row: row["average"].value)
+        return f"{best[self.by]} has the highest average win rate, {best['average']} over {counted(columns, 'column')}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the cells and the tables, with stable keys."""
+        tables = {table.key: table.to_dict() for table in self.tables()}
+        about = {"summary": self.summary(), "by": self.by, "shared": self.shared, "notes": list(self.notes)}
+        return {**about, "cells": self.rows(), "tables": tables}
+
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """Return the cells, and both tables, as CSV files by name."""
+        tables = {table.key: table.to_frame() for table in self.tables()}
+        return {"rates": row_frame(self.cells, RateCell), **tables}
+
+    def page(self) -> Path:
+        """Write a page of both tables, everything as JSON, and CSV files; return the page's path.
+
+        Raises:
+            KgprobeError: a file cannot be written.
+        """
+        write_result_files(self.folder, self.file, self.to_dict(), self.frames())
+        columns = list(dict.fromkeys(cell.column for cell in self.cells))
+        shaded = [*columns, "average"] if self.by == MODEL else columns
+        sections = [table_section(table, shaded) for table in self.tables()]
+        settings = msgspec.json.format(msgspec.json.encode(self.config), indent=2).decode().splitlines()
+        how = Section("how", "How it was made", {"parts": {"Settings": settings}})
+        paragraphs = Section("text", "In words", {"paragraphs": [self.summary(), *self.notes]})
+        return write_page(self.folder / f"{self.file}.html", self.title, [], [paragraphs, *sections, how])
+
+
+def _average(shares: Sequence[Share | None]) -> Percent | None:
+    """Return the mean of shares; None if one is missing."""
+    values = [share.value for share in shares if share is not None]
+    return Percent(sum(values) / len(values)) if values and len(values) == len(shares) else None
 
 
 class _RunResults(msgspec.Struct):
@@ -70,119 +217,6 @@ class StoredRates:
     answered: AnsweredFacts
 
 
-@dataclass(frozen=True, slots=True)
-class RateCell(ResultRow):
-    """Rates of one model on one graph with one setting.
-
-    Attributes:
-        result: name of the run or measurement; None if there is none, and then all rates are None.
-        facts: number of facts that count.
-        win_rate: share of the facts with more right answers than wrong ones, with Wilson's 95% interval.
-        zero_sense_rate: share of the facts that were never answered right, with the same interval.
-        guessed: expected win rate of a guesser on the same questions.
-    """
-
-    model: Annotated[str, Heading("model")]
-    graph: Annotated[str, Heading("graph")]
-    setting: Annotated[str, Heading("setting")]
-    result: str | None = None
-    facts: Annotated[int, Heading("facts")] = 0
-    questions: Annotated[int, Heading("questions")] = 0
-    win_rate: Annotated[Share | None, Heading("win rate")] = None
-    zero_sense_rate: Annotated[Share | None, Heading("zero-sense rate")] = None
-    guessed: Annotated[float | None, Heading("by guessing", Percent)] = None
-
-
-@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class RateTable(StoredComparison):
-    """Rates of models on graphs; one row for each model, graph and setting, also where no result is given.
-
-    Attributes:
-        cells: rates by model, graph and setting; the best model first.
-        shared: True if rates are over the facts that all models of a column have answered.
-    """
-
-    cells: Sequence[RateCell]
-    shared: bool
-
-    row = RateCell
-    file: ClassVar[str] = "rates"
-
-    @property
-    def title(self) -> str:
-        """Title of the page."""
-        models, graphs = {cell.model for cell in self.cells}, {cell.graph for cell in self.cells}
-        return f"Rates of {counted(len(models), 'model')} on {counted(len(graphs), 'graph')}"
-
-    def records(self) -> Sequence[RateCell]:
-        """Return the cells, row by row."""
-        return self.cells
-
-    def tables(self) -> list[Table]:
-        """Return the win rates and the zero-sense rates, each with the mean over the columns of a complete row."""
-        facts = "the facts that all models of the column have answered" if self.shared else "each result's own facts"
-        notes = [f"Shares of {facts}, with 95% intervals. Average: mean over the columns."]
-        missing = [f"{cell.model} on {_column(cell)}" for cell in self.cells if cell.result is None]
-        if missing:
-            more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
-            notes.append(f"Not given, shown as —: {'; '.join(missing[:_NAMED])}{more}. Such rows have no average.")
-        return [
-            Table("win_rates", "Win rate", self._rows("win_rate"), notes),
-            Table("zero_sense_rates", "Zero-sense rate", self._rows("zero_sense_rate"), notes),
-        ]
-
-    def _rows(self, rate: str) -> list[dict[str, Any]]:
-        """Return one row for each model."""
-        rows: dict[str, dict[str, Any]] = {}
-        for cell in self.cells:
-            rows.setdefault(cell.model, {"model": cell.model})[_column(cell)] = getattr(cell, rate)
-        for row in rows.values():
-            row["average"] = _average([value for name, value in row.items() if name != "model"])
-        return list(rows.values())
-
-    def summary(self) -> str:
-        """Return the model with the highest average win rate; of complete rows."""
-        rows = [row for row in self._rows("win_rate") if row["average"] is not None]
-        if not rows:
-            return "No model has a result in every column."
-        best = max(rows, key=lambda row: row["average"].value)
-        columns = len(best) - 2
-        return f"{best['model']} has the highest average win rate, {best['average']} over {counted(columns, 'column')}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the cells and the tables, with stable keys."""
-        tables = {table.key: table.to_dict() for table in self.tables()}
-        return {"summary": self.summary(), "shared": self.shared, "cells": self.rows(), "tables": tables}
-
-    def frames(self) -> dict[str, pd.DataFrame]:
-        """Return the cells, and both tables, as CSV files by name."""
-        tables = {table.key: table.to_frame() for table in self.tables()}
-        return {"rates": row_frame(self.cells, RateCell), **tables}
-
-    def page(self) -> Path:
-        """Write a page of both tables, everything as JSON, and CSV files; return the page's path.
-
-        Raises:
-            KgprobeError: a file cannot be written.
-        """
-        write_result_files(self.folder, self.file, self.to_dict(), self.frames())
-        sections = [table_section(table, table.columns[1:]) for table in self.tables()]
-        settings = msgspec.json.format(msgspec.json.encode(self.config), indent=2).decode().splitlines()
-        how = Section("how", "How it was made", {"parts": {"Settings": settings}})
-        paragraphs = Section("text", "In words", {"paragraphs": [self.summary(), *self.notes]})
-        return write_page(self.folder / f"{self.file}.html", self.title, [], [paragraphs, *sections, how])
-
-
-def _column(cell: RateCell) -> str:
-    return f"{cell.graph} {cell.setting}".strip()
-
-
-def _average(shares: Sequence[Share | None]) -> Percent | None:
-    """Return the mean of shares; None if one is missing."""
-    values = [share.value for share in shares if share is not None]
-    return Percent(sum(values) / len(values)) if values and len(values) == len(shares) else None
-
-
 def read_rates(folder: Path, graph: str | None) -> StoredRates:
     """Read the answers of a measurement or a run from its folder.
 
@@ -194,6 +228,8 @@ def read_rates(folder: Path, graph: str | None) -> StoredRates:
     """
     if (folder / RESULTS).exists() and not (folder / CONFIG).exists():
         return _read_run(folder, graph)
+    if not (folder / CONFIG).exists():
+        raise KgprobeError(f"{folder} has no {RESULTS}; `kgprobe show` writes it.")
     config = read_measurement(folder)
     kind, described = PROBES.get(config["probe"]), config["described"]
     outcomes = Outcomes(folder / FILE, kind.evidence())
@@ -206,7 +242,7 @@ def read_rates(folder: Path, graph: str | None) -> StoredRates:
 
 
 def _read_run(folder: Path, graph: str | None) -> StoredRates:
-    advice = "Write it again with `kgprobe rounds show`."
+    advice = "Write it again with `kgprobe show`."
     results = read_json(folder / RESULTS, _RunResults, advice)
     kind = PROBES.get(results.probe)
     # Later outcomes are of a round that the graph has not counted.
@@ -222,28 +258,6 @@ def _setting(described: Mapping[str, Any], answered: AnsweredFacts) -> str:
         return asked_by(answered.probe, answered.reversed)
     credit = described.get("credit", OWN)
     return asked_by(str(described["difficulty"]).upper(), answered.reversed) + ("" if credit == OWN else f" ({credit})")
-
-
-def find_result(name: str | Path) -> Path:
-    """Return the folder of a measurement or a run, by its path or its name.
-
-    Raises:
-        KgprobeError: no such result, or runs of several graphs have this name.
-    """
-    path = Path(name)
-    places = [path]
-    if path.name == str(name):
-        # The name of a run's folder ends with a hyphen and eight digits.
-        runs = sorted((home() / "runs").glob(f"{glob.escape(path.name)}-*"))
-        places = [home() / "probes" / path, *(run for run in runs if run.name[:-9] == path.name)]
-    folders = [place for place in places if (place / FILE).exists()]
-    if not folders:
-        raise KgprobeError(f"No result {str(name)!r}: neither a measurement or run of that name, nor a folder of one.")
-    if len(folders) > 1:
-        raise KgprobeError(f"Several results are named {str(name)!r}: {', '.join(map(str, folders))}. Give a folder.")
-    if not any((folders[0] / file).exists() for file in (RESULTS, CONFIG)):
-        raise KgprobeError(f"{folders[0]} has no {RESULTS}; `kgprobe rounds show {path.name}` writes it.")
-    return folders[0]
 
 
 _CHOSEN = (
@@ -263,21 +277,30 @@ def tabulate_rates(results: Sequence[StoredRates], *, shared: bool) -> RateTable
     """
     placed = _placed(results)
     columns = _columns(placed)
-    models = list(dict.fromkeys(key[0] for key in placed))
-    cells: dict[tuple[str, tuple[str, str]], RateCell] = {}
+    cells: dict[str, list[RateCell]] = {model: [] for model in dict.fromkeys(key[0] for key in placed)}
     for column in columns:
         facts = _shared_facts(placed, column) if shared else None
-        cells |= {(model, column): _cell(model, column, placed.get((model, *column)), facts) for model in models}
-    ranks = {model: _rank([cells[model, column] for column in columns]) for model in models}
-    models.sort(key=lambda model: ranks[model])
+        for model, row in cells.items():
+            result = placed.get((model, *column))
+            row.append(_cell(model, " ".join(column).strip(), result, facts))
     notes = [_CHOSEN] if any(caveat_of(result.answered.sampling) for result in results) else []
     config = {
         "results": [str(result.folder.resolve()) for result in results],
         "shared": shared,
         "graphs": [result.graph for result in results],
     }
-    ordered = [cells[pair] for pair in product(models, columns)]
-    return RateTable(cells=ordered, shared=shared, config=config, notes=notes)
+    ordered = [cell for row in sorted(cells.values(), key=_rank) for cell in row]
+    remarks = ["Average: mean over the columns.", *_missing(ordered)]
+    return RateTable(by=MODEL, cells=ordered, shared=shared, remarks=remarks, config=config, notes=notes)
+
+
+def _missing(cells: Sequence[RateCell]) -> list[str]:
+    """Return a note on the models without a result for a column; none if all have one."""
+    missing = [f"{cell.name} on {cell.column}" for cell in cells if cell.result is None]
+    if not missing:
+        return []
+    more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
+    return [f"Not given, shown as —: {'; '.join(missing[:_NAMED])}{more}. Such rows have no average."]
 
 
 def _placed(results: Sequence[StoredRates]) -> dict[tuple[str, str, str], StoredRates]:
@@ -324,18 +347,8 @@ def _shared_facts(placed: Mapping[tuple[str, str, str], StoredRates], column: tu
     return facts
 
 
-def _cell(model: str, column: tuple[str, str], result: StoredRates | None, shared: list[str] | None) -> RateCell:
+def _cell(model: str, column: str, result: StoredRates | None, shared: list[str] | None) -> RateCell:
     if result is None:
-        return RateCell(model, *column)
+        return RateCell(model, model, column, None)
     facts = result.answered.facts if shared is None else result.answered.facts.loc[shared]
-    group = group_of(model, facts)
-    return RateCell(
-        model,
-        *column,
-        result=result.answered.name,
-        facts=group.facts,
-        questions=int((facts["right"] + facts["wrong"]).sum()),
-        win_rate=group.win_rate,
-        zero_sense_rate=group.zero_sense_rate,
-        guessed=group.guessed,
-    )
+    return rate_cell(model, model, column, result.answered.name, facts)

@@ -105,13 +105,13 @@ def get_run(graph: Graph, run: str) -> Row:
     """
     properties = find_run(graph, run)
     if properties.get("round", 0) < 0:
-        raise KgprobeError(f"Run {run!r} is being deleted; `kgprobe rounds forget {run}` finishes that.")
+        raise KgprobeError(f"Run {run!r} is being deleted; `kgprobe delete {run}` finishes that.")
     missing = sorted(name for name in _PROPERTIES if properties.get(name) is None)
     if missing or properties["form"] != _FORM:
         fault = f"it lacks {', '.join(missing)}" if missing else f"its form is {properties['form']}, not {_FORM}"
         raise KgprobeError(
             f"Run {run!r} was begun by another version of kgprobe: {fault}. Resume it with that version, begin a new "
-            f"run, or delete this one by `kgprobe rounds forget {run}`."
+            f"run, or delete this one by `kgprobe delete {run}`."
         )
     return properties
 

@@ -12,6 +12,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import default_folder, endpoint_of, is_address, refuse_credentials
 from kgprobe.servers.folder import Folder
 from kgprobe.servers.leases import take_lease
+from kgprobe.servers.server import running
 
 # Prefix of the environment variables of a user's own graph.
 _USERS = "KGPROBE_FROM"
@@ -120,6 +121,16 @@ def check_exists(graph: str | Path | None = None) -> None:
             f"There is no graph in {folder.path}. `kgprobe load` makes one there from data, `kgprobe demo` one with an"
             " example, `kgprobe graph start` an empty one."
         )
+
+
+def is_running(graph: str | Path | None = None) -> bool:
+    """Return True if opening a graph starts no server: it is remote, or the server of its folder is running.
+
+    Args:
+        graph: as in :func:`open_graph`.
+    """
+    place = _folder_or_address(graph)
+    return (isinstance(place, str) and is_address(place)) or running(folder_of(place)) is not None
 
 
 def folder_of(graph: str | Path | None = None) -> Folder:

@@ -92,7 +92,7 @@ def test_a_probe_in_one_file_is_everywhere(example_graph: Graph, tiny: Model) ->
     assert run.finding().unknown[0].prediction == "the coin"
     assert "the coin" in run.page().read_text(encoding="utf-8")
     assert kgprobe.resume_rounds(example_graph, "coins", tiny, rounds=2).report.rounds == 2
-    kgprobe.forget_run(example_graph, "coins")
+    kgprobe.delete("coins", example_graph)
     with pytest.raises(kgprobe.ArgumentError, match="`odds` is 2"):
         kgprobe.measure(example_graph, tiny, "coin", odds=2.0)
 

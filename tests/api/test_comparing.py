@@ -45,19 +45,19 @@ def test_what_was_measured_is_compared_and_what_differs_is_told(example_graphs: 
     forgetting = kgprobe.check(base, tuned, margin=0.5)
     assert len(forgetting.to_frame()) == found.pairs[0].lost + found.pairs[0].gained
     # A run, opened by its name, beside measurements: what it shares with them, if anything.
-    opened = kgprobe.open_result("a-run", example_graphs)
+    opened = kgprobe.open("a-run", example_graphs)
     assert opened.to_frame().equals(run.to_frame())
     with pytest.raises(ArgumentError, match=r"`tuned` differs from the base.*asked is 'once each' and 'in rounds'"):
         kgprobe.check(base, opened)
     with pytest.raises(UnknownNameError, match=r"o measurement 'nowhere', neither as a folder nor by name.*a-run"):
-        kgprobe.open_result("nowhere", example_graphs)
+        kgprobe.open("nowhere", example_graphs)
 
 
 FACTS = {f"f{n:03}": n % 2 == 0 for n in range(200)}
 
 
 def measured(folder: Path, right: Mapping[str, bool | None] = FACTS, **config: object) -> Measurement:
-    return kgprobe.open_measurement(store_measurement(folder, right, **config))
+    return kgprobe.open(store_measurement(folder, right, **config))
 
 
 def test_results_stand_beside_each_other_without_a_graph(tmp_path: Path) -> None:
@@ -196,6 +196,6 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="`margin` is 2; a share from 0 below 1 is expected"):
         kgprobe.check(entry, two, margin=2)
     with pytest.raises(UnknownNameError, match="has no measurement"):
-        kgprobe.open_result(tmp_path)
+        kgprobe.open(tmp_path)
     with pytest.raises(UnknownNameError, match="to open a run of that name, give its graph"):
-        kgprobe.open_result("nothing")
+        kgprobe.open("nothing")

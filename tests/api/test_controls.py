@@ -184,8 +184,8 @@ def test_controls_say_why_a_ring_is_empty(example_graph: Graph, capitals: Path) 
 
 
 def test_roles_of_a_result_without_them_are_named(tmp_path: Path) -> None:
-    base = kgprobe.open_measurement(store_measurement(tmp_path / "base", {"f1": True}))
-    tuned = kgprobe.open_measurement(store_measurement(tmp_path / "tuned", {"f1": True}, model="tuned", seed=1))
+    base = kgprobe.open(store_measurement(tmp_path / "base", {"f1": True}))
+    tuned = kgprobe.open(store_measurement(tmp_path / "tuned", {"f1": True}, model="tuned", seed=1))
     with pytest.raises(ArgumentError, match="`tuned` differs from the base in more than the model: seed"):
         kgprobe.check(base, tuned, roles=[FactRole("s-f1", "f1", FAR)])
     with pytest.raises(ArgumentError, match="`margin` is 2"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kgprobe
-from kgprobe.api.reports import latest_result, open_any
+from kgprobe.api.reports import latest_result
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
@@ -58,12 +58,12 @@ DAMAGES = [
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_open_result_damaged_measurement_names_the_file(home: Path, damage: Callable[[Path], None]) -> None:
+def test_open_damaged_measurement_names_the_file(home: Path, damage: Callable[[Path], None]) -> None:
     folder = store_measurement(home / "probes" / "broken", FACTS)
     damage(folder)
     for name in ("broken", folder):
         with pytest.raises(KgprobeError, match="probes/broken"):
-            kgprobe.open_result(name)
+            kgprobe.open(name)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -82,19 +82,17 @@ def test_latest_result_damaged_measurement_is_left_out(
     "damage",
     [write(RESULTS, b"{"), write(RESULTS, b"\xff"), write(RESULTS, b'{"headline": 1}'), replace_by_folder(RESULTS)],
 )
-def test_kept_results_damaged_result_is_named_in_a_note(home: Path, damage: Callable[[Path], None]) -> None:
+def test_results_damaged_one_is_named_in_a_note(home: Path, damage: Callable[[Path], None]) -> None:
     store_measurement(home / "probes" / "whole", FACTS)
     damage(store_measurement(home / "probes" / "broken", FACTS))
-    kept = kgprobe.kept_results()
+    kept = kgprobe.list_results()
     assert [result.name for result in kept.results] == ["whole"]
     assert [RESULTS in note for note in kept.notes] == [True]
 
 
 @pytest.mark.parametrize("content", [b"\xff", b"{}", b'{"facts": [{"relation": 1}]}'])
 def test_compare_damaged_finding_is_named(home: Path, content: bytes) -> None:
-    results = [
-        kgprobe.open_measurement(store_measurement(home / "probes" / name, FACTS, model=name)) for name in ("a", "b")
-    ]
+    results = [kgprobe.open(store_measurement(home / "probes" / name, FACTS, model=name)) for name in ("a", "b")]
     (results[0].folder / RESULTS).write_bytes(content)
     with pytest.raises(KgprobeError, match="Delete it"):
         kgprobe.compare(results)
@@ -112,11 +110,11 @@ def test_compare_damaged_finding_is_named(home: Path, content: bytes) -> None:
         write("shards/00000.parquet", b"PAR1"),
     ],
 )
-def test_open_any_damaged_judged_graph_names_the_file(home: Path, damage: Callable[[Path], None]) -> None:
+def test_open_damaged_judged_graph_names_the_file(home: Path, damage: Callable[[Path], None]) -> None:
     folder = write_judged_graph(home / "judged" / "whole-graph", [judged(f"f{n}", 0, [1]) for n in range(3)])
     damage(folder)
     with pytest.raises(KgprobeError, match=r"judged/whole-graph.*(Delete|delete)"):
-        open_any("whole-graph")
+        kgprobe.open("whole-graph")
 
 
 def truncate(path: Path) -> None:

@@ -25,7 +25,7 @@ FEW = {"relations": ["P36"], "limit": 6, "choices": 4, **AS_OF}
 
 
 def answers(folder: str, graph: Graph) -> dict[str, ExampleEvidence]:
-    outcomes = kgprobe.open_measurement(folder, graph).outcomes
+    outcomes = kgprobe.open(folder, graph).outcomes
     return {item.fact.fact: item.evidence for item in outcomes if isinstance(item.evidence, ExampleEvidence)}
 
 

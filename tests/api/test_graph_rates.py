@@ -18,7 +18,7 @@ OPTIONS = {"facts_per_round": 32, "distractors": 1, "as_of": 20240101, "relation
 @pytest.fixture
 def run(example_graph: Graph, tiny: Model) -> Iterator[Run]:
     yield kgprobe.run_rounds(example_graph, tiny, name="to-estimate", rounds=2, **OPTIONS)
-    kgprobe.forget_run(example_graph, "to-estimate")
+    kgprobe.delete("to-estimate", example_graph)
 
 
 def test_rates_speak_of_the_whole_graph(example_graph: Graph, run: Run) -> None:
@@ -116,7 +116,7 @@ def test_another_run_is_told_by_name(example_graph: Graph, tiny: Model) -> None:
     assert found.to_dict()["predictors"] == ["other"]
     with pytest.raises(ArgumentError, match="has 'to-estimate', the run itself"):
         kgprobe.estimate_rates(example_graph, "to-estimate", predictors=["to-estimate"])
-    kgprobe.forget_run(example_graph, "other")
+    kgprobe.delete("other", example_graph)
 
 
 @pytest.mark.usefixtures("run")
@@ -138,7 +138,7 @@ def test_what_cannot_be_is_said(example_graph: Graph, tiny: Model) -> None:
         KgprobeError, match=r"gives no estimate for the whole graph.*sampling=sequential.*--aim estimate"
     ):
         kgprobe.estimate_rates(example_graph, "in-turn")
-    kgprobe.forget_run(example_graph, "in-turn")
+    kgprobe.delete("in-turn", example_graph)
 
 
 @pytest.mark.usefixtures("run")

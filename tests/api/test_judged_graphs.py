@@ -29,12 +29,16 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
+def corrected_by(name: str) -> Any:
+    return kgprobe.open("everything").corrected_by(kgprobe.open(name, kind="measurement"))
+
+
 def raw_of(result: Any) -> dict[str, float]:
     return {row["metric"]: row["raw"] for row in result.rows() if row["by"] == "all"}
 
 
 def test_the_judges_own_labels_correct_it_by_facts_set_aside() -> None:
-    result = kgprobe.judged_graph("everything")
+    result = kgprobe.open("everything")
     facts = [f"f{n}" for n in range(0, FACTS, 2)]
     aside = int(set_aside(facts, JUDGE["aside"], JUDGE["seed"]).sum())
     assert result.correction.used == aside
@@ -70,31 +74,29 @@ def test_of_other_labels_all_count_that_the_judge_has_not_learned_from(own: Path
     write_labels(own / "probes" / "more", [said(f"f{n}", 0, [1]) for n in range(0, FACTS, 4)])
     learned = [f"f{n}" for n in range(0, FACTS, 4)]
     aside = int(set_aside(learned, JUDGE["aside"], JUDGE["seed"]).sum())
-    assert kgprobe.judged_graph("everything", "more").correction.used == aside
+    assert corrected_by("more").correction.used == aside
     write_labels(own / "probes" / "fresh", [said(f"f{n}", 0, [1]) for n in range(1, FACTS, 4)])
-    assert kgprobe.judged_graph("everything", own / "probes" / "fresh").correction.used == FACTS // 4
+    assert corrected_by("fresh").correction.used == FACTS // 4
     (own / "probes" / "labelled").rename(own / "probes" / "gone")
-    unknown = kgprobe.judged_graph("everything", "more")
+    unknown = corrected_by("more")
     assert unknown.correction.used == FACTS // 4
     assert "make its figures too good" in unknown.notes[0]
 
 
 def test_without_labels_figures_are_the_judges_own(own: Path) -> None:
-    corrected = kgprobe.judged_graph("everything")
-    raw = kgprobe.judged_graph("everything", raw=True)
+    corrected = kgprobe.open("everything")
     (own / "probes" / "labelled").rename(own / "probes" / "gone")
-    bare = kgprobe.judged_graph("everything")
-    assert raw_of(corrected) == raw_of(raw) == raw_of(bare)
-    for result in (raw, bare):
-        assert result.correction is None
-        assert "not corrected by labels" in result.notes[0]
-        assert result.to_dict()["labels"] is None
-        assert {row["estimate"] for row in result.rows()} == {None}
+    bare = kgprobe.open("everything")
+    assert raw_of(corrected) == raw_of(bare)
+    assert bare.correction is None
+    assert "not corrected by labels" in bare.notes[0]
+    assert bare.to_dict()["labels"] is None
+    assert {row["estimate"] for row in bare.rows()} == {None}
 
 
 def test_a_part_of_a_graph_is_not_taken_for_the_graph(own: Path) -> None:
     shard_path(own / "judged" / "everything", 2).unlink()
-    result = kgprobe.judged_graph("everything")
+    result = kgprobe.open("everything")
     assert (result.missing, result.correction) == ([2], None)
     assert "estimates for the graph are not possible" in result.notes[0]
     assert "300 facts of 400 (1 shards are missing)" in result.summary()
@@ -104,12 +106,14 @@ def test_a_part_of_a_graph_is_not_taken_for_the_graph(own: Path) -> None:
     assert raw_of(result)["correct"] == pytest.approx(sum(n % 3 % 2 == 0 for n in there) / len(there))
 
 
-def test_types_are_shown_as_far_as_is_asked_for() -> None:
-    result = kgprobe.judged_graph("everything", types=2, raw=True)
+def test_judged_graph_tables_show_twenty_types(own: Path) -> None:
+    rows = [judged(f"f{n}", 0, [1], subject_types=[f"t{n % 27}"]) for n in range(FACTS)]
+    write_judged_graph(own / "judged" / "typed", rows)
+    result = kgprobe.open("typed")
     table = next(table for table in result.tables() if table.key == "subject_types")
-    assert len(table.rows) == 2
-    assert table.notes == ["5 more are in the rows and in JSON."]
-    assert len({row["group"] for row in result.rows() if row["by"] == "subject type"}) == 7
+    assert len(table.rows) == 20
+    assert table.notes == ["7 more are in the rows and in JSON."]
+    assert len({row["group"] for row in result.rows() if row["by"] == "subject type"}) == 27
 
 
 @pytest.mark.parametrize(
@@ -128,42 +132,35 @@ def test_types_are_shown_as_far_as_is_asked_for() -> None:
 def test_labels_of_something_else_are_refused(own: Path, config: dict[str, Any], message: str) -> None:
     write_labels(own / "probes" / "odd", [said(f"f{n}", 0, [1]) for n in range(100)], **config)
     with pytest.raises(ArgumentError, match=message):
-        kgprobe.judged_graph("everything", "odd")
-    assert kgprobe.judged_graph("everything", raw=True).correction is None
+        corrected_by("odd")
 
 
 def test_labels_of_more_relations_are_a_sample_of_those_that_were_judged(own: Path) -> None:
     write_labels(own / "probes" / "wide", [said(f"f{n}", 0, [1]) for n in range(1, 101, 2)], relations=["r0", "r1"])
-    assert kgprobe.judged_graph("everything", "wide").correction.used == 50
+    assert corrected_by("wide").correction.used == 50
 
 
 def test_labels_ended_early_are_a_sample(own: Path) -> None:
     labels = [said(f"f{n}", 0, [1]) for n in range(1, 101, 2)]
     write_labels(own / "probes" / "early", labels, facts={"limit": 150, "order": SEEDED_ORDER})
-    assert kgprobe.judged_graph("everything", "early").correction.used == 50
+    assert corrected_by("early").correction.used == 50
 
 
 def test_where_the_judges_own_labels_do_not_fit_it_is_said(own: Path) -> None:
     config = own / "probes" / "labelled" / "config.json"
     config.write_text(config.read_text().replace("20250101", "20240101"))
-    result = kgprobe.judged_graph("everything")
+    result = kgprobe.open("everything")
     assert result.correction is None
     assert "have the date 20240101" in result.notes[0]
     with pytest.raises(ArgumentError, match="have the date 20240101"):
-        kgprobe.judged_graph("everything", "labelled")
+        corrected_by("labelled")
 
 
 def test_what_cannot_be_is_told(own: Path) -> None:
-    with pytest.raises(KgprobeError, match="There is no judged graph"):
-        kgprobe.judged_graph("nothing")
-    with pytest.raises(ArgumentError, match="omits the correction"):
-        kgprobe.judged_graph("everything", "labelled", raw=True)
-    with pytest.raises(ArgumentError, match="types"):
-        kgprobe.judged_graph("everything", types=0)
     folder = own / "judged" / "everything"
     shard_path(folder, 1).write_bytes(shard_path(folder, 0).read_bytes()[:100])
     with pytest.raises(KgprobeError, match="cannot be read"):
-        kgprobe.judged_graph("everything")
+        kgprobe.open("everything")
     write_judged_graph(folder, [judged("f", 0, [1])], facts=5)
     with pytest.raises(KgprobeError, match="has 1 facts; expected 5"):
-        kgprobe.judged_graph("everything")
+        kgprobe.open("everything")

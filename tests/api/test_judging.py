@@ -88,7 +88,7 @@ def test_a_judge_is_made_kept_and_as_good_as_is_said(labels: Measurement, tiny: 
     assert again.apart == result.aside.apart
     assert again.every == result.aside.every
 
-    judge = kgprobe.open_judge(result.folder.name)
+    judge = kgprobe.open(result.folder.name)
     statements = labelled_statements(labels.outcomes)
     aside = np.flatnonzero(set_aside(statements.facts, 0.3, 0))
     assert again.every.quality.count == len(aside)
@@ -155,7 +155,7 @@ def test_a_judge_reads_behind_virtual_tokens(labels: Measurement, tiny: Model) -
     assert result.judge.training["prompt_encoder"]["learned"] == learned
     assert result.folder != plain.folder
     assert "4 virtual tokens" in str(result.tables()[0].notes)
-    judge = kgprobe.open_judge(result.folder.name)
+    judge = kgprobe.open(result.folder.name)
     assert judge.virtual is not None
     again = kgprobe.evaluate_judge(judge, labels, model=tiny)
     assert result.aside is not None
@@ -194,7 +194,7 @@ def test_mistakes_are_told(labels: Measurement, tiny: Model, graph: Graph) -> No
     with pytest.raises(ArgumentError, match="expected numbers from 0 to"):
         trained(labels, tiny, layers=(99,))
     with pytest.raises(KgprobeError, match="judge train"):
-        kgprobe.open_judge("nobody")
+        kgprobe.open("nobody")
     silent = kgprobe.measure(
         graph, Model("mumbles", generator=Rule(lambda *_: "hm", "mumbles")), "true-false", repeats=1, limit=4
     )

@@ -122,7 +122,7 @@ def test_labels_of_real_facts_equal_their_definition(
 def test_fill_adds_all_facts_with_predictions(example_graph: Graph, tmp_path: Path) -> None:
     labels = kgprobe.label_facts(example_graph, well_read(), ways="distractors", limit=60, fill=True, as_of=AS_OF)
     rows = {row.fact: row for row in labels.table.rows()}
-    relations = kgprobe.open_measurement(labels.table.config["measurements"]["distractors"][0]).config["relations"]
+    relations = kgprobe.open(labels.table.config["measurements"]["distractors"][0]).config["relations"]
     askable = askable_facts(example_graph, relations, 20241231)
     assert set(rows) == {askable[place].fact for place in range(len(askable))}
     assert (labels.asked_facts, labels.predicted_facts) == (60, len(rows) - 60)
@@ -177,7 +177,7 @@ def test_inverse_asks_the_same_facts_backwards(example_graph: Graph) -> None:
     )
     forwards, backwards = labels.statistics.ways
     assert (forwards.facts, backwards.facts) == (6, 6)
-    stored = kgprobe.open_measurement(labels.table.config["measurements"]["inverse"][0])
+    stored = kgprobe.open(labels.table.config["measurements"]["inverse"][0])
     rows = {row.fact: row for row in labels.table.rows()}
     assert stored.reversed
     assert {outcome.fact for outcome in stored.outcomes} == {FactKey(row.object, row.fact) for row in rows.values()}

@@ -127,7 +127,7 @@ def test_facts_can_be_listed_in_all_ways(example_graph: Graph, tiny: Model, tmp_
 
 def test_a_measurement_is_opened_again_and_saved(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
     made = kgprobe.measure(example_graph, tiny, **OPTIONS)
-    opened = kgprobe.open_measurement(made.folder.name, example_graph)
+    opened = kgprobe.open(made.folder.name, example_graph)
     assert opened.to_frame().equals(made.to_frame())
     assert (opened.model, opened.kind.name) == ("tiny", "distractors")
     folder = opened.save(tmp_path / "mine")
@@ -137,9 +137,9 @@ def test_a_measurement_is_opened_again_and_saved(example_graph: Graph, tiny: Mod
     assert len(pd.read_csv(folder / "facts.csv")) == 9
     assert json.loads((folder / "config.json").read_text())["as_of"] == 20241231
     with pytest.raises(KgprobeError, match="needs the graph"):
-        kgprobe.open_measurement(made.folder).finding()
+        kgprobe.open(made.folder).finding()
     with pytest.raises(KgprobeError, match="No measurement nothing"):
-        kgprobe.open_measurement("nothing")
+        kgprobe.open("nothing")
 
 
 def test_mistakes_name_arguments(example_graph: Graph, tiny: Model) -> None:

@@ -137,7 +137,7 @@ def test_run_on_workers_equals_one_process(example_graph: Graph, spec: str, on_w
     ours, theirs = (kgprobe.estimate_rates(example_graph, name).rows() for name in ("shared", "alone"))
     assert ours == theirs
     for name in ("shared", "alone"):
-        kgprobe.forget_run(example_graph, name)
+        kgprobe.delete(name, example_graph)
 
 
 def test_estimate_on_workers_asks_until_precise(example_graph: Graph, spec: str, on_workers: Models) -> None:
@@ -147,7 +147,7 @@ def test_estimate_on_workers_asks_until_precise(example_graph: Graph, spec: str,
         kgprobe.run_rounds(example_graph, spec, name=name, **how)
         estimated = kgprobe.estimate_rates(example_graph, name, precision=0.05, rounds=4, models=models)
         estimates.append(estimated.rows())
-        kgprobe.forget_run(example_graph, name)
+        kgprobe.delete(name, example_graph)
     assert estimates[0] == estimates[1]
 
 

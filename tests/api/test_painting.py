@@ -111,7 +111,7 @@ def test_asked_entities_get_a_label_by_their_share_of_unknown_facts(painted: Gra
     # Beliefs of both runs count: f2 is unknown to one of them.
     kgprobe.paint_beliefs(painted, ["old", "new"])
     assert labelled(painted)["e3"] == ("MostlyUnknown", pytest.approx(2 / 3))
-    kgprobe.forget_run(painted, "new")
+    kgprobe.delete("new", painted)
     assert labelled(painted) == {}
     kgprobe.paint_beliefs(painted, "old")
     kgprobe.clear_paint(painted)
@@ -191,9 +191,9 @@ def test_captions_have_the_years_of_facts(graph: Graph, tmp_path: Path, monkeypa
 
 def test_forgetting_a_run_deletes_its_paint(painted: Graph) -> None:
     kgprobe.paint_beliefs(painted, "new", against="old")
-    kgprobe.forget_run(painted, "old")
+    kgprobe.delete("old", painted)
     assert len(seen(painted)) == 6
-    kgprobe.forget_run(painted, "new")
+    kgprobe.delete("new", painted)
     assert seen(painted) == {}
 
 

@@ -13,7 +13,7 @@ import torch
 from scipy import stats
 
 import kgprobe
-from kgprobe.api.reports import latest_result, open_any
+from kgprobe.api.reports import latest_result
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
@@ -257,16 +257,16 @@ def test_several_results_stand_side_by_side(together: Report) -> None:
 
 def test_a_judged_graph_can_be_reported_alone_and_beside(asked: Asked, tmp_path: Path) -> None:
     rows = [judged(f"f{n}", n % 3 % 2, [1], subject_types=[f"t{n % 7}"]) for n in range(90)]
-    write_judged_graph(tmp_path / "whole", rows, shards=3)
-    judged_graph = open_any(tmp_path / "whole")
-    alone = kgprobe.make_report([judged_graph])
+    write_judged_graph(tmp_path / "sweep", rows, shards=3)
+    sweep = kgprobe.open(tmp_path / "sweep")
+    alone = kgprobe.make_report([sweep])
     assert len(alone.facts_frame()) == 0
     page = alone.page(tmp_path / "judged.html").read_text(encoding="utf-8")
     assert "By relation" in page
     assert "<script" not in page
     figures = json.loads(json.dumps(alone.to_dict()["judged"][0]["figures"]))
-    assert figures == kgprobe.judged_graph(tmp_path / "whole").rows()
-    beside = kgprobe.make_report([asked.chosen, judged_graph])
+    assert figures == kgprobe.open(tmp_path / "sweep").rows()
+    beside = kgprobe.make_report([asked.chosen, sweep])
     assert len(beside.lead) == len(kgprobe.make_report([asked.chosen]).lead) + 1
     assert (
         beside.title
@@ -287,7 +287,7 @@ def test_what_cannot_be_reported_says_why(asked: Asked, tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="the same result twice"):
         kgprobe.make_report([asked.chosen, asked.chosen])
     with pytest.raises(ArgumentError, match="opened without its graph"):
-        kgprobe.make_report([kgprobe.open_measurement(asked.chosen.folder)])
+        kgprobe.make_report([kgprobe.open(asked.chosen.folder)])
     (tmp_path / "taken").mkdir()
     with pytest.raises(KgprobeError, match="taken cannot be written"):
         kgprobe.make_report([asked.chosen]).page(tmp_path / "taken")

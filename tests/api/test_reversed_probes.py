@@ -89,7 +89,7 @@ def test_the_facts_that_are_known_in_one_direction_are_listed_by_relation(tmp_pa
         "described": {"model": "base", "clozes": {"r0": ["x"]}},
     }
     store_measurement(tmp_path / "back", back, relations=relations, **of)
-    several = [kgprobe.open_measurement(tmp_path / name) for name in ("ahead", "back")]
+    several = [kgprobe.open(tmp_path / name) for name in ("ahead", "back")]
     # Whichever comes first.
     for results in (several, several[::-1]):
         found = kgprobe.compare(results)
@@ -114,8 +114,8 @@ def test_the_facts_that_are_known_in_one_direction_are_listed_by_relation(tmp_pa
         assert (told["overall"]["forwards_alone"], len(told["one_way_facts"])) == (12, 13)
         assert told["relations"][0]["not_forwards_low"] == 0
     store_measurement(tmp_path / "stale", back, relations=relations, **{**of, "reversed_of": "{3}"})
-    stale = kgprobe.compare([several[0], kgprobe.open_measurement(tmp_path / "stale")])
+    stale = kgprobe.compare([several[0], kgprobe.open(tmp_path / "stale")])
     assert stale.notes[0].startswith("The graph changed between the two directions")
     # Two results of one direction are compared as ever.
     store_measurement(tmp_path / "other", back, relations=relations, model="other")
-    assert kgprobe.compare([several[0], kgprobe.open_measurement(tmp_path / "other")]).directions is None
+    assert kgprobe.compare([several[0], kgprobe.open(tmp_path / "other")]).directions is None

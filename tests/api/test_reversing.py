@@ -186,7 +186,7 @@ def test_it_is_made_anew_when_the_graph_has_changed_and_runs_stay(graph: Graph, 
     kgprobe.reverse_graph(graph, folder=folder, on_note=told.append).close()
     assert f"The old one has runs (kept-run) and is kept in {folder}.1." in told
     with kgprobe.open_graph(f"{folder}.1") as aside:
-        assert kgprobe.open_run(aside, "kept-run").finding().about.reversed
+        assert kgprobe.open("kept-run", aside).finding().about.reversed
 
 
 @ONE_ENGINE

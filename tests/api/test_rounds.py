@@ -17,6 +17,11 @@ from tests.models.tiny import byte_level, random_model
 OPTIONS = {"facts_per_round": 4, "distractors": 3, "as_of": 20240101}
 
 
+def names_of_runs(graph: Graph) -> set[str]:
+    """Return the names of the runs that are listed for a graph."""
+    return {row.name for row in kgprobe.list_results(graph, kinds=["run"]).results}
+
+
 def test_a_run_is_done_shown_and_forgotten(example_graph: Graph, tiny: Model) -> None:
     run = kgprobe.run_rounds(example_graph, tiny, name="whole", rounds=2, **OPTIONS)
     assert (run.report.rounds, run.report.stopped, run.model) == (2, Stop.DONE, "tiny")
@@ -28,11 +33,10 @@ def test_a_run_is_done_shown_and_forgotten(example_graph: Graph, tiny: Model) ->
     assert "<table" in run._repr_html_()
     page = run.page().read_text(encoding="utf-8")
     assert "By relation" in page
-    listed = kgprobe.runs(example_graph)
-    assert "whole" in set(listed["id"])
-    kgprobe.forget_run(example_graph, "whole")
+    assert "whole" in names_of_runs(example_graph)
+    kgprobe.delete("whole", example_graph)
     assert not run.folder.exists()
-    assert "whole" not in set(kgprobe.runs(example_graph)["id"])
+    assert "whole" not in names_of_runs(example_graph)
     with pytest.raises(UnknownNameError, match="Unknown run 'whole'"):
         kgprobe.resume_rounds(example_graph, "whole", tiny)
 
@@ -53,7 +57,7 @@ def test_run_frame_facts_asked_again_has_one_row_a_fact(example_graph: Graph, ti
         assert tuple(row[["known", "known_low", "known_high"]]) == known
         assert (row["belief"], row["relation_label"]) == (belief.believed, "capital")
         assert row["question"] in set(answers["question"])
-    kgprobe.forget_run(example_graph, "framed")
+    kgprobe.delete("framed", example_graph)
 
 
 def test_a_run_goes_on_with_the_options_it_was_begun_with(example_graph: Graph, tiny: Model) -> None:
@@ -71,7 +75,7 @@ def test_a_run_goes_on_with_the_options_it_was_begun_with(example_graph: Graph, 
     with pytest.raises(ArgumentError, match="`rounds` is 2; 4 rounds are finished already"):
         kgprobe.resume_rounds(example_graph, "two", tiny, rounds=2)
     for name in ("one", "two"):
-        kgprobe.forget_run(example_graph, name)
+        kgprobe.delete(name, example_graph)
 
 
 def test_a_run_that_goes_on_knows_the_names_that_its_model_prefers(example_graph: Graph, tiny: Model) -> None:
@@ -83,7 +87,7 @@ def test_a_run_that_goes_on_knows_the_names_that_its_model_prefers(example_graph
             kgprobe.resume_rounds(example_graph, name, tiny, rounds=more)
         rows = example_graph.query("MATCH (b:Belief {run: $run}) RETURN b.fact AS fact, b.chances AS chances", run=name)
         chances.append({row["fact"]: row["chances"] for row in rows})
-        kgprobe.forget_run(example_graph, name)
+        kgprobe.delete(name, example_graph)
     at_once, in_parts = chances
     assert in_parts == at_once
     # Of some names the model's own preference is above the chance of a random guess, one of four.
@@ -102,7 +106,7 @@ def test_a_run_goes_on_with_a_model_loaded_as_it_was(example_graph: Graph, tmp_p
         scorer = models.scorer(spec)
         assert (scorer.describe()["dtype"], scorer.batch_tokens) == ("bfloat16", 64)
     assert (begun.report.asked + begun.report.unaskable, len(gone_on.answers_frame())) == (4, 8)
-    kgprobe.forget_run(example_graph, "halves")
+    kgprobe.delete("halves", example_graph)
 
 
 def test_mistakes_are_told_before_anything_is_asked(example_graph: Graph, tiny: Model) -> None:
@@ -114,7 +118,7 @@ def test_mistakes_are_told_before_anything_is_asked(example_graph: Graph, tiny: 
         kgprobe.run_rounds(example_graph, tiny, name="never", stop_at_width=float("nan"))
     with pytest.raises(ArgumentError, match="`difficulty` is not an option of the probe distractors"):
         kgprobe.run_rounds(example_graph, tiny, name="never", difficulty="easy")
-    assert "never" not in set(kgprobe.runs(example_graph)["id"])
+    assert "never" not in names_of_runs(example_graph)
 
 
 @pytest.mark.slow
@@ -126,4 +130,18 @@ def test_of_a_model_with_random_weights_about_nothing_is_surely_known(example_gr
     assert finding.overall.win_rate.value > 0.04
     assert finding.believed[BeliefWord.SURELY_KNOWN] <= 0.005 * finding.overall.facts
     assert finding.believed[BeliefWord.SURELY_UNKNOWN] > 0.5 * finding.overall.facts
-    kgprobe.forget_run(example_graph, "random")
+    kgprobe.delete("random", example_graph)
+
+
+def test_results_of_a_graph_have_the_progress_of_its_runs(example_graph: Graph, tiny: Model, home: Path) -> None:
+    run = kgprobe.run_rounds(example_graph, tiny, name="moved", rounds=2, **OPTIONS)
+    (row,) = [row for row in kgprobe.list_results(example_graph).results if row.name == "moved"]
+    assert (row.rounds, row.asked, row.folder) == (2, run.report.asked, run.folder)
+    assert row.headline == f"2 of 2 rounds, {run.report.asked} asked"
+    run.folder.rename(home / "elsewhere")
+    assert [row for row in kgprobe.list_results().results if row.name == "moved"] == []
+    (row,) = [row for row in kgprobe.list_results(example_graph).results if row.name == "moved"]
+    assert (
+        row.headline == f"2 of 2 rounds, {run.report.asked} asked; tiny, distractors; its folder is not on this machine"
+    )
+    kgprobe.delete("moved", example_graph)

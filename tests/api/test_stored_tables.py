@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import kgprobe
@@ -13,6 +14,8 @@ from kgprobe.beliefs.group_rates import SHOWN_GROUPS
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
+from kgprobe.results.group_table import group_by_popularity
+from kgprobe.stats.value_counts import HEAD, TAIL, TORSO
 from tests.cli.inprocess import run as cli
 from tests.models.api.fault_proxy import FaultProxy
 from tests.servers.shared import environment_of
@@ -64,23 +67,23 @@ def stored(measured: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> dict[s
     return measured
 
 
-def cells_of(table: Any) -> dict[tuple[str, str, str], Any]:
-    return {(cell.model, cell.graph, cell.setting): cell for cell in table.cells}
+def cells_of(table: Any) -> dict[tuple[str, str], Any]:
+    return {(cell.name, cell.column): cell for cell in table.cells}
 
 
 def test_rate_table_equals_naive_rates(stored: dict[str, Path]) -> None:
     names = ["yes-easy", "yes-hard", "no-easy", "rated"]
     table = kgprobe.rate_table([stored[name] for name in names], graphs=["world", "world", "world", "rounds"])
     cells = cells_of(table)
-    places = [("yes", "world", "EASY"), ("yes", "world", "HARD"), ("no", "world", "EASY"), ("yes", "rounds", "EASY")]
+    places = [("yes", "world EASY"), ("yes", "world HARD"), ("no", "world EASY"), ("yes", "rounds EASY")]
     for name, place in zip(names, places, strict=True):
         cell = cells[place]
         assert (cell.facts, cell.win_rate.value, cell.zero_sense_rate.value) == naive_rates(stored[name])
         assert cell.result == ("rated" if name == "rated" else stored[name].name)
     # The second model lacks two of three columns.
     assert {place for place, cell in cells.items() if cell.result is None} == {
-        ("no", "world", "HARD"),
-        ("no", "rounds", "EASY"),
+        ("no", "world HARD"),
+        ("no", "rounds EASY"),
     }
     wins, zeros = table.tables()
     assert wins.columns == ["model", "world EASY", "world HARD", "rounds EASY", "average"]
@@ -88,7 +91,7 @@ def test_rate_table_equals_naive_rates(stored: dict[str, Path]) -> None:
     rates = [cells[place].win_rate.value for place in (places[0], places[1], places[3])]
     assert complete["average"].value == pytest.approx(sum(rates) / 3)
     assert (incomplete["model"], incomplete["world HARD"], incomplete["average"]) == ("no", None, None)
-    assert "Not given, shown as —: no on world HARD; no on rounds EASY." in wins.notes[1]
+    assert "Not given, shown as —: no on world HARD; no on rounds EASY." in wins.notes[2]
     assert zeros.rows[0]["world EASY"] == cells[places[0]].zero_sense_rate
     assert table.notes == []
 
@@ -98,10 +101,10 @@ def test_rate_table_shared_uses_common_facts(stored: dict[str, Path]) -> None:
     table = kgprobe.rate_table([stored[name] for name in names], graphs=["g", "g"], shared=True)
     lines = (stored["other-easy"] / "outcomes.jsonl").read_text().splitlines()
     facts = {json.loads(line)["fact"] for line in lines}
-    for cell, name in zip(sorted(table.cells, key=lambda cell: cell.model), names, strict=True):
+    for cell, name in zip(sorted(table.cells, key=lambda cell: cell.name), names, strict=True):
         assert (cell.facts, cell.win_rate.value, cell.zero_sense_rate.value) == naive_rates(stored[name], facts)
     # Own facts of the second differ from the shared ones.
-    assert cells_of(kgprobe.rate_table([stored["yes-easy"]], graphs=["g"]))["yes", "g", "EASY"].facts == 20
+    assert cells_of(kgprobe.rate_table([stored["yes-easy"]], graphs=["g"]))["yes", "g EASY"].facts == 20
 
 
 @pytest.mark.usefixtures("stored")
@@ -118,7 +121,7 @@ def test_rate_table_by_names_and_files() -> None:
 
 
 def test_rate_table_faults_are_named(stored: dict[str, Path]) -> None:
-    with pytest.raises(KgprobeError, match="No result 'nothing'"):
+    with pytest.raises(KgprobeError, match="No measurement or run is named 'nothing'"):
         kgprobe.rate_table(["nothing"])
     with pytest.raises(ArgumentError, match="1 names for 2 results"):
         kgprobe.rate_table(["yes-easy", "no-easy"], graphs=["a"])
@@ -128,9 +131,9 @@ def test_rate_table_faults_are_named(stored: dict[str, Path]) -> None:
     twin.mkdir()
     try:
         (twin / "outcomes.jsonl").write_bytes((stored["rated"] / "outcomes.jsonl").read_bytes())
-        with pytest.raises(KgprobeError, match=r"Several results are named 'rated'"):
+        with pytest.raises(KgprobeError, match=r"is 'rated', a run of several graphs"):
             kgprobe.rate_table(["rated"])
-        with pytest.raises(KgprobeError, match=r"has no results.json; `kgprobe rounds show"):
+        with pytest.raises(KgprobeError, match=r"has no results.json; `kgprobe show"):
             kgprobe.rate_table([twin])
     finally:
         (twin / "outcomes.jsonl").unlink()
@@ -149,7 +152,7 @@ def asked_facts(folders: list[Path]) -> set[str]:
 
 def assert_cells_are_naive(table: Any, members: dict[str, set[str]], folders: dict[str, Path]) -> None:
     for cell in table.cells:
-        folder = folders[cell.result]
+        folder = folders[cell.column]
         facts = members[cell.group] & asked_facts([folder])
         if not facts:
             assert (cell.facts, cell.win_rate, cell.zero_sense_rate) == (0, None, None)
@@ -168,12 +171,11 @@ def test_group_table_has_all_groups_or_counts_them(
     for fact in asked_facts(list(folders.values())):
         for end in ends[fact]:
             members[end].add(fact)
-    results = [kgprobe.open_result(folder, example_graph) for folder in folders.values()]
+    results = [kgprobe.open(folder, example_graph) for folder in folders.values()]
     table = kgprobe.group_table(example_graph, results, limit=limit)
     # More groups than a page of results shows.
     assert len(members) > SHOWN_GROUPS
     assert len(table.sizes) == (limit or len(members))
-    assert table.left_out == len(members) - len(table.sizes)
     assert table.sizes == {group: len(members[group]) for group in table.sizes}
     assert list(table.sizes.values()) == sorted(table.sizes.values(), reverse=True)
     assert_cells_are_naive(table, members, folders)
@@ -191,19 +193,17 @@ def test_group_table_by_object_of_a_relation(stored: dict[str, Path], example_gr
     for fact in asked_facts([stored["yes-easy"]]):
         for continent in continents[ends[fact][0]]:
             members[continent].add(fact)
-    result = kgprobe.open_result(stored["yes-easy"], example_graph)
+    result = kgprobe.open(stored["yes-easy"], example_graph)
     table = kgprobe.group_table(example_graph, [result], object_of="continent")
     assert table.sizes == {group: len(facts) for group, facts in members.items()}
     assert_cells_are_naive(table, members, {"yes": stored["yes-easy"]})
-    small = kgprobe.group_table(example_graph, [result], object_of="P30", least=3)
-    assert small.small == sum(len(facts) < 3 for facts in members.values()) == len(table.sizes) - len(small.sizes)
 
 
 def test_group_table_by_centers_and_years(stored: dict[str, Path], example_graph: Graph) -> None:
     ends = group_facts(example_graph)
     facts = asked_facts([stored["yes-easy"]])
     subject = sorted(ends[fact][0] for fact in facts)[0]
-    result = kgprobe.open_result(stored["yes-easy"], example_graph)
+    result = kgprobe.open(stored["yes-easy"], example_graph)
     chosen = kgprobe.group_table(example_graph, [result], centers=["Q46", subject])
     # Europe is asked about in no fact, and listed all the same.
     members = {entity: {fact for fact in facts if entity in ends[fact]} for entity in ("Q46", subject)}
@@ -225,15 +225,22 @@ def test_group_table_by_centers_and_years(stored: dict[str, Path], example_graph
         kgprobe.group_table(example_graph, [result], by="colour")
 
 
-def test_report_commands_print_and_write_tables(stored: dict[str, Path], example_graph: Graph) -> None:
+def test_group_by_popularity_divides_known_facts_into_thirds() -> None:
+    popularity = [None, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0]
+    facts = pd.DataFrame({"fact": [f"f{place}" for place in range(7)], "popularity": popularity})
+    grouped = group_by_popularity(facts)
+    assert [grouped.groups[f"f{place}"] for place in range(1, 7)] == [[HEAD], [HEAD], [TORSO], [TORSO], [TAIL], [TAIL]]
+    assert (list(grouped.order), "f0" in grouped.groups) == ([HEAD, TORSO, TAIL], False)
+
+
+def test_show_prints_and_writes_tables_of_rates(stored: dict[str, Path], example_graph: Graph) -> None:
     where = {"KGPROBE_HOME": str(stored["home"]), **environment_of(example_graph.endpoint), "COLUMNS": "160"}
-    shown = cli("report", "rates", "world=yes-easy", "world=no-easy", "--shared", **where)
+    shown = cli("show", "world=yes-easy", "world=no-easy", "--shared", **where)
     assert shown.returncode == 0, shown.stderr
     assert "world EASY" in shown.stdout
     assert "zero_sense_rates.csv" in shown.stdout
-    found = json.loads(cli("report", "groups", "yes-easy", "--by", "relation", "--json", **where).stdout)
-    assert (found["by"], found["groups"], found["left_out"]) == ("relation", 1, 0)
-    assert found["cells"][0]["group"] == "P36"
-    wrong = cli("report", "groups", "yes-easy", "--center", "Nowhere at all", **where)
+    found = json.loads(cli("show", "yes-easy", "--by", "relation", "--json", **where).stdout)
+    assert (found["by"], [cell["group"] for cell in found["cells"]]) == ("relation", ["P36"])
+    wrong = cli("show", "yes-easy", "--center", "Nowhere at all", **where)
     assert wrong.returncode == 2
     assert "Nowhere at all" in wrong.stderr

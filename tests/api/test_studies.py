@@ -374,7 +374,7 @@ def test_sampling_is_replayed_on_what_a_run_found(example_graph: Graph, tiny: Mo
         assert f"truth, tiny · {asked} facts" in result.title
         assert "θ is the share of a fact's own answers in run truth that were wrong" in result.notes[0]
     finally:
-        kgprobe.forget_run(example_graph, "truth")
+        kgprobe.delete("truth", example_graph)
     with pytest.raises(kgprobe.UnknownNameError, match="Unknown run 'truth'"):
         kgprobe.study_sampling(example_graph, "truth")
     with pytest.raises(kgprobe.ArgumentError, match="`graph` is missing"):

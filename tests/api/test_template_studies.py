@@ -22,7 +22,7 @@ def test_templates_are_compared_on_the_same_facts_and_distractors(example_graph:
     result = kgprobe.study_templates(example_graph, tiny, relations=["P36", "P6"], limit=12, distractors=3, **AS_OF)
     stored = {}
     for title, folder in result.config["measurements"].items():
-        outcomes = kgprobe.open_measurement(folder, example_graph).outcomes
+        outcomes = kgprobe.open(folder, example_graph).outcomes
         stored[title] = {outcome.fact.fact: outcome for outcome in outcomes if outcome.verdict.counts}
     assert list(stored) == [
         "cloze sentences, hand",
@@ -102,7 +102,7 @@ def test_questions_of_different_kinds_are_not_compared(graph: Graph, tiny: Model
     result = kgprobe.study_templates(graph, tiny, probes=["questions"], **AS_OF)
     kinds = {}
     for folder in result.config["measurements"].values():
-        for outcome in kgprobe.open_measurement(folder, graph).outcomes:
+        for outcome in kgprobe.open(folder, graph).outcomes:
             assert isinstance(outcome.evidence, QuestionEvidence)
             kinds.setdefault(outcome.fact.fact, set()).add((outcome.evidence.kind, outcome.evidence.negative))
     different = {fact for fact, questions in kinds.items() if len(questions) > 1}

@@ -48,7 +48,7 @@ def test_beliefs_are_shown_on_facts_and_hidden(home: dict[str, str], model: str)
     nobody = kgprobe("beliefs", "apply", "nobody", **home)
     assert (nobody.returncode, "Unknown run 'nobody'" in nobody.stderr) == (2, True), nobody.stderr
     for name in ("seen", "unseen"):
-        assert kgprobe("rounds", "forget", name, "--yes", **home).returncode == 0
+        assert kgprobe("delete", name, "--yes", **home).returncode == 0
 
 
 def test_watching_a_run_needs_a_graph_with_a_browser(

@@ -43,7 +43,7 @@ def test_compare_base_with_its_adapter_exits_with_the_verdict(typed: Callable[..
     model = save_base(tmp_path / "base")
     done = typed("probe", "distractors", "--model", "hf:./base", *ASKING)
     assert done.returncode == 0, done.stderr
-    train_adapter(model, tmp_path / "base", tmp_path / "tuned", kgprobe.open_measurement(f"hf:{tmp_path}/base"))
+    train_adapter(model, tmp_path / "base", tmp_path / "tuned", kgprobe.open(f"hf:{tmp_path}/base"))
     done = typed("probe", "distractors", "--model", "hf:./base+./tuned", *ASKING, "--name", "after")
     assert done.returncode == 0, done.stderr
 

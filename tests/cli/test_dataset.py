@@ -22,7 +22,7 @@ def test_from_the_graph_to_a_task(home: dict[str, str], talker: str, tmp_path: P
     assert "1 relation of 1 qualified: 10 facts to show and 12 to ask" in " ".join(built.stdout.split())
     again = run("dataset", "build", folder, *RULES, **home)
     assert (again.returncode, "Error: FOLDER is" in again.stderr) == (2, True), again.stderr
-    shown = run("dataset", "show", folder, "--json", **home)
+    shown = run("show", folder, "--json", **home)
     (relation,) = json.loads(shown.stdout)["relations"]
     assert (relation["relation"], relation["train"], relation["test"], relation["most_choices"]) == ("P36", 10, 12, 5)
     options = ("--examples", "3", "--per-relation", "5")

@@ -46,7 +46,8 @@ def test_a_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> Non
     assert more.returncode == 0, more.stderr
     assert "more questions of this run." in more.stderr
     assert json.loads(more.stdout)["stopped"] == "sure enough"
-    rounds = json.loads(kgprobe("rounds", "status", "of-all", "--json", **home).stdout)["round"]
+    listed = map(json.loads, kgprobe("results", "--kind", "run", "--json", **home).stdout.splitlines())
+    (rounds,) = [row["rounds"] for row in listed if row["name"] == "of-all"]
     most = kgprobe("estimate", "of-all", "--precision", "0.0005", "--rounds", str(rounds + 1), **home)
     assert most.returncode == 0, most.stderr
     assert f"after all {rounds + 1} rounds; --rounds allows more." in most.stderr
@@ -71,7 +72,7 @@ def test_a_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> Non
     ],
 )
 def test_what_cannot_be_is_said(home: dict[str, str], model: str, options: list[str], code: int, said: str) -> None:
-    if kgprobe("rounds", "status", "in-turn", **home).returncode:
+    if "in-turn" not in kgprobe("results", "--kind", "run", "--json", **home).stdout:
         begin = [
             "--rounds",
             "1",

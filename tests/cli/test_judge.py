@@ -11,7 +11,7 @@ from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
 from tests.api.judged_world import world, write_judge, write_model
 from tests.cli.inprocess import run
-from tests.judge.judged_files import judged, said, write_judged_graph, write_labels
+from tests.judge.judged_files import JUDGE, judged, said, write_judged_graph, write_labels
 from tests.probes.true_false.test_probe import Rule
 from tests.servers.shared import environment_of
 
@@ -80,35 +80,29 @@ def test_figures_of_a_judged_graph(home: dict[str, str]) -> None:
     folder = Path(home["KGPROBE_HOME"])
     rows = [judged(f"f{n}", n % 3 % 2, [1], subject_types=[f"t{n % 4}"]) for n in range(200)]
     write_judged_graph(folder / "judged" / "whole", rows, shards=2)
-    write_labels(folder / "probes" / "asked", [said(f"f{n}", n % 2, [1]) for n in range(100)])
-    bare = run("judge", "show", "whole", **home)
+    write_labels(folder / "probes" / "asked", [said(f"f{n}", n % 2, [1]) for n in range(200)])
+    bare = run("show", "whole", **home)
     assert bare.returncode == 0, bare.stderr
     assert "not corrected by labels" in bare.stderr
     assert "By type of the subject" in bare.stdout
-    shown = run("judge", "show", "whole", "--labels", "asked", "--types", "1", "--json", **home)
+    (folder / "probes" / "asked").rename(folder / "probes" / JUDGE["labels"])
+    shown = run("show", "whole", "--json", **home)
     assert shown.returncode == 0, shown.stderr
     told = json.loads(shown.stdout)
-    assert told["labels"]["used"] == 100
+    assert 30 <= told["labels"]["used"] < 100
     assert {row["group"] for row in told["figures"] if row["by"] == "subject type"} == {"t0", "t1", "t2", "t3"}
     whole = told["figures"][0]
     assert whole["low"] <= whole["estimate"] <= whole["high"]
-    raw = json.loads(run("judge", "show", str(folder / "judged" / "whole"), "--raw", "--json", **home).stdout)
-    assert (raw["labels"], raw["figures"][0]["raw"]) == (None, whole["raw"])
-    both = run("judge", "show", "whole", "--raw", "--labels", "asked", **home)
-    assert (both.returncode, "Traceback" in both.stderr) == (2, False)
-    assert "--labels" in both.stderr
-    none = run("judge", "show", "nowhere", **home)
-    assert (none.returncode, "There are no predictions" in " ".join(none.stderr.split())) == (1, True)
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("train", "nowhere"), 2, "No measurement nowhere"),
+        (("train", "nowhere"), 2, "No measurement is named 'nowhere'"),
         (("train", "ruled", "--test-size", "1"), 2, "--test-size is 1, which is not a share; write 1% or 0.01."),
         (("train", "ruled", "--words", "a/b"), 2, "--words is 'a/b'"),
         (("train", "ruled", "--epochs", "0"), 2, "--epochs"),
-        (("evaluate", "nobody", "ruled"), 1, "kgprobe judge train"),
+        (("evaluate", "nobody", "ruled"), 2, "No judge is named 'nobody'"),
     ],
 )
 def test_what_cannot_be_is_told(
@@ -139,5 +133,5 @@ def test_a_graph_is_judged_share_by_share(graph: Graph, tmp_path: Path) -> None:
     again = run(*command, "--replace", "any", **home)
     assert (again.returncode, "made with other settings" in " ".join(again.stderr.split())) == (1, True)
     (row,) = [row for row in graph.query("explore/judged", judged_graph="mine") if row["relation"] == "r0"]
-    figures = json.loads(run("judge", "show", "mine", "--json", **home).stdout)["figures"]
+    figures = json.loads(run("show", "mine", "--json", **home).stdout)["figures"]
     assert row["correct"] == next(one["raw"] for one in figures if (one["group"], one["metric"]) == ("r0", "correct"))

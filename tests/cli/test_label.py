@@ -26,7 +26,7 @@ def test_label_makes_a_table_that_is_shown(own: dict[str, str], talker: str, tmp
     assert f"Data: {table}" in made.stdout
     rows = pd.read_csv(table)
     assert rows["distractors_answers"].tolist() == [3] * 10
-    shown = run("labels", "show", "mine", "--json", **own)
+    shown = run("show", "mine", "--json", **own)
     content = json.loads(shown.stdout)
     assert (content["name"], content["asked_facts"], content["predicted_facts"]) == ("mine", 10, 0)
     words = rows["belief"].value_counts().to_dict()
@@ -43,7 +43,7 @@ def test_label_makes_a_table_that_is_shown(own: dict[str, str], talker: str, tmp
         (("--ways", "guesses"), 2, "--ways has 'guesses'; one or more of distractors"),
         (("--ways", "thinking"), 2, "--ways has thinking, which"),
         (("--by", "statements", "--ways", "distractors"), 2, "--by is 'statements', which is not asked"),
-        (("--judge", "nowhere"), 1, "There are no predictions in"),
+        (("--judge", "nowhere"), 2, "No judged graph is named 'nowhere'"),
     ],
 )
 def test_wrong_usage_is_explained(
@@ -63,6 +63,6 @@ def test_unknown_facts_are_named(own: dict[str, str], talker: str) -> None:
 
 
 def test_missing_table_is_named(own: dict[str, str]) -> None:
-    missing = run("labels", "show", "nowhere", **own)
+    missing = run("labels", "compare", "nowhere", "mine", **own)
     assert missing.returncode == 2
-    assert "No label table nowhere" in missing.stderr
+    assert "No label table is named 'nowhere'" in missing.stderr

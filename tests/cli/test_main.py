@@ -41,7 +41,7 @@ COMMANDS = [
     *["", "demo", "graph", "graph start", "graph stop", "graph status", "graph query", "graph shell"],
     *["load", "load dbpedia", "load example", "load sparql", "load table", "load wikidata"],
     *["probe", "probe distractors", "probe questions"],
-    *["rounds", "rounds forget", "rounds resume", "rounds run", "rounds run questions", "rounds status"],
+    *["delete", "show", "rounds", "rounds resume", "rounds run", "rounds run questions", "results"],
     *["sample", "sample distractors", "sample facts", "sample negatives", "sample questions"],
     *["study", "study strategies", "study distractor-count", "study sentences", "study scaling"],
     *["study robustness", "study calibration", "study sampling"],

@@ -1,4 +1,4 @@
-"""``kgprobe report`` and ``kgprobe view`` as a user types them."""
+"""``kgprobe report`` and ``kgprobe results`` as a user types them."""
 
 import csv
 import json
@@ -33,18 +33,23 @@ def test_results_become_a_page_and_rows(home: dict[str, str], model: str, tmp_pa
     # The same, where the command is named; a result may be called like one.
     again = kgprobe("report", "page", "first", "second", "--output", str(out), **home)
     assert again.stdout.splitlines()[-1] == f"Page: {out.as_uri()}"
-    viewed = kgprobe("view", **home)
-    assert viewed.returncode == 0, viewed.stderr
-    assert "first" in viewed.stdout
-    rows = [json.loads(line) for line in kgprobe("view", "--json", **home).stdout.splitlines()]
+    listed = kgprobe("results", **home)
+    assert listed.returncode == 0, listed.stderr
+    assert "first" in listed.stdout
+    rows = [
+        json.loads(line)
+        for line in kgprobe(
+            "results", "--kind", "measurement", "--kind", "report", "--json", **home
+        ).stdout.splitlines()
+    ]
     assert {"first", "second"} <= {row["name"] for row in rows}
-    assert {row["kind"] for row in rows} >= {"measurement", "report"}
+    assert {row["kind"] for row in rows} == {"measurement", "report"}
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["nothing-of-it"], 2, "No measurement 'nothing-of-it'"),
+        (["nothing-of-it"], 2, "is named 'nothing-of-it'; `kgprobe results` lists all"),
         (["first", "first"], 2, "the same result twice"),
         (["--seed", "-1"], 2, "seed"),
         (["--output", "/dev/null/page.html"], 1, "cannot be created"),
@@ -62,9 +67,9 @@ def test_what_cannot_be_reported_is_said(
 
 def test_without_a_result_nothing_is_written(tmp_path: Path) -> None:
     own = {"KGPROBE_HOME": str(tmp_path)}
-    viewed = kgprobe("view", **own)
-    assert viewed.returncode == 0
-    assert "has no results yet" in viewed.stdout
+    listed = kgprobe("results", **own)
+    assert listed.returncode == 0, listed.stderr
+    assert "has no results yet" in listed.stdout
 
 
 def test_a_picture_of_the_graph_is_drawn_and_its_facts_are_printed(home: dict[str, str], tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_a_graph_is_asked_backwards(home: dict[str, str], model: str) -> None:
         run_found = json.loads(ran.stdout)
         assert (run_found["reversed"], run_found["questions"]) == (True, 2)
         assert "-distractors-backwards-" in run_found["run"]
-        shown = run("rounds", "show", run_found["run"], "--graph", folder, **home)
+        shown = run("show", run_found["run"], "--graph", folder, **home)
         assert "distractors backwards" in shown.stdout, shown.stderr
     finally:
         run("graph", "stop", "--graph", folder, "--force", **home)

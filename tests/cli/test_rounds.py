@@ -31,8 +31,9 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
     assert len(Path(found["outcomes"]).read_text().splitlines()) == 8
     assert found["chance"] == 0.25
 
-    status = json.loads(kgprobe("rounds", "status", "first", "--json", **home).stdout)
-    assert (status["id"], status["round"], status["rounds"], status["asked"]) == ("first", 2, 2, 8)
+    rows = map(json.loads, kgprobe("results", "--kind", "run", "--json", **home).stdout.splitlines())
+    (row,) = [row for row in rows if row["name"] == "first"]
+    assert (row["rounds"], row["asked"], row["headline"].partition(";")[0]) == (2, 8, "2 of 2 rounds, 8 asked")
 
     fewer = kgprobe("rounds", "resume", "first", "--rounds", "1", **home)
     assert (fewer.returncode, "2 rounds are finished already" in fewer.stderr) == (2, True), fewer.stderr
@@ -55,10 +56,10 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
     browser.write_text(f'#!/bin/sh\necho "$1" > {browser.with_suffix(".seen")}\n')
     browser.chmod(0o700)
     for named in (["first"], []):
-        shown = kgprobe("rounds", "show", *named, "--open", **home, BROWSER=f"{browser} %s")
+        shown = kgprobe("show", *named, "--open", **home, BROWSER=f"{browser} %s")
         assert (shown.returncode, shown.stdout) == (0, more.stdout), shown.stderr
     assert browser.with_suffix(".seen").read_text().strip() == Path(found["page"]).as_uri()
-    full = kgprobe("rounds", "show", "first", "--full", **home)
+    full = kgprobe("show", "first", "--full", **home)
     assert full.stdout.endswith(more.stdout)
     assert "probability that the model knows" in " ".join(full.stdout.split())
     assert "By relation" in full.stdout
@@ -66,18 +67,18 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
     assert results["model"] == f"hf:{moved}"
     facts = (Path(found["page"]).parent / "facts.csv").read_text().splitlines()
     assert len(facts) == 1 + results["facts_asked"]
-    beside = kgprobe("rounds", "show", "first", "first", **home)
-    assert "Side by side" not in beside.stdout
-    unknown = kgprobe("rounds", "show", "second", **home)
-    assert (unknown.returncode, "Unknown run 'second'" in unknown.stderr) == (2, True), unknown.stderr
+    twice = kgprobe("show", "first", "first", **home)
+    assert twice.stdout == more.stdout
+    unknown = kgprobe("show", "second", **home)
+    assert (unknown.returncode, "No result is named 'second'" in unknown.stderr) == (2, True), unknown.stderr
     moved.with_name("moved").rename(moved)
 
     again = kgprobe("rounds", "run", "distractors", "--model", model, "--name", "first", **home)
     assert again.returncode == 1
     assert "There is a run 'first' already" in again.stderr
 
-    assert kgprobe("rounds", "forget", "first", "--yes", **home).returncode == 0
-    assert kgprobe("rounds", "status", "first", **home).returncode == 2
+    assert kgprobe("delete", "first", "--yes", **home).returncode == 0
+    assert kgprobe("show", "first", **home).returncode == 2
     assert not Path(found["outcomes"]).exists()
 
 
@@ -121,7 +122,7 @@ def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], mode
         == found["questions"] + sum(found["unaskable"].values())
         == 4 * found["rounds"]
     )
-    assert kgprobe("rounds", "forget", "long", "--yes", **home).returncode == 0
+    assert kgprobe("delete", "long", "--yes", **home).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -162,7 +163,7 @@ def test_a_graph_without_facts_is_told_and_keeps_no_run(
     assert kgprobe("load", "table", "--relations", str(relations), **at).returncode == 0
     done = kgprobe("rounds", "run", "distractors", "--model", model, "--name", "empty", **at)
     assert (done.returncode, "The graph has no facts to ask" in done.stderr) == (1, True), done.stderr
-    assert "No run in this graph yet" in kgprobe("rounds", "status", **at).stderr
+    assert kgprobe("results", "--kind", "run", "--json", **at).stdout == ""
 
 
 def test_a_home_that_cannot_be_written_is_told(tmp_path: Path, graph: Graph, model: str) -> None:
@@ -175,7 +176,7 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path: Path, graph: Graph, mod
     assert loaded.returncode == 0, loaded.stderr
     done = kgprobe("rounds", "run", "distractors", "--model", model, **at, KGPROBE_HOME=str(tmp_path / "home"))
     assert (done.returncode, "Set KGPROBE_HOME to use another folder" in done.stderr) == (1, True), done.stderr
-    assert "No run in this graph yet" in kgprobe("rounds", "status", **at).stderr
+    assert kgprobe("results", "--kind", "run", "--json", **at).stdout == ""
 
 
 @pytest.mark.slow

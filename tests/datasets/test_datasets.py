@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import kgprobe
 from kgprobe.datasets.building import split_by_subject
 from kgprobe.datasets.folder import COLUMNS, SPLITS, ChoiceRow, open_folder
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
@@ -217,23 +217,23 @@ def test_what_is_wrong_with_a_row_is_told_with_its_place(
     tmp_path: Path, format_: str, test: list[dict[str, Any]], said: str
 ) -> None:
     with pytest.raises(KgprobeError, match=said) as raised:
-        kgprobe.open_dataset(write(tmp_path, format_, test))
+        kgprobe.open(write(tmp_path, format_, test), kind="data set")
     assert f"test.{format_}" in str(raised.value)
 
 
 def test_what_is_no_data_set_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match=r"`folder` is .* not a folder"):
-        kgprobe.open_dataset(tmp_path / "nowhere")
+    with pytest.raises(UnknownNameError, match="nowhere holds no data set"):
+        kgprobe.open(tmp_path / "nowhere", kind="data set")
     with pytest.raises(ArgumentError, match=r"it needs data/train.parquet or data/train.jsonl, and has none"):
-        kgprobe.open_dataset(tmp_path)
+        kgprobe.open(tmp_path, kind="data set")
     write(write(tmp_path, "jsonl", [row(8)]), "parquet", [row(8)])
     with pytest.raises(ArgumentError, match="and has both"):
-        kgprobe.open_dataset(tmp_path)
+        kgprobe.open(tmp_path, kind="data set")
     (tmp_path / "data" / "train.jsonl").unlink()
     (tmp_path / "data" / "test.jsonl").unlink()
     (tmp_path / "data" / "test.parquet").write_text("no")
     with pytest.raises(KgprobeError, match=r"test.parquet cannot be read as Parquet"):
-        kgprobe.open_dataset(tmp_path)
+        kgprobe.open(tmp_path, kind="data set")
 
 
 # Asking, and the harness

@@ -155,6 +155,6 @@ def test_forget_run_beliefs_of_older_form_are_deleted(full: Graph) -> None:
     for run in ("old", "new"):
         text = "MATCH (s:Entity {id: 'Q90'}), (o:Entity {id: 'Q142'}) CREATE (s)-[:BELIEF {run: $run}]->(o)"
         list(full.run_text(text, {"run": run})[1])
-    kgprobe.forget_run(full, "old")
+    kgprobe.delete("old", full)
     (row,) = full.run_text("MATCH ()-[b:BELIEF]->() RETURN collect(b.run) AS runs", {})[1]
     assert row["runs"] == ["new"]

@@ -2,7 +2,6 @@
 
 import pytest
 
-from kgprobe.api.rounds import runs
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.runs import NO_RUN, NONE_IN_VIEW
@@ -91,13 +90,6 @@ def test_known_path_on_the_embedded_engine_is_refused(few_facts: Graph) -> None:
 
 def test_query_of_an_empty_graph_says_so(graph: Graph) -> None:
     assert graph.query("explore/facts").note == "The graph is empty; `kgprobe load example` loads the example."
-
-
-def test_runs_of_a_graph_without_any_say_so(few_facts: Graph) -> None:
-    frame = runs(few_facts)
-    assert (len(frame), frame.attrs["note"]) == (0, NO_RUN)
-    few_facts.query("CREATE (:Run {id: 'a', asked: 1, started: '1'})")
-    assert runs(few_facts).attrs["note"] is None
 
 
 def test_query_with_rows_has_no_note(few_facts: Graph) -> None:

@@ -104,7 +104,7 @@ def test_a_name_is_not_taken_from_another_judge(label: Callable[..., Measurement
     other = Model("tiny", scorer=Scorer(random_model("llama", len(tokenizer)), tokenizer, name="tiny"))
     with pytest.raises(KgprobeError, match=r"another judge: reader\.weights"):
         trained(labels, other, name="mine")
-    assert kgprobe.open_judge("mine").digest() == first.judge.digest()
+    assert kgprobe.open("mine").digest() == first.judge.digest()
 
 
 def test_what_is_no_judge_is_not_replaced(label: Callable[..., Measurement]) -> None:

@@ -40,13 +40,3 @@ def test_table_of_other_settings_is_refused(tmp_path: Path) -> None:
     write_label_table(tmp_path / "labels", CONFIG, [FRANCE])
     with pytest.raises(KgprobeError, match="made with other settings"):
         write_label_table(tmp_path / "labels", {**CONFIG, "model": "hf:other"}, [FRANCE])
-
-
-def test_missing_table_is_named_with_the_existing_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
-    with pytest.raises(KgprobeError, match=r"No label table nowhere: .*\. Label tables: none\."):
-        read_label_table("nowhere")
-    write_label_table(tmp_path / "labels" / "base", CONFIG, [FRANCE])
-    (tmp_path / "runs" / "films-0123abcd").mkdir(parents=True)
-    with pytest.raises(KgprobeError, match=r"No label table films: .* films is a run\. Label tables: base\."):
-        read_label_table("films")

@@ -106,7 +106,7 @@ def test_compare_averages_sentences_and_takes_families(tmp_path: Path) -> None:
         described = {**CONFIGURED["described"], "template": number}
         stored(tmp_path, f"hgp-{number}", right, model="hf:x/opt-125m", options=options, described=described)
     folders = [str(tmp_path / name) for name in ("small", "large", "hgp-1", "hgp-2", "hgp-3")]
-    compared = kgprobe.compare([kgprobe.open_result(folder) for folder in folders])
+    compared = kgprobe.compare([kgprobe.open(folder) for folder in folders])
     by_label = {model.label: model for model in compared.over_relations.models}
     averaged = by_label["x/opt-125m, 3 hand sentences"]
     assert (averaged.prompts, averaged.relations) == (3, 4)

@@ -21,6 +21,7 @@ from kgprobe.beliefs.summary import summarize
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.graph.runs import list_runs
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.running.callbacks import Callbacks, Stop
 from kgprobe.running.count_learner import read_beliefs
@@ -507,9 +508,9 @@ def test_a_run_of_another_version_is_told_listed_and_forgotten(graph: Graph, cha
     ):
         with pytest.raises(KgprobeError, match=f"'old' was begun by another version of kgprobe: {told}"):
             use()
-    assert [run["id"] for run in library.runs_of(graph)] == [run["id"] for run in library.runs_of(graph, "old")]
+    assert [run["id"] for run in list_runs(graph)] == ["old"]
     library.forget_run(graph, "old")
-    assert library.runs_of(graph) == []
+    assert list_runs(graph) == []
 
 
 def test_the_answers_of_a_run_are_for_their_owner_alone(graph: Graph, home: Path) -> None:

@@ -255,7 +255,7 @@ def test_run_being_deleted_can_only_be_forgotten(loaded: Graph) -> None:
     run_rounds(loaded, "run")
     loaded.write("beliefs/retire_run", id="run")
     for call in (lambda: show_run(loaded, "run"), lambda: kgprobe.resume_rounds(loaded, "run")):
-        with pytest.raises(KgprobeError, match="'run' is being deleted; `kgprobe rounds forget run` finishes that"):
+        with pytest.raises(KgprobeError, match="'run' is being deleted; `kgprobe delete run` finishes that"):
             call()
     forget_run(loaded, "run")
     assert on_facts(loaded) == {}

@@ -1,5 +1,6 @@
 """List of all results on this machine."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,16 +16,18 @@ INDEX = "index.html"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(ResultRow):
+class ListedResult(ResultRow):
     """A stored result.
 
     Attributes:
-        kind: run, measurement, comparison, study, judged graph, judge, report.
-        name: name for commands; the folder's if it has no other.
-        changed: time of the last change of its files.
-        headline: the result in a sentence; empty if that is not written yet.
+        kind: measurement, run, label table, judge, judged graph, data set, comparison, study, report.
+        name: name for commands and :func:`kgprobe.open`.
+        changed: time of the last change of its files; of a run without files, its start.
+        headline: the result in a sentence; empty if it has none yet.
+        folder: its folder, which a run of another machine does not have here.
         page: the page; None if it is not written.
-        writes_page: command that writes one; empty if it takes more than a name.
+        shows: command that shows it.
+        rounds, asked: finished rounds and asked questions of a run; None if unknown, and for other kinds.
     """
 
     kind: Annotated[str, Heading("kind")]
@@ -33,7 +36,9 @@ class Kept(ResultRow):
     headline: Annotated[str, Heading("headline")]
     folder: Path
     page: Path | None
-    writes_page: str
+    shows: str
+    rounds: int | None = None
+    asked: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values by column; JSON-compatible."""
@@ -43,24 +48,24 @@ class Kept(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class KeptResults(Result):
+class ResultList(Result):
     """All results on this machine, the most recent first.
 
     Attributes:
         results: the results.
     """
 
-    results: Sequence[Kept]
+    results: Sequence[ListedResult]
 
-    row = Kept
+    row = ListedResult
 
-    def records(self) -> Sequence[Kept]:
+    def records(self) -> Sequence[ListedResult]:
         """Return the results."""
         return self.results
 
     def tables(self) -> list[Table]:
         """Return kind, name, time and headline of each result."""
-        return [row_table("kept", f"Results in {home()}", self.results)] if self.results else []
+        return [row_table("results", f"Results in {home()}", self.results)] if self.results else []
 
     def summary(self) -> str:
         """Return the number of results."""
@@ -76,8 +81,8 @@ class KeptResults(Result):
 
         rows = []
         for result in self.results:
-            link = None if result.page is None else result.page.relative_to(home()).as_posix()
-            rows.append({**result.cells(), "link": link, "writes_page": result.writes_page})
+            link = None if result.page is None else Path(os.path.relpath(result.page, home())).as_posix()
+            rows.append({**result.cells(), "link": link, "shows": result.shows})
         kinds = list(dict.fromkeys(result.kind for result in self.results))
         lead = f"{counted(len(rows), 'result')} on this machine, the latest first."
         index = Section("index", values={"rows": rows, "kinds": kinds})

@@ -1,0 +1,275 @@
+"""The register of stored results: kind, folder below kgprobe's own, recognition, headline, page, opening.
+
+The name of a result is the name of its folder in the kind's folder below ``KGPROBE_HOME``; the folder of a run ends
+with the run's number in its graph, which is not a part of the name.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+
+from kgprobe.api.kind_names import (
+    COMPARISON,
+    DATASET,
+    JUDGE,
+    JUDGED_GRAPH,
+    LABEL_TABLE,
+    MEASUREMENT,
+    REPORT,
+    RUN,
+    STUDY,
+)
+from kgprobe.api.measuring import open_measurement
+from kgprobe.api.rounds import open_run
+from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.files import home, read_json
+from kgprobe.graph.client import Graph
+from kgprobe.results.measurement import Measurement, Run
+
+if TYPE_CHECKING:
+    from kgprobe.judge.files import Judge
+    from kgprobe.results.datasets import Dataset
+    from kgprobe.results.judged_graph import JudgedGraph
+    from kgprobe.results.labels import Labels
+    from kgprobe.results.opened_files import OpenedFiles
+
+    Opened: TypeAlias = Measurement | Run | Labels | Judge | JudgedGraph | Dataset | OpenedFiles
+
+CONFIG = "config.json"
+_REMEDY = "Restore the file, or delete the result."
+_RUN_FOLDER = re.compile(r"(.+)-[0-9a-f]{8}")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of stored results.
+
+    Attributes:
+        name: name of the kind.
+        folder: name of its folder below kgprobe's own.
+        holds: returns True for a folder with a result of the kind. Raises KgprobeError for an unreadable one.
+        headline: returns the result in a sentence, read from its files; empty if it has none yet.
+        page: file of its page; empty if it has none.
+        opens: opens a folder of the kind, with the graph if it is given.
+    """
+
+    name: str
+    folder: str
+    holds: Callable[[Path], bool]
+    headline: Callable[[Path], str]
+    page: str
+    opens: "Callable[[Path, Graph | None], Opened]"
+
+    @property
+    def place(self) -> Path:
+        """Folder of its results below kgprobe's own."""
+        return home() / self.folder
+
+    def has(self, folder: Path) -> bool:
+        """Return True for a result in the kind's place; also for a damaged one, whose opening reports the damage."""
+        return folder.is_dir() and ((folder / CONFIG).exists() or self.holds(folder))
+
+
+class Summary(msgspec.Struct):
+    """Summary fields of the files of results; each kind has some of them."""
+
+    headline: str = ""
+    headline_details: str | None = None
+    verdict: str | None = None
+    summary: str = ""
+    title: str = ""
+    lead: list[str] = []
+    rounds: int | None = None
+    questions: int | None = None
+
+
+def read_summary(path: Path) -> Summary:
+    """Return the summary in a file; an empty one if there is no file."""
+    try:
+        return read_json(path, Summary, "Delete it; the next page writes it again.")
+    except FileNotFoundError:
+        return Summary()
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """Return the settings of a folder, whatever its kind.
+
+    Raises:
+        FileNotFoundError: it has none.
+        KgprobeError: the file is damaged.
+    """
+    return read_json(folder / CONFIG, dict[str, Any], _REMEDY)
+
+
+def _setting(name: str) -> Callable[[Path], bool]:
+    """Return a function that returns True for a folder whose ``config.json`` has this setting."""
+
+    def has_setting(folder: Path) -> bool:
+        try:
+            return name in read_settings(folder)
+        except FileNotFoundError:
+            return False
+
+    return has_setting
+
+
+def _file(name: str) -> Callable[[Path], bool]:
+    """Return a function that returns True for a folder with this file."""
+    return lambda folder: (folder / name).is_file()
+
+
+def _is_run(folder: Path) -> bool:
+    # A run in its first round has no file yet.
+    if folder.parent == home() / "runs":
+        return folder.is_dir() and _RUN_FOLDER.fullmatch(folder.name) is not None
+    return (
+        (folder / "results.json").is_file() and (folder / "outcomes.jsonl").is_file() and not (folder / CONFIG).exists()
+    )
+
+
+def _is_dataset(folder: Path) -> bool:
+    return any(folder.glob("data/test.*"))
+
+
+def comparison_file(folder: Path) -> str:
+    """Return the name of a comparison's JSON and page, without ending; empty if the folder has none."""
+    pages = sorted(folder.glob("*.html"))
+    return next((page.stem for page in pages if page.with_suffix(".json").is_file()), "")
+
+
+def _is_comparison(folder: Path) -> bool:
+    return folder.parent == home() / "comparisons" and comparison_file(folder) != ""
+
+
+def finding_headline(folder: Path) -> str:
+    """Return the headline of a finding next to the answers; empty if none was written."""
+    summary = read_summary(folder / "results.json")
+    return "; ".join(filter(None, [summary.headline, summary.headline_details]))
+
+
+def _measurement(folder: Path) -> str:
+    settings = read_settings(folder)
+    return finding_headline(folder) or f"{settings['described']['model']}, {settings['probe']}"
+
+
+def _labels(folder: Path) -> str:
+    config = read_settings(folder)
+    return f"{config['model']}, labelled by {', '.join(config['ways'])}"
+
+
+def _judge(folder: Path) -> str:
+    from kgprobe.judge.files import load_judge
+
+    judge = load_judge(folder)
+    return f"{judge.classifier.kind} judge of {judge.answers_of}, on states of layer {judge.layer}"
+
+
+def _judged_graph(folder: Path) -> str:
+    from kgprobe.judge.judged_facts import read_judged_graph
+
+    config = read_judged_graph(folder)
+    return f"{config.judge.answers_of}, judged on {config.facts:,} facts"
+
+
+def _dataset(folder: Path) -> str:
+    return f"in {folder.resolve()}"
+
+
+def _comparison(folder: Path) -> str:
+    summary = read_summary(folder / f"{comparison_file(folder)}.json")
+    return summary.summary or summary.verdict or ""
+
+
+def _study(folder: Path) -> str:
+    summary = read_summary(folder / "study.json")
+    return f"{summary.title}: {summary.verdict}"
+
+
+def _report(folder: Path) -> str:
+    summary = read_summary(folder / "report.json")
+    return " ".join([f"{summary.title}:", *summary.lead])
+
+
+def run_name(folder: Path) -> str:
+    """Return the name of a run from its folder."""
+    numbered = _RUN_FOLDER.fullmatch(folder.name)
+    return folder.name if numbered is None else numbered[1]
+
+
+def _open_run(folder: Path, graph: Graph | None) -> Run:
+    name = run_name(folder)
+    if graph is None:
+        raise ArgumentError("graph", f"is missing: the run {name!r} opens with the graph that it asked.")
+    run = open_run(graph, name)
+    if run.folder.resolve() != folder.resolve():
+        raise UnknownNameError(f"The run in {folder} is not of this graph, whose run {name!r} is in {run.folder}.")
+    return run
+
+
+def _open_labels(folder: Path, graph: Graph | None) -> "Labels":  # noqa: ARG001 (as all openers)
+    from kgprobe.labelling.table import read_label_table
+    from kgprobe.results.labels import read_labels_of
+
+    return read_labels_of(read_label_table(folder))
+
+
+def _open_judge(folder: Path, graph: Graph | None) -> "Judge":  # noqa: ARG001
+    from kgprobe.judge.files import load_judge
+
+    return load_judge(folder)
+
+
+def _open_judged_graph(folder: Path, graph: Graph | None) -> "JudgedGraph":  # noqa: ARG001
+    from kgprobe.results.judged_graph import read_figures
+
+    return read_figures(folder)
+
+
+def _open_dataset(folder: Path, graph: Graph | None) -> "Dataset":  # noqa: ARG001
+    from kgprobe.datasets.folder import open_folder
+    from kgprobe.results.datasets import read_dataset
+
+    return read_dataset(open_folder(folder))
+
+
+def _open_files(file: str, folder: Path, graph: Graph | None) -> "OpenedFiles":  # noqa: ARG001
+    from kgprobe.results.opened_files import read_files
+
+    return read_files(folder, file or comparison_file(folder))
+
+
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(MEASUREMENT, "probes", _setting("probe"), _measurement, "finding.html", open_measurement),
+        Kind(RUN, "runs", _is_run, finding_headline, "finding.html", _open_run),
+        Kind(LABEL_TABLE, "labels", _setting("ways"), _labels, "", _open_labels),
+        Kind(JUDGE, "judges", _file("judge.safetensors"), _judge, "", _open_judge),
+        Kind(JUDGED_GRAPH, "judged", _setting("shards"), _judged_graph, "", _open_judged_graph),
+        Kind(DATASET, "datasets", _is_dataset, _dataset, "", _open_dataset),
+        Kind(COMPARISON, "comparisons", _is_comparison, _comparison, "", partial(_open_files, "")),
+        Kind(STUDY, "studies", _file("study.json"), _study, "study.html", partial(_open_files, "study")),
+        Kind(REPORT, "reports", _file("report.json"), _report, "report.html", partial(_open_files, "report")),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A stored result, not opened yet.
+
+    Attributes:
+        folder: its folder, which a run of another machine does not have here.
+    """
+
+    kind: Kind
+    name: str
+    folder: Path
+
+    def __str__(self) -> str:
+        return f"{self.kind.name} {self.name}"

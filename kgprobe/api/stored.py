@@ -1,0 +1,429 @@
+"""Stored results: ``kgprobe.list_results``, ``open`` and ``delete``, and how their names are found.
+
+A name is the one of :mod:`kgprobe.api.kinds`, the path of a folder, or the spec of a model, for its newest measurement.
+"""
+
+import difflib
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, overload
+
+import filelock
+
+from kgprobe.api.kind_names import COMPARISON, DATASET, JUDGED_GRAPH, LABEL_TABLE, MEASUREMENT, RUN
+from kgprobe.api.kinds import (
+    CONFIG,
+    KINDS,
+    Found,
+    Kind,
+    comparison_file,
+    finding_headline,
+    read_settings,
+    read_summary,
+    run_name,
+)
+from kgprobe.api.rounds import forget_run
+from kgprobe.arguments import check_choice
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.files import home, make_folder
+from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.runs import list_runs
+from kgprobe.models.spec_forms import absolute_spec, is_spec
+from kgprobe.results.listing import ListedResult, ResultList
+from kgprobe.results.measurement import Measurement, Run
+from kgprobe.running.runs import run_folder
+
+if TYPE_CHECKING:
+    from kgprobe.api.kinds import Opened
+    from kgprobe.judge.files import Judge
+    from kgprobe.labelling.table import LabelTable
+    from kgprobe.results.datasets import Dataset
+    from kgprobe.results.judged_graph import JudgedGraph
+    from kgprobe.results.labels import Labels
+    from kgprobe.results.opened_files import OpenedFiles
+
+# Names in a message.
+_NEAR = 4
+
+
+def kinds_named(names: Sequence[str]) -> Sequence[Kind]:
+    """Return kinds by name; all without names.
+
+    Raises:
+        ArgumentError: no such kind.
+    """
+    for name in names:
+        check_choice("kind", name, KINDS)
+    return [KINDS[name] for name in names or KINDS]
+
+
+def list_results(graph: Graph | None = None, *, kinds: Sequence[str] = ()) -> ResultList:
+    """List the stored results of this machine, the newest first.
+
+    >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1, name="listed")
+    >>> [(result.kind, result.name) for result in kgprobe.list_results().results if result.name == "listed"]
+    [('measurement', 'listed')]
+
+    Cost: reading each result's summary file; answers are not read. Unreadable results are reported in notes.
+
+    Args:
+        graph: graph whose runs are listed, too: those in progress with their rounds, and those whose folder is on
+            another machine.
+        kinds: kinds to list; empty for all.
+
+    Raises:
+        ArgumentError: no such kind.
+    """
+    rows: list[ListedResult] = []
+    notes: list[str] = []
+    chosen = kinds_named(kinds)
+    for kind in chosen:
+        for found in _stored(kind):
+            row = _listed(found)
+            if isinstance(row, str):
+                notes.append(row)
+            elif row is not None:
+                rows.append(row)
+    if graph is not None and KINDS[RUN] in chosen:
+        rows = _with_runs(rows, list_runs(graph))
+    rows.sort(key=lambda row: (row.changed, row.name), reverse=True)
+    return ResultList(results=rows, notes=notes)
+
+
+def _stored(kind: Kind) -> Iterator[Found]:
+    """Yield the folders of a kind below kgprobe's own, by name."""
+    for folder in sorted(kind.place.glob("*")):
+        if folder.is_dir() and not folder.name.endswith(".part"):
+            yield Found(kind, _name_of(kind, folder), folder)
+
+
+def _name_of(kind: Kind, folder: Path) -> str:
+    return run_name(folder) if kind.name == RUN else folder.name
+
+
+def _listed(found: Found) -> ListedResult | str | None:
+    """Return the row of a result, the reason why it cannot be read, or None for a folder without a result."""
+    try:
+        return _row(found) if found.kind.has(found.folder) else None
+    except (KgprobeError, OSError) as error:
+        return f"{found.folder} cannot be read: {error}"
+
+
+def _row(found: Found) -> ListedResult:
+    kind, folder = found.kind, found.folder
+    file = f"{comparison_file(folder)}.html" if kind.name == COMPARISON else kind.page
+    page = folder / file if file and (folder / file).exists() else None
+    row = ListedResult(
+        kind.name, found.name, _changed(folder), kind.headline(folder), folder, page, f"kgprobe show {found.name}"
+    )
+    if kind.name != RUN:
+        return row
+    summary = read_summary(folder / "results.json")
+    return _in_rounds(row, summary.rounds, None, summary.questions)
+
+
+def _changed(folder: Path) -> datetime:
+    files = [file.stat().st_mtime for file in folder.iterdir() if file.is_file()]
+    return datetime.fromtimestamp(max(files, default=folder.stat().st_mtime), timezone.utc).astimezone()
+
+
+def _in_rounds(row: ListedResult, rounds: int | None, of: int | None, asked: int | None) -> ListedResult:
+    """Return the row of a run with its progress.
+
+    Args:
+        of: planned number of rounds, if known.
+    """
+    if rounds is None or asked is None:
+        return row
+    planned = "" if of is None else f" of {of:,}"
+    progress = f"{rounds:,}{planned} rounds, {asked:,} asked"
+    headline = f"{progress}; {row.headline}" if row.headline else progress
+    return replace(row, headline=headline, rounds=rounds, asked=asked)
+
+
+def _with_runs(rows: Sequence[ListedResult], runs: Sequence[Row]) -> list[ListedResult]:
+    """Return the rows, with the progress of a graph's runs, and with runs that have no folder here."""
+    here = {row.folder.name: row for row in rows if row.kind == RUN}
+    listed = [row for row in rows if row.kind != RUN]
+    for run in runs:
+        number = f"{run['id']}-{run.get('uid')}"
+        row = here.pop(number, None)
+        if row is None:
+            started = datetime.fromisoformat(run.get("started") or "1970-01-01T00:00:00+00:00").astimezone()
+            place = KINDS[RUN].place / number
+            fault = "its files are damaged" if place.exists() else "its folder is not on this machine"
+            about = f"{run.get('model')}, {run.get('probe')}; {fault}"
+            row = ListedResult(RUN, run["id"], started, about, place, None, f"kgprobe show {run['id']}")
+        else:
+            row = replace(row, headline=finding_headline(row.folder))
+        listed.append(_in_rounds(row, run.get("round"), run.get("rounds"), run.get("asked")))
+    return [*listed, *here.values()]
+
+
+def find(name: str | Path, kinds: Sequence[str] = (), graph: Graph | None = None) -> Found:
+    """Find a stored result by its name, the path of its folder, or the spec of a model, for its newest measurement.
+
+    Args:
+        kinds: kinds that are searched; empty for all.
+        graph: graph whose runs are found, too, if their folder is on another machine, and preferred to runs of the
+            same name in other graphs.
+
+    Raises:
+        UnknownNameError: no such result; the message has near names of every kind.
+        ArgumentError: several results have this name.
+        KgprobeError: a file in a folder of this path is damaged.
+    """
+    chosen = kinds_named(kinds)
+    matches = [] if _is_path(name) else _named(str(name), chosen, graph)
+    if not matches and is_spec(str(name)) and KINDS[MEASUREMENT] in chosen:
+        return _newest_measurement(str(name))
+    if not matches:
+        folder = Path(name)
+        # With a single kind, its own error says what a given folder lacks.
+        is_given = len(chosen) == 1 and _is_path(name)
+        holding = [kind for kind in chosen if folder.is_dir() and (is_given or kind.holds(folder))]
+        matches = [Found(kind, _name_of(kind, folder), folder) for kind in holding]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise _ambiguous(str(name), matches)
+    raise UnknownNameError(_unknown(name, chosen))
+
+
+def _named(name: str, kinds: Sequence[Kind], graph: Graph | None) -> list[Found]:
+    """Return the results of a name in kgprobe's own folder, and the run of the graph."""
+    matches = []
+    for kind in kinds:
+        own = kind.place / name
+        if kind.has(own):
+            matches.append(Found(kind, _name_of(kind, own), own))
+        elif kind.name == RUN:
+            matches += _runs_named(name, graph)
+    return matches
+
+
+def _runs_named(name: str, graph: Graph | None) -> list[Found]:
+    kind = KINDS[RUN]
+    for run in () if graph is None else list_runs(graph):
+        if run["id"] == name:
+            return [Found(kind, name, run_folder(run))]
+    return [found for found in _stored(kind) if found.name == name and kind.holds(found.folder)]
+
+
+def _newest_measurement(spec: str) -> Found:
+    """Return a model's newest measurement in kgprobe's own folder; damaged ones do not count.
+
+    Raises:
+        UnknownNameError: the model has none.
+    """
+    newest, when, wanted = None, 0, absolute_spec(spec)
+    for found in _stored(KINDS[MEASUREMENT]):
+        with suppress(KgprobeError, FileNotFoundError):
+            described = read_settings(found.folder).get("described") or {}
+            time = (found.folder / CONFIG).stat().st_mtime_ns
+            if described.get("model") == wanted and time > when:
+                newest, when = found, time
+    if newest is None:
+        raise UnknownNameError(
+            f"{spec} has no measurement in {KINDS[MEASUREMENT].place}. Measure it first: kgprobe probe distractors"
+            f" --model {spec}"
+        )
+    return newest
+
+
+def _is_path(name: str | Path) -> bool:
+    """Return True for the path of a folder (``./tuned``), False for the name of a result (``tuned``)."""
+    return Path(name).name != str(name) or str(name) == ".."
+
+
+def _ambiguous(name: str, matches: Sequence[Found]) -> ArgumentError:
+    kinds = list(dict.fromkeys(found.kind.name for found in matches))
+    if len(kinds) > 1:
+        return ArgumentError("name", f"is {name!r}, which is a {' and a '.join(kinds)}; choose one by `kind`.")
+    folders = ", ".join(found.folder.name for found in matches)
+    return ArgumentError("name", f"is {name!r}, a run of several graphs; give `graph`, or one of these: {folders}.")
+
+
+def _unknown(name: str | Path, kinds: Sequence[Kind]) -> str:
+    """Return a message on an unknown name: its kind, if it is of another one than expected, or near names."""
+    expected = " or ".join(kind.name for kind in kinds)
+    every = [found for kind in KINDS.values() for found in _stored(kind)]
+    others = [found for found in every if found.name == str(name)]
+    if others:
+        return f"{name} is a {' and a '.join(found.kind.name for found in others)}; expected a {expected}."
+    if _is_path(name):
+        what = "no result" if len(kinds) == len(KINDS) else f"no {expected}"
+        return f"{name} holds {what}."
+    near = difflib.get_close_matches(str(name), [found.name for found in every], _NEAR)
+    listed = ", ".join(dict.fromkeys(str(found) for each in near for found in every if found.name == each))
+    what = "result" if len(kinds) == len(KINDS) else expected
+    return f"No {what} is named {str(name)!r}; " + (f"near: {listed}." if near else "`kgprobe results` lists all.")
+
+
+def is_stored(name: str | Path) -> bool:
+    """Return True if one or several stored results have this name or path."""
+    try:
+        find(name)
+    except UnknownNameError:
+        return False
+    except ArgumentError:
+        return True
+    return True
+
+
+def newest(kinds: Sequence[str] = ()) -> Found:
+    """Return the newest stored result.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    rows = list_results(kinds=kinds).results
+    if not rows:
+        raise UnknownNameError(f"{home()} has no results yet; `kgprobe demo` makes the first.")
+    return Found(KINDS[rows[0].kind], rows[0].name, rows[0].folder)
+
+
+@overload
+def open(
+    name: str | Path | None = None, graph: Graph | None = None, *, kind: Literal["measurement"]
+) -> Measurement: ...
+
+
+@overload
+def open(name: str | Path | None = None, graph: Graph | None = None, *, kind: Literal["run"]) -> Run: ...
+
+
+@overload
+def open(name: str | Path | None = None, graph: Graph | None = None, *, kind: Literal["label table"]) -> "Labels": ...
+
+
+@overload
+def open(name: str | Path | None = None, graph: Graph | None = None, *, kind: Literal["judge"]) -> "Judge": ...
+
+
+@overload
+def open(
+    name: str | Path | None = None, graph: Graph | None = None, *, kind: Literal["judged graph"]
+) -> "JudgedGraph": ...
+
+
+@overload
+def open(name: str | Path | None = None, graph: Graph | None = None, *, kind: Literal["data set"]) -> "Dataset": ...
+
+
+@overload
+def open(
+    name: str | Path | None = None, graph: Graph | None = None, *, kind: Literal["comparison", "study", "report"]
+) -> "OpenedFiles": ...
+
+
+@overload
+def open(name: str | Path | None = None, graph: Graph | None = None, *, kind: str | None = None) -> "Opened": ...
+
+
+def open(name: str | Path | None = None, graph: Graph | None = None, *, kind: str | None = None) -> "Opened":
+    """Open a stored result of any kind; no model is loaded.
+
+    >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1, name="opened")
+    >>> kgprobe.open("opened").model
+    'demo'
+
+    Args:
+        name: its name, the path of its folder, or the spec of a model, for its newest measurement; None is the newest
+            result.
+        graph: graph of a run, and of the findings of a measurement.
+        kind: kind of the result, if several have this name: ``measurement``, ``run``, ``label table``, ``judge``,
+            ``judged graph``, ``data set``, ``comparison``, ``study`` or ``report``.
+
+    Raises:
+        UnknownNameError: no such result; the message has near names of every kind.
+        ArgumentError: several results have this name, there is no such kind, or a run is opened without its graph.
+        KgprobeError: a file is damaged, or the result is unfinished or of another version of kgprobe.
+    """
+    kinds = [] if kind is None else [kind]
+    found = newest(kinds) if name is None else find(name, kinds, graph)
+    return found.kind.opens(found.folder, graph)
+
+
+def open_answers(name: str | Path, graph: Graph | None = None) -> Measurement | Run:
+    """Open a measurement or run; see :func:`open`."""
+    found = find(name, [MEASUREMENT, RUN], graph)
+    opened = found.kind.opens(found.folder, graph)
+    if not isinstance(opened, (Measurement, Run)):
+        raise TypeError(found.kind.name)
+    return opened
+
+
+def open_label_table(name: str | Path) -> "LabelTable":
+    """Open a label table without counting its classes; see :func:`open`."""
+    from kgprobe.labelling.table import read_label_table
+
+    return read_label_table(find(name, [LABEL_TABLE]).folder)
+
+
+def needs_graph(found: Found) -> bool:
+    """Return True if a result is shown with its graph: a run, or a measurement of a graph."""
+    if found.kind.name == MEASUREMENT:
+        return "dataset" not in read_settings(found.folder)
+    return found.kind.name == RUN
+
+
+def link_dataset(folder: Path) -> None:
+    """Link a new data set, whose folder the user chose, so that it is listed and opens by the folder's name.
+
+    An older data set of the same name loses its link.
+    """
+    place = KINDS[DATASET].place
+    make_folder(place)
+    link = place / folder.absolute().name
+    if link.is_symlink():
+        link.unlink()
+    if not link.exists():
+        link.symlink_to(folder.resolve())
+
+
+def delete(name: str | Path, graph: Graph | None = None, *, kind: str | None = None) -> None:
+    """Delete a stored result: its folder, and what the graph has of a run or judged graph.
+
+    >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1, name="not-needed")
+    >>> kgprobe.delete("not-needed")
+    >>> made.folder.exists()
+    False
+
+    Args:
+        name, kind: as in :func:`open`.
+        graph: graph of a run or judged graph, whose beliefs or figures are deleted. Without it, a run is not deleted,
+            and the figures of a judged graph stay in its graph.
+
+    Raises:
+        UnknownNameError: no such result.
+        ArgumentError: several results have this name, or a run is deleted without its graph.
+        KgprobeError: a process uses the result, or a file cannot be deleted.
+    """
+    delete_found(find(name, [] if kind is None else [kind], graph), graph)
+
+
+def delete_found(found: Found, graph: Graph | None = None) -> None:
+    """Delete a result that was found; see :func:`delete`."""
+    if found.kind.name == RUN:
+        if graph is None:
+            raise ArgumentError("graph", f"is missing: the beliefs of the run {found.name!r} are in its graph.")
+        if any(run["id"] == found.name and run_folder(run) == found.folder for run in list_runs(graph)):
+            forget_run(graph, found.name)
+            return
+    if found.kind.name == JUDGED_GRAPH and graph is not None:
+        graph.write("judge/forget", id=found.folder.name)
+    lock = found.folder / "lock"
+    try:
+        with filelock.FileLock(lock, timeout=0) if lock.exists() else nullcontext():
+            shutil.rmtree(found.folder.resolve())
+        if found.folder.is_symlink():
+            found.folder.unlink()
+    except filelock.Timeout as error:
+        raise KgprobeError(f"Another process uses {found.folder}.") from error
+    except OSError as error:
+        raise KgprobeError(f"{found.folder} cannot be deleted: {error.strerror or error}.") from error

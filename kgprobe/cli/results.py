@@ -1,0 +1,347 @@
+"""``kgprobe results``, ``show`` and ``delete``: the stored results of this machine."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import cloup
+from click.core import ParameterSource
+
+from kgprobe.api.kind_names import JUDGED_GRAPH, KIND_NAMES, MEASUREMENT, RUN
+from kgprobe.cli.commands import Choice, OptionsFirst
+from kgprobe.cli.options import (
+    count_option,
+    debug_option,
+    full_option,
+    graph_option,
+    on_graph,
+    open_graph,
+    year_relation_option,
+)
+from kgprobe.cli.rendering import open_in_browser, render, render_rows
+from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.progress import waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kgprobe.api.kinds import Found, Opened
+    from kgprobe.graph.client import Graph
+    from kgprobe.results.rate_table import RateTable
+
+# Kinds of which the graph has a part.
+_IN_GRAPH = (RUN, JUDGED_GRAPH)
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_open_option = cloup.option("--open", "in_browser", is_flag=True, help="Open the page in the web browser.")
+
+
+class KindName(Choice):
+    """The name of a kind of results, with hyphens for spaces."""
+
+    def __init__(self) -> None:
+        super().__init__([name.replace(" ", "-") for name in KIND_NAMES])
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the kind's name."""
+        return str(super().convert(value, param, ctx)).replace("-", " ")
+
+
+@cloup.command(cls=OptionsFirst)
+@cloup.option(
+    "--kind",
+    "kinds",
+    type=KindName(),
+    multiple=True,
+    metavar="KIND",
+    help=f"List this kind only; repeatable. One of {', '.join(name.replace(' ', '-') for name in KIND_NAMES)}.",
+)
+@_open_option
+@on_graph
+def results(kinds: tuple[str, ...], in_browser: bool, graph: str | None, as_json: bool) -> None:
+    """List the stored results of this machine, the newest first: names, kinds, and what they say.
+
+    `kgprobe show NAME` shows a result. Runs have their finished rounds and asked questions. With --graph, runs of that
+    graph are listed, too, if their files are on another machine; without it, those of the default graph if its server
+    is running. --open writes a page with links to the pages of all results, and opens it.
+
+    \b
+    kgprobe results
+    kgprobe results --kind run --kind measurement --json
+    kgprobe results --open
+    """  # noqa: D301
+    from kgprobe.api.stored import list_results
+
+    with _running_graph(graph) as connection:
+        listed = list_results(connection, kinds=kinds)
+    render_rows(listed, as_json)
+    if not as_json:
+        click.echo(listed.summary())
+    if in_browser:
+        open_in_browser(listed.page())
+
+
+@contextmanager
+def _running_graph(graph: str | None) -> "Iterator[Graph | None]":
+    """Open the graph of ``--graph``, or the default graph if that starts no server; else yield None."""
+    from kgprobe.servers.opening import is_running
+
+    is_given = click.get_current_context().get_parameter_source("graph") is ParameterSource.COMMANDLINE
+    if not is_given and not is_running(graph):
+        yield None
+        return
+    try:
+        connection = open_graph(graph)
+    except KgprobeError as error:
+        if is_given:
+            raise
+        click.echo(f"Runs of the graph are not listed: {error}", err=True)
+        yield None
+        return
+    with connection:
+        yield connection
+
+
+_kind_option = cloup.option(
+    "--kind", type=KindName(), metavar="KIND", help="Kind of the results, if several have the same name."
+)
+
+
+@cloup.command(cls=OptionsFirst)
+@cloup.argument("names", nargs=-1, metavar="[[GRAPH=]NAME...]")
+@_kind_option
+@full_option
+@cloup.option("--csv", type=_FILE, metavar="FILE", help="Write the rows as CSV, with one row for each fact if it has.")
+@_open_option
+@cloup.option_group(
+    "Rates by group",
+    cloup.option(
+        "--by",
+        type=Choice(["relation", "type", "year", "popularity", "entity", "graph"]),
+        help="Print win rates and zero-sense rates of all groups of this kind, with the results in columns; graph: a"
+        " row for each model.",
+    ),
+    cloup.option(
+        "--center",
+        "centers",
+        multiple=True,
+        metavar="ENTITY",
+        help="Group by this entity, given by id or name, in place of --by; repeatable.",
+    ),
+    cloup.option(
+        "--object-of",
+        metavar="NAME",
+        help="Group by the objects of this relation, in place of --by: facts of a film by its country of origin.",
+    ),
+    year_relation_option,
+    count_option("--limit", help="Maximum number of groups, the largest.  [default: all]"),
+    cloup.option("--shared", is_flag=True, help="Compare the results on the facts that all of them have answered."),
+)
+@on_graph
+def show(
+    names: tuple[str, ...],
+    kind: str | None,
+    full: bool,
+    csv: Path | None,
+    in_browser: bool,
+    graph: str | None,
+    as_json: bool,
+    **grouping: Any,
+) -> None:
+    """Show stored results of any kind, by name or folder. Default: the newest result. No model is loaded.
+
+    Runs and measurements print a summary, and write a page, results.json and facts.csv into their folder; the others
+    print their tables. --full prints every table. A model's spec, such as hf:./tuned, stands for its newest
+    measurement.
+
+    --by prints rates of groups in place of the summary: all groups of a kind, for one or several runs and measurements.
+    A model wins a fact with more right answers than wrong ones, and has zero sense of a fact that it never answered
+    right. GRAPH=NAME names the graph of a result, for a table of models by graphs.
+
+    \b
+    kgprobe show my-run --open
+    kgprobe show my-labels --csv labels.csv
+    kgprobe show gpt2-films llama-films --by year
+    kgprobe show films=gpt2-easy films=gpt2-hard nba=gpt2-nba
+    """  # noqa: D301
+    if any(_graph_of(name)[0] for name in names) or _is_grouped(grouping):
+        table = _rates(names, kind, graph, grouping)
+        page = table.page()
+        if csv is not None:
+            _write_csv(table.to_frame(), csv)
+        files = [*sorted(table.folder.iterdir()), *([] if csv is None else [csv])]
+        render(table, as_json, page, files=files, lined=False)
+        if in_browser:
+            open_in_browser(page)
+        return
+    with _found(names, kind, graph) as (found, connection):
+        for each in found:
+            with waiting("Reading results"):
+                opened = each.kind.opens(each.folder, connection)
+            _show_one(each, opened, as_json=as_json, full=full, graph=graph, csv=csv, in_browser=in_browser)
+
+
+def _is_grouped(grouping: Mapping[str, Any]) -> bool:
+    """Return True if rates by group are printed; raise UsageError for options of them without the groups.
+
+    Raises:
+        UsageError: see above.
+    """
+    if any(grouping[name] for name in ("by", "centers", "object_of")):
+        return True
+    for name in ("year_relation", "limit", "shared"):
+        if grouping[name]:
+            raise click.UsageError(f"--{name.replace('_', '-')} is for rates by group; give --by, too.")
+    return False
+
+
+def _graph_of(text: str) -> tuple[str | None, str]:
+    """Return the name of the graph, if there is one, and the result of an argument; a path may contain ``=``."""
+    graph, separator, result = text.partition("=")
+    return (graph, result) if separator and graph and not Path(text).exists() else (None, text)
+
+
+def _rates(names: Sequence[str], kind: str | None, graph: str | None, grouping: Mapping[str, Any]) -> "RateTable":
+    """Return rates by group, or by model and graph.
+
+    Raises:
+        UsageError: options exclude each other.
+    """
+    from kgprobe.api.reports import group_table, rate_table
+    from kgprobe.api.stored import find, newest, open_answers
+
+    kinds = [MEASUREMENT, RUN] if kind is None else [kind]
+    pairs = list(map(_graph_of, names)) or [(None, newest(kinds).name)]
+    if grouping["by"] == "graph" or any(name for name, _ in pairs):
+        given = [name for name in ("centers", "object_of", "year_relation", "limit") if grouping[name]]
+        if given or grouping["by"] not in (None, "graph"):
+            raise click.UsageError("GRAPH=NAME is for rates by graph; leave out other groups and --limit.")
+        with waiting("Reading the answers"):
+            folders = [find(result, kinds).folder for _, result in pairs]
+            return rate_table(folders, graphs=[name for name, _ in pairs], shared=grouping["shared"])
+    with open_graph(graph) as connection, waiting("Reading the answers"):
+        return group_table(connection, [open_answers(result, connection) for _, result in pairs], **grouping)
+
+
+@contextmanager
+def _found(
+    names: Sequence[str], kind: str | None, graph: str | None, *, deleted: bool = False
+) -> "Iterator[tuple[list[Found], Graph | None]]":
+    """Find results, and open their graph if they need it.
+
+    Args:
+        deleted: True to open the graph if it exists and has a part of a result, False if results are shown with it.
+
+    Raises:
+        UnknownNameError: no such result, also not among the runs of the graph.
+    """
+    from kgprobe.api.stored import find, needs_graph, newest
+    from kgprobe.servers.opening import check_exists
+
+    kinds = [] if kind is None else [kind]
+    found: list[Found] = []
+    missing: UnknownNameError | None = None
+    try:
+        found = [find(name, kinds) for name in dict.fromkeys(names)] or [newest(kinds)]
+    except UnknownNameError as error:
+        missing = error
+    needed = any(each.kind.name in _IN_GRAPH for each in found) if deleted else any(map(needs_graph, found))
+    if missing is not None or needed:
+        try:
+            check_exists(graph)
+        except UnknownNameError:
+            if missing is not None:
+                raise missing from None
+            if not deleted:
+                raise
+            needed = False
+    with open_graph(graph) if missing is not None or needed else nullcontext() as connection:
+        if connection is not None and names:
+            found = [find(name, kinds, connection) for name in dict.fromkeys(names)]
+        yield found, connection
+
+
+def _show_one(
+    found: "Found",
+    opened: "Opened",
+    *,
+    as_json: bool,
+    full: bool,
+    graph: str | None,
+    csv: Path | None,
+    in_browser: bool,
+) -> None:
+    """Print a result, write its rows as CSV, and open its page in the browser.
+
+    Raises:
+        UsageError: it has no rows or no page.
+    """
+    from kgprobe.cli.probe import show as show_measurement
+    from kgprobe.cli.rounds import print_run
+    from kgprobe.judge.files import Judge
+    from kgprobe.results.judge import JudgeSettings
+    from kgprobe.results.labels import Labels
+    from kgprobe.results.measurement import Measurement, Run
+    from kgprobe.results.opened_files import OpenedFiles
+
+    if isinstance(opened, Judge):
+        opened = JudgeSettings(judge=opened, folder=found.folder)
+    if csv is not None:
+        with waiting("Writing CSV"):
+            if isinstance(opened, Labels):
+                opened.write_csv(csv)
+            else:
+                _write_csv(opened.to_frame(), csv)
+    page: Path | None = None
+    if isinstance(opened, Measurement):
+        page = show_measurement(opened, as_json, full)
+    elif isinstance(opened, Run):
+        page = print_run(opened, as_json, graph, full)
+    else:
+        files = [] if csv is None else [csv]
+        page = opened.page() if isinstance(opened, OpenedFiles) else None
+        keys = () if isinstance(opened, OpenedFiles) and not full else None
+        render(opened, as_json, page, keys=keys, files=files, lined=False)
+    if in_browser:
+        if page is None:
+            raise click.UsageError(f"{found} has no page to open.")
+        open_in_browser(page)
+
+
+def _write_csv(frame: Any, path: Path) -> None:
+    """Write rows as CSV for spreadsheets, replacing a file."""
+    from kgprobe.files import replacing
+    from kgprobe.sanitize import spreadsheet_cell
+
+    with replacing(path) as unfinished:
+        frame.map(spreadsheet_cell).to_csv(unfinished, index=False)
+
+
+@cloup.command(cls=OptionsFirst)
+@cloup.argument("names", nargs=-1, required=True, metavar="NAME...")
+@_kind_option
+@cloup.option("--yes", is_flag=True, help="Delete without asking.")
+@graph_option
+@debug_option
+def delete(names: tuple[str, ...], kind: str | None, yes: bool, graph: str | None) -> None:
+    """Delete stored results of any kind: their folders, and what the graph has of a run or judged graph.
+
+    Of a run, the graph has the beliefs; of a judged graph, the figures. Results that were made from a deleted one stay.
+
+    \b
+    kgprobe delete my-run
+    kgprobe delete old-labels old-run --yes
+    """  # noqa: D301
+    from kgprobe.api.stored import delete_found
+
+    with _found(names, kind, graph, deleted=True) as (found, connection):
+        found = list({each.folder: each for each in found}.values())
+        if not yes:
+            listed = "\n".join(f"{each}: {each.folder.resolve()}" for each in found)
+            click.echo(listed, err=True)
+            click.confirm("Delete?", abort=True, err=True)
+        for each in found:
+            with waiting(f"Deleting the {each}"):
+                delete_found(each, connection)
+            click.echo(f"Deleted the {each}.")
