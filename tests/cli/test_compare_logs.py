@@ -47,7 +47,7 @@ def test_compare_logs_prints_differences(logs: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "-10.0" in done.stdout
     assert "significantly better on 0, worse on 1" in done.stdout
-    kept = run("view", KGPROBE_HOME=str(logs / "home"), COLUMNS="400").stdout
+    kept = run("results", KGPROBE_HOME=str(logs / "home"), COLUMNS="400").stdout
     assert "significantly better on 0" in kept
 
 
