@@ -71,7 +71,7 @@ def exactness(example: Example, device: str, seed: int, sizes: Sizes) -> list[Ro
     for dtype in ("float32", "bfloat16"):
         scorer = random_scorer(sizes.shapes[0], example, device, "float32", seed)
         if dtype == "float32":
-            plain = type(scorer)(scorer.model, scorer.tokenizer, name="plain", bos=True, ways=("plain",))
+            plain = type(scorer)(scorer.model, scorer.tokenizer, name="plain", bos=True, methods=("plain",))
             expected = _values(plain, case.prompts, case.continuations)
         else:
             # The same weights, rounded.
@@ -80,7 +80,7 @@ def exactness(example: Example, device: str, seed: int, sizes: Sizes) -> list[Ro
         rows += [
             Row(
                 "exactness",
-                f"{dtype} ({scorer.choice.way}), largest of {len(expected)}",
+                f"{dtype} ({scorer.choice.method}), largest of {len(expected)}",
                 float(difference.max()),
                 "nats",
             ),

@@ -113,8 +113,8 @@ def idle_scorer(device: str, batch_tokens: int, remembered: int) -> IdleScorer:
     make: Any = AutoModelForCausalLM
     model = make.from_config(config)
     scorer = IdleScorer(model, AutoTokenizer.from_pretrained(folder), name="idle", remembered=remembered)
-    if scorer.choice.way != "packed":
-        raise RuntimeError(f"the demo model is scored in the way {scorer.choice.way}, not packed")
+    if scorer.choice.method != "packed":
+        raise RuntimeError(f"the demo model is scored by the method {scorer.choice.method}, not packed")
     scorer.idle(width, device, batch_tokens)
     # The tokenizer is examined once for each process.
     scorer.tokenize(["The first"], [["call"]])
@@ -157,10 +157,10 @@ def probe_rates(scorer: IdleScorer, facts: int, seed: int, profiler: cProfile.Pr
         load(graph, open_source("example"))
         model = Model(scorer.name, scorer=scorer)
         # The engine's compiler warms up.
-        measure(graph, model, "distractors", limit=facts // 4, seed=seed + 1)
+        measure(graph, model, "distractors", limit=facts // 4, seed=seed + 1, distractors=100)
         clock, own = time.perf_counter(), time.process_time()
         with profiler or nullcontext():
-            measured = measure(graph, model, "distractors", limit=facts, seed=seed)
+            measured = measure(graph, model, "distractors", limit=facts, seed=seed, distractors=100)
         seconds, on_cores = time.perf_counter() - clock, time.process_time() - own
     answered = measured.progress.facts
     return [

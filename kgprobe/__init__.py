@@ -11,14 +11,12 @@
 docs/library.md goes on from here. Nothing heavy is imported before it is used.
 """
 
-import ast
 import importlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from kgprobe.version import __version__ as __version__
 
-# The public names. Type checkers and editors read these imports; so does _public_names, which makes them lazy.
+# Public names for type checkers and editors.
 if TYPE_CHECKING:
     from kgprobe.api.comparing import check as check
     from kgprobe.api.comparing import compare as compare
@@ -109,16 +107,74 @@ if TYPE_CHECKING:
     from kgprobe.servers.opening import open_graph as open_graph
 
 
-def _public_names() -> dict[str, str]:
-    """Return the module of each public name, from the imports above."""
-    modules: dict[str, str] = {}
-    for node in ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith("kgprobe."):
-            modules |= dict.fromkeys((name.name for name in node.names), node.module)
-    return modules
-
-
-_MODULES = _public_names()
+# Public names by module, imported at first use; the same as above.
+_NAMES = {
+    "api.comparable": ("open_result",),
+    "api.comparing": ("check", "compare", "gap"),
+    "api.controls": ("sample_controls",),
+    "api.datasets": ("build_dataset", "export_dataset", "import_dataset", "open_dataset", "probe_dataset"),
+    "api.demo": ("run_demo",),
+    "api.exporting": ("export_sft", "read_manifest"),
+    "api.graphs": ("describe_graph", "draw_graph", "find_ignorance", "known_path", "paint_beliefs", "reverse_graph"),
+    "api.judging": ("evaluate_judge", "judge_graph", "judged_graph", "open_judge", "train_judge"),
+    "api.kept_results": ("kept_results",),
+    "api.labelling": ("label_facts", "open_labels"),
+    "api.loading": ("finish_bulk", "import_command", "load", "load_bulk", "propose_mapping", "write_bulk"),
+    "api.measuring": ("measure", "open_measurement"),
+    "api.papers": ("paper", "paper_options"),
+    "api.reports": ("assess_questions", "group_table", "make_report", "rate_table", "write_sheet"),
+    "api.retrieval": (
+        "export_retrieval",
+        "graphrag_retriever",
+        "langchain_retriever",
+        "retrieval_texts",
+        "unknown_facts",
+    ),
+    "api.rounds": (
+        "apply_beliefs",
+        "estimate_rates",
+        "forget_run",
+        "open_run",
+        "remove_beliefs",
+        "resume_rounds",
+        "run_rounds",
+        "runs",
+    ),
+    "api.sampling": (
+        "sample_distractors",
+        "sample_facts",
+        "sample_negatives",
+        "sample_questions",
+        "sample_sentences",
+        "sample_statements",
+    ),
+    "api.studies": (
+        "study_calibration",
+        "study_distractor_count",
+        "study_examples",
+        "study_noisy_examples",
+        "study_prompting",
+        "study_robustness",
+        "study_sampling",
+        "study_scaling",
+        "study_sentences",
+        "study_strategies",
+        "study_verbalizations",
+    ),
+    "api.template_studies": ("study_templates",),
+    "api.templates": ("check_templates", "convert_patterns", "list_templates", "write_templates"),
+    "api.writing_back": ("remove_labels", "write_back"),
+    "beliefs.painting": ("clear_paint",),
+    "errors": ("ArgumentError", "KgprobeError", "UnknownNameError"),
+    "graph.copying": ("copy_graph",),
+    "graph.reversal": ("reversal_of",),
+    "graph.subgraphs": ("facts_of", "neighbourhood"),
+    "graph.type_labels": ("label_by_type", "remove_type_labels"),
+    "models.model": ("Models", "load_model", "wrap_model"),
+    "running.training": ("TrainerCallback",),
+    "servers.opening": ("open_graph",),
+}
+_MODULES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
 __all__ = list(_MODULES)
 
 

@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator
+from importlib.util import resolve_name
 from pathlib import Path
 
 if sys.version_info >= (3, 11):
@@ -52,6 +53,7 @@ WORDS = {
     "progress",
     "records",
     "temporary",
+    "version",
     "waiting",
 }
 MOST_LINES = 600
@@ -66,7 +68,7 @@ def room_of(module: str) -> str:
     parts = module.split(".")
     if len(parts) == 1:
         return "words"
-    return "words" if parts[1] in WORDS or parts[1] == "__version__" else parts[1]
+    return "words" if parts[1] in WORDS else parts[1]
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -88,6 +90,49 @@ def test_data_moves_downwards_only() -> None:
             if ORDER.index(room_of(name)) > ORDER.index(own)
         ]
     assert above == []
+
+
+def import_graph() -> dict[str, set[str]]:
+    """Return the modules of the package that each of them imports, also inside functions and for types alone."""
+    files = {}
+    for folder, package in ((PACKAGE, "kgprobe"), (PACKAGE.parent / "loaders", "kgprobe.loaders")):
+        for path in folder.rglob("*.py"):
+            parts = path.relative_to(folder).with_suffix("").parts
+            files[".".join((package, *parts)).removesuffix(".__init__")] = path
+    graph: dict[str, set[str]] = {}
+    for name, path in files.items():
+        package = name if path.stem == "__init__" else name.rpartition(".")[0]
+        targets = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                targets |= {each.name for each in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                base = resolve_name("." * node.level + (node.module or ""), package)
+                # A name of a module is a module of its own, or belongs to that one.
+                submodules = {f"{base}.{each.name}" for each in node.names}
+                targets |= {module if module in files else base for module in submodules}
+        graph[name] = targets & files.keys()
+    return graph
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the groups of modules that import each other, directly or through others."""
+    reached = {name: set(imports) for name, imports in graph.items()}
+    for through in graph:
+        for name in graph:
+            if through in reached[name]:
+                reached[name] |= reached[through]
+    groups = {frozenset(each for each in reached[name] if name in reached[each]) for name in graph}
+    return sorted(sorted(group) for group in groups if group)
+
+
+def test_circles_of_imports_are_found() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a", "e"}, "e": set(), "f": {"g"}, "g": {"f"}}
+    assert circles(graph) == [["a", "b", "c"], ["f", "g"]]
+
+
+def test_no_modules_import_each_other() -> None:
+    assert circles(import_graph()) == []
 
 
 def test_no_module_has_more_lines_than_a_reader_has_patience() -> None:

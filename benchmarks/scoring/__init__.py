@@ -8,7 +8,7 @@ Three cases on the demo model, made of the names and sentences of the example gr
 first,
   as in the distractor measure.
 
-A fourth case, ``hybrid``, is that of ``examples`` on a small Qwen 3.5 with random weights. Its peer is the way
+A fourth case, ``hybrid``, is that of ``examples`` on a small Qwen 3.5 with random weights. Its peer is the method
 ``rows``, every continuation with its whole prompt, which hybrids would get without copies of their own cache.
 
 The peers run on the loaded demo model, each by its fastest method. lm-evaluation-harness: all requests in one call,

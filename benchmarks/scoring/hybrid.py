@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Options that go through the model with their whole prompts.
 PART = 4
-# Measurements of each way, in turn.
+# Measurements of each method, in turn.
 REPEATS = 3
 
 
@@ -33,13 +33,13 @@ class Timed:
 
 
 def hybrid_rows(example: Example, device: str, dtype: str, seed: int) -> list[Row]:
-    """Return the rows of the case: the fastest exact way, and ``rows`` on a part, its time scaled."""
+    """Return the rows of the case: the fastest exact method, and ``rows`` on a part, its time scaled."""
     case = examples_case(example, seed).part(1)
     part = case.part(1, PART)
     scorer = random_hybrid(example, device, dtype, seed)
     for name, text in scorer.explain():
         print(f"{name}: {text}", file=sys.stderr)
-    by_rows = random_hybrid(example, device, dtype, seed, ways=("rows",))
+    by_rows = random_hybrid(example, device, dtype, seed, methods=("rows",))
     (prompt,) = scorer.tokenize(part.prompts, part.continuations)
     # Warm up memory and caches.
     _timed(scorer, part)

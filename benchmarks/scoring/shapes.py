@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.scoring.cases import Example
 
 if TYPE_CHECKING:
-    from kgprobe.models.scoring.forward import Way
+    from kgprobe.models.scoring.forward import ScoringMethod
     from kgprobe.models.scoring.scorer import Scorer
 
 # Options of a configuration of transformers; a Llama's, unless `model_type` names another architecture.
@@ -92,17 +92,19 @@ def random_scorer(shape: str, example: Example, device: str, dtype: str, seed: i
 
 
 def random_hybrid(
-    example: Example, device: str, dtype: str, seed: int, ways: "tuple[Way, ...] | None" = None
+    example: Example, device: str, dtype: str, seed: int, methods: "tuple[ScoringMethod, ...] | None" = None
 ) -> "Scorer":
     """Return a small Qwen 3.5 with random weights, and a tokenizer made from the example's names."""
     from transformers import Qwen3_5TextConfig
 
-    from kgprobe.models.scoring.check import WAYS
+    from kgprobe.models.scoring.check import METHODS
     from kgprobe.models.scoring.scorer import Scorer
 
     options: dict[str, Any] = {**HYBRID, "bos_token_id": 0, "eos_token_id": 1}
     model = _random_model(Qwen3_5TextConfig(**options), device, dtype, seed)
-    return Scorer(model, _tokenizer_of(example), name="hybrid", bos=True, ways=WAYS if ways is None else ways)
+    return Scorer(
+        model, _tokenizer_of(example), name="hybrid", bos=True, methods=METHODS if methods is None else methods
+    )
 
 
 def _random_model(config: Any, device: str, dtype: str, seed: int) -> Any:

@@ -85,7 +85,7 @@ def measure(
             writable.
     """
     kind = PROBES.get(probe)
-    chosen_options = kind.options_from({**kind.measured, **options})
+    chosen_options = kind.options_from(options)
     relations, seed = relation_ids(graph, several("relations", relations)), whole_number("seed", seed, 0)
     limit, name = optional_number("limit", limit), optional_folder_name(name)
     batch_size = optional_number("batch_size", batch_size)

@@ -48,7 +48,7 @@ def models_within(
             prices=prices,
             refresh=limits.refresh,
             tokenizer=limits.tokenizer,
-            scoring_way=limits.scoring_way,
+            scoring_method=limits.scoring_method,
             batch_api=limits.batch_api,
         ),
         spending=Spending(max_tokens=limits.max_tokens, max_cost=limits.max_cost),

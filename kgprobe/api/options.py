@@ -45,7 +45,7 @@ class ApiLimits:
         metavar="SPEC",
         shown_default="ask the server for tokens",
     )
-    scoring_way: str | None = option(
+    scoring_method: str | None = option(
         None,
         "Method of requesting log-probabilities from the API.",
         choices=("token_ids", "n_probs", "token_ids_logprob", "echo", "echo_text"),

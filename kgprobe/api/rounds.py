@@ -73,7 +73,9 @@ def run_rounds(
             of another run's; see :func:`apply_beliefs`. False leaves the facts as they are.
         on_view: called with the step (removing the beliefs of another run, or writing those of this one at the end),
             the number of finished entities or facts, and of all.
-        options: fields of :class:`~kgprobe.running.plan.RoundsOptions`, and options of the probe.
+        options: fields of :class:`~kgprobe.running.plan.RoundsOptions`, and options of the probe. Their defaults are
+            those of :func:`kgprobe.measure`, except ``sentences=1`` of distractors: a sentence is drawn for each
+            question.
 
     Raises:
         UnknownNameError: no such probe, model or relation.
@@ -86,7 +88,7 @@ def run_rounds(
     year_relation = year_relation_id(graph, year_relation)
     own = {field.name: options.pop(field.name) for field in fields(RoundsOptions) if field.name in options}
     rounds_options = make_options(RoundsOptions, own, "rounds")
-    chosen = kind.options_from(options)
+    chosen = kind.options_from({**kind.in_rounds, **options})
     opened = models or Models()
     probed = opened.open_asked(model)
     probed.refresh()

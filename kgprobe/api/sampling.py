@@ -80,7 +80,7 @@ def sample_distractors(
     *,
     model: Model | str | None = None,
     distractors: int = 10,
-    sentences: int | None = 1,
+    sentences: int | None = None,
     former: str = "wrong",
     seed: int = 0,
     as_of: int | str | date | None = None,
@@ -94,7 +94,8 @@ def sample_distractors(
 
     Distractors of a strategy that asks a model depend on the model and on the sentence:
 
-    >>> sample = kgprobe.sample_distractors(graph, "Q142 P36 Q90", "exact-optimal", model="demo", distractors=2)
+    >>> options = {"model": "demo", "distractors": 2, "sentences": 1}
+    >>> sample = kgprobe.sample_distractors(graph, "Q142 P36 Q90", "exact-optimal", **options)
     >>> [(row["rank"], row["certified"]) for row in sample.rows()]
     [(1, True), (2, True)]
 

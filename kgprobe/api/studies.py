@@ -33,10 +33,6 @@ from kgprobe.studies.distractors import counts_study, sentences_study, sizes_stu
 from kgprobe.studies.examples import example_counts_study, prompt_formats, prompting_study
 from kgprobe.studies.noisy_examples import noisy_examples_study
 from kgprobe.studies.options import (
-    DISTRACTOR_COUNT_DEFAULTS,
-    SCALING_DEFAULTS,
-    SENTENCES_DEFAULTS,
-    STRATEGIES_DEFAULTS,
     ExampleCountsOptions,
     Measuring,
     NoisyExamplesOptions,
@@ -66,7 +62,7 @@ def study_strategies(
     callbacks: Callbacks = NO_CALLBACKS,
     **measuring: "Unpack[Measuring]",
 ) -> Study:
-    """Compare strategies by their hardest distractors: mean Min@n for n up to ``distractors`` (100), in one sentence.
+    """Compare strategies by their hardest distractors: mean Min@n for n up to ``distractors``.
 
     >>> result = kgprobe.study_strategies(
     ...     graph, "demo", strategies=["random", "semantic"], relations=["P36"], limit=4, distractors=3
@@ -96,11 +92,10 @@ def study_strategies(
     opened = models or Models()
     opened_model = opened.open(model)
     listed, missing = _listed(graph, measuring)
-    given = STRATEGIES_DEFAULTS | listed
     measurements = {}
     for name in names:
         measurements[name] = measure_to_the_end(
-            graph, opened_model, "distractors", callbacks, name, strategy=name, seed=seed, models=opened, **given
+            graph, opened_model, "distractors", callbacks, name, strategy=name, seed=seed, models=opened, **listed
         )
     by_name = {name: _curves(measurement) for name, measurement in measurements.items()}
     study = strategies_study(by_name, opened_model.name, folders_of(measurements, seed), seed)
@@ -116,16 +111,17 @@ def study_distractor_count(
     callbacks: Callbacks = NO_CALLBACKS,
     **measuring: "Unpack[Measuring]",
 ) -> Study:
-    """Study the number of distractors: means for up to 200, and the stability of the ranking of facts.
+    """Study the number of distractors: means for n up to ``distractors``, and the stability of the ranking of facts.
 
     >>> result = kgprobe.study_distractor_count(graph, "demo", relations=["P36"], limit=6, distractors=3, sentences=1)
     >>> result.to_frame()["chance"].round(2).tolist()
     [0.5, 0.33, 0.25]
 
+    Set ``distractors`` to the largest number; the paper's is 200.
+
     Cost: one measurement, stored as in :func:`study_strategies`. Arguments and errors as there.
     """
-    given = DISTRACTOR_COUNT_DEFAULTS | measuring
-    measurement = measure_to_the_end(graph, model, "distractors", callbacks, seed=seed, models=models, **given)
+    measurement = measure_to_the_end(graph, model, "distractors", callbacks, seed=seed, models=models, **measuring)
     config = {"measurement": str(measurement.folder), "seed": seed}
     return counts_study(_curves(measurement), measurement.model, config, seed).save(
         [*measurement.missing, *measurement.notes]
@@ -141,7 +137,7 @@ def study_sentences(
     callbacks: Callbacks = NO_CALLBACKS,
     **measuring: "Unpack[Measuring]",
 ) -> Study:
-    """Study the number of cloze sentences: Min@20 and Avg@20 over random subsets of each fact's sentences.
+    """Study the number of cloze sentences: Min@n and Avg@n over random subsets of each fact's sentences.
 
     >>> result = kgprobe.study_sentences(graph, "demo", relations=["P36"], limit=6, distractors=3)
     >>> int(result.to_frame()["sentences"].min())
@@ -150,8 +146,7 @@ def study_sentences(
     Cost: one measurement, stored as in :func:`study_strategies`. Arguments and errors as there; subsets are drawn from
     ``sentences`` sentences of a relation.
     """
-    given = SENTENCES_DEFAULTS | measuring
-    measurement = measure_to_the_end(graph, model, "distractors", callbacks, seed=seed, models=models, **given)
+    measurement = measure_to_the_end(graph, model, "distractors", callbacks, seed=seed, models=models, **measuring)
     config = {"measurement": str(measurement.folder), "seed": seed}
     distractors = measurement.config["options"]["distractors"]
     study = sentences_study(measurement.outcomes, distractors, measurement.model, config, seed)
@@ -167,7 +162,7 @@ def study_scaling(
     callbacks: Callbacks = NO_CALLBACKS,
     **measuring: "Unpack[Measuring]",
 ) -> Study:
-    """Study scaling: Avg@20 of several models by their numbers of parameters.
+    """Study scaling: Avg@n of several models by their numbers of parameters.
 
     >>> pythia = [f"hf:EleutherAI/pythia-{size}" for size in ("70m", "160m", "410m")]
     >>> kgprobe.study_scaling(graph, pythia, limit=300)  # doctest: +SKIP
@@ -186,7 +181,6 @@ def study_scaling(
     if len(different) < 2:
         raise ArgumentError("models", f"has {len(different)}; expected at least two, to compare sizes.")
     listed, missing = _listed(graph, measuring)
-    given = SCALING_DEFAULTS | listed
     measurements = {}
     parameters = {}
     by_name = {}
@@ -199,7 +193,7 @@ def study_scaling(
             callbacks,
             name,
             seed=seed,
-            **given,
+            **listed,
         )
         measurements[name], by_name[name] = measurement, _curves(measurement)
         parameters[name] = measurement.config["described"]["scorer"]["parameters"]

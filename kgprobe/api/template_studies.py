@@ -62,8 +62,8 @@ def study_templates(
     common, missing = same_facts(graph, written, limit, facts, draw, seed, as_of, models)
     # Kind of template, options, and the name of the option with the origin.
     settings: dict[str, tuple[str, Mapping[str, Any], str]] = {
-        "distractors": (SENTENCES, {"distractors": chosen.distractors, "sentences": None}, "templates"),
-        "questions": (QUESTIONS, {"follow_ups": 0}, "wording"),
+        "distractors": (SENTENCES, {"distractors": chosen.distractors}, "templates"),
+        "questions": (QUESTIONS, {}, "wording"),
     }
     measurements, outcomes = {}, {}
     for probe in probes:

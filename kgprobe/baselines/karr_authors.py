@@ -9,7 +9,7 @@ of the tokens of x (of the last ones where x has a condition):
     KaRR    = √(subject · relation)
 
 where t' is a sentence of r', drawn at random. Subjects and relations are drawn from all, including the fact's own.
-:mod:`.karr` takes the product of the probabilities instead, and one sentence at a time.
+:mod:`.karr_sentences` takes the product of the probabilities instead, and one sentence at a time.
 """
 
 import math
@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from kgprobe.baselines.items import Values
-from kgprobe.baselines.karr import FIXED_SUBJECT, NO_RELATION, NO_SUBJECT, draw_templates
-from kgprobe.baselines.register import BaselineKind, BySentence, Tools
+from kgprobe.baselines.karr_sentences import FIXED_SUBJECT, NO_RELATION, NO_SUBJECT, draw_templates
+from kgprobe.baselines.register import BySentence, Tools
 from kgprobe.graph.client import Graph
 from kgprobe.graph.rows import rows_by
 from kgprobe.models.scoring.scorer import Scorer
@@ -214,18 +214,15 @@ def _first(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, map(str.strip, names))))[:TAKEN]
 
 
-def _measure(tools: Tools, facts: Sequence[ClozeItem]) -> BySentence:
+def measure_authors(tools: Tools, facts: Sequence[ClozeItem]) -> BySentence:
+    """Return the value of each fact, once for each of its sentences."""
     drawn = draw_authors_contrasts(tools.graph, [item.fact.key for item in facts], [tools.seed])
     cases = []
     for item, contrasts in zip(facts, drawn, strict=True):
         subject = _first((item.fact.subject_label, *item.fact.subject_aliases))
         names = _first((item.fact.object_label, *item.fact.object_aliases))
         cases.append(AuthorsCase(tuple(item.clozes[:TAKEN]), subject, names, contrasts))
-    # A fact has one value over all of its sentences, repeated for each.
     by_sentence: list[float | str] = []
     for item, ratio in zip(facts, karr_authors(tools.scorer, cases), strict=True):
         by_sentence += [ratio] * len(item.clozes)
     return Values.of(by_sentence).by_sentence()
-
-
-BASELINE = BaselineKind("karr-authors", "KaRR as its authors' code computes it", _measure)

@@ -126,7 +126,7 @@ def open_measures(
         grader = api_grader(grading.generator()) if behind_api else local_grader(grading.local_scorer())
     beams = tuple(sorted(set(options.beams)))
     counts = (*(n for n in COUNTS if n < most), most)
-    tools = Tools(graph, probed.local_scorer(), as_of, seed, beams, counts, encoder, grader)
+    tools = Tools(graph, probed.local_scorer(), as_of, seed, beams, counts, options.karr, encoder, grader)
     names = _names(options, tools)
     config = {
         "graph": graph_state(graph),
@@ -135,6 +135,7 @@ def open_measures(
         "seed": seed,
         "beams": beams,
         "counts": counts,
+        "karr": options.karr,
         "encoder": options.encoder,
         "grader": options.grader,
         "measures": names,

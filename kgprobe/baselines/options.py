@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from kgprobe.baselines.register import measure_names
+from kgprobe.baselines.register import KARR_FORMS, measure_names
 from kgprobe.options import option
+from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.search.strategies import STRATEGIES
 
 
@@ -40,4 +41,9 @@ class MeasuresOptions:
         metavar="SPEC",
         shown_default="no grader",
     )
-    distractors: int = option(200, "Largest n of Min@n, Avg@n and precision@n.", minimum=1)
+    karr: str = option(
+        KARR_FORMS[0],
+        "Form of KaRR: of each sentence alone, or as in its authors' code, over the sentences and aliases of a fact.",
+        choices=KARR_FORMS,
+    )
+    distractors: int = option(DistractorOptions().distractors, "Largest n of Min@n, Avg@n and precision@n.", minimum=1)

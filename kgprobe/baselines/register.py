@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
     from kgprobe.probes.clozes import ClozeItem
 
+# Forms of KaRR: each sentence alone, or as in its authors' code.
+KARR_FORMS = ("sentences", "authors")
+
 # Takes prompts that end before the verdict, "correct" or "incorrect", and returns for each True if the verdict is
 # "correct"; None where the grader gives no verdict.
 Grader: TypeAlias = Callable[[Sequence[str]], Sequence[bool | None]]
@@ -40,6 +43,7 @@ class Tools:
         seed: random seed.
         beams: numbers of beams, ascending.
         counts: the n of Min@n, Avg@n and precision@n, ascending.
+        karr: form of KaRR, one of ``KARR_FORMS``.
         encoder: encoder of texts, if any.
         grader: grader of continuations, if any.
     """
@@ -50,6 +54,7 @@ class Tools:
     seed: int
     beams: tuple[int, ...]
     counts: tuple[int, ...]
+    karr: str = KARR_FORMS[0]
     encoder: "Encoder | None" = None
     grader: Grader | None = None
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
-from kgprobe import __version__
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import place_is_unusable, temporary_files
 from kgprobe.sanitize import visible_lines
 from kgprobe.servers.signals import ending_in_order
+from kgprobe.version import __version__
 
 # name -> (module:command, summary). With the summaries here, --help imports no module.
 COMMANDS: Mapping[str, tuple[str, str]] = {

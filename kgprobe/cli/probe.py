@@ -79,7 +79,7 @@ def probe_command(kind: ProbeKind) -> click.Command:
     answers = kind.asks == "answers"
     usual = f"{kind.batch_size}; with --batch-api up to 50,000" if answers else f"{kind.batch_size}"
 
-    @given_options((f"Options of {kind.name}", kind.options), defaults=kind.measured)
+    @given_options((f"Options of {kind.name}", kind.options))
     @model_option(BEHIND_API)
     @ray_option
     @facts_options

@@ -85,10 +85,10 @@ def _run_command(kind: ProbeKind) -> click.Command:
     """Return the command that asks facts by this probe in rounds."""
     # In rounds, only the API has these options: more than 40 would be too many for a screen of help.
     answers = kind.asks == "answers"
-    of_api = (*_SEQUENTIAL, "timeout", *(("refresh", "scoring_way", "tokenizer") if answers else ()))
+    of_api = (*_SEQUENTIAL, "timeout", *(("refresh", "scoring_method", "tokenizer") if answers else ()))
 
     @given_options(("Rounds", RoundsOptions))
-    @given_options((f"Options of {kind.name}", kind.options), left_out=_LEFT_OUT)
+    @given_options((f"Options of {kind.name}", kind.options), defaults=kind.in_rounds, left_out=_LEFT_OUT)
     @model_option(f"{BEHIND_API} Repeat it to ask several models.", "models", multiple=True)
     @ray_option
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
@@ -151,7 +151,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
             if not as_json:
                 compare_runs(finished)
 
-    help_ = f"{kind.summary}\n\n{_RUN_HELP.format(name=kind.name)}"
+    help_ = "\n\n".join(filter(None, (kind.summary, kind.rounds_note, _RUN_HELP.format(name=kind.name))))
     return cloup.command(kind.name, cls=OptionsFirst, help=help_, short_help=kind.summary)(run)
 
 

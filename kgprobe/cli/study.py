@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -34,10 +34,6 @@ from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.progress import waiting
 from kgprobe.sanitize import visible
 from kgprobe.studies.options import (
-    DISTRACTOR_COUNT_DEFAULTS,
-    SCALING_DEFAULTS,
-    SENTENCES_DEFAULTS,
-    STRATEGIES_DEFAULTS,
     ExampleCountsOptions,
     NoisyExamplesOptions,
     PromptingOptions,
@@ -84,7 +80,6 @@ class StudyCommand:
         name: name of the command; ``kgprobe.study_NAME`` is its function.
         help: help text.
         options: dataclasses of its options.
-        defaults: defaults that differ from those of the dataclasses.
         left_out: options of the dataclasses that it has not.
         unit: unit of its progress bar; a study without one measures facts by a probe.
         file: name of its argument, a file.
@@ -93,7 +88,6 @@ class StudyCommand:
     name: str
     help: str
     options: Sequence[type]
-    defaults: Mapping[str, Any] = field(default_factory=dict)
     left_out: Sequence[str] = ()
     unit: str = ""
     file: str = ""
@@ -104,20 +98,20 @@ STUDIES = (
         "strategies",
         "Compare strategies of distractors: mean Min@n for n up to --distractors.",
         [StrategiesOptions, DistractorOptions],
-        STRATEGIES_DEFAULTS,
         left_out=["strategy"],
     ),
     StudyCommand(
         "distractor-count",
-        "Find the number of distractors that is enough: means, and stability of the ranking of facts.",
+        """Find the number of distractors that is enough: means, and stability of the ranking of facts.
+
+        Set --distractors to the largest number; the paper's is 200.
+        """,
         [DistractorOptions],
-        DISTRACTOR_COUNT_DEFAULTS,
     ),
     StudyCommand(
         "sentences",
         "Find the number of cloze sentences that is enough: the measure over subsets of sentences.",
         [DistractorOptions],
-        SENTENCES_DEFAULTS,
     ),
     StudyCommand(
         "examples",
@@ -196,7 +190,7 @@ def _add(kind: StudyCommand) -> None:
         own = decorated_by(file, api)
     elif kind.unit:
         own = relations_option("Make sequences of this relation only, by its id or a name; repeatable.")
-    given = given_options(*((None, each) for each in kind.options), defaults=kind.defaults, left_out=kind.left_out)
+    given = given_options(*((None, each) for each in kind.options), left_out=kind.left_out)
     decorated: Callable[..., Any] = command
     presets = as_paper_option(f"study {kind.name}")
     for decorator in (common_options, full_option, presets, given, own, model_option()):
@@ -212,7 +206,7 @@ for _kind in STUDIES:
 @model_option(f"{SCORES} Repeat it for each model.", "models", multiple=True)
 @facts_options
 @as_paper_option("study scaling")
-@given_options((None, DistractorOptions), defaults=SCALING_DEFAULTS)
+@given_options((None, DistractorOptions))
 @full_option
 @common_options
 def scaling(models: tuple[str, ...], full: bool, graph: str | None, as_json: bool, **options: Any) -> None:

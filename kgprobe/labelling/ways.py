@@ -1,7 +1,8 @@
 """Ways of asking a fact for its labels: probes with fixed options, each asked several times.
 
-docs/methods/labels.md. A repetition has a seed of its own: other distractors, sentences, few-shot
-examples or negatives. Questions depend little on a seed, so that their repetitions are worded differently.
+docs/methods/labels.md. Options that a way does not fix have the probe's defaults. A repetition has a seed of its own:
+other distractors, few-shot examples or negatives. Questions depend little on a seed, so that their repetitions are
+worded differently.
 """
 
 from collections.abc import Mapping, Sequence
@@ -86,17 +87,16 @@ class Way:
 
 _OPEN: Mapping[str, Any] = {"difficulty": "open", "follow_ups": 0}
 _WORDINGS: Sequence[Mapping[str, Any]] = ({}, {"wording": "generic"}, {"with_alias": True})
-_CHOICE: Mapping[str, Any] = {"distractors": 10, "sentences": 1}
 
 WAYS: Mapping[str, Way] = {
     way.name: way
     for way in (
-        Way(DISTRACTORS, "distractors", _CHOICE),
+        Way(DISTRACTORS, "distractors"),
         Way(EXAMPLES, "examples"),
         Way(GENERATION, "generation"),
         Way(QUESTIONS, "questions", _OPEN, _WORDINGS),
         Way(STATEMENTS, "statements"),
-        Way(INVERSE, "distractors", _CHOICE, inverse=True),
+        Way(INVERSE, "distractors", inverse=True),
         Way(RECALL, "recall", repeats=False),
         Way(THINKING, "questions", {**_OPEN, "thinking": "on"}, _WORDINGS),
     )

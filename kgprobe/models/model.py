@@ -246,7 +246,7 @@ def wrap_model(
     >>> model.refresh()
     True
 
-    Cost: the check of the ways through it.
+    Cost: the check of the methods through it.
     """
     scorer = wrap_scorer(net, tokenizer, name=name, bos=bos, remembered=remembered)
     return Model(scorer.name, scorer=scorer)
@@ -399,7 +399,7 @@ def _behind_api(spec: str, api: "ApiOptions | None", spending: Spending | None, 
 
     def open_scorer() -> ApiScorer:
         tokenizer = None if options.tokenizer is None else load_tokenizer(options.tokenizer)
-        return ApiScorer(asker, tokenizer, way=options.scoring_way, tokenizer_name=options.tokenizer)
+        return ApiScorer(asker, tokenizer, method=options.scoring_method, tokenizer_name=options.tokenizer)
 
     close = answers.close if cache is None else lambda: None
     if options.batch_api:

@@ -92,12 +92,14 @@ DISTRACTORS: Presets = MappingProxyType(
             _MEASURES,
             strategies=(("random", "semantic", "temporal-semantic", "approximate-optimal"), "table 9"),
             distractors=(200, "4.2"),
+            karr=("authors", "table 3"),
             beams=((1, 2, 5, 10, 20, 30, 50, 100), "4.2"),
         ),
         "study robustness": _preset(
             _MEASURES,
             strategies=(("approximate-optimal",), "4.3"),
             distractors=(200, "table 9"),
+            karr=("authors", "table 3"),
             beams=((1, 2, 100), "table 9"),
         ),
     }

@@ -67,7 +67,8 @@ class ProbeKind:
         evidence: returns the struct of its evidence, from which results, values, alternatives and exports follow.
         make: makes the probe from context and options.
         leads: the name in the evidence's ``values`` that leads a comparison; empty for the win rate.
-        measured: defaults of options that differ in single measurements, by name.
+        in_rounds: defaults of options that differ in rounds, by name; everywhere else those of ``options`` apply.
+        rounds_note: sentence on ``in_rounds``, for the help and the results of runs.
         batch_size: number of facts that a measurement asks together.
         asks: required ability of the model: to score texts, or to generate them.
     """
@@ -79,7 +80,8 @@ class ProbeKind:
     make: "Callable[[ProbeContext, Any], Probe]"
     leads: str = ""
     details: str = ""
-    measured: Mapping[str, Any] = field(default_factory=dict)
+    in_rounds: Mapping[str, Any] = field(default_factory=dict)
+    rounds_note: str = ""
     batch_size: int = 32
     asks: Literal["scores", "answers"] = "scores"
 

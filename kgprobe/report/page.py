@@ -12,12 +12,12 @@ from typing import Any
 
 import jinja2
 
-from kgprobe import __version__
 from kgprobe.files import make_folder, replacing
 from kgprobe.report.tables import is_number, numeric_columns, share_columns, shown
 from kgprobe.sanitize import visible
 from kgprobe.stats.proportions import Percent, Points, Share
 from kgprobe.tables import Table
+from kgprobe.version import __version__
 
 # Scripts of a page of results, in order.
 RESULT_SCRIPTS = ("unpack.js", "facts.js", "matrix.js", "picture.js", "types.js", "around.js", "begin.js")

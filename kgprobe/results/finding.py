@@ -25,6 +25,7 @@ from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.reversal import asked_by
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Headline, Verdict
+from kgprobe.probes.register import PROBES
 from kgprobe.results.about_facts import names_of_asked, read_about_facts
 from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_of_run
 from kgprobe.results.counted_beliefs import counted_beliefs
@@ -117,6 +118,15 @@ class About:
     def caveat(self) -> str | None:
         """A sentence on the facts that the rates refer to; None if the model did not affect their choice."""
         return caveat_of(self.sampling)
+
+    @property
+    def rounds_note(self) -> str | None:
+        """A sentence on the options whose default differs in rounds; None for a measurement, or for other values."""
+        if self.rounds is None:
+            return None
+        kind = PROBES.get(self.probe)
+        has_defaults = all(self.described.get(name) == value for name, value in kind.in_rounds.items())
+        return kind.rounds_note if kind.in_rounds and has_defaults else None
 
     @property
     def in_rounds(self) -> str:
@@ -277,6 +287,8 @@ class Finding(Result):
             yield f"Chance level: {self.chance:.1%} of the questions, win rate {self.overall.guessed:.1%}."
         if self.has_silence:
             yield "Refusals and answers off the format count as wrong; the last column leaves them out."
+        if self.about.rounds_note is not None:
+            yield self.about.rounds_note
 
     def belief_tables(self) -> list[Table]:
         """Return the listed facts, one table for each belief word, the surely unknown first."""

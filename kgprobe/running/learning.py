@@ -20,7 +20,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe import __version__
 from kgprobe.beliefs.corrected_rates import CORRECTED_FROM, CorrectedRates, RoundDraws
 from kgprobe.beliefs.effects import Effects, effects_of, standardised_popularity
 from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters
@@ -32,6 +31,7 @@ from kgprobe.running.learner import counted_answers
 from kgprobe.running.runs import run_folder
 from kgprobe.running.store import FILE, digest_of_answers, read_rounds
 from kgprobe.sampling.columns.graph_columns import AskableFacts
+from kgprobe.version import __version__
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kgprobe import __version__
 from kgprobe.errors import KgprobeError
 from kgprobe.files import read_json, replacing
+from kgprobe.version import __version__
 
 CONFIG = "config.json"
 # Described settings that are not compared.

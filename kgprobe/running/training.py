@@ -102,7 +102,7 @@ class TrainerCallback(transformers.TrainerCallback):
         if trainer.is_deepspeed_enabled:
             raise KgprobeError(f"With DeepSpeed a model cannot be probed while it is trained. {ALTERNATIVE}")
         self.every = whole_number("every", every)
-        self._options = self._kind.options_from({**self._kind.measured, **options})
+        self._options = self._kind.options_from(options)
         self._relations = relation_ids(graph, several("relations", relations))
         self._limit, self._seed = whole_number("limit", limit), whole_number("seed", seed, 0)
         self._day = as_of_day(as_of)

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from kgprobe.options import option
+from kgprobe.probes.distractors import DistractorOptions
+from kgprobe.probes.examples import ExampleOptions
 from kgprobe.search.strategies import STRATEGIES
 
 if TYPE_CHECKING:
@@ -37,11 +39,9 @@ class Measuring(TypedDict, total=False):
     max_prefixes: int
 
 
-# Defaults of the probe's options in studies of distractors.
-STRATEGIES_DEFAULTS: Measuring = {"distractors": 100, "sentences": 1}
-DISTRACTOR_COUNT_DEFAULTS: Measuring = {"distractors": 200, "sentences": None}
-SENTENCES_DEFAULTS: Measuring = {"distractors": 20, "sentences": None}
-SCALING_DEFAULTS: Measuring = {"distractors": 20, "sentences": None}
+# Defaults of the probes, which are those of the studies.
+_DISTRACTORS = DistractorOptions()
+_EXAMPLES = ExampleOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class ExampleCountsOptions:
         (1, 2, 5, 10, 20, 50), "Number of few-shot examples; repeatable.", minimum=1, flag="examples"
     )
     repeats: int = option(5, "Number of random draws of the examples.", minimum=1)
-    choices: int = option(100, "Objects to choose from, the right one among them.", minimum=2)
+    choices: int = option(_EXAMPLES.choices, "Objects to choose from, the right one among them.", minimum=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +113,17 @@ class PromptingOptions:
         flag="separator",
         metavar="TEXT",
     )
-    examples: int = option(50, "Number of few-shot examples.", minimum=1)
-    choices: int = option(100, "Objects to choose from, the right one among them.", minimum=2)
+    examples: int = option(_EXAMPLES.examples, "Number of few-shot examples.", minimum=1)
+    choices: int = option(_EXAMPLES.choices, "Objects to choose from, the right one among them.", minimum=2)
 
 
 @dataclass(frozen=True, slots=True)
 class TemplatesOptions:
     """Options of the comparison of generic with hand-written templates."""
 
-    distractors: int = option(10, "Number of distractors (wrong objects) per sentence.", minimum=1)
+    distractors: int = option(
+        _DISTRACTORS.distractors, "Number of distractors (wrong objects) per sentence.", minimum=1
+    )
     probes: tuple[str, ...] = option(
         ("distractors", "questions"),
         "Probe by which templates are compared: cloze sentences or questions; repeatable.",

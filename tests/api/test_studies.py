@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -13,11 +14,14 @@ import pytest
 import kgprobe
 from kgprobe.baselines.human_data import find_scored, read_human_scores
 from kgprobe.baselines.items import baseline_items, continue_sentences
+from kgprobe.baselines.karr_authors import measure_authors
+from kgprobe.baselines.karr_sentences import measure_sentences
 from kgprobe.baselines.measures import open_measures
 from kgprobe.baselines.options import MeasuresOptions
+from kgprobe.baselines.register import BySentence, Tools
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
-from kgprobe.probes.clozes import ClozeItems
+from kgprobe.probes.clozes import ClozeItem, ClozeItems
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Start
 from kgprobe.studies.study import Study
 from tests.models.tiny import byte_level, random_model
@@ -37,6 +41,7 @@ SCORES = [
     {"subject": subject, "relation": "P36", "object": object_, "human_score": number / 10}
     for number, (subject, object_) in enumerate(CAPITALS)
 ]
+Measure = Callable[[Tools, Sequence[ClozeItem]], BySentence]
 SMALL = {"strategies": ["random"], "distractors": 5, "beams": [2]}
 
 
@@ -78,7 +83,7 @@ def test_strategies_are_compared_and_kept(example_graph: Graph, tiny: Model, hom
     again = studied()
     assert [start.done for start in starts[2:]] == [6, 6]
     assert (again.folder, again) == (result.folder, result)
-    measured = kgprobe.measure(example_graph, tiny, strategy="random", sentences=1, **FEW)
+    measured = kgprobe.measure(example_graph, tiny, strategy="random", **FEW)
     assert str(measured.folder) in result.config["measurements"].values()
 
 
@@ -158,12 +163,11 @@ def test_robustness_is_told_of_every_measure(example_graph: Graph, tiny: Model, 
         "rouge-l",
         "grader",
         "karr",
-        "karr-authors",
     }
     assert {start.title for start in starts} == rows.keys()
     assert all(row["pairs"] + row["left out"] == 3 for row in rows.values())
     # Each sentence has its subject in it, so another can take its place.
-    assert rows["karr"]["pairs"] == rows["karr-authors"]["pairs"] == 3
+    assert rows["karr"]["pairs"] == 3
     notes = "\n".join(result.notes)
     # Italy's first sentence has no errors: it is its own correction.
     assert {row["sentences"] - row["pairs"] for row in rows.values() if row["pairs"] == 3} == {1}
@@ -254,6 +258,19 @@ def test_grader_behind_an_api_judges_continuations(example_graph: Graph, tiny: M
     assert requests > 0
 
 
+@pytest.mark.parametrize(("form", "measure"), [("sentences", measure_sentences), ("authors", measure_authors)])
+def test_karr_has_the_values_of_its_form(example_graph: Graph, tiny: Model, form: str, measure: Measure) -> None:
+    options = MeasuresOptions(measures=("karr",), karr=form)
+    with kgprobe.Models() as models:
+        measures = open_measures(example_graph, tiny, options, 0, 20251231, models, NO_CALLBACKS)
+        keys = find_scored(example_graph, read_human_scores(SCORES)).keys
+        items = ClozeItems(example_graph, 20251231).of(keys[:2], [0])
+        scores = measures.measure(items)["karr"]
+        expected = measure(measures.tools, items[:1]).values[:, 0]
+    assert measures.config["karr"] == form
+    assert scores.values[0, 0] == pytest.approx(np.mean(expected))
+
+
 def test_measures_of_facts_can_be_stopped(example_graph: Graph, tiny: Model) -> None:
     rows = example_graph.query(
         "MATCH (s:Entity)-[f:FACT]->(o:Entity) WHERE f.relation = $relation RETURN s.id AS subject, f.relation AS"
@@ -271,7 +288,7 @@ def test_calibration_is_against_people(example_graph: Graph, tiny: Model, tmp_pa
     result = kgprobe.study_calibration(example_graph, tiny, SCORES, **AS_OF, **SMALL)
     rows = {row["measure"]: row for row in result.table}
     # The small model's tokenizer has hardly a name that is one token.
-    assert rows.keys() == {"distractors:random", "probability", "rouge-l", "karr", "karr-authors"}
+    assert rows.keys() == {"distractors:random", "probability", "rouge-l", "karr"}
     assert "precision@n is left out" in result.summary()
     assert rows["probability"]["facts"] == 6
     best = [row for row in result.to_dict()["tables"]["configurations"] if row["measure"] == "distractors:random"]

@@ -76,9 +76,7 @@ def test_forced_generic_templates_are_marked_in_the_settings(example_graph: Grap
     for outcome in clozes.outcomes:
         assert outcome.evidence is not None
         assert outcome.evidence.question.startswith("The capital of ")
-    questions = kgprobe.measure(
-        example_graph, tiny, "questions", relations=["P6"], limit=2, wording="generic", follow_ups=0, **AS_OF
-    )
+    questions = kgprobe.measure(example_graph, tiny, "questions", relations=["P6"], limit=2, wording="generic", **AS_OF)
     assert questions.config["described"]["generic"] == ["P6"]
     # The relation's own question has other words.
     assert questions.config["described"]["wh_questions"] == {"P6": ["Who is the head of government of [X]?"]}

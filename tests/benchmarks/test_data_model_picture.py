@@ -32,7 +32,7 @@ def test_the_picture_shows_the_labels_and_types_that_queries_write() -> None:
     )
     labels = {label for node in NODES for label in re.findall(r":([A-Z]\w+)", " ".join((node.label, *node.about)))}
     own = {"Counter", "Load"}
-    assert labels | own == set(re.findall(r"(?:MERGE|CREATE) \(\w+:([A-Z][a-z]+)", written)) | {"Literal", "Type"}
+    assert labels | own == set(re.findall(r"(?:MERGE|CREATE) \(\w+:([A-Z][A-Za-z]+)", written)) | {"Literal", "Type"}
     types = {name for edge in EDGES for name in edge.name.split(" · ") if name}
     assert types == set(re.findall(r"(?:MERGE|CREATE) \(\w+\)-\[\w*:([A-Z_]+)", written))
     assert {paint.upper() for paint in PAINTS} < types

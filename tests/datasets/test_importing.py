@@ -144,8 +144,11 @@ def test_import_templates_are_kept_and_others_are_generic(tmp_path: Path) -> Non
     ]
     templates = tmp_path / "templates.jsonl"
     templates.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    arguments = (str(source), str(tmp_path / "mc"), "--templates", str(templates), "--json")
-    done = run("dataset", "import", *arguments, KGPROBE_HOME=str(tmp_path / "home"))
+    home = {"KGPROBE_HOME": str(tmp_path / "home")}
+    arguments = ("dataset", "build", str(tmp_path / "mc"), "--from", str(source), "--templates", str(templates))
+    refused = run(*arguments, "--train", "10", **home)
+    assert (refused.returncode, "--train has no effect with --from" in refused.stderr) == (2, True), refused.stderr
+    done = run(*arguments, "--json", **home)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["skipped"] == {}
     hand, generic = cloze_templates(tmp_path / "mc", {"50": "capital", "3": "born in"}, "hand")

@@ -1,4 +1,4 @@
-"""Architectures of today's open models, in small and with random weights, and the way that each must get.
+"""Architectures of today's open models, in small and with random weights, and the method that each must get.
 
 ``docs/methods/scoring.md`` lists the same.
 """
@@ -56,7 +56,7 @@ _WINDOW: dict[str, Any] = {"sliding_window": 64}
 
 @dataclass(frozen=True)
 class Architecture:
-    """A model class, and the way that it must get.
+    """A model class, and the method that it must get.
 
     Attributes:
         slow: True for less common ones, which only the slow tests build.
@@ -65,7 +65,7 @@ class Architecture:
 
     model: str
     config: str
-    way: str
+    method: str
     options: dict[str, Any] = field(default_factory=dict)
     slow: bool = False
     omitted: tuple[str, ...] = ()

@@ -57,7 +57,7 @@ def test_adapter_scores_equal_those_of_peft(saved):
     assert_exact([scored.values for scored in scorer.score(*ASKED, eos=True)], wanted)
     base = load_scorer(f"hf:{folder / 'base'}", device="cpu")
     assert np.abs(scores(scorer) - scores(base)).min() > 0.01
-    assert scorer.choice.way == "packed"
+    assert scorer.choice.method == "packed"
     (answer,) = LocalGenerator(scorer).answer([Request("York is", 5)])
     assert answer.completion_tokens <= 5
 
@@ -138,7 +138,7 @@ def test_adapter_of_weights_that_round_it_away_stays_unmerged(tmp_path):
     scorer = load_scorer(spec_of(tmp_path), device="cpu", dtype="bfloat16")
     assert scorer.describe()["adapter"]["merged"] is False
     assert "not merged" in dict(scorer.explain())["adapter"]
-    assert scorer.choice.way == "packed"
+    assert scorer.choice.method == "packed"
     assert load_scorer(spec_of(tmp_path), device="cpu").describe()["adapter"]["merged"] is True
     assert net is not None
 

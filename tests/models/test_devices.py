@@ -22,8 +22,8 @@ from kgprobe.models.generating.decoding import beam_search
 from kgprobe.models.generating.generator import Answer, Request
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring import batching
-from kgprobe.models.scoring.check import WAYS
-from kgprobe.models.scoring.forward import Way
+from kgprobe.models.scoring.check import METHODS
+from kgprobe.models.scoring.forward import ScoringMethod
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import Tree, build_tree
@@ -100,7 +100,7 @@ def test_tensors_of_different_devices_are_refused() -> None:
 
 
 def test_device_auto_spreads_layers_and_output(machine: Machine) -> None:
-    assert (machine.cpu.describe()["device"], machine.gpu.choice.way) == ("cpu", "packed")
+    assert (machine.cpu.describe()["device"], machine.gpu.choice.method) == ("cpu", "packed")
     assert machine.gpu.weights == machine.cpu.weights
     if "," not in machine.gpu.describe()["device"]:
         assert {card.allocated > 0 for card in machine.cards[1:]} == {False}
@@ -208,16 +208,18 @@ def test_refresh_notices_weights_of_any_device(machine: Machine) -> None:
     assert machine.gpu.weights == before
 
 
-@pytest.mark.parametrize(("name", "way"), [("gemma3, narrow window", "packed"), *(("llama", way) for way in WAYS)])
-def test_ways_on_a_gpu_equal_those_of_the_cpu(name: str, way: Way) -> None:
+@pytest.mark.parametrize(
+    ("name", "method"), [("gemma3, narrow window", "packed"), *(("llama", method) for method in METHODS)]
+)
+def test_methods_on_a_gpu_equal_those_of_the_cpu(name: str, method: ScoringMethod) -> None:
     layers = {"layer_types": ["sliding_attention", "full_attention"]} if name.startswith("gemma3") else {}
     tokenizer = byte_level(bos=True)
     model = random_model(name, len(tokenizer), num_hidden_layers=2, **layers)
     prompts, names = PROMPTS[1:], NAMES[1:]
-    expected = Scorer(model, tokenizer, name=name, ways=(way,)).score(prompts, names)
+    expected = Scorer(model, tokenizer, name=name, methods=(method,)).score(prompts, names)
     with simulated_cards(GIB):
-        # A tensor on the wrong device fails in the check; a slower way must not hide it.
-        scorer = Scorer(move(model, "cuda"), tokenizer, name=name, ways=(way,))
+        # A tensor on the wrong device fails in the check; a slower method must not hide it.
+        scorer = Scorer(move(model, "cuda"), tokenizer, name=name, methods=(method,))
         for scored, own in zip(scorer.score(prompts, names), expected, strict=True):
             np.testing.assert_allclose(scored.values, own.values, rtol=0, atol=1e-4)
 

@@ -201,7 +201,7 @@ def test_adapters_are_scored_as_they_are_active() -> None:
     net = peft.get_peft_model(random_model("llama", len(tokenizer)), options).train()
     frozen = {name: weight.requires_grad for name, weight in net.named_parameters()}
     scorer = wrap_scorer(net, tokenizer, remembered=100)
-    assert scorer.describe()["way"] == "packed"
+    assert scorer.describe()["method"] == "packed"
 
     def wanted() -> list[Reference]:
         net.eval()

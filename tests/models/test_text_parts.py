@@ -69,7 +69,7 @@ def test_multimodal_text_part_scores_as_the_whole_model(kind, tmp_path):
     if dropped is not None:
         assert dropped in scorer.describe()["dropped"]
         assert dropped in dict(scorer.explain())["text part"]
-        assert scorer.choice.way == "packed"
+        assert scorer.choice.method == "packed"
     (answer,) = LocalGenerator(scorer).answer([Request("York is", 3)])
     assert answer.completion_tokens <= 3
     if kind != "llama4":

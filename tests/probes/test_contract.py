@@ -137,10 +137,10 @@ def test_options_are_a_frozen_dataclass_whose_defaults_are_valid(name: str) -> N
     for one in options:
         assert one.problem(one.default) is None, one.name
         assert one.about.help.endswith((".", ".)")), one.name
-    # Those of a measurement are valid, too, and all can be kept with it.
-    measured = kind.options_from(kind.measured)
-    kept = json.loads(msgspec.json.encode(dataclasses.asdict(measured)))
-    assert kind.options_from(kept) == measured
+    # Those of rounds are valid, too, and all can be kept with a result.
+    for chosen in (default, kind.options_from(kind.in_rounds)):
+        kept = json.loads(msgspec.json.encode(dataclasses.asdict(chosen)))
+        assert kind.options_from(kept) == chosen
 
 
 def test_an_unknown_option_is_named(name: str) -> None:

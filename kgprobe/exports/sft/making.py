@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import msgspec
 
-from kgprobe import __version__
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.exports.sft import BY_ENTITY, BY_FACT, BY_RELATION, FORMS, PAD, QUESTION, SftOptions
 from kgprobe.exports.sft.division import CONTROL, Division, Guard, divide_groups
@@ -34,6 +33,7 @@ from kgprobe.results.result import Result
 from kgprobe.sampling.keys import FactKey, key_rows, seeded_number
 from kgprobe.sanitize import counted
 from kgprobe.tables import Heading, ResultRow, Table, row_table
+from kgprobe.version import __version__
 
 # Groups that are worded at once.
 _GROUPS_AT_ONCE = 500

@@ -1,4 +1,4 @@
-"""Methods (ways) to obtain the log-probability of a chosen token from a server: requests and answers.
+"""Methods to obtain the log-probability of a chosen token from a server: requests and answers.
 
 - ``token_ids``: vLLM's completions with ``logprob_token_ids`` (its pull request 43463).
 - ``n_probs``: llama.cpp's ``/completion``. It returns the most probable tokens and the drawn token, with unbiased
@@ -80,7 +80,7 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ServerMethod:
     """A method to obtain log-probabilities.
 
     Attributes:
@@ -106,19 +106,19 @@ class NextTokensForm(Form[Question]):
 
     dispensable = True
 
-    def __init__(self, address: Address, way: Way) -> None:
+    def __init__(self, address: Address, method: ServerMethod) -> None:
         self._name = address.name
         self._model = address.model
-        self._way = way
-        self.path = f"{root_of(address)}{way.path}" if way.at_root else way.path
+        self._method = method
+        self.path = f"{root_of(address)}{method.path}" if method.at_root else method.path
 
     def body(self, question: Question) -> dict[str, Any]:
         """Return the body of the method with the model's name."""
-        return {"model": self._model, **self._way.body(question)}
+        return {"model": self._model, **self._method.body(question)}
 
     def size(self, question: Question) -> tuple[int, int]:
         """Return the tokens of the prompt, and 1 for the generated token."""
-        return len(question.prefix) + (len(question.targets) if self._way.follow else 0), 1
+        return len(question.prefix) + (len(question.targets) if self._method.follow else 0), 1
 
     def read(self, content: bytes, question: Question) -> Answer | Fault:
         """Return a reply with the values of the targets, or a fault.
@@ -131,10 +131,10 @@ class NextTokensForm(Form[Question]):
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             return Fault(f"the server's answer is not JSON: {error}")
         try:
-            reply = self._way.read(decoded, question)
+            reply = self._method.read(decoded, question)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise UntrustworthyError(
-                f"{self._name} gives no log-probabilities by way of {self._way.name}: its answer lacks"
+                f"{self._name} gives no log-probabilities by the method {self._method.name}: its answer lacks"
                 f" {type(error).__name__}({error})."
             ) from error
         self._check(reply, question)
@@ -143,24 +143,24 @@ class NextTokensForm(Form[Question]):
 
     def _check(self, reply: Reply, question: Question) -> None:
         values = [value for value in reply.values if value is not None]
-        can_lack = self._way.partial and len(question.targets) > 1
+        can_lack = self._method.partial and len(question.targets) > 1
         if len(values) < len(question.targets) and not can_lack:
             raise UntrustworthyError(
                 f"{self._name} gives fewer log-probabilities than asked: {len(values)} of {len(question.targets)}"
-                f" (way {self._way.name})."
+                f" (method {self._method.name})."
             )
         for value in values:
             if not math.isfinite(value) or not _LEAST < value <= _ROUNDING:
                 raise UntrustworthyError(
-                    f"{self._name} gives {value!r} as a log-probability (way {self._way.name}); a number in"
+                    f"{self._name} gives {value!r} as a log-probability (method {self._method.name}); a number in"
                     f" ({_LEAST:g}, 0] is expected. Does the server filter tokens (top-k, top-p)?"
                 )
         # Probabilities of alternatives sum to at most 1.
         total = sum(map(math.exp, values))
-        if not self._way.follow and total > 1 + 10 * _ROUNDING:
+        if not self._method.follow and total > 1 + 10 * _ROUNDING:
             raise UntrustworthyError(
                 f"{self._name} gives probabilities that sum to {total:.3f} for {len(values)} alternative tokens"
-                f" (way {self._way.name}); at most 1 is expected."
+                f" (method {self._method.name}); at most 1 is expected."
             )
 
 
@@ -303,17 +303,17 @@ def _count(count: Any) -> int | None:
 _ECHO = "the prompt with the option after it, repeated with its log-probabilities"
 
 # In ascending order of computation.
-WAYS: Mapping[str, Way] = {
-    way.name: way
-    for way in (
-        Way(
+METHODS: Mapping[str, ServerMethod] = {
+    method.name: method
+    for method in (
+        ServerMethod(
             "token_ids",
             "completions of one token with the log-probabilities of chosen ids (vLLM)",
             "/completions",
             _token_ids_body,
             _read_token_ids,
         ),
-        Way(
+        ServerMethod(
             "n_probs",
             "completions of one token with the most probable tokens and the drawn one (llama.cpp)",
             "/completion",
@@ -322,7 +322,7 @@ WAYS: Mapping[str, Way] = {
             at_root=True,
             partial=True,
         ),
-        Way(
+        ServerMethod(
             "token_ids_logprob",
             "one token generated with the log-probabilities of chosen ids (SGLang)",
             "/generate",
@@ -330,8 +330,10 @@ WAYS: Mapping[str, Way] = {
             _read_generate,
             at_root=True,
         ),
-        Way("echo", f"{_ECHO}, sent as ids", "/completions", _echo_body, _read_echo, follow=True),
-        Way("echo_text", f"{_ECHO}, sent as text", "/completions", _echo_body, _read_echo, follow=True, as_text=True),
+        ServerMethod("echo", f"{_ECHO}, sent as ids", "/completions", _echo_body, _read_echo, follow=True),
+        ServerMethod(
+            "echo_text", f"{_ECHO}, sent as text", "/completions", _echo_body, _read_echo, follow=True, as_text=True
+        ),
     )
 }
 
@@ -377,20 +379,24 @@ class Handshake:
         findings: name and result of each tested method, in order.
     """
 
-    way: Way
+    method: ServerMethod
     difference: float
     findings: tuple[tuple[str, str], ...]
 
 
 # Scores several questions in parallel; raises UntrustworthyError.
-AskTogether = Callable[[Way, Sequence[Question]], list[OptionScores]]
+AskTogether = Callable[[ServerMethod, Sequence[Question]], list[OptionScores]]
 
 # Returns True if a method can express a question.
-Can = Callable[[Way, Question], bool]
+Can = Callable[[ServerMethod, Question], bool]
 
 
 def shake_hands(
-    name: str, ask_together: AskTogether, can: Can, texts: Sequence[tuple[int, ...]], ways: Sequence[str] = tuple(WAYS)
+    name: str,
+    ask_together: AskTogether,
+    can: Can,
+    texts: Sequence[tuple[int, ...]],
+    methods: Sequence[str] = tuple(METHODS),
 ) -> Handshake:
     """Return the first of these methods whose log-probabilities can be trusted.
 
@@ -406,20 +412,20 @@ def shake_hands(
         KgprobeError: No method can be trusted; the message lists the reasons.
     """
     findings: list[tuple[str, str]] = []
-    for way in map(WAYS.__getitem__, ways):
+    for method in map(METHODS.__getitem__, methods):
         try:
-            difference = examine(way, ask_together, can, texts)
+            difference = examine(method, ask_together, can, texts)
         except UntrustworthyError as error:
-            findings.append((way.name, str(error)))
+            findings.append((method.name, str(error)))
             continue
         finding = f"agrees with itself to {difference:.1e} nats"
-        return Handshake(way, difference, (*findings, (way.name, finding)))
-    reasons = " ".join(f"{way_name}: {finding}" for way_name, finding in findings)
+        return Handshake(method, difference, (*findings, (method.name, finding)))
+    reasons = " ".join(f"{method_name}: {finding}" for method_name, finding in findings)
     raise KgprobeError(f"{name} cannot score: no log-probabilities of its server can be used. {reasons}")
 
 
 def examine(
-    way: Way,
+    method: ServerMethod,
     ask_together: AskTogether,
     can: Can,
     texts: Sequence[tuple[int, ...]],
@@ -428,21 +434,21 @@ def examine(
     """Return the largest difference in nats between answers that should be equal, by one method.
 
     Args:
-        way: the method.
+        method: the method to test.
         ask_together, can, texts: as of :func:`shake_hands`.
         alone: the setting that sends requests one by one, for messages.
 
     Raises:
         UntrustworthyError: a test fails.
     """
-    return _Examination(way, ask_together, can, alone).run(*texts)
+    return _Examination(method, ask_together, can, alone).run(*texts)
 
 
 class _Examination:
     """A test of one method, which keeps the largest difference between answers that should be equal."""
 
-    def __init__(self, way: Way, ask_together: AskTogether, can: Can, alone: str) -> None:
-        self._way = way
+    def __init__(self, method: ServerMethod, ask_together: AskTogether, can: Can, alone: str) -> None:
+        self._method = method
         self._ask_together = ask_together
         self._can = can
         self._alone = alone
@@ -466,7 +472,7 @@ class _Examination:
         if np.abs(self._ask(Question(other, options)).values - first).max() < _SAME:
             raise UntrustworthyError("Log-probabilities do not depend on the prompt.")
         # With echo, the last token of the text is the option.
-        whole = Question(prompt[:-1], prompt[-1:]) if self._way.follow else plain
+        whole = Question(prompt[:-1], prompt[-1:]) if self._method.follow else plain
         self._check_tokens(whole, len(prompt))
         self._check_drawing(plain, first)
         self._check_drawn(whole, plain, first)
@@ -474,10 +480,10 @@ class _Examination:
         return self._greatest
 
     def _can_ask(self, option: int, *prompts: tuple[int, ...]) -> bool:
-        return all(self._can(self._way, Question(prompt, (option,))) for prompt in prompts)
+        return all(self._can(self._method, Question(prompt, (option,))) for prompt in prompts)
 
     def _ask(self, question: Question) -> OptionScores:
-        return self._ask_together(self._way, [question])[0]
+        return self._ask_together(self._method, [question])[0]
 
     def _compare(self, values: Floats, expected: Floats, problem: str, allowed: float = TOLERANCE) -> None:
         """Raise UntrustworthyError if values differ by more than allowed."""
@@ -507,7 +513,7 @@ class _Examination:
                 questions.append(Question(before, options))
         single = list(map(self._ask, questions))
         problem = f"Parallel requests give other log-probabilities than single ones; try {self._alone}"
-        for scores, expected in zip(self._ask_together(self._way, questions), single, strict=True):
+        for scores, expected in zip(self._ask_together(self._method, questions), single, strict=True):
             self._compare(scores.values, expected.values, problem, ROUNDING)
 
     def _check_drawing(self, plain: Question, values: Floats) -> None:

@@ -23,15 +23,15 @@ from kgprobe.errors import KgprobeError
 from kgprobe.models.api.connection import Fault
 from kgprobe.models.api.form import Form
 from kgprobe.models.api.next_tokens import (
+    METHODS,
     OTHER_TEXT,
     TEXT,
-    WAYS,
     NextTokensForm,
     OptionScores,
     Question,
     Reply,
+    ServerMethod,
     UntrustworthyError,
-    Way,
     root_of,
     shake_hands,
 )
@@ -208,21 +208,21 @@ class ApiScorer(TextScorer):
     """
 
     def __init__(
-        self, asker: Asker, tokenizer: Any = None, *, way: str | None = None, tokenizer_name: str | None = None
+        self, asker: Asker, tokenizer: Any = None, *, method: str | None = None, tokenizer_name: str | None = None
     ) -> None:
         """Choose a method of scoring, see :func:`.next_tokens.shake_hands`.
 
         Args:
             tokenizer: tokenizer of transformers; None tokenizes on the server.
-            way: the only method to try, of :data:`.next_tokens.WAYS`; None tries all.
+            method: the only method to try, of :data:`.next_tokens.METHODS`; None tries all.
             tokenizer_name: name of the tokenizer, for display.
 
         Raises:
             ArgumentError: The method is unknown.
             KgprobeError: The server cannot be reached, does not tokenize, or no method can be trusted.
         """
-        if way is not None:
-            check_choice("scoring_way", way, WAYS)
+        if method is not None:
+            check_choice("scoring_method", method, METHODS)
         self._asker = asker
         self.name = asker.address.name
         self.tokenizer = tokenizer
@@ -235,8 +235,8 @@ class ApiScorer(TextScorer):
         self.max_tokens = None if longest is None else longest - 1
         texts = [(*self.leading, *ids) for ids in encode(self.tokenizer, [TEXT, OTHER_TEXT])]
         self._text = texts[0]
-        ways = tuple(WAYS) if way is None else (way,)
-        self.handshake = shake_hands(self.name, self._score_options, self._can_be_sent, texts, ways)
+        methods = tuple(METHODS) if method is None else (method,)
+        self.handshake = shake_hands(self.name, self._score_options, self._can_be_sent, texts, methods)
 
     def describe(self) -> dict[str, object]:
         """Return everything needed to reproduce the numbers, as JSON values."""
@@ -244,7 +244,7 @@ class ApiScorer(TextScorer):
             "name": self.name,
             "model": self._asker.address.model,
             "url": self._asker.address.url,
-            "way": self.handshake.way.name,
+            "method": self.handshake.method.name,
             "tokenizer": self._tokenizer_name,
             "leading_tokens": list(self.leading),
             "eos_token": self.tokenizer.eos_token_id,
@@ -255,11 +255,11 @@ class ApiScorer(TextScorer):
 
     def explain(self) -> list[tuple[str, str]]:
         """Return the method of scoring and its reasons, for display."""
-        way = self.handshake.way
+        method = self.handshake.method
         return [
             ("server", self._asker.address.url),
-            ("way", f"{way.name}: {way.meaning}"),
-            *((f"way: {name}", finding) for name, finding in self.handshake.findings),
+            ("method", f"{method.name}: {method.meaning}"),
+            *((f"method: {name}", finding) for name, finding in self.handshake.findings),
             ("tokenizer", self._tokenizer_name),
             ("longest text", "the server does not say" if self.max_tokens is None else f"{self.max_tokens:,} tokens"),
             ("leading tokens", " ".join(map(str, self.leading)) or "none"),
@@ -324,7 +324,7 @@ class ApiScorer(TextScorer):
     def _edges(self, trees: Sequence[Tree]) -> Iterator[tuple[Tree, Floats, dict[int, str]]]:
         """Yield each tree with the values of its edges, and the reasons for missing values by edge."""
         keys = list(map(_edge_keys, trees))
-        scores = self._scores_after(_chains(trees, keys) if self.handshake.way.follow else _branches(keys))
+        scores = self._scores_after(_chains(trees, keys) if self.handshake.method.follow else _branches(keys))
         for tree, tree_keys in zip(trees, keys, strict=True):
             values = np.full(len(tree_keys), np.nan)
             missing: dict[int, str] = {}
@@ -338,26 +338,26 @@ class ApiScorer(TextScorer):
 
     def _scores_after(self, questions: Sequence[Question]) -> dict[_Edge, float | str]:
         """Return the log-probability of each target after its preceding tokens, or the reason for its lack."""
-        way = self.handshake.way
+        method = self.handshake.method
         scores: dict[_Edge, float | str] = {}
-        for question, reply in self._replies(way, questions, use_cache=True).items():
+        for question, reply in self._replies(method, questions, use_cache=True).items():
             for place, target in enumerate(question.targets):
-                before = question.prefix + (question.targets[:place] if way.follow else ())
+                before = question.prefix + (question.targets[:place] if method.follow else ())
                 if isinstance(reply, str):
                     scores[before, target] = f"it got no answer: {reply}"
                 else:
                     scores[before, target] = float(reply.values[place] or 0.0)
         return scores
 
-    def _score_options(self, way: Way, questions: Sequence[Question]) -> list[OptionScores]:
+    def _score_options(self, method: ServerMethod, questions: Sequence[Question]) -> list[OptionScores]:
         """Return the server's scores of alternatives in the handshake, without the cache; raise UntrustworthyError."""
         alternatives: list[list[Question]] = []
         for question in dict.fromkeys(questions):
             alternatives.append([question])
-            if way.follow and question.text is None:
+            if method.follow and question.text is None:
                 # One request per option, because targets follow each other.
                 alternatives[-1] = [replace(question, targets=(token,)) for token in question.targets]
-        replies = self._replies(way, list(chain.from_iterable(alternatives)))
+        replies = self._replies(method, list(chain.from_iterable(alternatives)))
         return [self._combine([replies[part] for part in parts]) for parts in alternatives]
 
     def _combine(self, replies: Sequence[Reply | str]) -> OptionScores:
@@ -380,13 +380,13 @@ class ApiScorer(TextScorer):
         return OptionScores(np.array(values), drawn, prompt_tokens)
 
     def _replies(
-        self, way: Way, questions: Sequence[Question], *, use_cache: bool = False
+        self, method: ServerMethod, questions: Sequence[Question], *, use_cache: bool = False
     ) -> dict[Question, Reply | str]:
         """Return for each question a reply with a value for every target, or the reason for its lack, a clause."""
-        encoded = {question: self._encoded(way, question) for question in questions}
+        encoded = {question: self._encoded(method, question) for question in questions}
         valid = [question for question in encoded.values() if isinstance(question, Question)]
-        form = NextTokensForm(self._asker.address, way)
-        answers = self._asker.ask(form, valid, partial(_cache_key, way) if use_cache else None)
+        form = NextTokensForm(self._asker.address, method)
+        answers = self._asker.ask(form, valid, partial(_cache_key, method) if use_cache else None)
         replies: dict[Question, Reply | str] = {}
         parts_of: dict[Question, list[Question]] = {}
         for question, request in encoded.items():
@@ -396,14 +396,14 @@ class ApiScorer(TextScorer):
             if parts := _parts(question, reply):
                 parts_of[question] = parts
         if parts_of:
-            part_replies = self._replies(way, list(chain.from_iterable(parts_of.values())), use_cache=use_cache)
+            part_replies = self._replies(method, list(chain.from_iterable(parts_of.values())), use_cache=use_cache)
             for question, parts in parts_of.items():
                 replies[question] = _joined(question, replies[question], [(part, part_replies[part]) for part in parts])
         return replies
 
-    def _encoded(self, way: Way, question: Question) -> Question | str:
+    def _encoded(self, method: ServerMethod, question: Question) -> Question | str:
         """Return a question in the form for the server, or the reason why it cannot be sent, a clause."""
-        if not way.as_text or question.text is not None:
+        if not method.as_text or question.text is not None:
             return question
         ids = [*question.prefix, *question.targets]
         text_ids = ids[len(self.leading) :]
@@ -415,8 +415,8 @@ class ApiScorer(TextScorer):
             return f"no text has the tokens of {text!r}, and the server accepts only text"
         return replace(question, text=text)
 
-    def _can_be_sent(self, way: Way, question: Question) -> bool:
-        return isinstance(self._encoded(way, question), Question)
+    def _can_be_sent(self, method: ServerMethod, question: Question) -> bool:
+        return isinstance(self._encoded(method, question), Question)
 
 
 def _edge_keys(tree: Tree) -> list[_Edge]:
@@ -448,8 +448,8 @@ def _chains(trees: Sequence[Tree], keys: Sequence[Sequence[_Edge]]) -> list[Ques
     return list(dict.fromkeys(questions))
 
 
-def _cache_key(way: Way, question: Question) -> dict[str, object]:
-    return {"way": way.name, "prefix": list(question.prefix), "targets": list(question.targets)}
+def _cache_key(method: ServerMethod, question: Question) -> dict[str, object]:
+    return {"method": method.name, "prefix": list(question.prefix), "targets": list(question.targets)}
 
 
 def _parts(question: Question, reply: Reply | str) -> list[Question]:

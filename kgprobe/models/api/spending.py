@@ -210,7 +210,7 @@ class ApiOptions:
         prices: token prices; None if unknown.
         refresh: True to ignore cached answers and replace them.
         tokenizer: spec of the model with the server's tokenizer, for scoring; None tokenizes on the server.
-        scoring_way: method to obtain log-probabilities, see :mod:`.next_tokens`; None detects it.
+        scoring_method: method to obtain log-probabilities, see :mod:`.next_tokens`; None detects it.
         batch_api: True to send requests for text through the server's batch API, see :mod:`.batches`.
     """
 
@@ -220,5 +220,5 @@ class ApiOptions:
     prices: Prices | None = None
     refresh: bool = False
     tokenizer: str | None = None
-    scoring_way: str | None = None
+    scoring_method: str | None = None
     batch_api: bool = False

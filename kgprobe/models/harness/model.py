@@ -41,7 +41,7 @@ class KgprobeLM(HFLM):
     """
 
     def __init__(self, pretrained: Any = "demo", **options: Any) -> None:
-        """Load the model, and check which way of computing it is exact.
+        """Load the model, and check which method of computing it is exact.
 
         Args:
             pretrained: ``demo``, a repository of the hub, a folder, or a model of transformers in memory.

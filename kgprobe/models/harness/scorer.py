@@ -127,7 +127,7 @@ class HarnessScorer(TextScorer):
         """Return how the model is computed, to be shown to a person."""
         return [
             ("model", f"{type(self.model).__qualname__} of lm-evaluation-harness {version('lm_eval')}"),
-            ("way", "one request per continuation, with its whole context"),
+            ("method", "one request per continuation, with its whole context"),
         ]
 
     def refresh(self) -> bool:

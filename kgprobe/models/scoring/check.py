@@ -1,9 +1,9 @@
-"""Choose the fastest exact way through a model by a check on the model itself.
+"""Choose the fastest exact scoring method of a model by a check on the model itself.
 
 Architecture names prove nothing: whether a model respects external masks and positions depends on its code and its
-configuration. So a few small trees go through each way, the fastest first, and through plain forward passes. The first
-way that agrees is used. Hidden states are compared too: an uncertain model gives nearly the same probabilities under
-any attention.
+configuration. So a few small trees are computed by each method, the fastest first, and by plain forward passes. The
+first method that agrees is used. Hidden states are compared too: an uncertain model gives nearly the same probabilities
+under any attention.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +20,14 @@ from kgprobe.errors import KgprobeError
 from kgprobe.models.devices import device_names
 from kgprobe.models.scoring.batching import is_out_of_memory
 from kgprobe.models.scoring.body import last_states
-from kgprobe.models.scoring.forward import LONGEST_ROW, OWN_CACHE, Way, extend, plain_log_probabilities, run_way
+from kgprobe.models.scoring.forward import (
+    LONGEST_ROW,
+    OWN_CACHE,
+    ScoringMethod,
+    extend,
+    plain_log_probabilities,
+    run_method,
+)
 from kgprobe.models.scoring.incremental_trees import KeptNodes, NewNodes, take_in
 from kgprobe.models.scoring.projection import VocabularyProjection, find_projection
 from kgprobe.models.scoring.tokens import TokenizedPrompt
@@ -29,8 +36,8 @@ from kgprobe.models.scoring.trie import Integers, TokenNodes, Tree, build_tree, 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-WAYS: tuple[Way, ...] = ("packed", "branches", "steps", "copies", "rows", "plain")
-WAY_MEANINGS: dict[Way, str] = {
+METHODS: tuple[ScoringMethod, ...] = ("packed", "branches", "steps", "copies", "rows", "plain")
+METHOD_MEANINGS: dict[ScoringMethod, str] = {
     "packed": "all continuations of a prompt, and of similar prompts, in one row",
     "branches": "one row per continuation, after the common prefix of the prompts",
     "steps": "each token once, from copies of the model's own cache with its states",
@@ -54,48 +61,50 @@ _CHANGING = ("longrope", "dynamic")
 
 
 @dataclass(frozen=True, slots=True)
-class WayChoice:
-    """The chosen way through a model.
+class MethodChoice:
+    """The chosen scoring method of a model.
 
     Attributes:
-        way: the way in use.
+        method: the method in use.
         projection: its vocabulary projection; None for ``plain``, which needs none.
-        findings: the result of the check for each way that was tried, in order.
+        findings: the result of the check for each method that was tried, in order.
     """
 
-    way: Way
+    method: ScoringMethod
     projection: VocabularyProjection | None
-    findings: tuple[tuple[Way, str], ...]
+    findings: tuple[tuple[ScoringMethod, str], ...]
 
 
 # Returns hidden states, and the row with the state of each edge's source.
 _Arrangement: TypeAlias = "Callable[[], tuple[torch.Tensor, Integers]]"
 
 
-def choose_way(model: "PreTrainedModel", ways: tuple[Way, ...] = WAYS) -> WayChoice:
-    """Return the first of these ways that gives the same numbers as plain forward passes.
+def choose_method(model: "PreTrainedModel", methods: tuple[ScoringMethod, ...] = METHODS) -> MethodChoice:
+    """Return the first of these methods that gives the same numbers as plain forward passes.
 
     Args:
         model: a causal language model.
-        ways: the candidates, fastest first.
+        methods: the candidates, fastest first.
 
     Raises:
-        KgprobeError: ``plain`` is not among the ways, and none of the others agrees; or memory is short.
+        KgprobeError: ``plain`` is not among the methods, and none of the others agrees; or memory is short.
     """
     projection = find_projection(model)
-    findings: list[tuple[Way, str]] = []
-    for way in ways:
-        if way == "plain":
-            return WayChoice(way, None, (*findings, (way, "needs no check: the model's own forward passes and logits")))
+    findings: list[tuple[ScoringMethod, str]] = []
+    for method in methods:
+        if method == "plain":
+            return MethodChoice(
+                method, None, (*findings, (method, "needs no check: the model's own forward passes and logits"))
+            )
         if projection is None:
-            findings.append((way, "not tried: the model's output layer is not linear, or is quantized"))
+            findings.append((method, "not tried: the model's output layer is not linear, or is quantized"))
             continue
-        agrees, finding = _try(model, projection, way)
-        findings.append((way, finding))
+        agrees, finding = _try(model, projection, method)
+        findings.append((method, finding))
         if agrees:
-            return WayChoice(way, projection, tuple(findings))
-    reasons = "; ".join(f"{way}: {finding}" for way, finding in findings)
-    raise KgprobeError(f"None of the given ways agrees with this model's plain forward passes. {reasons}.")
+            return MethodChoice(method, projection, tuple(findings))
+    reasons = "; ".join(f"{method}: {finding}" for method, finding in findings)
+    raise KgprobeError(f"None of the given methods agrees with this model's plain forward passes. {reasons}.")
 
 
 def allowed_errors(dtype: torch.dtype) -> tuple[float, float]:
@@ -103,27 +112,27 @@ def allowed_errors(dtype: torch.dtype) -> tuple[float, float]:
     return _TOLERANCE[dtype]
 
 
-def _try(model: "PreTrainedModel", projection: VocabularyProjection, way: Way) -> tuple[bool, str]:
-    """Return whether a way is exact for a model, and the finding as text."""
+def _try(model: "PreTrainedModel", projection: VocabularyProjection, method: ScoringMethod) -> tuple[bool, str]:
+    """Return whether a method is exact for a model, and the finding as text."""
     trees = _trees(model)
     errors = np.zeros(2)
     try:
         with _narrow_window(model) as narrowed:
             if narrowed:
-                errors = np.maximum(errors, _errors(model, projection, _arrangements(model, way, trees), trees))
-        usual = chain(_arrangements(model, way, trees), _wide_arrangement(model, way, trees))
+                errors = np.maximum(errors, _errors(model, projection, _arrangements(model, method, trees), trees))
+        usual = chain(_arrangements(model, method, trees), _wide_arrangement(model, method, trees))
         errors = np.maximum(errors, _errors(model, projection, usual, trees))
-    # A model's code may raise any of these for unexpected arguments; then the way is unusable.
+    # A model's code may raise any of these for unexpected arguments; then the method is unusable.
     except (RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError, NotImplementedError) as error:
         if is_out_of_memory(error):
-            # A slower way would not be the model's, but that of the memory's state at this moment.
+            # A slower method would not be the model's, but that of the memory's state at this moment.
             raise KgprobeError(
-                f"The memory of {device_names(model)} is too full to check the ways through the model. Free some of it,"
+                f"The memory of {device_names(model)} is too full to check the scoring methods. Free some of it,"
                 " or use `dtype` bfloat16, or another `device`."
             ) from error
         text = (str(error).strip() or "no message").splitlines()[0]
         return False, f"the model's code fails: {type(error).__name__}: {text}"
-    allowed = (_OWN_CACHE_TOLERANCE if way in OWN_CACHE else _TOLERANCE)[model.dtype]
+    allowed = (_OWN_CACHE_TOLERANCE if method in OWN_CACHE else _TOLERANCE)[model.dtype]
     # NaN compares as false, as it should here.
     agrees = bool((errors <= allowed).all())
     verdict = "agrees with" if agrees else "differs from"
@@ -159,17 +168,17 @@ def _errors(
     return error, state_error
 
 
-def _arrangements(model: "PreTrainedModel", way: Way, trees: Sequence[Tree]) -> Iterator[_Arrangement]:
+def _arrangements(model: "PreTrainedModel", method: ScoringMethod, trees: Sequence[Tree]) -> Iterator[_Arrangement]:
     """Yield the trees separately, in one row, after their own prefixes, and after a prefix computed in pieces."""
-    yield partial(run_way, model, way, [merge([tree], 0) for tree in trees], None)
-    if way == "packed":
-        yield partial(run_way, model, way, [merge(trees, 0)], None)
+    yield partial(run_method, model, method, [merge([tree], 0) for tree in trees], None)
+    if method == "packed":
+        yield partial(run_method, model, method, [merge(trees, 0)], None)
         yield partial(_grow_in_turns, model, trees)
-    if way != "rows":
+    if method != "rows":
         shared = trees[0].chain - 1
-        first = extend(model, way, None, trees[0].tokens[:2], at_once=2)
-        prefix = extend(model, way, first, trees[0].tokens[2:shared], at_once=3)
-        behind = partial(run_way, model, way, [merge([tree], shared) for tree in trees], prefix)
+        first = extend(model, method, None, trees[0].tokens[:2], at_once=2)
+        prefix = extend(model, method, first, trees[0].tokens[2:shared], at_once=3)
+        behind = partial(run_method, model, method, [merge([tree], shared) for tree in trees], prefix)
         yield behind
         # A pass must not change the prefix.
         yield behind
@@ -189,12 +198,12 @@ def _grow_in_turns(model: "PreTrainedModel", trees: Sequence[Tree]) -> tuple[tor
     return kept.states(np.arange(kept.places)), np.concatenate(sources)
 
 
-def _wide_arrangement(model: "PreTrainedModel", way: Way, trees: Sequence[Tree]) -> Iterator[_Arrangement]:
+def _wide_arrangement(model: "PreTrainedModel", method: ScoringMethod, trees: Sequence[Tree]) -> Iterator[_Arrangement]:
     """Yield the trees at the end of a row of full length, after unrelated trees.
 
     A model may take places in a row for places in a text. Small trees do not show this if its window is wide.
     """
-    if way != "packed":
+    if method != "packed":
         return
     random = np.random.default_rng(1)
     shape = (LONGEST_ROW // _WIDE_BRANCH, _WIDE_BRANCH + 1)
@@ -202,7 +211,7 @@ def _wide_arrangement(model: "PreTrainedModel", way: Way, trees: Sequence[Tree])
     context = tuple(trees[0].tokens[: trees[0].chain].tolist())
     unrelated = _tree(len(trees), context[::-1], tails[:1])
     between = _tree(len(trees), context, tails)
-    yield partial(run_way, model, way, [merge([unrelated, between, *trees], 0)], None)
+    yield partial(run_method, model, method, [merge([unrelated, between, *trees], 0)], None)
 
 
 def longest_text(model: "PreTrainedModel") -> int | None:

@@ -1,4 +1,4 @@
-"""Six ways to take token trees through a causal language model, from the fastest to the plainest.
+"""Six methods to take token trees through a causal language model, from the fastest to the plainest.
 
 - ``packed``: a forest is one sequence. A node attends to its own ancestors alone, by a four-dimensional mask, and its
   position is its depth. Forests of similar size form a batch, padded.
@@ -9,7 +9,7 @@
 - ``plain``: one branch at a time, and with the model's own logits: assumes nothing but causality.
 
 The first four can start after a prefix that all trees share, whose cache is computed once. :mod:`.check` determines the
-exact ways of a model, and :mod:`.plan` the batches.
+exact methods of a model, and :mod:`.plan` the batches.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,9 +30,9 @@ from kgprobe.models.scoring.trie import Forest, Integers, Tree
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-Way = Literal["packed", "branches", "steps", "copies", "rows", "plain"]
-# The ways that start from copies of the model's own cache.
-OWN_CACHE: tuple[Way, ...] = ("steps", "copies")
+ScoringMethod = Literal["packed", "branches", "steps", "copies", "rows", "plain"]
+# The methods that start from copies of the model's own cache.
+OWN_CACHE: tuple[ScoringMethod, ...] = ("steps", "copies")
 
 # Maximum tokens of several trees in one row; a longer context is a prefix in any case.
 LONGEST_ROW = 1024
@@ -86,21 +86,23 @@ class Earlier:
     spans: Spans
 
 
-# A prefix in the form that a way needs.
+# A prefix in the form that a method needs.
 AnyPrefix: TypeAlias = Prefix | OwnPrefix
 
 
-def extend(model: "PreTrainedModel", way: Way, prefix: AnyPrefix | None, tokens: Integers, at_once: int) -> AnyPrefix:
+def extend(
+    model: "PreTrainedModel", method: ScoringMethod, prefix: AnyPrefix | None, tokens: Integers, at_once: int
+) -> AnyPrefix:
     """Return a longer prefix.
 
     Args:
         model: a causal language model.
-        way: the way that is to start from it; not ``rows`` or ``plain``.
-        prefix: the prefix to extend, of the same way; not changed.
+        method: the method that is to start from it; not ``rows`` or ``plain``.
+        prefix: the prefix to extend, of the same method; not changed.
         tokens: the tokens after it, shape (tokens,).
         at_once: maximum tokens per forward pass.
     """
-    if way in OWN_CACHE:
+    if method in OWN_CACHE:
         return extend_own(model, None if prefix is None else _own(prefix), tokens, at_once)
     growing: Any = DynamicCache()
     kept: list[Any] = [] if prefix is None else list(keys_and_values(prefix).layers)
@@ -111,17 +113,19 @@ def extend(model: "PreTrainedModel", way: Way, prefix: AnyPrefix | None, tokens:
     return _as_prefix(growing)
 
 
-def virtual_prefix(model: "PreTrainedModel", way: Way, leading: Sequence[int], virtual: torch.Tensor) -> AnyPrefix:
+def virtual_prefix(
+    model: "PreTrainedModel", method: ScoringMethod, leading: Sequence[int], virtual: torch.Tensor
+) -> AnyPrefix:
     """Return a prefix of tokens, followed by virtual embeddings.
 
     Args:
         model: a causal language model whose body takes embeddings.
-        way: as of :func:`extend`.
+        method: as of :func:`extend`.
         leading: ids of the leading tokens.
         virtual: the embeddings, shape (virtual tokens, hidden size).
     """
     embeddings = embedded(model, leading, virtual)
-    if way in OWN_CACHE:
+    if method in OWN_CACHE:
         return own_prefix_of(model, embeddings)
     growing: Any = DynamicCache()
     body_of(model)(inputs_embeds=embeddings[None], **cache_arguments(model, growing))
@@ -130,14 +134,14 @@ def virtual_prefix(model: "PreTrainedModel", way: Way, leading: Sequence[int], v
 
 def _own(prefix: AnyPrefix) -> OwnPrefix:
     if not isinstance(prefix, OwnPrefix):
-        raise TypeError("The prefix is not of this way.")
+        raise TypeError("The prefix is not of this method.")
     return prefix
 
 
 def keys_and_values(prefix: AnyPrefix) -> Prefix:
-    """Return a prefix of the ways ``packed`` and ``branches`` with its type; raise TypeError for others."""
+    """Return a prefix of the methods ``packed`` and ``branches`` with its type; raise TypeError for others."""
     if not isinstance(prefix, Prefix):
-        raise TypeError("The prefix is not of this way.")
+        raise TypeError("The prefix is not of this method.")
     return prefix
 
 
@@ -154,26 +158,26 @@ def embedded(model: "PreTrainedModel", leading: Sequence[int], virtual: torch.Te
     return torch.cat([first, virtual.to(first)]) if len(virtual) else first
 
 
-def run_way(
-    model: "PreTrainedModel", way: Way, forests: Sequence[Forest], prefix: AnyPrefix | None
+def run_method(
+    model: "PreTrainedModel", method: ScoringMethod, forests: Sequence[Forest], prefix: AnyPrefix | None
 ) -> tuple[torch.Tensor, Integers]:
     """Return the last hidden states of the forests' nodes.
 
     Args:
         model: a causal language model.
-        way: any but ``plain``.
+        method: any but ``plain``.
         forests: at least one, all after the prefix.
-        prefix: of this way; None if there is none, and in the way ``rows``.
+        prefix: of this method; None if there is none, and in the method ``rows``.
 
     Returns:
         states of shape (any, hidden size), and for each edge of the first forest, then the second, … the row with the
         state of its source, shape (edges,).
     """
-    if way in OWN_CACHE:
-        run = run_steps if way == "steps" else run_copies
+    if method in OWN_CACHE:
+        run = run_steps if method == "steps" else run_copies
         return run(model, forests, None if prefix is None else _own(prefix))
     own = None if prefix is None else keys_and_values(prefix)
-    return _run_packed(model, forests, own) if way == "packed" else _run_branched(model, forests, own)
+    return _run_packed(model, forests, own) if method == "packed" else _run_branched(model, forests, own)
 
 
 def plain_log_probabilities(model: "PreTrainedModel", tree: Tree) -> torch.Tensor:
@@ -196,17 +200,17 @@ def plain_log_probabilities(model: "PreTrainedModel", tree: Tree) -> torch.Tenso
     return result
 
 
-def padded_tokens(forest: Forest, way: Way, before: int) -> tuple[int, int]:
+def padded_tokens(forest: Forest, method: ScoringMethod, before: int) -> tuple[int, int]:
     """Return the size of a forest in a batch: its rows at most, and its tokens per row or their equivalent.
 
     Args:
         forest: the forest, after a prefix.
-        way: not ``plain``.
+        method: not ``plain``.
         before: number of tokens of the prefix.
     """
-    if way == "packed":
+    if method == "packed":
         return 1, len(forest.tokens) + before // PLACES_A_TOKEN
-    if way == "steps":
+    if method == "steps":
         # The cache of a row is counted by its bytes.
         rows = len(forest.leaves())
         return rows, -(-len(forest.tokens) // rows)
@@ -226,7 +230,7 @@ class PackedRows:
 
     Attributes:
         tokens, depths, spans: as of :func:`packed_states`.
-        sources: as of :func:`run_way`.
+        sources: as of :func:`run_method`.
     """
 
     tokens: Integers
@@ -235,13 +239,13 @@ class PackedRows:
     sources: Integers
 
     def run(self, model: "PreTrainedModel", prefix: Prefix | None) -> tuple[torch.Tensor, Integers]:
-        """Return the states of the rows after a prefix, and the sources, see :func:`run_way`."""
+        """Return the states of the rows after a prefix, and the sources, see :func:`run_method`."""
         states = packed_states(model, self.tokens, self.depths, self.spans, prefix)
         return states.flatten(0, 1), self.sources
 
 
 def packed_rows(forests: Sequence[Forest]) -> PackedRows:
-    """Return forests, at least one, as rows for the way ``packed``; no model is needed yet."""
+    """Return forests, at least one, as rows for the method ``packed``; no model is needed yet."""
     count, longest = len(forests), max(len(forest.tokens) for forest in forests)
     tokens = np.full((count, longest), forests[0].tokens[0])
     depths = np.full((count, longest), forests[0].depths[0])

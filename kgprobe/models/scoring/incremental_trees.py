@@ -195,7 +195,7 @@ class _KeptBefore(DynamicCache):
 
 
 def take_in(model: "PreTrainedModel", kept: KeptNodes, rows: Sequence[Sequence["NewNodes"]]) -> list[Integers]:
-    """Compute the new nodes of some trees the packed way, and keep them; return the places of each tree's nodes.
+    """Compute the new nodes of some trees the packed method, and keep them; return the places of each tree's nodes.
 
     Each row consists of one tree or several; all trees are different.
     """
@@ -230,7 +230,7 @@ def take_in(model: "PreTrainedModel", kept: KeptNodes, rows: Sequence[Sequence["
 
 
 class GrowingTrees:
-    """The trees of one search through a model that is computed the packed way."""
+    """The trees of one search through a model that is computed the packed method."""
 
     def __init__(
         self,

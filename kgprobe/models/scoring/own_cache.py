@@ -143,7 +143,7 @@ def _copy_layer(layer: Any) -> Any:
 def run_copies(
     model: "PreTrainedModel", forests: Sequence[Forest], prefix: OwnPrefix | None
 ) -> tuple[torch.Tensor, Integers]:
-    """Return the last hidden states of the forests' nodes, every branch in a row; see :func:`.forward.run_way`."""
+    """Return the last hidden states of the forests' nodes, every branch in a row; see :func:`.forward.run_method`."""
     branches = [forest.branches() for forest in forests]
     lengths = list(map(len, chain.from_iterable(branches)))
     count, longest = len(lengths), max(SHORTEST_COPY, *lengths)
@@ -164,7 +164,7 @@ def run_copies(
 def run_steps(
     model: "PreTrainedModel", forests: Sequence[Forest], prefix: OwnPrefix | None
 ) -> tuple[torch.Tensor, Integers]:
-    """Return the last hidden states of the forests' nodes, each computed once; see :func:`.forward.run_way`.
+    """Return the last hidden states of the forests' nodes, each computed once; see :func:`.forward.run_method`.
 
     The states have the shape (nodes, hidden size), the nodes of the first forest, then those of the second, …
     """

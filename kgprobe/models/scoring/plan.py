@@ -1,9 +1,9 @@
 """Batch plan: trees that share a prefix, and trees that share a row.
 
-Two ways save the common leading tokens of trees. A prefix, whose keys and values are computed once, precedes any number
-of batches, and prefixes can follow prefixes; but it costs a forward pass of its own, and batches that are not full. In
-one row the common tokens cost nothing more; but every token attends to all others of the row, mostly in vain. Both
-costs are compared in tokens: the number of tokens that a model computes at the same cost.
+Two techniques save common leading tokens of trees. A prefix, whose keys and values are computed once, precedes any
+number of batches, and prefixes can follow prefixes; but it costs a forward pass of its own, and batches that are not
+full. In one row the common tokens cost nothing more; but every token attends to all others of the row, mostly in vain.
+Both costs are compared in tokens: the number of tokens that a model computes at the same cost.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from kgprobe.models.scoring.forward import LONGEST_ROW, Way, padded_tokens
+from kgprobe.models.scoring.forward import LONGEST_ROW, ScoringMethod, padded_tokens
 from kgprobe.models.scoring.trie import Forest, Integers, Tree, merge, shared_chain
 
 T = TypeVar("T")
@@ -62,21 +62,25 @@ class _Stretch:
 
 
 def plan(
-    trees: Sequence[Tree], way: Way, hidden_size: int, most: int, beginnings: Mapping[int, int] | None = None
+    trees: Sequence[Tree],
+    method: ScoringMethod,
+    hidden_size: int,
+    most: int,
+    beginnings: Mapping[int, int] | None = None,
 ) -> PrefixGroup:
     """Return the trees as forests, after prefixes where that saves time.
 
     Args:
         trees: trees of any prompts, in any order.
-        way: any but ``plain``.
+        method: any but ``plain``.
         hidden_size: the model's; the larger, the smaller the share of attention in the cost.
         most: maximum tokens in a row of several trees.
         beginnings: for some prompts the number of leading tokens that later calls share. They become a prefix in any
             case, up to the first token with a requested prediction.
     """
     outermost = PrefixGroup(np.empty(0, dtype=np.int64), 0)
-    if way == "rows":
-        outermost.forests.extend(_forests(trees, way, 0, hidden_size, most))
+    if method == "rows":
+        outermost.forests.extend(_forests(trees, method, 0, hidden_size, most))
         return outermost
     by_prefix: dict[bytes, list[Tree]] = {}
     for tree in trees:
@@ -87,15 +91,17 @@ def plan(
         group = PrefixGroup(tokens, len(tokens), kept=True) if len(tokens) else outermost
         if group is not outermost:
             outermost.groups.append(group)
-        _plan_after(group, members, way, hidden_size, most)
+        _plan_after(group, members, method, hidden_size, most)
     return outermost
 
 
-def _plan_after(outermost: PrefixGroup, trees: Sequence[Tree], way: Way, hidden_size: int, most: int) -> None:
+def _plan_after(
+    outermost: PrefixGroup, trees: Sequence[Tree], method: ScoringMethod, hidden_size: int, most: int
+) -> None:
     """Sort trees that begin with a group's prefix into it, and into groups of longer ones."""
     # Tokens compare fastest as bytes.
     trees = sorted(trees, key=lambda tree: tree.tokens[: tree.chain].astype(">i8").tobytes())
-    rows = np.cumsum([0, *(_copies_of_context(tree, way) for tree in trees)])
+    rows = np.cumsum([0, *(_copies_of_context(tree, method) for tree in trees)])
     own: list[tuple[PrefixGroup, list[Tree]]] = [(outermost, [])]
     open_stretches = [(_stretches(trees), 0)]
     while open_stretches:
@@ -103,7 +109,7 @@ def _plan_after(outermost: PrefixGroup, trees: Sequence[Tree], way: Way, hidden_
         group = own[place][0]
         saved = stretch.length - group.length
         count = int(rows[stretch.last] - rows[stretch.first])
-        if way == "packed":
+        if method == "packed":
             count = min(stretch.last - stretch.first, -(-count // _ROW))
         # Long prefixes are computed in pieces, because a mask grows with the square of its length.
         if saved > LONGEST_ROW or (saved >= _SHORTEST and (count - 1) * saved > _PASS):
@@ -117,13 +123,13 @@ def _plan_after(outermost: PrefixGroup, trees: Sequence[Tree], way: Way, hidden_
         else:
             own[place][1].extend(trees[stretch.first : stretch.last])
     for group, members in own:
-        group.forests.extend(_forests(members, way, group.length, hidden_size, most))
+        group.forests.extend(_forests(members, method, group.length, hidden_size, most))
 
 
-def _copies_of_context(tree: Tree, way: Way) -> int:
-    """Return how often a way computes a tree's context without a prefix; for ``packed`` the tree's nodes."""
+def _copies_of_context(tree: Tree, method: ScoringMethod) -> int:
+    """Return how often a method computes a tree's context without a prefix; for ``packed`` the tree's nodes."""
     # In ``steps``, a prefix costs nothing: its turn becomes a pass of its own. The rows after it share its states.
-    return len(tree.tokens) if way == "packed" else len(tree.leaves())
+    return len(tree.tokens) if method == "packed" else len(tree.leaves())
 
 
 def batches(items: Sequence[T], sizes: Sequence[tuple[int, int]], limit: Callable[[], int]) -> Iterator[list[T]]:
@@ -186,14 +192,14 @@ def _stretches(trees: Sequence[Tree]) -> _Stretch:
     return stretches[0]
 
 
-def _forests(trees: Sequence[Tree], way: Way, prefix: int, hidden_size: int, most: int) -> list[Forest]:
+def _forests(trees: Sequence[Tree], method: ScoringMethod, prefix: int, hidden_size: int, most: int) -> list[Forest]:
     """Return trees in the order of their contexts as forests, the largest first."""
     rows: list[list[Tree]] = []
     sizes: list[int] = []
     nodes = 0
     for tree in trees:
         size = len(tree.tokens) - prefix
-        if way == "packed" and rows:
+        if method == "packed" and rows:
             shared = shared_chain(rows[-1][-1], tree) - prefix
             # Per layer, attention costs 4 operations per pair of tokens and dimension, the rest about 24 per token and
             # squared dimension.
@@ -204,8 +210,8 @@ def _forests(trees: Sequence[Tree], way: Way, prefix: int, hidden_size: int, mos
                 continue
         rows.append([tree])
         sizes.append(nodes := size)
-    forests = [merge(row, prefix) for row in (fill_rows(rows, sizes, most) if way == "packed" else rows)]
-    return sorted(forests, key=lambda forest: padded_tokens(forest, way, prefix)[::-1], reverse=True)
+    forests = [merge(row, prefix) for row in (fill_rows(rows, sizes, most) if method == "packed" else rows)]
+    return sorted(forests, key=lambda forest: padded_tokens(forest, method, prefix)[::-1], reverse=True)
 
 
 def fill_rows(rows: Sequence[list[T]], sizes: Sequence[int], most: int) -> list[list[T]]:

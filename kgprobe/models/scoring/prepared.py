@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from kgprobe.models.scoring.forward import AnyPrefix, PackedRows, Way, keys_and_values, packed_rows, run_way
+from kgprobe.models.scoring.forward import (
+    AnyPrefix,
+    PackedRows,
+    ScoringMethod,
+    keys_and_values,
+    packed_rows,
+    run_method,
+)
 from kgprobe.models.scoring.trie import Forest, Integers
 
 if TYPE_CHECKING:
@@ -19,13 +26,13 @@ class PreparedBatch:
     """Forests with all that does not depend on the device.
 
     Attributes:
-        way: any but ``plain``.
+        method: any but ``plain``.
         forests: the forests.
         targets: the edges' tokens, one forest after the other, shape (edges,).
-        packed: the forests' rows and the positions with edges; None for ways that arrange rows themselves.
+        packed: the forests' rows and the positions with edges; None for methods that arrange rows themselves.
     """
 
-    way: Way
+    method: ScoringMethod
     forests: Sequence[Forest]
     targets: Integers
     packed: tuple[PackedRows, "Positions"] | None
@@ -41,7 +48,7 @@ class PreparedBatch:
             states of shape (positions, hidden size), and rows of shape (edges,).
         """
         if self.packed is None:
-            states, sources = run_way(model, self.way, self.forests, prefix)
+            states, sources = run_method(model, self.method, self.forests, prefix)
             positions = positions_of(sources)
         else:
             rows, positions = self.packed
@@ -68,10 +75,10 @@ def positions_of(sources: Integers) -> Positions:
     return Positions(places, rows)
 
 
-def prepare_batch(way: Way, forests: Sequence[Forest]) -> PreparedBatch:
+def prepare_batch(method: ScoringMethod, forests: Sequence[Forest]) -> PreparedBatch:
     """Return the arrays of at least one forest; no model is needed yet."""
     targets = np.concatenate([forest.targets for forest in forests])
-    if way != "packed":
-        return PreparedBatch(way, forests, targets, None)
+    if method != "packed":
+        return PreparedBatch(method, forests, targets, None)
     rows = packed_rows(forests)
-    return PreparedBatch(way, forests, targets, (rows, positions_of(rows.sources)))
+    return PreparedBatch(method, forests, targets, (rows, positions_of(rows.sources)))

@@ -21,12 +21,12 @@ from kgprobe.models.identity import tensor_places, weights_digest
 from kgprobe.models.scoring.ahead import Stage, batches_ahead
 from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.batching import BatchLimits, Memory, Prefixes, compute_if_it_fits, share_of
-from kgprobe.models.scoring.check import WAY_MEANINGS, WAYS, choose_way, longest_text
+from kgprobe.models.scoring.check import METHOD_MEANINGS, METHODS, choose_method, longest_text
 from kgprobe.models.scoring.contract import EdgeScorer, Floats, ScoredContinuations, TextScorer, report
 from kgprobe.models.scoring.forward import (
     OWN_CACHE,
     AnyPrefix,
-    Way,
+    ScoringMethod,
     extend,
     in_eval_mode,
     length_of,
@@ -66,7 +66,7 @@ class Scorer(TextScorer):
         weights: digest of its weights, see :func:`~kgprobe.models.identity.weights_digest`.
         model, tokenizer: for other uses.
         batch_tokens: maximum tokens per forward pass; None for the limit of memory.
-        choice: the way of computing, and how it was chosen.
+        choice: the method of computing, and how it was chosen.
         limits, prefixes: batch limits of the device, and the cache of prefixes.
     """
 
@@ -83,10 +83,10 @@ class Scorer(TextScorer):
         explained: Sequence[tuple[str, str]] = (),
         batch_tokens: int | None = None,
         bos: bool | None = None,
-        ways: tuple[Way, ...] = WAYS,
+        methods: tuple[ScoringMethod, ...] = METHODS,
         remembered: int = 0,
     ) -> None:
-        """Check on the model itself which way of computing is exact, and take the fastest.
+        """Check on the model itself which method of computing is exact, and take the fastest.
 
         Args:
             model: the model, in its final precision and on its device.
@@ -95,11 +95,11 @@ class Scorer(TextScorer):
             revision, batch_tokens: see the attributes.
             loading, explained: what was done to the model's files, for :meth:`describe` and :meth:`explain`.
             bos: True to prepend BOS to every prompt; None for the tokenizer's default.
-            ways: the candidates, fastest first.
+            methods: the candidates, fastest first.
             remembered: number of continuations whose log-probabilities are cached.
 
         Raises:
-            KgprobeError: BOS is requested and the tokenizer has none, or no way is exact.
+            KgprobeError: BOS is requested and the tokenizer has none, or no method is exact.
         """
         self.name = name
         self.revision = revision
@@ -109,7 +109,7 @@ class Scorer(TextScorer):
         self.model = model
         self.tokenizer = tokenizer
         self.leading = leading_tokens(tokenizer, bos)
-        self._ways = ways
+        self._methods = methods
         self._remembered = remembered
         self.weights = weights_digest(model)
         self._examine()
@@ -125,7 +125,7 @@ class Scorer(TextScorer):
             True if the weights have changed.
 
         Raises:
-            KgprobeError: no way is exact any more.
+            KgprobeError: no method is exact any more.
         """
         before, self.weights = self.weights, weights_digest(self.model)
         if tensor_places(self.model) != self._examined:
@@ -149,8 +149,8 @@ class Scorer(TextScorer):
         self._memory = Memory(self._remembered)
         self.prefixes = Prefixes(self.model.device, most=sum(map(share_of, devices)))
         with torch.inference_mode(), in_eval_mode(self.model):
-            self.choice = choose_way(self.model, self._ways)
-            self._row = measure_row(self.model) if self.choice.way in OWN_CACHE else None
+            self.choice = choose_method(self.model, self._methods)
+            self._row = measure_row(self.model) if self.choice.method in OWN_CACHE else None
         self._likely = find_likely_part(self.model, self.choice.projection)
 
     def describe(self) -> dict[str, object]:
@@ -164,7 +164,7 @@ class Scorer(TextScorer):
             "parameters": self.model.num_parameters(),
             "device": device_names(self.model),
             "dtype": str(self.model.dtype).removeprefix("torch."),
-            "way": self.choice.way,
+            "method": self.choice.method,
             "leading_tokens": list(self.leading),
             "eos_token": self.tokenizer.eos_token_id,
             "max_tokens": self.max_tokens,
@@ -176,7 +176,7 @@ class Scorer(TextScorer):
         }
 
     def explain(self) -> list[tuple[str, str]]:
-        """Return headings with texts: the chosen way of computing, the reasons against faster ones, and sizes."""
+        """Return headings with texts: the chosen method of computing, the reasons against faster ones, and sizes."""
         projection, limits = self.choice.projection, self.limits
         logits, tokens_at_once = "the model's own logits", "one continuation"
         if projection is not None:
@@ -191,8 +191,8 @@ class Scorer(TextScorer):
         return [
             ("model", f"{type(self.model).__name__}, {self.model.num_parameters():,} parameters"),
             *self._explained,
-            ("way", f"{self.choice.way}: {WAY_MEANINGS[self.choice.way]}"),
-            *((f"way: {way}", finding) for way, finding in self.choice.findings),
+            ("method", f"{self.choice.method}: {METHOD_MEANINGS[self.choice.method]}"),
+            *((f"method: {method}", finding) for method, finding in self.choice.findings),
             ("vocabulary", logits),
             (
                 "precision",
@@ -257,10 +257,10 @@ class Scorer(TextScorer):
     def growing(self) -> EdgeScorer:
         """Return a scorer for trees that grow turn by turn, as in a search; it keeps computed nodes.
 
-        Cost: keys, values and states of all nodes, in up to an eighth of the device's memory. In ways other than
+        Cost: keys, values and states of all nodes, in up to an eighth of the device's memory. In methods other than
         ``packed``, only the beginning that all prompts share is kept.
         """
-        if self.choice.way != "packed" or self.choice.projection is None:
+        if self.choice.method != "packed" or self.choice.projection is None:
             return _KeptBeginning(self)
         return GrowingTrees(self.model, self.choice.projection, self._likely, self.limits, self.edge_log_probabilities)
 
@@ -278,7 +278,7 @@ class Scorer(TextScorer):
             for tree in trees:
                 yield tree, plain_log_probabilities(self.model, tree).double().numpy()
             return
-        planned = plan(trees, self.choice.way, projection.weight.shape[1], self.limits.tokens, beginnings)
+        planned = plan(trees, self.choice.method, projection.weight.shape[1], self.limits.tokens, beginnings)
         with closing(self._batches(planned)) as batches:
             for batch, prefix, prepared in batches:
                 for forest, values in zip(batch, self._values(projection, batch, prefix, prepared), strict=True):
@@ -293,7 +293,7 @@ class Scorer(TextScorer):
         ]
         prefixes: list[AnyPrefix | None] = []
         ready = 0
-        batches = batches_ahead(stages, partial(prepare_batch, self.choice.way), lambda: self.limits.tokens)
+        batches = batches_ahead(stages, partial(prepare_batch, self.choice.method), lambda: self.limits.tokens)
         with closing(batches):
             for stage, batch, prepared in batches:
                 # Groups without forests of their own come before groups with longer prefixes.
@@ -310,7 +310,7 @@ class Scorer(TextScorer):
 
     def _size(self, forest: Forest, before: int) -> tuple[int, int]:
         """Return the size of a forest in a batch, see :func:`.forward.padded_tokens`; copies of a cache take memory."""
-        rows, tokens = padded_tokens(forest, self.choice.way, before)
+        rows, tokens = padded_tokens(forest, self.choice.method, before)
         if self._row is None:
             return rows, tokens
         share = self._row.of(int(forest.depths.max()) + 1) / share_of(self.model.device)
@@ -320,7 +320,7 @@ class Scorer(TextScorer):
         while True:
             at_once = min(self.limits.tokens, len(group.tokens))
             longer = compute_if_it_fits(
-                partial(extend, self.model, self.choice.way, prefix, group.tokens, at_once), self.model.device
+                partial(extend, self.model, self.choice.method, prefix, group.tokens, at_once), self.model.device
             )
             if longer is not None:
                 return longer
@@ -345,7 +345,7 @@ class Scorer(TextScorer):
         ``prepared`` are the arrays of the batch; None to prepare them now.
         """
         if prepared is None:
-            prepared = prepare_batch(self.choice.way, batch)
+            prepared = prepare_batch(self.choice.method, batch)
         sizes = [self._size(forest, length_of(prefix)) for forest in batch]
         tokens = sum(rows for rows, _ in sizes) * max(longest for _, longest in sizes)
         compute = partial(self._compute, projection, prepared, prefix, tokens)

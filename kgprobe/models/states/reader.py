@@ -26,19 +26,19 @@ from numpy.typing import NDArray
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.scoring.batching import compute_if_it_fits
 from kgprobe.models.scoring.body import body_of, last_states
-from kgprobe.models.scoring.check import WAY_MEANINGS
+from kgprobe.models.scoring.check import METHOD_MEANINGS
 from kgprobe.models.scoring.contract import report
 from kgprobe.models.scoring.forward import (
     OWN_CACHE,
     PLACES_A_TOKEN,
     AnyPrefix,
-    Way,
+    ScoringMethod,
     extend,
     in_eval_mode,
     keys_and_values,
     length_of,
     packed_states,
-    run_way,
+    run_method,
     virtual_prefix,
 )
 from kgprobe.models.scoring.masks import Spans
@@ -101,7 +101,7 @@ class StateReader:
         find_layers(scorer.model)
         self._scorer = scorer
         self._model = scorer.model
-        self._way: Way = scorer.choice.way
+        self._method: ScoringMethod = scorer.choice.method
         self._limits, self._prefixes = scorer.limits, scorer.prefixes
 
     def read(
@@ -155,13 +155,13 @@ class StateReader:
 
     @torch.inference_mode()
     def _virtual_prefix(self, virtual: Floats) -> AnyPrefix:
-        if self._way in ("rows", "plain"):
+        if self._method in ("rows", "plain"):
             raise KgprobeError(
                 f"{type(self._model).__name__} does not support virtual tokens (computed as:"
-                f" {WAY_MEANINGS[self._way]}). Use an instruction instead."
+                f" {METHOD_MEANINGS[self._method]}). Use an instruction instead."
             )
         with in_eval_mode(self._model):
-            return virtual_prefix(self._model, self._way, self._scorer.leading, torch.from_numpy(virtual))
+            return virtual_prefix(self._model, self._method, self._scorer.leading, torch.from_numpy(virtual))
 
     def _tokenize(
         self, texts: Sequence[str], beginning: str, chat: bool, before: int
@@ -189,10 +189,10 @@ class StateReader:
     @torch.inference_mode()
     def _read(self, tokens: Sequence[tuple[int, ...]], beginning: tuple[int, ...], given: AnyPrefix | None) -> Floats:
         with in_eval_mode(self._model):
-            if self._way in ("rows", "plain"):
+            if self._method in ("rows", "plain"):
                 return self._read_apart(tokens, None)
             prefix = self._prefix(tokens, beginning) if given is None else given
-            if self._way != "packed":
+            if self._method != "packed":
                 return self._read_apart(tokens, prefix)
             return self._read_packed(tokens, prefix)
 
@@ -206,7 +206,9 @@ class StateReader:
 
     def _compute_prefix(self, tokens: Integers) -> AnyPrefix:
         at_once = min(self._limits.tokens, len(tokens))
-        longer = compute_if_it_fits(partial(extend, self._model, self._way, None, tokens, at_once), self._model.device)
+        longer = compute_if_it_fits(
+            partial(extend, self._model, self._method, None, tokens, at_once), self._model.device
+        )
         if longer is None:
             raise KgprobeError(
                 f"The texts' common prefix of {len(tokens)} tokens does not fit into the memory of"
@@ -253,13 +255,13 @@ class StateReader:
         """Read every text in a row of its own, for models that do not support packed rows."""
         before = length_of(prefix)
         # Texts do not branch.
-        way: Way = "copies" if self._way in OWN_CACHE else self._way
-        shortest = SHORTEST_COPY if way == "copies" else 1
+        method: ScoringMethod = "copies" if self._method in OWN_CACHE else self._method
+        shortest = SHORTEST_COPY if method == "copies" else 1
         values = self._nans(len(tokens))
         order = sorted(range(len(tokens)), key=lambda place: -len(tokens[place]))
 
         def read(places: Sequence[int]) -> torch.Tensor:
-            if self._way == "plain":
+            if self._method == "plain":
                 (place,) = places
                 return self._states_at(np.array([len(tokens[place]) - 1]), partial(self._plain_states, tokens[place]))
             forests = []
@@ -268,10 +270,10 @@ class StateReader:
                 forests.append(merge([build_tree(0, text, [0])], before))
             longest = max(shortest, max(len(tokens[place]) for place in places) - before)
             last = np.array([row * longest + len(tokens[place]) - before - 1 for row, place in enumerate(places)])
-            return self._states_at(last, lambda: run_way(self._model, way, forests, prefix)[0][None])
+            return self._states_at(last, lambda: run_method(self._model, method, forests, prefix)[0][None])
 
         padded = [(1, len(tokens[place]) - before + before // PLACES_A_TOKEN) for place in order]
-        most = 1 if self._way == "plain" else self._limits.tokens
+        most = 1 if self._method == "plain" else self._limits.tokens
         for batch in batches(order, padded, lambda: most):
             for places, states in self._read_batch(batch, read, lambda place: len(tokens[place])):
                 if states is None:

@@ -16,12 +16,12 @@ import numpy as np
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.api.next_tokens import (
+    METHODS,
     ROUNDING,
-    WAYS,
     OptionScores,
     Question,
+    ServerMethod,
     UntrustworthyError,
-    Way,
     examine,
 )
 from kgprobe.models.scoring.contract import Floats
@@ -86,8 +86,10 @@ def check_engine(
         difference = _check_prefixes(engine, texts, allowed)
         _check_raw(engine, texts[0], allowed)
         total = _check_vocabulary(engine, texts[0][:_SHORT])
-        way = WAYS["token_ids"]
-        itself = examine(way, lambda _, questions: _ask(engine, texts[0], questions), _can_ask, texts, "max_num_seqs=1")
+        method = METHODS["token_ids"]
+        itself = examine(
+            method, lambda _, questions: _ask(engine, texts[0], questions), _can_ask, texts, "max_num_seqs=1"
+        )
         plain = None if expected is None else _check_plain(engine, expected, allowed)
     except UntrustworthyError as error:
         caching = "" if prefix_caching is False else " without prefix caching (enable_prefix_caching=no),"
@@ -134,7 +136,7 @@ def _ask(engine: Engine, text: tuple[int, ...], questions: Sequence[Question]) -
     return scores
 
 
-def _can_ask(way: Way, question: Question) -> bool:  # noqa: ARG001
+def _can_ask(method: ServerMethod, question: Question) -> bool:  # noqa: ARG001
     return True
 
 

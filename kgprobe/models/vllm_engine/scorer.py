@@ -104,7 +104,7 @@ class VllmScorer(TextScorer):
         chosen = [f"{name}={value}" for name, value in options.items() if value != defaults[name]]
         rows = [
             ("model", f"{self.engine.facts.architecture} of vLLM {self.engine.facts.version}"),
-            ("way", f"one request per node of a token trie, with the log-probabilities of up to {MAX_TARGETS} ids"),
+            ("method", f"one request per node of a token trie, with the log-probabilities of up to {MAX_TARGETS} ids"),
             ("engine options", ", ".join(chosen) or "vLLM's defaults"),
             ("precision", self.engine.facts.dtype),
             ("check: agreement with itself", f"{self.check.difference:.1e} nats"),

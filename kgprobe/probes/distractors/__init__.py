@@ -33,7 +33,7 @@ class DistractorOptions:
 
     distractors: int = option(10, "Number of distractors (wrong objects) per sentence.", minimum=1)
     sentences: int | None = option(
-        1,
+        None,
         "Number of the relation's cloze sentences per fact, drawn at random, or all.",
         minimum=1,
         none="all",
@@ -63,6 +63,7 @@ PROBE = ProbeKind(
     options=DistractorOptions,
     evidence=imported("kgprobe.probes.distractors.evidence:DistractorEvidence"),
     make=with_scorer("kgprobe.probes.distractors.comparison:DistractorProbe"),
-    measured={"distractors": 100, "sentences": None},
+    in_rounds={"sentences": 1},
+    rounds_note="Rounds ask in one cloze sentence at a time, drawn for each question; measurements ask in all.",
     batch_size=16,
 )

@@ -53,7 +53,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_llama_server_scores_as_the_same_model_here(url: str, demo_scorer: Scorer) -> None:
     scorer = ApiScorer(Asker(find_address(f"openai:gemma@{url}"), ApiOptions(concurrency=1)))
-    assert scorer.handshake.way.name == "n_probs"
+    assert scorer.handshake.method.name == "n_probs"
     assert (scorer.leading, scorer.end_token()) == (demo_scorer.leading, demo_scorer.end_token())
     names = ["Tokyo", "Kyoto", "New York", "Łódź"]
     (found,) = scorer.score(["The capital of Japan is"], [names], eos=True)

@@ -53,15 +53,15 @@ def serve(local: Scorer, form: str = "token_ids", lie: str | None = None, **othe
     return ScoreServer(local.model, local.tokenizer, form, lie, **others)
 
 
-def scorer_of(server: ScoreServer, tokenizer: object = None, way: str | None = None, **how: object) -> ApiScorer:
-    return ApiScorer(Asker(find_address(f"openai:tiny@{server.url}"), **how), tokenizer, way=way)
+def scorer_of(server: ScoreServer, tokenizer: object = None, method: str | None = None, **how: object) -> ApiScorer:
+    return ApiScorer(Asker(find_address(f"openai:tiny@{server.url}"), **how), tokenizer, method=method)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_scores_are_those_of_the_same_model_here(local: Scorer, allowed: float, form: str) -> None:
     with serve(local, form) as server:
         scorer = scorer_of(server, local.tokenizer if form == "echo_text" else None)
-        assert scorer.handshake.way.name == form
+        assert scorer.handshake.method.name == form
         assert scorer.handshake.difference < allowed
         # A text cannot end in a token for its end.
         for eos in (False, True) if form != "echo_text" else (False,):
@@ -70,7 +70,7 @@ def test_scores_are_those_of_the_same_model_here(local: Scorer, allowed: float, 
                 np.testing.assert_allclose(one.values, other.values, rtol=0, atol=allowed)
                 assert one.reasons == other.reasons
         described = scorer.describe()
-        assert (described["way"], described["url"]) == (form, server.url)
+        assert (described["method"], described["url"]) == (form, server.url)
 
 
 def test_a_text_and_the_token_that_is_drawn_behind_it_fit_into_the_context(local: Scorer) -> None:
@@ -91,7 +91,7 @@ def test_a_text_and_the_token_that_is_drawn_behind_it_fit_into_the_context(local
 LIES = {
     "fewer": "fewer log-probabilities than asked: 7 of 8",
     "not a number": "gives nan as a log-probability",
-    "positive": r"as a log-probability \(way token_ids\)",
+    "positive": r"as a log-probability \(method token_ids\)",
     "another tokenization": "The tokenizer is not the server's",
     "noise": "The same request gives other log-probabilities",
     "uniform": "All options are equally probable",

@@ -1,4 +1,4 @@
-"""Each of today's architectures gets its way, exact; a slower one after an update of transformers fails here."""
+"""Each of today's architectures gets its method, exact; a slower one after an update of transformers fails here."""
 
 import re
 from pathlib import Path
@@ -36,12 +36,12 @@ def plain_scores(model, tokenizer, leading) -> list[list[float]]:
 
 
 @pytest.mark.parametrize("architecture", parameters(MODERN))
-def test_architecture_gets_its_way_and_plain_scores(architecture, tokenizer, monkeypatch):
+def test_architecture_gets_its_method_and_plain_scores(architecture, tokenizer, monkeypatch):
     # Prefixes pay for short prompts, too.
     monkeypatch.setattr(plan_module, "_PASS", 4)
     model = architecture.build(len(tokenizer))
     scorer = Scorer(model, tokenizer, name=architecture.model)
-    assert scorer.describe()["way"] == architecture.way, scorer.explain()
+    assert scorer.describe()["method"] == architecture.method, scorer.explain()
     wanted = plain_scores(model, tokenizer, [0])
     assert np.ptp(np.concatenate(wanted)) > 1
     # The second call starts from the prefix that the first has kept.
@@ -51,8 +51,8 @@ def test_architecture_gets_its_way_and_plain_scores(architecture, tokenizer, mon
             np.testing.assert_allclose(one.values, values, rtol=0, atol=TOLERANCE)
 
 
-def test_table_of_ways_agrees_with_the_tests():
+def test_table_of_methods_agrees_with_the_tests():
     documented = dict(re.findall(r"`(\w+ForCausalLM|\w+LMHeadModel)`.*\| `(\w+)` \|", DOCUMENT.read_text("utf-8")))
     older = {"BloomForCausalLM": "branches", "MambaForCausalLM": "rows"}
     tested = {model.__name__: older.get(model.__name__, "packed") for model, _, _ in ARCHITECTURES.values()}
-    assert documented == tested | {one.model: one.way for one in MODERN}
+    assert documented == tested | {one.model: one.method for one in MODERN}

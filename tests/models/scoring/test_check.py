@@ -11,7 +11,7 @@ from transformers import (
 from kgprobe.errors import KgprobeError
 from kgprobe.models.generating.decoding import beam_search
 from kgprobe.models.generating.generator import Unanswered
-from kgprobe.models.scoring.check import choose_way
+from kgprobe.models.scoring.check import choose_method
 from kgprobe.models.scoring.scorer import Scorer
 from tests.models.exactness import assert_exact, reference_scores
 from tests.models.tiny import byte_level, random_model, with_random_weights
@@ -44,8 +44,8 @@ def test_a_model_that_looks_back_by_places_in_the_row_is_not_packed(tokenizer):
     )
     model = with_random_weights(GPTNeoForCausalLM, config)
     scorer = Scorer(model, tokenizer, name="gpt_neo")
-    assert scorer.describe()["way"] == "branches"
-    assert "differs from plain forward passes" in dict(scorer.explain())["way: packed"]
+    assert scorer.describe()["method"] == "branches"
+    assert "differs from plain forward passes" in dict(scorer.explain())["method: packed"]
     assert_scores_exact(scorer, model, tokenizer, TEXTS)
 
 
@@ -54,8 +54,8 @@ def test_layers_of_a_kind_that_has_no_mask_here_are_not_packed(tokenizer):
     model.config.layer_types = ["full_attention", "chunked_attention", "full_attention"]
     model.config.attention_chunk_size = 512
     scorer = Scorer(model, tokenizer, name="chunked")
-    assert scorer.describe()["way"] != "packed"
-    assert "layers of the kind chunked_attention" in dict(scorer.explain())["way: packed"]
+    assert scorer.describe()["method"] != "packed"
+    assert "layers of the kind chunked_attention" in dict(scorer.explain())["method: packed"]
     assert_scores_exact(scorer, model, tokenizer, TEXTS)
 
 
@@ -73,7 +73,7 @@ def test_a_model_that_looks_for_what_stands_before_by_itself_is_not_packed(token
 
     model.base_model.forward = looking_into_the_cache
     scorer = Scorer(model, tokenizer, name="looking")
-    assert scorer.describe()["way"] == "branches"
+    assert scorer.describe()["method"] == "branches"
     assert_scores_exact(scorer, model, tokenizer, TEXTS)
 
 
@@ -108,12 +108,12 @@ def test_a_text_is_not_so_long_that_positions_change(tokenizer):
     assert "longer than the 14" in unanswered.reason
 
 
-def test_what_was_found_of_each_way_is_told(tokenizer):
-    choice = choose_way(random_model("bloom", len(tokenizer)))
-    assert choice.way == "branches"
-    assert [way for way, _ in choice.findings] == ["packed", "branches"]
+def test_what_was_found_of_each_method_is_told(tokenizer):
+    choice = choose_method(random_model("bloom", len(tokenizer)))
+    assert choice.method == "branches"
+    assert [method for method, _ in choice.findings] == ["packed", "branches"]
     assert choice.findings[-1][1].startswith("agrees with plain forward passes: log-probabilities by up to ")
-    plain = choose_way(random_model("llama", len(tokenizer)), ("plain",))
-    assert (plain.way, plain.projection) == ("plain", None)
-    with pytest.raises(KgprobeError, match=r"None of the given ways agrees .* packed: "):
-        choose_way(random_model("mamba", len(tokenizer)), ("packed", "branches"))
+    plain = choose_method(random_model("llama", len(tokenizer)), ("plain",))
+    assert (plain.method, plain.projection) == ("plain", None)
+    with pytest.raises(KgprobeError, match=r"None of the given methods agrees .* packed: "):
+        choose_method(random_model("mamba", len(tokenizer)), ("packed", "branches"))

@@ -7,7 +7,7 @@ from transformers.models.qwen3_5 import modeling_qwen3_5
 
 from kgprobe.models.scoring.body import last_states
 from kgprobe.models.scoring.delta_rule import SharedStates, has_rule
-from kgprobe.models.scoring.forward import extend, run_way
+from kgprobe.models.scoring.forward import extend, run_method
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import build_tree, merge
 from tests.models.architectures import MODERN
@@ -65,7 +65,7 @@ def test_steps_after_a_prefix_copy_no_states(model, monkeypatch):
 
     monkeypatch.setattr(modeling_qwen3_5, RULE, fail)
     for _ in range(2):
-        states, sources = run_way(model, "steps", [merge([tree], before)], prefix)
+        states, sources = run_method(model, "steps", [merge([tree], before)], prefix)
         torch.testing.assert_close(states[sources], wanted, rtol=0, atol=1e-4)
 
 

@@ -62,8 +62,8 @@ def by_prompt(told: Sequence[tuple]) -> dict[int, np.ndarray]:
 @pytest.mark.parametrize("name", PACKED)
 def test_values_are_those_of_plain_forward_passes(name: str) -> None:
     model, tokenizer = random_model(name, VOCABULARY), byte_level()
-    plain = Scorer(model, tokenizer, name="plain", ways=("plain",))
-    growing = Scorer(model, tokenizer, name="packed", ways=("packed",)).growing()
+    plain = Scorer(model, tokenizer, name="plain", methods=("plain",))
+    growing = Scorer(model, tokenizer, name="packed", methods=("packed",)).growing()
     assert isinstance(growing, GrowingTrees)
     allowed = score_tolerance(model, tokens=1)
     for trees in turns(VOCABULARY, count=4):
@@ -100,7 +100,7 @@ def test_a_prompt_that_begins_like_another_goes_on_from_there() -> None:
 
 def test_what_stands_behind_something_new_is_new() -> None:
     model, tokenizer = random_model("llama", VOCABULARY), byte_level()
-    plain = Scorer(model, tokenizer, name="plain", ways=("plain",))
+    plain = Scorer(model, tokenizer, name="plain", methods=("plain",))
     growing = Scorer(model, tokenizer, name="packed").growing()
     allowed = score_tolerance(model, tokens=1)
     for context in ((5, 6, 7), (9, 5, 6, 7)):
@@ -154,7 +154,7 @@ def test_bounds_are_bounds_and_near_where_a_model_is_sure(name: str) -> None:
     with torch.no_grad():
         # A model that says few of all tokens at all.
         model.get_output_embeddings().weight[LARGE // 20 :] *= 0.1
-    scorer = Scorer(model, tokenizer, name="packed", ways=("packed",))
+    scorer = Scorer(model, tokenizer, name="packed", methods=("packed",))
     growing = scorer.growing()
     allowed = score_tolerance(model, tokens=1)
     exactly = []

@@ -6,7 +6,7 @@ import torch
 
 from kgprobe.models.scoring.batching import Prefixes
 from kgprobe.models.scoring.body import body_of, last_states
-from kgprobe.models.scoring.forward import extend, length_of, run_way, size_of
+from kgprobe.models.scoring.forward import extend, length_of, run_method, size_of
 from kgprobe.models.scoring.own_cache import measure_row
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
@@ -37,17 +37,17 @@ def plain(model: torch.nn.Module, tree: Tree) -> torch.Tensor:
     return torch.stack([last_states(model, row[None], None)[0, -1] for row in rows])
 
 
-@pytest.mark.parametrize(("name", "way"), [("Lfm2ForCausalLM", "steps"), ("NemotronHForCausalLM", "copies")])
+@pytest.mark.parametrize(("name", "method"), [("Lfm2ForCausalLM", "steps"), ("NemotronHForCausalLM", "copies")])
 @torch.inference_mode()
-def test_run_way_after_prefix_equals_plain_passes(name, way, hybrids):
+def test_run_method_after_prefix_equals_plain_passes(name, method, hybrids):
     model = hybrids[name]
     # Contexts of different lengths: the rows of one branch while those of the other do not yet.
     trees = [tree_of(0, CONTEXT), tree_of(1, (*CONTEXT[:20], 3, 4, 5, 6, 7, 8, 9)), tree_of(2, CONTEXT, ((7,),))]
     forests = [merge([tree], 20) for tree in trees]
-    prefix = extend(model, way, extend(model, way, None, np.array(CONTEXT[:9]), 5), np.array(CONTEXT[9:20]), 64)
+    prefix = extend(model, method, extend(model, method, None, np.array(CONTEXT[:9]), 5), np.array(CONTEXT[9:20]), 64)
     assert length_of(prefix) == 20
     for _ in range(2):
-        states, sources = run_way(model, way, forests, prefix)
+        states, sources = run_method(model, method, forests, prefix)
         wanted = torch.cat([plain(model, tree) for tree in trees])
         torch.testing.assert_close(states[sources], wanted, rtol=0, atol=1e-4)
 
@@ -57,7 +57,7 @@ def test_steps_compute_each_node_once(hybrids):
     model = hybrids["Lfm2ForCausalLM"]
     forest = merge([tree_of(0, CONTEXT, TAILS[:2] + TAILS[3:])], 0)
     with counting(model) as seen:
-        run_way(model, "steps", [forest], None)
+        run_method(model, "steps", [forest], None)
     assert seen["tokens"] == len(forest.tokens)
 
 

@@ -12,7 +12,7 @@ from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import build_tree, build_trees
 from tests.models.scoring.test_trie import tokenized_prompts, visible
 
-WAYS = ["packed", "branches", "steps", "copies", "rows"]
+METHODS = ["packed", "branches", "steps", "copies", "rows"]
 FEW = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -41,13 +41,13 @@ def all_groups(group, before=()):
 @given(
     prompts=st.lists(tokenized_prompts(), max_size=8),
     most=st.integers(1, 12),
-    way=st.sampled_from(WAYS),
+    method=st.sampled_from(METHODS),
     beginnings=st.dictionaries(st.integers(0, 8), st.integers(0, 12)),
 )
-def test_every_tree_is_in_one_forest_with_all_that_stands_before_its_edges(prompts, most, way, beginnings):
+def test_every_tree_is_in_one_forest_with_all_that_stands_before_its_edges(prompts, most, method, beginnings):
     trees = trees_of(prompts, most)
     seen = []
-    for group, prefix in all_groups(plan(trees, way, 8, 12, beginnings)):
+    for group, prefix in all_groups(plan(trees, method, 8, 12, beginnings)):
         for forest in group.forests:
             seen += map(id, forest.trees)
             edges = [(tree, edge) for tree in forest.trees for edge in range(len(tree.sources))]
@@ -72,7 +72,7 @@ def test_a_beginning_in_common_is_a_prefix_behind_a_prefix():
     (first,) = outermost.groups
     assert first.tokens.tolist() == list(examples)
     assert (*examples, *more) in [prefix for _, prefix in all_groups(outermost)]
-    # In the way "rows" there is nothing to put a prefix into.
+    # In the method "rows" there is nothing to put a prefix into.
     assert not plan(trees_of(prompts, 100), "rows", hidden_size=8, most=12).groups
 
 
@@ -87,16 +87,16 @@ def test_what_two_trees_begin_with_stands_once_in_a_row(monkeypatch):
 @FEW
 @given(
     prompts=st.lists(tokenized_prompts(), min_size=1, max_size=8),
-    way=st.sampled_from(WAYS),
+    method=st.sampled_from(METHODS),
     before=st.integers(0, 40),
     limit=st.integers(1, 60),
 )
-def test_batches_hold_every_forest_once_and_no_more_than_fits(prompts, way, before, limit):
+def test_batches_hold_every_forest_once_and_no_more_than_fits(prompts, method, before, limit):
     forests = plan(trees_of(prompts, 5), "rows", hidden_size=8, most=12).forests
-    found = list(batches(forests, [padded_tokens(forest, way, before) for forest in forests], lambda: limit))
+    found = list(batches(forests, [padded_tokens(forest, method, before) for forest in forests], lambda: limit))
     assert [id(forest) for batch in found for forest in batch] == list(map(id, forests))
     for batch in found:
-        sizes = [padded_tokens(forest, way, before) for forest in batch]
+        sizes = [padded_tokens(forest, method, before) for forest in batch]
         assert len(batch) == 1 or sum(rows for rows, _ in sizes) * max(tokens for _, tokens in sizes) <= limit
 
 

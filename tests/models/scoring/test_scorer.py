@@ -57,12 +57,12 @@ def tiny_models(tokenizer):
 
 # Every architecture at least once, and both with and without BOS and EOS.
 OPTIONS = [(False, False), (True, True), (False, True), (True, False)]
-WAYS = [
-    pytest.param(name, way, marks=pytest.mark.slow if name != "gpt2" and way in ("packed", "plain") else ())
+METHODS = [
+    pytest.param(name, method, marks=pytest.mark.slow if name != "gpt2" and method in ("packed", "plain") else ())
     for name in ("gpt2", "llama", "gemma3, narrow window", "gpt_neox", "mistral, narrow window")
-    for way in ("packed", "branches", "rows", "plain")
+    for method in ("packed", "branches", "rows", "plain")
 ]
-# One of each way: packed, with a window, with positions from elsewhere, in branches and in rows.
+# One of each method: packed, with a window, with positions from elsewhere, in branches and in rows.
 KINDS = ("llama", "gemma3, narrow window", "opt", "bloom", "mamba")
 
 
@@ -70,18 +70,18 @@ KINDS = ("llama", "gemma3, narrow window", "opt", "bloom", "mamba")
 def test_scores_are_those_of_plain_forward_passes(name, bos, eos, tokenizer, tiny_models):
     model = tiny_models[name]
     scorer = Scorer(model, tokenizer, name=name, bos=bos)
-    assert scorer.describe()["way"] == {"bloom": "branches", "mamba": "rows"}.get(name, "packed")
+    assert scorer.describe()["method"] == {"bloom": "branches", "mamba": "rows"}.get(name, "packed")
     wanted = expected(model, tokenizer, [0] if bos else [], eos)
     assert_close(scorer.score(PROMPTS, CONTINUATIONS, eos=eos), wanted)
     # Otherwise hardly anything could go wrong unnoticed.
     assert np.ptp(np.concatenate([one.exact for one in wanted])) > 5
 
 
-@pytest.mark.parametrize(("name", "way"), WAYS)
-def test_every_way_gives_the_same(name, way, tokenizer, tiny_models):
+@pytest.mark.parametrize(("name", "method"), METHODS)
+def test_every_method_gives_the_same(name, method, tokenizer, tiny_models):
     model = tiny_models[name]
-    scorer = Scorer(model, tokenizer, name=name, ways=(way,))
-    assert scorer.describe()["way"] == way
+    scorer = Scorer(model, tokenizer, name=name, methods=(method,))
+    assert scorer.describe()["method"] == method
     assert_close(scorer.score(PROMPTS, CONTINUATIONS, eos=True), expected(model, tokenizer, [0], True))
 
 
@@ -101,7 +101,7 @@ def test_a_model_that_does_not_heed_positions_is_not_packed(tokenizer):
     forward = model.model.forward
     model.model.forward = lambda *args, position_ids=None, **others: forward(*args, **others)
     scorer = Scorer(model, tokenizer, name="deaf")
-    assert scorer.describe()["way"] == "branches"
+    assert scorer.describe()["method"] == "branches"
     assert_close(scorer.score(PROMPTS, CONTINUATIONS), wanted)
 
 
@@ -111,7 +111,7 @@ def test_a_model_that_does_not_heed_masks_is_not_packed(tokenizer):
     forward = model.transformer.forward
     model.transformer.forward = lambda *args, attention_mask=None, **others: forward(*args, **others)
     scorer = Scorer(model, tokenizer, name="blind")
-    assert scorer.describe()["way"] != "packed"
+    assert scorer.describe()["method"] != "packed"
     assert_close(scorer.score(PROMPTS, CONTINUATIONS), wanted)
 
 
@@ -130,7 +130,7 @@ def test_a_projection_of_an_unknown_kind_is_not_guessed(tokenizer):
     model = random_model("llama", len(tokenizer))
     double = sharpen(double_copy(model))
     scorer = Scorer(sharpen(model), tokenizer, name="sharper")
-    assert scorer.describe()["way"] == "plain"
+    assert scorer.describe()["method"] == "plain"
     assert_close(scorer.score(PROMPTS, CONTINUATIONS), expected(model, tokenizer, [0], double=double))
 
 
@@ -149,7 +149,7 @@ def test_scores_do_not_depend_on_what_else_is_scored(name, tokenizer, tiny_model
 
 @pytest.fixture(scope="module")
 def packed(tokenizer, tiny_models):
-    return Scorer(tiny_models["gpt2"], tokenizer, name="gpt2", ways=("packed",))
+    return Scorer(tiny_models["gpt2"], tokenizer, name="gpt2", methods=("packed",))
 
 
 @pytest.fixture(scope="module")
@@ -401,7 +401,7 @@ def test_a_beginning_is_computed_once_for_all_calls(name, tokenizer):
 def test_beginnings_make_room_where_memory_is_short(tokenizer, monkeypatch):
     examples = [f"{place} is the capital of Japan, and Paris of France. " * 3 for place in ("Tokyo", "York", "Brazil")]
     model = random_model("llama", len(tokenizer))
-    scorer = Scorer(model, tokenizer, name="llama", ways=("packed",))
+    scorer = Scorer(model, tokenizer, name="llama", methods=("packed",))
     one = Prefixes(model.device)
     one.get(np.arange(3), partial(extend, model, "packed", None, np.array(tokenizer(examples[0]).input_ids), 1000))
     monkeypatch.setattr(scorer, "prefixes", Prefixes(model.device, most=int(one.taken * 2.5)))
@@ -421,7 +421,7 @@ def test_beginnings_make_room_where_memory_is_short(tokenizer, monkeypatch):
 
 def test_beginnings_make_room_before_batches_become_smaller(tokenizer):
     model = random_model("llama", len(tokenizer))
-    scorer = Scorer(model, tokenizer, name="llama", ways=("packed",))
+    scorer = Scorer(model, tokenizer, name="llama", methods=("packed",))
     examples = "Tokyo is the capital of Japan, and Paris of France. " * 3
     scorer.score([examples + PROMPTS[0]], CONTINUATIONS[:1], beginnings=[examples])
     before = dict(scorer.explain())["tokens at once"]
@@ -452,12 +452,12 @@ def test_progress_counts_every_continuation(tokenizer, tiny_models):
 
 
 @pytest.mark.parametrize(
-    ("name", "way"), [("llama", "packed"), ("gemma3, narrow window", "packed"), ("bloom", "branches")]
+    ("name", "method"), [("llama", "packed"), ("gemma3, narrow window", "packed"), ("bloom", "branches")]
 )
-def test_half_precision_is_near(name, way, tokenizer):
+def test_half_precision_is_near(name, method, tokenizer):
     model = random_model(name, len(tokenizer)).to(torch.bfloat16)
     scorer = Scorer(model, tokenizer, name=name)
-    assert scorer.describe()["way"] == way
+    assert scorer.describe()["method"] == method
     wanted = expected(model, tokenizer, [0], True)
     found = scorer.score(PROMPTS, CONTINUATIONS, eos=True)
     plain, exact = (np.concatenate([getattr(one, kind) for one in wanted]) for kind in ("plain", "exact"))
@@ -482,18 +482,18 @@ def test_a_description_is_plain_data(tokenizer, tiny_models):
 
 def test_how_a_model_is_computed_and_why_is_told(tokenizer, tiny_models):
     told = dict(Scorer(tiny_models["bloom"], tokenizer, name="bloom").explain())
-    assert told["way"].startswith("branches: one row per continuation")
-    assert told["way: packed"].startswith(("the model's code fails", "differs from"))
-    assert told["way: branches"].startswith("agrees with plain forward passes")
+    assert told["method"].startswith("branches: one row per continuation")
+    assert told["method: packed"].startswith(("the model's code fails", "differs from"))
+    assert told["method: branches"].startswith("agrees with plain forward passes")
     assert told["precision"] == "float32 on cpu, log-softmax in float32"
     assert told["tokens at once"] == "1,024"
-    plain = dict(Scorer(tiny_models["llama"], tokenizer, name="llama", ways=("plain",)).explain())
+    plain = dict(Scorer(tiny_models["llama"], tokenizer, name="llama", methods=("plain",)).explain())
     assert plain["vocabulary"] == "the model's own logits"
     assert plain["tokens at once"] == "one continuation"
 
 
-@pytest.mark.parametrize("way", ["packed", "plain"])
-def test_a_model_in_training_scores_as_in_eval_mode_and_is_left_as_it_was(way, tokenizer):
+@pytest.mark.parametrize("method", ["packed", "plain"])
+def test_a_model_in_training_scores_as_in_eval_mode_and_is_left_as_it_was(method, tokenizer):
     model = random_model("gpt2", len(tokenizer), resid_pdrop=0.5, embd_pdrop=0.5, attn_pdrop=0.5)
     wanted = expected(model, tokenizer, [0])
     model.train()
@@ -502,7 +502,7 @@ def test_a_model_in_training_scores_as_in_eval_mode_and_is_left_as_it_was(way, t
     modes = {name: module.training for name, module in model.named_modules()}
     assert set(modes.values()) == {True, False}
     gradients = {name: weight.requires_grad for name, weight in model.named_parameters()}
-    scorer = Scorer(model, tokenizer, name="gpt2", ways=(way,))
+    scorer = Scorer(model, tokenizer, name="gpt2", methods=(method,))
     assert_close(scorer.score(PROMPTS, CONTINUATIONS), wanted)
     assert_close(scorer.score(PROMPTS, CONTINUATIONS), wanted)
     assert {name: module.training for name, module in model.named_modules()} == modes
@@ -512,5 +512,5 @@ def test_a_model_in_training_scores_as_in_eval_mode_and_is_left_as_it_was(way, t
     # An error leaves it as it was, too.
     limited(model, 0, "a fault")
     with pytest.raises(RuntimeError, match="a fault"):
-        Scorer(model, tokenizer, name="gpt2", ways=("plain",)).score(PROMPTS, CONTINUATIONS)
+        Scorer(model, tokenizer, name="gpt2", methods=("plain",)).score(PROMPTS, CONTINUATIONS)
     assert {name: module.training for name, module in model.named_modules()} == modes

@@ -120,9 +120,11 @@ def test_a_model_without_keys_and_values_is_not_read_behind_virtual_tokens(token
         reader.read(TEXTS, virtual=np.zeros((2, 32), dtype=np.float32))
 
 
-def test_plain_forward_passes_are_a_way_too(tokenizer, tiny_models):
+def test_plain_forward_passes_are_a_method_too(tokenizer, tiny_models):
     model = tiny_models["llama"]
-    quick, plain = (StateReader(Scorer(model, tokenizer, name="a", ways=(way,)), [0, 1]) for way in ("packed", "plain"))
+    quick, plain = (
+        StateReader(Scorer(model, tokenizer, name="a", methods=(method,)), [0, 1]) for method in ("packed", "plain")
+    )
     texts = [BEGINNING + text for text in TEXTS]
     naive, exact = (states[:, :2] for states in plain_and_exact(model, tokenizer, [0], texts))
     for reader in (quick, plain):

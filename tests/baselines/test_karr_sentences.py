@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kgprobe.baselines.items import BaselineItem
-from kgprobe.baselines.karr import Contrasts, draw_contrasts, karr
+from kgprobe.baselines.karr_sentences import Contrasts, draw_contrasts, karr
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
