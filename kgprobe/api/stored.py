@@ -243,7 +243,9 @@ def _is_path(name: str | Path) -> bool:
 def _ambiguous(name: str, matches: Sequence[Found]) -> ArgumentError:
     kinds = list(dict.fromkeys(found.kind.name for found in matches))
     if len(kinds) > 1:
-        return ArgumentError("name", f"is {name!r}, which is a {' and a '.join(kinds)}; choose one by `kind`.")
+        return ArgumentError(
+            "name", f"is {name!r}, which is a {' and a '.join(kinds)}; choose one by `kind`, or give its folder."
+        )
     folders = ", ".join(found.folder.name for found in matches)
     return ArgumentError("name", f"is {name!r}, a run of several graphs; give `graph`, or one of these: {folders}.")
 
@@ -262,17 +264,6 @@ def _unknown(name: str | Path, kinds: Sequence[Kind]) -> str:
     listed = ", ".join(dict.fromkeys(str(found) for each in near for found in every if found.name == each))
     what = "result" if len(kinds) == len(KINDS) else expected
     return f"No {what} is named {str(name)!r}; " + (f"near: {listed}." if near else "`kgprobe results` lists all.")
-
-
-def is_stored(name: str | Path) -> bool:
-    """Return True if one or several stored results have this name or path."""
-    try:
-        find(name)
-    except UnknownNameError:
-        return False
-    except ArgumentError:
-        return True
-    return True
 
 
 def newest(kinds: Sequence[str] = ()) -> Found:

@@ -134,15 +134,6 @@ def read_judged_graph(folder: Path) -> JudgedGraphConfig:
         raise KgprobeError(f"There is no judged graph in {folder}; `kgprobe judge predict` makes one.") from error
 
 
-def is_judged_graph(folder: Path) -> bool:
-    """Return True if a folder contains a judged graph."""
-    try:
-        read_judged_graph(folder)
-    except KgprobeError:
-        return False
-    return True
-
-
 def read_names(folder: Path) -> dict[str, str]:
     """Return the names of relations and types by their ids; empty if they were not stored."""
     try:

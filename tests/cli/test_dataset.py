@@ -59,7 +59,6 @@ def test_relations_left_out_are_counted_by_reason(home: dict[str, str], tmp_path
     [
         (("build", "new", "--min-facts", "9000"), 1, "--min-facts and --min-objects are the thresholds"),
         (("build", "new", "--relation", "P99"), 2, "P99"),
-        (("show", "nowhere"), 2, "FOLDER is 'nowhere', which is not a folder"),
         (("probe", "nowhere", "--model", "demo", "--examples", "0"), 2, "--examples"),
     ],
 )

@@ -63,6 +63,6 @@ def test_unknown_facts_are_named(own: dict[str, str], talker: str) -> None:
 
 
 def test_missing_table_is_named(own: dict[str, str]) -> None:
-    missing = run("labels", "compare", "nowhere", "mine", **own)
+    missing = run("show", "nowhere", "--kind", "label-table", **own)
     assert missing.returncode == 2
     assert "No label table is named 'nowhere'" in missing.stderr
