@@ -109,18 +109,16 @@ if TYPE_CHECKING:
 
 # Public names by module, imported at first use; the same as above.
 _NAMES = {
-    "api.comparable": ("open_result",),
     "api.comparing": ("check", "compare", "gap"),
     "api.controls": ("sample_controls",),
-    "api.datasets": ("build_dataset", "export_dataset", "import_dataset", "open_dataset", "probe_dataset"),
+    "api.datasets": ("build_dataset", "export_dataset", "import_dataset", "probe_dataset"),
     "api.demo": ("run_demo",),
     "api.exporting": ("export_sft", "read_manifest"),
     "api.graphs": ("describe_graph", "draw_graph", "find_ignorance", "known_path", "paint_beliefs", "reverse_graph"),
-    "api.judging": ("evaluate_judge", "judge_graph", "judged_graph", "open_judge", "train_judge"),
-    "api.kept_results": ("kept_results",),
-    "api.labelling": ("label_facts", "open_labels"),
+    "api.judging": ("evaluate_judge", "judge_graph", "train_judge"),
+    "api.labelling": ("label_facts",),
     "api.loading": ("finish_bulk", "import_command", "load", "load_bulk", "propose_mapping", "write_bulk"),
-    "api.measuring": ("measure", "open_measurement"),
+    "api.measuring": ("measure",),
     "api.papers": ("paper", "paper_options"),
     "api.reports": ("assess_questions", "group_table", "make_report", "rate_table", "write_sheet"),
     "api.retrieval": (
@@ -130,16 +128,7 @@ _NAMES = {
         "retrieval_texts",
         "unknown_facts",
     ),
-    "api.rounds": (
-        "apply_beliefs",
-        "estimate_rates",
-        "forget_run",
-        "open_run",
-        "remove_beliefs",
-        "resume_rounds",
-        "run_rounds",
-        "runs",
-    ),
+    "api.rounds": ("apply_beliefs", "estimate_rates", "remove_beliefs", "resume_rounds", "run_rounds"),
     "api.sampling": (
         "sample_distractors",
         "sample_facts",
@@ -148,6 +137,7 @@ _NAMES = {
         "sample_sentences",
         "sample_statements",
     ),
+    "api.stored": ("delete", "list_results", "open"),
     "api.studies": (
         "study_calibration",
         "study_distractor_count",

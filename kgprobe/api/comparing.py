@@ -152,8 +152,10 @@ def compare(
         from kgprobe.results.task_comparison import compare_task_logs
 
         return compare_task_logs(*opened, metrics, seed)
+    from kgprobe.results.answers import refuse_repeated
     from kgprobe.results.comparison import compare_results
 
+    refuse_repeated("results", opened)
     return compare_results(opened, seed, families or {})
 
 
