@@ -33,6 +33,15 @@ def expected_one_of(value: object, choices: Iterable[str], compared: Callable[[s
     return f"expected one of {', '.join(known.values())}{suggestion}"
 
 
+def first_line(error: BaseException) -> str:
+    r"""Return the first line of an error's message, or its type if it has no message.
+
+    >>> first_line(ValueError("bad header\nin line 3")), first_line(KeyboardInterrupt())
+    ('bad header', 'KeyboardInterrupt')
+    """
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
 class KgprobeError(Exception):
     """An error that the user can fix; the command line prints the message and exits with 1."""
 

@@ -12,7 +12,6 @@ import click
 from kgprobe.api.options import COMMUNITY_METHODS
 from kgprobe.cli.browser import browser, types
 from kgprobe.cli.commands import Choice, CommandGroup
-from kgprobe.cli.load import finish_import
 from kgprobe.cli.options import (
     ask_password,
     count_option,
@@ -304,7 +303,6 @@ def shell(graph: str | None) -> None:
 
 graph.add_command(browser)
 graph.add_command(types)
-graph.add_command(finish_import)
 
 
 def _find_query(statement: str) -> "Query":

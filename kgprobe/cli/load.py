@@ -1,4 +1,4 @@
-"""``kgprobe load NAME``, one sub-command for each installed loader, and ``kgprobe graph finish-import``."""
+"""``kgprobe load NAME``, one sub-command for each installed loader."""
 
 import json
 import shlex
@@ -64,6 +64,13 @@ def _command(name: str) -> click.Command:
         help="Folder for the import files. Without --bulk, nothing is imported; prints the import command for another"
         " server. With --bulk, the files are kept.",
     )
+    @click.option(
+        "--finish-import",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="FOLDER",
+        help="Complete a graph on another server after the import of the files that --bulk-files wrote: indexes, and"
+        " data that the import tool cannot create. Nothing is read from the input.",
+    )
     @json_option
     @debug_option
     def run(
@@ -72,6 +79,7 @@ def _command(name: str) -> click.Command:
         rejected: Path | None,
         bulk: bool,
         bulk_files: Path | None,
+        finish_import: Path | None,
         as_json: bool,
         propose: bool = False,
         **given: Any,
@@ -83,6 +91,11 @@ def _command(name: str) -> click.Command:
             advice = f"Wrote a proposal to {path}. Review it, then repeat the command without --propose to load."
             click.echo(json.dumps({"proposed": str(path)}) if as_json else visible_lines(advice))
             return
+        if finish_import is not None:
+            if bulk or bulk_files is not None:
+                raise click.UsageError("--finish-import has no effect with --bulk and --bulk-files. Leave out one.")
+            _finish_import(finish_import, graph)
+            return
         source = open_source(name, **given)
         with _problems(rejected) as on_problem:
             report = _load(source, graph, bulk, bulk_files, strict=strict, on_problem=on_problem)
@@ -91,8 +104,8 @@ def _command(name: str) -> click.Command:
             click.echo(
                 "On the machine of a stopped Neo4j 5, whose database will be replaced, run:\n"
                 f"  {import_command(bulk_files)}\n"
-                "Then start Neo4j, and complete the graph from any machine with the files:\n"
-                f"  kgprobe graph finish-import {shlex.quote(str(bulk_files))} --graph bolt://HOST:7687",
+                "Then start Neo4j, and repeat this command on any machine with the files, with"
+                f" --finish-import {shlex.quote(str(bulk_files))} --graph bolt://HOST:7687 in place of --bulk-files.",
                 err=True,
             )
         report.check()
@@ -113,6 +126,15 @@ def _load(source: Source, graph: str | None, bulk: bool, bulk_files: Path | None
             return write_bulk_source(bulk_files, source, **settings)
         with open_graph(graph, new=True) as connection:
             return load_source(connection, source, **settings)
+
+
+def _finish_import(files: Path, graph: str | None) -> None:
+    """Complete a graph that was imported from files."""
+    from kgprobe.api.loading import finish_bulk
+
+    with open_graph(graph) as connection, _bars(files.name) as on_progress:
+        finish_bulk(connection, files, on_progress=on_progress)
+    click.echo(f"The graph imported from {files} is complete.")
 
 
 def _propose_option(loader: Loader[Any]) -> Callable[[Command], Command]:
@@ -187,24 +209,3 @@ def _bars(name: str, reading: str = "") -> Iterator[Callable[["LoadProgress"], N
             bar.move_to(now.done, bar.things + now.records if unit == "records" else now.done, now.stage)
 
         yield on_progress
-
-
-@click.command()
-@click.argument("files", type=click.Path(file_okay=False, path_type=Path))
-@graph_option
-@debug_option
-def finish_import(files: Path, graph: str | None) -> None:
-    """Complete a graph that was imported from FILES.
-
-    FILES is a folder written by `kgprobe load NAME --bulk-files`. Creates indexes and the data that the import tool
-    cannot. Use it after importing on another server; `kgprobe load NAME --bulk` completes the graph itself. Repeating
-    it changes nothing.
-
-    \b
-    kgprobe graph finish-import ./files --graph bolt://host:7687
-    """  # noqa: D301
-    from kgprobe.api.loading import finish_bulk
-
-    with open_graph(graph) as connection, _bars(files.name) as on_progress:
-        finish_bulk(connection, files, on_progress=on_progress)
-    click.echo(f"The graph imported from {files} is complete.")

@@ -114,8 +114,8 @@ def load(
     state = graph.write("load/begin", id=source.fingerprint, source=source.name, uid=secrets.token_hex(8))[0]
     if state["stage"] == IMPORTED:
         raise KgprobeError(
-            f"{source.name} was imported into this graph, but the import is not finished: run `kgprobe graph"
-            " finish-import`."
+            f"{source.name} was imported into this graph, but the import is not finished: complete it with"
+            " --finish-import, in Python kgprobe.finish_bulk."
         )
     report = LoadCounts(resumed=state["stage"] != "relations" or state["position"] > 0)
     relations: set[str] = set()

@@ -181,11 +181,6 @@ class Calibration:
     brier_of_mean: float
     groups: Sequence[CalibrationGroup]
 
-    @property
-    def is_calibrated(self) -> bool:
-        """True if the error is as small as that of calibrated predictions."""
-        return self.error <= self.error_by_luck
-
 
 def cross_validate(
     effects: Effects, answered: AnsweredRounds, seed: int, on_progress: OnProgress = no_progress

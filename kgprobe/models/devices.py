@@ -8,7 +8,7 @@ them, and log-probabilities are computed on that of the output layer.
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.errors import ArgumentError, KgprobeError, how_to_install
+from kgprobe.errors import ArgumentError, KgprobeError, first_line, how_to_install
 
 if TYPE_CHECKING:
     import torch
@@ -39,8 +39,7 @@ def find_device(name: str | None) -> "torch.device":
         _check_number(device)
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ArgumentError("device", f"{name!r} cannot be used: {reason}. cpu always works.") from error
+        raise ArgumentError("device", f"{name!r} cannot be used: {first_line(error)}. cpu always works.") from error
     return device
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import KgprobeError, first_line
 from kgprobe.models.demo import demo_model_folder, demo_revision
 from kgprobe.models.spec_forms import (
     ADAPTER_CONFIG,
@@ -328,11 +328,6 @@ def _download_adapter(spec: str, source: _Source) -> Path:
             " connection to the hub. A folder works without a network: hf:BASE+./ADAPTER."
         ) from error
     return Path(folder)
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of an error's message, or its type."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _folder_digest(folder: Path) -> str:

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgprobe.arguments import check_choice
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError, first_line
 from kgprobe.models.devices import devices_of, find_device, spread_arguments, too_large
-from kgprobe.models.model_files import ModelFiles, find_model_files, first_line, whole_digest
+from kgprobe.models.model_files import ModelFiles, find_model_files, whole_digest
 from kgprobe.models.spec_forms import DTYPES, check_local, is_harness, is_vllm
 from kgprobe.models.vllm_engine.options import parse_spec
 

@@ -9,9 +9,6 @@ from dataclasses import dataclass
 MINOR, BLUNDER = "minor", "blunder"
 FREE, ONLY_MINOR, WITH_BLUNDER = "free of errors", "only minor errors", "with a blunder"
 
-# Mark of an annotated sentence without errors.
-NO_ERRORS = "-"
-
 
 @dataclass(frozen=True, slots=True)
 class ErrorKind:

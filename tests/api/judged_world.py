@@ -9,6 +9,7 @@ from typing import Any
 from unittest import mock
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import kgprobe
 from benchmarks.judged_graph import random_judge
@@ -85,6 +86,11 @@ def judge_world(graph: Graph, judge: Judge | Path, **how: Any) -> tuple[Path, ju
     done = kgprobe.judge_graph(graph, judge, **how)
     assert (done.judged is not None) == done.shards.complete
     return done.folder, done.shards
+
+
+def rows_of(folder: Path) -> pa.Table:
+    """Return the rows of all shards."""
+    return pa.concat_tables([pq.read_table(path) for path in sorted((folder / "shards").glob("*.parquet"))])
 
 
 def killed_while_writing(write: Callable[..., None], which: int) -> Callable[..., None]:

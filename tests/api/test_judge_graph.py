@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -27,6 +25,7 @@ from tests.api.judged_world import (
     BEFORE,
     judge_world,
     parts,
+    rows_of,
     small_shards,
     world,
     write_judge,
@@ -48,10 +47,6 @@ def judge(graph: Graph, tmp_path: Path) -> Judge:
     load(graph, world())
     spec = write_model(tmp_path / "model")
     return write_judge(graph, spec, tmp_path / "judge")
-
-
-def rows_of(folder: Path) -> pa.Table:
-    return pa.concat_tables([pq.read_table(path) for path in sorted((folder / "shards").glob("*.parquet"))])
 
 
 @pytest.mark.parametrize("replaced", ["object", "any"])

@@ -178,12 +178,12 @@ def test_import_files_are_written_and_the_command_is_told(tmp_path: Path, home: 
     assert "facts.tsv, line 3: the object Q9" in done.stderr
     assert f"cd '{files}' && neo4j-admin database import full neo4j --overwrite-destination" in done.stderr
     assert "--bad-tolerance=0" in done.stderr
-    assert f"kgprobe graph finish-import '{files}' --graph bolt://HOST:7687" in done.stderr
+    assert f"--finish-import '{files}' --graph bolt://HOST:7687 in place of --bulk-files" in done.stderr
     again = kgprobe(*given, "--bulk-files", str(files), **home)
     assert (again.returncode, again.stdout) == (2, "")
     assert f"--bulk-files is {files}, which exists" in again.stderr
     # A graph that was not imported from them is not finished.
-    wrong = kgprobe("graph", "finish-import", str(files), **home)
+    wrong = kgprobe(*given, "--finish-import", str(files), **home)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "--graph was not imported from the files in" in wrong.stderr
 

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import kgprobe
@@ -17,7 +15,7 @@ from kgprobe.models.model import wrap_model
 from kgprobe.running import judged_shards
 from kgprobe.running.callbacks import Callbacks
 from kgprobe.servers.opening import open_graph
-from tests.api.judged_world import judge_world, small_shards, world, write_judge, write_model
+from tests.api.judged_world import judge_world, rows_of, small_shards, world, write_judge, write_model
 
 pytest.importorskip("ray")
 
@@ -28,10 +26,6 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with small_shards():
         yield
-
-
-def rows_of(folder: Path) -> pa.Table:
-    return pa.concat_tables([pq.read_table(path) for path in sorted((folder / "shards").glob("*.parquet"))])
 
 
 @pytest.mark.slow

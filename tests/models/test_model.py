@@ -28,7 +28,6 @@ from tests.models.tiny import byte_level, random_model
 
 PROMPTS = ["The capital of Japan is", "York"]
 NAMES = [["Tokyo", "Kyoto", "New York"], ["City", "is a city"]]
-SPEC = "openai:m@http://localhost:1/v1"
 
 
 @pytest.fixture(autouse=True)

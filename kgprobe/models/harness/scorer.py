@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError, how_to_install
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError, first_line, how_to_install
 from kgprobe.models.devices import AUTO
 from kgprobe.models.identity import weights_digest
 from kgprobe.models.scoring.contract import Floats, ScoredContinuations, TextScorer, report
@@ -67,8 +67,7 @@ def load_harness_scorer(
         getattr(model, "tokenizer", None)
     # The harness's models raise many kinds of errors.
     except Exception as error:
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise KgprobeError(f"{spec} could not be loaded: {first}") from error
+        raise KgprobeError(f"{spec} could not be loaded: {first_line(error)}") from error
     return HarnessScorer(model, name=spec, bos=bos)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError, first_line
 from kgprobe.models.generating.generator import Generator
 from kgprobe.models.on_ray.cluster import check_ray, original_error, ray_cluster, resources_of_a_worker
 from kgprobe.models.scoring.contract import EdgeScorer, TextScorer
@@ -181,7 +181,7 @@ class Workers:
                     if deaths[number] == _MOST_DEATHS:
                         raise KgprobeError(
                             f"{deaths[number]} Ray workers in succession died of the same task, probably because memory"
-                            f" was short: {_first_line(error)} Use fewer workers, or a smaller `batch_tokens`."
+                            f" was short: {first_line(error)} Use fewer workers, or a smaller `batch_tokens`."
                         ) from error
                     waiting.appendleft(number)
                 except ray.exceptions.RayError as error:
@@ -239,7 +239,7 @@ class Workers:
             self._replace(worker)
             if self._failed_starts % _MOST_DEATHS == 0:
                 raise KgprobeError(
-                    f"{_MOST_DEATHS} Ray workers in succession did not start: {_first_line(original_error(error))}"
+                    f"{_MOST_DEATHS} Ray workers in succession did not start: {first_line(original_error(error))}"
                     " kgprobe must be installed on every machine of the cluster, in the same version."
                 ) from error
         else:
@@ -260,8 +260,4 @@ def _deaths(ray: Any) -> tuple[type[Exception], ...]:
 
 def _explained(error: Exception) -> KgprobeError:
     inner = original_error(error)
-    return inner if isinstance(inner, KgprobeError) else KgprobeError(f"A Ray worker failed: {_first_line(inner)}")
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+    return inner if isinstance(inner, KgprobeError) else KgprobeError(f"A Ray worker failed: {first_line(inner)}")

@@ -12,7 +12,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from kgprobe.errors import KgprobeError, how_to_install
+from kgprobe.errors import KgprobeError, first_line, how_to_install
 from kgprobe.models.vllm_engine.options import EngineOptions
 
 # vLLM refuses a request for the log-probabilities of more tokens.
@@ -164,7 +164,7 @@ class SingleEngine:
             )
         # vLLM raises many kinds of errors, also of its other processes.
         except Exception as error:
-            raise KgprobeError(f"vLLM stopped: {_first_line(error)}") from error
+            raise KgprobeError(f"vLLM stopped: {first_line(error)}") from error
         return list(map(_read, outputs))
 
     def forget_prefixes(self) -> None:
@@ -226,7 +226,7 @@ def _loading(name: str) -> Iterator[None]:
             yield
     # Broken files and full devices raise many kinds of errors.
     except Exception as error:
-        raise KgprobeError(f"{name} could not be loaded by vLLM: {_first_line(error)}{_remedy(error)}") from error
+        raise KgprobeError(f"{name} could not be loaded by vLLM: {first_line(error)}{_remedy(error)}") from error
     finally:
         os.dup2(kept, 1)
         os.close(kept)
@@ -241,7 +241,3 @@ def _remedy(error: Exception) -> str:
     if "memory" in text:
         return " Try tensor_parallel_size=…, a smaller max_model_len=…, or another gpu_memory_utilization=…."
     return ""
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
