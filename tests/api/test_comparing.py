@@ -49,7 +49,7 @@ def test_what_was_measured_is_compared_and_what_differs_is_told(example_graphs: 
     assert opened.to_frame().equals(run.to_frame())
     with pytest.raises(ArgumentError, match=r"`tuned` differs from the base.*asked is 'once each' and 'in rounds'"):
         kgprobe.check(base, opened)
-    with pytest.raises(UnknownNameError, match=r"o measurement 'nowhere', neither as a folder nor by name.*a-run"):
+    with pytest.raises(UnknownNameError, match="No result is named 'nowhere'"):
         kgprobe.open("nowhere", example_graphs)
 
 
@@ -195,7 +195,7 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
         kgprobe.compare([entry, silent])
     with pytest.raises(ArgumentError, match="`margin` is 2; a share from 0 below 1 is expected"):
         kgprobe.check(entry, two, margin=2)
-    with pytest.raises(UnknownNameError, match="has no measurement"):
+    with pytest.raises(UnknownNameError, match="holds no result"):
         kgprobe.open(tmp_path)
-    with pytest.raises(UnknownNameError, match="to open a run of that name, give its graph"):
+    with pytest.raises(UnknownNameError, match="No result is named 'nothing'"):
         kgprobe.open("nothing")
