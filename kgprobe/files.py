@@ -21,6 +21,9 @@ from kgprobe.errors import KgprobeError
 
 T = TypeVar("T")
 
+# File in a graph's folder with values of options, which a team writes once.
+CONFIG_FILE = "kgprobe.toml"
+
 # With less free space, a failed write is reported as a full disk.
 _FULL_BYTES = 32 * 2**20
 # Bytes that are digested at once.

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import click
 import cloup
 
+from kgprobe.cli.config_file import ARGUMENTS, config_option, section_of
+
 # Lines of a screen, at this width.
 LINES = 45
 WIDTH = 100
@@ -39,9 +41,15 @@ class OneScreenCommand(cloup.Command):
     """A command whose ``--help`` fits on a screen, with examples; ``--help-all`` shows all options in full."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters, with ``--help-all`` and ``--help`` at the end."""
+        """Return the parameters, with ``--config``, ``--help-all`` and ``--help`` at the end."""
         *params, help_option = super().get_params(ctx)
-        return [*params, _help_all_option(), help_option]
+        config = [config_option()] if any(map(section_of, params)) else []
+        return [*params, *config, _help_all_option(), help_option]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, and store them for ``--config``."""
+        ctx.meta[ARGUMENTS] = list(args)
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the most complete help that fits on a screen."""

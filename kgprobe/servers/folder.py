@@ -25,7 +25,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from kgprobe.errors import KgprobeError
-from kgprobe.files import disk_is_full, owner_only, replacing
+from kgprobe.files import CONFIG_FILE, disk_is_full, owner_only, replacing
 from kgprobe.progress import print_message, waiting
 from kgprobe.servers.engine import GraphEngine
 from kgprobe.servers.processes import ProcessKey, find
@@ -164,7 +164,8 @@ class Folder:
         if self.path.exists() and not self.path.is_dir():
             raise KgprobeError(f"{self.path} is a file; `graph` must be a server's address or a graph's folder.")
         if self.engine is None and self.path.is_dir():
-            foreign = sorted(entry.name for entry in self.path.iterdir() if entry.name not in ("lock", "password"))
+            own = ("lock", "password", CONFIG_FILE)
+            foreign = sorted(entry.name for entry in self.path.iterdir() if entry.name not in own)
             if foreign:
                 raise KgprobeError(
                     f"{self.path} contains other files ({', '.join(foreign[:3])}, …), no graph; name an empty folder."
