@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kgprobe.api.kind_names import JUDGE, LABEL_TABLE, MEASUREMENT, RUN
-from kgprobe.api.stored import find, open_answers, open_label_table
-from kgprobe.api.stored import open as open_stored
 from kgprobe.errors import ArgumentError, UnknownNameError
-from kgprobe.graph.client import Graph
 
 if TYPE_CHECKING:
+    from kgprobe.graph.client import Graph
     from kgprobe.judge.files import Judge
     from kgprobe.labelling.table import LabelTable
     from kgprobe.results.answers import Stored
@@ -19,108 +17,121 @@ if TYPE_CHECKING:
 
     Comparable: TypeAlias = Stored | LabelTable | Labels | Judge | ModelLog
 
-# Kinds, as messages name them; a measurement can be compared with a run.
-ANSWERS, LOG = "measurement or run", "log of another tool"
-_STORED = (MEASUREMENT, RUN, LABEL_TABLE, JUDGE)
-# Options that not all kinds have.
+# The kind of a log of lm-evaluation-harness or Inspect, which kgprobe does not store.
+LOG = "log"
+# A measurement is compared with a run, too.
+ANSWERS = (MEASUREMENT, RUN)
+COMPARABLE = (*ANSWERS, LABEL_TABLE, JUDGE)
+# Kinds that have an option; the others do not.
 _OPTIONS: Mapping[str, Sequence[str]] = {
-    "seed": (ANSWERS, LOG),
-    "families": (ANSWERS,),
-    "roles": (ANSWERS,),
+    "seed": (*ANSWERS, LOG),
+    "families": ANSWERS,
+    "roles": ANSWERS,
     "metrics": (LOG,),
     "scheme": (LABEL_TABLE,),
     "models": (JUDGE,),
 }
 
 
-def kind_of(result: "Comparable | str | Path") -> str:
+def kind_of(result: "Comparable | str | Path", kinds: Sequence[str] = COMPARABLE, graph: "Graph | None" = None) -> str:
     """Return the kind of a result.
+
+    Args:
+        result: a result, or its name.
+        kinds: kinds of stored results that are searched for the name.
+        graph: graph whose runs are searched, too.
 
     Raises:
         UnknownNameError: no such result.
+        ArgumentError: results of several kinds have this name.
     """
     if isinstance(result, (str, Path)):
-        return _kind_of_name(result)
+        return _kind_of_name(result, kinds, graph)
     from kgprobe.judge.files import Judge
     from kgprobe.results.measurement import Measurement, Run
     from kgprobe.task_logs.log import ModelLog
 
-    if isinstance(result, (Measurement, Run)):
-        return ANSWERS
-    if isinstance(result, Judge):
-        return JUDGE
-    return LOG if isinstance(result, ModelLog) else LABEL_TABLE
+    for kind, type_ in ((MEASUREMENT, Measurement), (RUN, Run), (JUDGE, Judge), (LOG, ModelLog)):
+        if isinstance(result, type_):
+            return kind
+    return LABEL_TABLE
 
 
-def is_run(name: str | Path) -> bool:
-    """Return True for the name of a run, which opens with its graph only."""
-    return kind_of(name) == ANSWERS and find(name, _STORED).kind.name == RUN
-
-
-def _kind_of_name(name: str | Path) -> str:
+def _kind_of_name(name: str | Path, kinds: Sequence[str], graph: "Graph | None") -> str:
     from kgprobe.task_logs.opening import is_task_log
 
+    path = Path(name)
+    # Without the register of stored results, which imports more; a name without a folder may be that of a result.
+    if path.name != str(name) and is_task_log(path):
+        return LOG
+    from kgprobe.api.stored import find
+
     try:
-        kind = find(name, _STORED).kind.name
+        return find(name, kinds, graph).kind.name
     except UnknownNameError:
-        if is_task_log(Path(name)):
+        if is_task_log(path):
             return LOG
         raise
-    return ANSWERS if kind in (MEASUREMENT, RUN) else kind
 
 
 def open_alike(
-    argument: str, results: "Sequence[Comparable | str | Path]", graph: Graph | None
+    argument: str, results: "Sequence[Comparable | str | Path]", kinds: Sequence[str], graph: "Graph | None"
 ) -> "tuple[str, list[Any]]":
-    """Return the kind of results, and each of them opened.
+    """Return the kind of the first result, and all results opened.
 
     Args:
         argument: name of the argument, for messages.
+        kinds: kinds of stored results that are searched for names.
         graph: graph of runs.
 
     Raises:
-        ArgumentError: the results are of several kinds.
+        ArgumentError: the results cannot be compared, because they are of several kinds.
         UnknownNameError: no such result.
     """
-    kinds = list(map(kind_of, results))
-    for name, kind in zip(results, kinds, strict=True):
-        if kind != kinds[0]:
+    known = [kind_of(result, kinds, graph) for result in results]
+    for result, kind in zip(results, known, strict=True):
+        if kind != known[0] and not {kind, known[0]} <= set(ANSWERS):
             raise ArgumentError(
                 argument,
-                f"cannot be compared: {_named(results[0])} is a {kinds[0]}, and {_named(name)} a {kind}. Give results"
+                f"cannot be compared: {_named(results[0])} is a {known[0]}, and {_named(result)} a {kind}. Give results"
                 " of one kind.",
             )
-    return kinds[0], [_open(kinds[0], result, graph) for result in results]
+    return known[0], [_open(kind, result, graph) for kind, result in zip(known, results, strict=True)]
 
 
 def check_options(kind: str, given: Mapping[str, Any]) -> None:
     """Raise ArgumentError if an option is given that the kind does not have.
 
     Args:
-        given: options by name; an empty or missing value is not given.
+        given: options by name; an empty value is not given.
     """
     for name, value in given.items():
         if value and kind not in _OPTIONS[name]:
-            raise ArgumentError(name, f"is for a {' or a '.join(_OPTIONS[name])}; the results are of kind {kind}.")
+            raise ArgumentError(name, f"is for a {' or '.join(_OPTIONS[name])}; this is a {kind}.")
 
 
 def _named(result: "Comparable | str | Path") -> str:
     return str(result) if isinstance(result, (str, Path)) else type(result).__name__
 
 
-def _open(kind: str, result: "Comparable | str | Path", graph: Graph | None) -> "Comparable":
+def _open(kind: str, result: Any, graph: "Graph | None") -> "Comparable":
     if kind == LABEL_TABLE:
+        from kgprobe.api.stored import open_label_table
         from kgprobe.labelling.table import LabelTable
 
         if isinstance(result, (str, Path)):
             return open_label_table(result)
-        return result if isinstance(result, LabelTable) else result.table  # type: ignore[union-attr]
+        table: LabelTable = result if isinstance(result, LabelTable) else result.table
+        return table
     if not isinstance(result, (str, Path)):
-        return result
-    if kind == JUDGE:
-        return open_stored(result, kind="judge")
+        opened: Comparable = result
+        return opened
     if kind == LOG:
         from kgprobe.task_logs.opening import open_task_log
 
         return open_task_log(Path(result))
-    return open_answers(result, graph)
+    from kgprobe.api.stored import find
+
+    found = find(result, [kind], graph)
+    stored: Any = found.kind.opens(found.folder, graph)
+    return stored  # type: ignore[no-any-return]

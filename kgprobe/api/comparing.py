@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from kgprobe.api.comparable import ANSWERS, JUDGE, LABEL_TABLE, LOG, check_options, open_alike
-from kgprobe.arguments import several, share_below, whole_number
+from kgprobe.api.comparable import ANSWERS, COMPARABLE, LOG, check_options, open_alike
+from kgprobe.api.kind_names import JUDGE, LABEL_TABLE
+from kgprobe.arguments import check_choice, several, share_below, whole_number
 from kgprobe.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def compare(
     metrics: "Sequence[str]" = (),
     scheme: str | None = None,
     models: "Models | None" = None,
+    kind: str | None = None,
 ) -> Any: ...
 
 
@@ -68,6 +70,7 @@ def compare(
     metrics: "Sequence[str]" = (),
     scheme: str | None = None,
     models: "Models | None" = None,
+    kind: str | None = None,
 ) -> "Comparison | LabelComparison | JudgeComparison | TaskComparison":
     """Compare stored results of one kind.
 
@@ -116,6 +119,7 @@ def compare(
         metrics: metrics of logs to compare; empty for all.
         scheme: classes of label tables: ``profile`` (None), ``slick`` or ``belief``.
         models: open models that judges read, as in :func:`kgprobe.measure`.
+        kind: kind of the results, if several have the same name: ``measurement``, ``run``, ``label table``, ``judge``.
 
     Raises:
         UnknownNameError: no such result.
@@ -127,7 +131,9 @@ def compare(
     if isinstance(results, (str, Path)) or not results:
         raise ArgumentError("results", f"is {results!r}; expected several results.")
     seed, metrics = whole_number("seed", seed, 0), several("metrics", metrics)
-    kind, opened = open_alike("results", results, graph)
+    if kind is not None:
+        check_choice("kind", kind, COMPARABLE)
+    kind, opened = open_alike("results", results, COMPARABLE if kind is None else [kind], graph)
     given = {"seed": seed, "families": families, "metrics": metrics, "scheme": scheme, "models": models}
     check_options(kind, given)
     if len(opened) < 2 and kind != JUDGE:
@@ -146,8 +152,10 @@ def compare(
         from kgprobe.results.task_comparison import compare_task_logs
 
         return compare_task_logs(*opened, metrics, seed)
+    from kgprobe.results.answers import refuse_repeated
     from kgprobe.results.comparison import compare_results
 
+    refuse_repeated("results", opened)
     return compare_results(opened, seed, families or {})
 
 
@@ -229,7 +237,7 @@ def check(
             is unfinished or damaged, or has no metric with the values 0 and 1.
     """
     margin, metrics = share_below("margin", margin), several("metrics", metrics)
-    kind, opened = open_alike("tuned", [base, tuned], graph)
+    kind, opened = open_alike("tuned", [base, tuned], ANSWERS, graph)
     check_options(kind, {"roles": roles, "metrics": metrics})
     if kind == LOG:
         from kgprobe.results.task_losses import find_task_losses
@@ -270,11 +278,11 @@ def gap(stored: "Stored | str | Path", said: "Stored | str | Path", *, graph: "G
     """
     from kgprobe.results.knowledge_gap import gap_between
 
-    kind, opened = open_alike("said", [stored, said], graph)
+    kind, opened = open_alike("said", [stored, said], ANSWERS, graph)
     _require_answers("said", kind)
     return gap_between(*opened)
 
 
 def _require_answers(argument: str, kind: str) -> None:
-    if kind != ANSWERS:
-        raise ArgumentError(argument, f"is a {kind}; expected a {ANSWERS}.")
+    if kind not in ANSWERS:
+        raise ArgumentError(argument, f"is a {kind}; expected a {' or '.join(ANSWERS)}.")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
+from kgprobe.api.comparable import ANSWERS, COMPARABLE, kind_of, open_alike
+from kgprobe.api.kind_names import JUDGE, RUN
 from kgprobe.cli.commands import Choice, ShareType
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.main import until_reader_leaves
@@ -79,6 +81,7 @@ class _CheckFailedError(click.ClickException):
     help="Classes of label tables.  [default: profile]",
 )
 @_metrics_option
+@cloup.option("--kind", type=Choice(COMPARABLE), help="Kind of the results, if several have the same name.")
 @full_option
 @seed_option
 @loading_options
@@ -86,6 +89,7 @@ class _CheckFailedError(click.ClickException):
 def compare(
     results: tuple[str, ...],
     families: tuple[tuple[str, str], ...],
+    kind: str | None,
     full: bool,
     graph: str | None,
     as_json: bool,
@@ -110,8 +114,11 @@ def compare(
     """  # noqa: D301
     from kgprobe.api import comparing
 
-    with _judges_or_names(results) as (given, models), _graph_of(results, graph) as connection:
-        result = comparing.compare(given, graph=connection, families=dict(families), models=models, **options)
+    kinds = COMPARABLE if kind is None else [kind]
+    with _graph_of(results, kinds, graph) as connection, _read_models(results, kinds, connection) as (given, models):
+        result = comparing.compare(
+            given, graph=connection, families=dict(families), models=models, kind=kind, **options
+        )
     _render(result, _COMPARED, full=full, as_json=as_json)
 
 
@@ -164,7 +171,7 @@ def check(
 
     check_summary_files(junit, markdown, as_json)
     with _failing_with_2():
-        with _graph_of((base, tuned), graph) as connection:
+        with _graph_of((base, tuned), ANSWERS, graph) as connection:
             result = comparing.check(base, tuned, graph=connection, **options)
         if result.verdict is None:
             raise KgprobeError(
@@ -191,42 +198,47 @@ def gap(stored: str, said: str, full: bool, graph: str | None, as_json: bool) ->
     """  # noqa: D301
     from kgprobe.api import comparing
 
-    with _graph_of((stored, said), graph) as connection:
+    with _graph_of((stored, said), ANSWERS, graph) as connection:
         result = comparing.gap(stored, said, graph=connection)
     _render(result, _GAP, full=full, as_json=as_json)
 
 
 @contextmanager
-def _judges_or_names(results: Sequence[str]) -> Iterator[tuple[Sequence[Any], "Models | None"]]:
-    """Open judges, with the models that they read; yield other results as they are, with None for the models."""
-    from kgprobe.api.comparable import JUDGE, kind_of, open_alike
+def _graph_of(results: Sequence[str], kinds: Sequence[str], graph: str | None) -> Iterator["Graph | None"]:
+    """Open the graph if a result is a run, or with ``--graph``; name the measurements that specs stand for."""
+    needs_graph = graph is not None or any(kind_of(name, kinds) == RUN for name in results)
+    opening: AbstractContextManager[Graph | None] = open_graph(graph) if needs_graph else nullcontext()
+    with opening as connection:
+        _name_newest(results)
+        with waiting("Reading the results"):
+            yield connection
 
-    if kind_of(results[0]) != JUDGE:
+
+def _name_newest(results: Sequence[str]) -> None:
+    """Print the name of each measurement that a model's spec stands for."""
+    specs = list(filter(is_spec, results))
+    if specs:
+        from kgprobe.api.stored import find
+
+        for spec in specs:
+            click.echo(f"{spec}: its newest measurement, {find(spec).name}.", err=True)
+
+
+@contextmanager
+def _read_models(
+    results: Sequence[str], kinds: Sequence[str], graph: "Graph | None"
+) -> Iterator[tuple[Sequence[Any], "Models | None"]]:
+    """Open judges, with the models that they read; yield other results as they are, with None for the models."""
+    if kind_of(results[0], kinds, graph) != JUDGE:
         if local_given() != LocalOptions():
             raise click.UsageError("--device and other options of models are for judges; other results read no model.")
         yield results, None
         return
-    _, judges = open_alike("results", results, None)
+    _, judges = open_alike("results", results, kinds, graph)
     with open_models() as models:
         for judge in judges:
             open_asked(models, judge.reader["name"])
         yield judges, models
-
-
-@contextmanager
-def _graph_of(results: Sequence[str], graph: str | None) -> Iterator["Graph | None"]:
-    """Open the graph if a result is a run, or with ``--graph``; name the measurements that specs stand for."""
-    from kgprobe.api.comparable import is_run
-    from kgprobe.api.kind_names import MEASUREMENT
-    from kgprobe.api.stored import find
-
-    needs_graph = graph is not None or any(map(is_run, results))
-    opening: AbstractContextManager[Graph | None] = open_graph(graph) if needs_graph else nullcontext()
-    with opening as connection:
-        for name in filter(is_spec, results):
-            click.echo(f"{name}: its newest measurement, {find(name, [MEASUREMENT]).name}.", err=True)
-        with waiting("Reading the results"):
-            yield connection
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def dataset() -> None:
 @cloup.argument("folder", type=click.Path(path_type=Path), help="Folder of the new data set.")
 @relations_option("Facts of this relation only, by its id or a name; repeatable.")
 @cloup.option(
-    "--from",
+    "--published",
     "source",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
@@ -68,7 +68,7 @@ def dataset() -> None:
     "--templates",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="With --from: cloze sentences of the relations, as `kgprobe load table --relations` reads them.",
+    help="With --published: cloze sentences of the relations, as `kgprobe load table --relations` reads them.",
 )
 @as_paper_option("dataset build")
 @given_options((None, DatasetOptions), argument="given")
@@ -92,8 +92,8 @@ def build(
     or days. No subject has facts of one relation in both splits. The card lists the settings, and the relations left
     out with the reason; --full prints them. The same graph and settings give the same rows.
 
-    --from imports a folder with files train* and test* (Parquet, CSV or JSON lines), in the folder itself or in its
-    folder data, with the columns Relation_ID, Subject, Object and Multiple Choices, a list of the wrong objects.
+    --published imports a folder with files train* and test* (Parquet, CSV or JSON lines), in the folder itself or in
+    its folder data, with the columns Relation_ID, Subject, Object and Multiple Choices, a list of the wrong objects.
     relationID_names.json next to them gives Wikidata's ids and names of the relations. Unusable rows are counted by
     reason and skipped.
 
@@ -102,18 +102,18 @@ def build(
     kgprobe dataset build small --min-facts 50 --min-objects 20 \\
         --train 10 --test 40 --alternatives 9
     kgprobe dataset build nobel --relation P569 --format jsonl
-    kgprobe dataset build trex-mc --from T-Rex-MC --templates lpaq.jsonl
+    kgprobe dataset build trex-mc --published T-Rex-MC --templates lpaq.jsonl
     """  # noqa: D301
     from kgprobe.api.datasets import build_dataset, import_dataset
 
     if source is not None:
-        only_with(ctx, "--from", ("folder", "source", "templates", "format", "as_json"))
+        only_with(ctx, "--published", ("folder", "source", "templates", "format", "as_json"))
         with counting_bar("Importing", "rows") as on_progress:
             imported = import_dataset(source, folder, templates=templates, on_progress=on_progress, **given)
         render(imported, as_json)
         return
     if templates is not None:
-        raise click.UsageError("--templates is for --from; the templates of the graph are stored otherwise.")
+        raise click.UsageError("--templates is for --published; the templates of the graph are stored otherwise.")
     with open_graph(graph) as connection, counting_bar("Building", "relations") as on_progress:
         result = build_dataset(connection, folder, on_progress=on_progress, **options, **given)
     if as_json or full or not result.left_out:

@@ -88,7 +88,7 @@ def list_(
 @model_option(f"Model that writes: {BEHIND_API}", required=False)
 @cloup.option("--from-label", is_flag=True, help="Make plain templates from each relation's label, without a model.")
 @cloup.option(
-    "--from",
+    "--patterns",
     "files",
     multiple=True,
     type=click.Path(exists=True, path_type=Path),
@@ -108,7 +108,7 @@ def list_(
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("templates.jsonl"),
     show_default=True,
-    help="File for the relations with their templates; existing ones are kept, except with --from.",
+    help="File for the relations with their templates; existing ones are kept, except with --patterns.",
 )
 @cloup.option("--force", is_flag=True, help="Overwrite the file.")
 @_relations_option
@@ -144,7 +144,7 @@ def write(
     and for reversed sentences ("[X] is the founder of [Y]" although [Y] founded it): small models write badly, and the
     checks do not find everything. Repeat the command to continue a file.
 
-    --from converts BEAR's patterns (its folder, or metadata_relations.json), LAMA's (lines with `relation` and
+    --patterns converts BEAR's patterns (its folder, or metadata_relations.json), LAMA's (lines with `relation` and
     `template`), ParaRel's (lines with `pattern`; the file is named after its relation), tables of relations with
     `bear_templates` and `pararel_patterns`, or WikiFactDiff's (verbalizations.jsonl or the data set; the five most
     frequent sentences of a relation). Patterns that end in [Y] become clozes, others statements; unusable lines and
@@ -156,15 +156,15 @@ def write(
     kgprobe templates write --model hf:Qwen/Qwen2.5-7B-Instruct -o templates.jsonl
     kgprobe templates write --model openai:NAME --max-tokens 1000000
     kgprobe templates write --from-label -o templates.jsonl
-    kgprobe templates write --from BEAR -o templates.jsonl
-    kgprobe templates write --from P19.jsonl --mined mine/P19.jsonl
+    kgprobe templates write --patterns BEAR -o templates.jsonl
+    kgprobe templates write --patterns P19.jsonl --mined mine/P19.jsonl
     kgprobe load table --relations templates.jsonl
     """  # noqa: D301
     from kgprobe.api.templates import write_templates
     from kgprobe.models.api.spending import BudgetSpentError
 
     if files or mined:
-        only_with(ctx, "--from and --mined", ("files", "mined", "output", "force", "as_json"))
+        only_with(ctx, "--patterns and --mined", ("files", "mined", "output", "force", "as_json"))
         _convert(files, mined, options["output"], options["force"], as_json)
         return
 

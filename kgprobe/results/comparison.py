@@ -21,14 +21,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.report.packed_facts import ResultFacts, pack_facts
 from kgprobe.report.page import RESULT_SCRIPTS, Section, table_section, write_page
-from kgprobe.results.answers import (
-    Stored,
-    collect_answers,
-    differing_settings,
-    model_identity,
-    refuse_repeated,
-    settings_of,
-)
+from kgprobe.results.answers import Stored, collect_answers, differing_settings, model_identity, settings_of
 from kgprobe.results.directions import Directions, compare_directions
 from kgprobe.results.finding_page import BarPart, matrix_section
 from kgprobe.results.over_relations import (
@@ -440,13 +433,7 @@ def _without_nan(values: Floats) -> list[list[float | None]]:
 
 
 def compare_results(results: Sequence[Stored], seed: int, families: Mapping[str, str] = NO_FAMILIES) -> Comparison:
-    """Compare stored results; see :func:`kgprobe.compare`.
-
-    Raises:
-        ArgumentError: one of the results is given twice.
-        KgprobeError: a result has no answers, or no fact is shared by all.
-    """
-    refuse_repeated("results", results)
+    """Compare stored results; see :func:`kgprobe.compare`."""
     answered, names, unshared = collect_answers(results)
     groups = averaged_models(results, labels_of(answered), families)
     comparison = compare_models(answered, names, seed, groups)

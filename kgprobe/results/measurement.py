@@ -26,7 +26,8 @@ from kgprobe.tables import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from kgprobe.results.finding import About, Finding
+    from kgprobe.results.about import About
+    from kgprobe.results.finding import Finding
 
 # Words for questions that do not count.
 _SILENT = {Verdict.UNASKABLE: "could not be asked", Verdict.UNANSWERED: "got no answer"}
@@ -195,7 +196,7 @@ class Measurement(StoredAnswers):
     @property
     def about(self) -> "About":
         """Its origin: model, probe and settings."""
-        from kgprobe.results.finding import About
+        from kgprobe.results.about import About
 
         return About(
             name=self.folder.name,
@@ -316,7 +317,7 @@ class Run(StoredAnswers):
     @property
     def about(self) -> "About":
         """Its origin: model, probe and settings."""
-        from kgprobe.results.finding import about_run
+        from kgprobe.results.about import about_run
 
         return about_run(self.properties)
 

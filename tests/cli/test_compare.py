@@ -94,8 +94,8 @@ def test_what_is_known_and_not_said(probes: Path) -> None:
     [
         (("compare", "base"), "RESULT... has 1; expected at least two."),
         (("compare", "base", "base"), "RESULT... has the same result twice"),
-        (("compare", "base", ".."), ".. holds no measurement"),
-        (("compare", "base", "worse", "--scheme", "slick"), "--scheme is for a label table; the results are of kind"),
+        (("compare", "base", ".."), ".. holds no measurement or run or label table or judge"),
+        (("compare", "base", "worse", "--scheme", "slick"), "--scheme is for a label table; this is a measurement."),
         (("compare", "base", "worse", "--device", "cpu"), "--device and other options of models are for judges"),
         (("check", "base", "seeded"), "TUNED differs from the base in more than the model"),
         (("check", "base", "base"), "has the same result twice"),
@@ -130,7 +130,7 @@ def test_compare_name_is_a_result_before_a_folder(probes: Path, monkeypatch: pyt
     done = check(probes, "base", "same")
     assert (done.returncode, "Kept" in done.stdout) == (0, True), done.stderr
     done = check(probes, "base", "./model")
-    assert (done.returncode, "./model has no result" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "./model holds no measurement or run" in done.stderr) == (2, True), done.stderr
     assert check(probes, "probes/base", "./probes/same").returncode == 0
 
 
@@ -206,12 +206,27 @@ def test_summary_files_one_output_is_stdout(probes: Path) -> None:
     assert said in " ".join(done.stderr.split())
 
 
-@pytest.mark.parametrize("command", ["compare", "check", "gap"])
-def test_results_of_two_kinds_are_refused_by_name(probes: Path, command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("compare", "cannot be compared: base is a measurement, and table a label table. Give results of one kind."),
+        ("check", "table is a label table; expected a measurement or run."),
+        ("gap", "table is a label table; expected a measurement or run."),
+    ],
+)
+def test_results_of_two_kinds_are_refused_by_name(probes: Path, command: str, said: str) -> None:
     write_label_table(probes / "labels" / "table", CONFIG, [FRANCE])
     done = typed(probes, command, "base", "table")
-    said = "cannot be compared: base is a measurement or run, and table a label table. Give results of one kind."
     assert (done.returncode, said in " ".join(done.stderr.split())) == (2, True), done.stderr
+
+
+def test_compare_kind_selects_among_equal_names(probes: Path) -> None:
+    for name in ("base", "same"):
+        write_label_table(probes / "labels" / name, CONFIG, [FRANCE])
+    done = compare(probes, "base", "same")
+    assert (done.returncode, "which is a measurement and a label table" in done.stderr) == (2, True), done.stderr
+    assert "0 of 1 fact" in compare(probes, "base", "same", "--kind", "label table").stdout
+    assert "Side by side" in compare(probes, "base", "same", "--kind", "measurement").stdout
 
 
 def test_compare_label_tables_counts_moved_facts(probes: Path) -> None:
@@ -226,6 +241,6 @@ def test_compare_label_tables_counts_moved_facts(probes: Path) -> None:
     (moved,) = (probes / "comparisons").glob("*/moved.csv")
     assert moved.read_text(encoding="utf-8").startswith("fact,subject")
     checked = check(probes, "one", "other")
-    assert (checked.returncode, "TUNED is a label table; expected a measurement or run" in checked.stderr) == (2, True)
+    assert (checked.returncode, "one is a label table; expected a measurement or run" in checked.stderr) == (2, True)
     three = compare(probes, "one", "other", "one")
     assert (three.returncode, "a label table is compared with one other" in three.stderr) == (2, True)

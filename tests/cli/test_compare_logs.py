@@ -47,23 +47,23 @@ def test_compare_logs_prints_differences(logs: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "-10.0" in done.stdout
     assert "significantly better on 0, worse on 1" in done.stdout
-    kept = run("view", KGPROBE_HOME=str(logs / "home"), COLUMNS="400").stdout
+    kept = run("results", KGPROBE_HOME=str(logs / "home"), COLUMNS="400").stdout
     assert "significantly better on 0" in kept
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("base", "same", "worse"), "RESULT... has 3; a log of another tool is compared with one other."),
-        (("base", "same", "--family", "a=b"), "--family is for a measurement or run; the results are of kind log"),
+        (("base", "same", "worse"), "RESULT... has 3; a log is compared with one other."),
+        (("base", "same", "--family", "a=b"), "--family is for a measurement or run; this is a log."),
         (("base", "same", "--metric", "bleu"), "--metric bleu is in no common task; the logs have acc."),
         (
             ("base", "stored"),
-            "stored a measurement or run. Give results of one kind.",
+            "stored a measurement. Give results of one kind.",
         ),
         (
             ("stored", "stored2", "--metric", "acc"),
-            "--metric is for a log of another tool; the results are of kind measurement or run.",
+            "--metric is for a log; this is a measurement.",
         ),
     ],
 )
@@ -82,7 +82,7 @@ def test_compare_logs_with_wrong_usage_is_refused(logs: Path, arguments: tuple[s
     [
         (NAME, {"doc_hash": "other"}, "cannot be paired: none of the 600 and 2 documents of arc is common"),
         ("samples_mmlu.jsonl", {}, "cannot be paired: no task is common"),
-        ("nothing", {}, "has no result: no measurement, label table, judge or log of another tool"),
+        ("nothing", {}, "holds no "),
     ],
 )
 def test_compare_logs_of_other_documents_exits_with_2(

@@ -52,7 +52,7 @@ OTHERS = {
         ("study", "robustness", "FILE", "--model", "MODEL"),
         ("study", "calibration", "FILE", "--model", "MODEL"),
         ("templates", "list", "--check", "FILE"),
-        ("templates", "write", "--from", "FILE"),
+        ("templates", "write", "--patterns", "FILE"),
     ],
     ids=" ".join,
 )

@@ -130,7 +130,7 @@ def test_write_by_an_api_model_resumes_after_a_spent_budget(add_graph: Callable[
 def test_templates_write_from_patterns_reports_problems(tmp_path: Path) -> None:
     source, path = tmp_path / "P19.jsonl", tmp_path / "templates.jsonl"
     source.write_text('{"pattern": "[X] was born in [Y] ."}\n' + '{"pattern": 1}\n' * 33)
-    options = ("templates", "write", "--from", str(source), "-o", str(path))
+    options = ("templates", "write", "--patterns", str(source), "-o", str(path))
     done = run(*options, "--json")
     assert (done.returncode, json.loads(done.stdout)["problems"]) == (0, 33)
     assert done.stderr.count("a text is expected") == 20
@@ -139,4 +139,4 @@ def test_templates_write_from_patterns_reports_problems(tmp_path: Path) -> None:
     assert again.returncode == 1
     assert f"{path} exists; --force overwrites it, --output names another file." in again.stderr
     seeded = run(*options, "--keep", "2")
-    assert (seeded.returncode, "--keep has no effect with --from and --mined" in seeded.stderr) == (2, True)
+    assert (seeded.returncode, "--keep has no effect with --patterns and --mined" in seeded.stderr) == (2, True)

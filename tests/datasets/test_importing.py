@@ -145,9 +145,9 @@ def test_import_templates_are_kept_and_others_are_generic(tmp_path: Path) -> Non
     templates = tmp_path / "templates.jsonl"
     templates.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     home = {"KGPROBE_HOME": str(tmp_path / "home")}
-    arguments = ("dataset", "build", str(tmp_path / "mc"), "--from", str(source), "--templates", str(templates))
+    arguments = ("dataset", "build", str(tmp_path / "mc"), "--published", str(source), "--templates", str(templates))
     refused = run(*arguments, "--train", "10", **home)
-    assert (refused.returncode, "--train has no effect with --from" in refused.stderr) == (2, True), refused.stderr
+    assert (refused.returncode, "--train has no effect with --published" in refused.stderr) == (2, True), refused.stderr
     done = run(*arguments, "--json", **home)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["skipped"] == {}

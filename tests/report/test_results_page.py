@@ -10,8 +10,9 @@ import pytest
 
 from kgprobe.beliefs.group_rates import Grouping, group_of
 from kgprobe.beliefs.summary import BeliefWord
+from kgprobe.results.about import About
 from kgprobe.results.believed_graph import EXPECTED_COLUMNS, BelievedGraph, TypeLink
-from kgprobe.results.finding import ASK_COLUMNS, FACT_COLUMNS, About, Finding
+from kgprobe.results.finding import ASK_COLUMNS, FACT_COLUMNS, Finding
 from kgprobe.results.finding_page import (
     finding_sections,
     first_sections,

@@ -6,7 +6,8 @@ from typing import Any
 from kgprobe.graph.client import Graph
 from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.register import PROBES
-from kgprobe.results.finding import About, Finding, about_run, make_finding
+from kgprobe.results.about import About, about_run
+from kgprobe.results.finding import Finding, make_finding
 from kgprobe.running.collected import collect_answers
 from kgprobe.running.runs import get_run
 

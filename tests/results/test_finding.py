@@ -26,7 +26,8 @@ from kgprobe.probes.distractors.evidence import curve_tables
 from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance, unaskable
 from kgprobe.probes.questions.evidence import QuestionEvidence, RightAnswer
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.results.finding import About, Finding
+from kgprobe.results.about import About
+from kgprobe.results.finding import Finding
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.years import YearSource
 from kgprobe.stats.proportions import Share, share

@@ -18,7 +18,8 @@ from kgprobe.beliefs.group_rates import Grouping, GroupRates
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.cli.rendering import show_finding
 from kgprobe.errors import KgprobeError
-from kgprobe.results.finding import ASK_COLUMNS, FACT_COLUMNS, About, Finding, ShownFact, ranked_relations
+from kgprobe.results.about import About
+from kgprobe.results.finding import ASK_COLUMNS, FACT_COLUMNS, Finding, ShownFact, ranked_relations
 from kgprobe.results.finding_page import finding_lead, write_finding, write_finding_page
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.running.collected import Ask

@@ -19,8 +19,8 @@ from kgprobe.probes.true_false.evidence import TrueFalseEvidence
 from kgprobe.probes.true_false.options import INSTRUCTION, TrueFalseOptions
 from kgprobe.probes.true_false.probe import TrueFalseProbe
 from kgprobe.records import Entity, Fact, Relation
+from kgprobe.results.about import About
 from kgprobe.results.comparison import compare_models
-from kgprobe.results.finding import About
 from kgprobe.results.finding_page import finding_lead
 from kgprobe.running.shared_facts import read_answers
 from kgprobe.running.store import FILE, OutcomeStore, read_outcomes
