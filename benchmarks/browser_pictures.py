@@ -10,8 +10,8 @@ import click
 from kgprobe.report.browser_files import PAINTED_STYLE, browser_files
 from kgprobe.servers.opening import folder_of
 from kgprobe.servers.server import status_of
-from tests.chromium import chromium
-from tests.neo4j_browser import WAIT, connect, run
+from tests.chromium import WAIT, chromium
+from tests.neo4j_browser import connect, run
 
 _WIDTH, _HEIGHT = 1200, 800
 _AROUND = "MATCH path = (:Entity {label: $entity})-[painted]-() WHERE painted.run IS NOT NULL RETURN path"

@@ -132,6 +132,6 @@ def _open(kind: str, result: Any, graph: "Graph | None") -> "Comparable":
         return open_task_log(Path(result))
     from kgprobe.api.stored import find
 
-    found = find(result, [kind], graph)
-    stored: Any = found.kind.opens(found.folder, graph)
+    entry = find(result, [kind], graph)
+    stored: Any = entry.kind.opens(entry.folder, graph)
     return stored  # type: ignore[no-any-return]

@@ -147,11 +147,13 @@ def compare(
     if kind == LABEL_TABLE:
         from kgprobe.results.label_comparison import compare_tables
 
-        return compare_tables(*opened, scheme or "profile")
+        one, other = opened
+        return compare_tables(one, other, scheme or "profile")
     if kind == LOG:
         from kgprobe.results.task_comparison import compare_task_logs
 
-        return compare_task_logs(*opened, metrics, seed)
+        one, other = opened
+        return compare_task_logs(one, other, metrics, seed)
     from kgprobe.results.answers import refuse_repeated
     from kgprobe.results.comparison import compare_results
 
@@ -239,21 +241,22 @@ def check(
     margin, metrics = share_below("margin", margin), several("metrics", metrics)
     kind, opened = open_alike("tuned", [base, tuned], ANSWERS, graph)
     check_options(kind, {"roles": roles, "metrics": metrics})
+    before, after = opened
     if kind == LOG:
         from kgprobe.results.task_losses import find_task_losses
 
-        return find_task_losses(*opened, margin, metrics)
+        return find_task_losses(before, after, margin, metrics)
     _require_answers("tuned", kind)
     if roles is None:
         from kgprobe.results.forgetting import forgetting_between
 
-        return forgetting_between(*opened, margin)
+        return forgetting_between(before, after, margin)
     from kgprobe.labelling.roles import read_roles
     from kgprobe.results.roles import roles_between
 
     if isinstance(roles, (str, Path)):
-        return roles_between(*opened, read_roles(Path(roles)), margin, source=str(roles))
-    return roles_between(*opened, roles, margin)
+        return roles_between(before, after, read_roles(Path(roles)), margin, source=str(roles))
+    return roles_between(before, after, roles, margin)
 
 
 def gap(stored: "Stored | str | Path", said: "Stored | str | Path", *, graph: "Graph | None" = None) -> "KnowledgeGap":

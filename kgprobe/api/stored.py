@@ -82,8 +82,8 @@ def list_results(graph: Graph | None = None, *, kinds: Sequence[str] = ()) -> Re
     notes: list[str] = []
     chosen = kinds_named(kinds)
     for kind in chosen:
-        for found in _stored(kind):
-            row = _listed(found)
+        for entry in _stored(kind):
+            row = _listed(entry)
             if isinstance(row, str):
                 notes.append(row)
             elif row is not None:
@@ -105,20 +105,20 @@ def _name_of(kind: Kind, folder: Path) -> str:
     return run_name(folder) if kind.name == RUN else folder.name
 
 
-def _listed(found: Found) -> ListedResult | str | None:
+def _listed(entry: Found) -> ListedResult | str | None:
     """Return the row of a result, the reason why it cannot be read, or None for a folder without a result."""
     try:
-        return _row(found) if found.kind.has(found.folder) else None
+        return _row(entry) if entry.kind.has(entry.folder) else None
     except (KgprobeError, OSError) as error:
-        return f"{found.folder} cannot be read: {error}"
+        return f"{entry.folder} cannot be read: {error}"
 
 
-def _row(found: Found) -> ListedResult:
-    kind, folder = found.kind, found.folder
+def _row(entry: Found) -> ListedResult:
+    kind, folder = entry.kind, entry.folder
     file = f"{comparison_file(folder)}.html" if kind.name == COMPARISON else kind.page
     page = folder / file if file and (folder / file).exists() else None
     row = ListedResult(
-        kind.name, found.name, _changed(folder), kind.headline(folder), folder, page, f"kgprobe show {found.name}"
+        kind.name, entry.name, _changed(folder), kind.headline(folder), folder, page, f"kgprobe show {entry.name}"
     )
     if kind.name != RUN:
         return row
@@ -211,7 +211,7 @@ def _runs_named(name: str, graph: Graph | None) -> list[Found]:
     for run in () if graph is None else list_runs(graph):
         if run["id"] == name:
             return [Found(kind, name, run_folder(run))]
-    return [found for found in _stored(kind) if found.name == name and kind.holds(found.folder)]
+    return [entry for entry in _stored(kind) if entry.name == name and kind.holds(entry.folder)]
 
 
 def _newest_measurement(spec: str) -> Found:
@@ -221,12 +221,12 @@ def _newest_measurement(spec: str) -> Found:
         UnknownNameError: the model has none.
     """
     newest, when, wanted = None, 0, absolute_spec(spec)
-    for found in _stored(KINDS[MEASUREMENT]):
+    for entry in _stored(KINDS[MEASUREMENT]):
         with suppress(KgprobeError, FileNotFoundError):
-            described = read_settings(found.folder).get("described") or {}
-            time = (found.folder / CONFIG).stat().st_mtime_ns
+            described = read_settings(entry.folder).get("described") or {}
+            time = (entry.folder / CONFIG).stat().st_mtime_ns
             if described.get("model") == wanted and time > when:
-                newest, when = found, time
+                newest, when = entry, time
     if newest is None:
         raise UnknownNameError(
             f"{spec} has no measurement in {KINDS[MEASUREMENT].place}. Measure it first: kgprobe probe distractors"
@@ -241,27 +241,27 @@ def _is_path(name: str | Path) -> bool:
 
 
 def _ambiguous(name: str, matches: Sequence[Found]) -> ArgumentError:
-    kinds = list(dict.fromkeys(found.kind.name for found in matches))
+    kinds = list(dict.fromkeys(entry.kind.name for entry in matches))
     if len(kinds) > 1:
         return ArgumentError(
             "name", f"is {name!r}, which is a {' and a '.join(kinds)}; choose one by `kind`, or give its folder."
         )
-    folders = ", ".join(found.folder.name for found in matches)
+    folders = ", ".join(entry.folder.name for entry in matches)
     return ArgumentError("name", f"is {name!r}, a run of several graphs; give `graph`, or one of these: {folders}.")
 
 
 def _unknown(name: str | Path, kinds: Sequence[Kind]) -> str:
     """Return a message on an unknown name: its kind, if it is of another one than expected, or near names."""
     expected = " or ".join(kind.name for kind in kinds)
-    every = [found for kind in KINDS.values() for found in _stored(kind)]
-    others = [found for found in every if found.name == str(name)]
+    every = [entry for kind in KINDS.values() for entry in _stored(kind)]
+    others = [entry for entry in every if entry.name == str(name)]
     if others:
-        return f"{name} is a {' and a '.join(found.kind.name for found in others)}; expected a {expected}."
+        return f"{name} is a {' and a '.join(entry.kind.name for entry in others)}; expected a {expected}."
     if _is_path(name):
         what = "no result" if len(kinds) == len(KINDS) else f"no {expected}"
         return f"{name} holds {what}."
-    near = difflib.get_close_matches(str(name), [found.name for found in every], _NEAR)
-    listed = ", ".join(dict.fromkeys(str(found) for each in near for found in every if found.name == each))
+    near = difflib.get_close_matches(str(name), [entry.name for entry in every], _NEAR)
+    listed = ", ".join(dict.fromkeys(str(entry) for each in near for entry in every if entry.name == each))
     what = "result" if len(kinds) == len(KINDS) else expected
     return f"No {what} is named {str(name)!r}; " + (f"near: {listed}." if near else "`kgprobe results` lists all.")
 
@@ -336,16 +336,16 @@ def open(name: str | Path | None = None, graph: Graph | None = None, *, kind: st
         KgprobeError: a file is damaged, or the result is unfinished or of another version of kgprobe.
     """
     kinds = [] if kind is None else [kind]
-    found = newest(kinds) if name is None else find(name, kinds, graph)
-    return found.kind.opens(found.folder, graph)
+    entry = newest(kinds) if name is None else find(name, kinds, graph)
+    return entry.kind.opens(entry.folder, graph)
 
 
 def open_answers(name: str | Path, graph: Graph | None = None) -> Measurement | Run:
     """Open a measurement or run; see :func:`open`."""
-    found = find(name, [MEASUREMENT, RUN], graph)
-    opened = found.kind.opens(found.folder, graph)
+    entry = find(name, [MEASUREMENT, RUN], graph)
+    opened = entry.kind.opens(entry.folder, graph)
     if not isinstance(opened, (Measurement, Run)):
-        raise TypeError(found.kind.name)
+        raise TypeError(entry.kind.name)
     return opened
 
 
@@ -356,11 +356,11 @@ def open_label_table(name: str | Path) -> "LabelTable":
     return read_label_table(find(name, [LABEL_TABLE]).folder)
 
 
-def needs_graph(found: Found) -> bool:
+def needs_graph(entry: Found) -> bool:
     """Return True if a result is shown with its graph: a run, or a measurement of a graph."""
-    if found.kind.name == MEASUREMENT:
-        return "dataset" not in read_settings(found.folder)
-    return found.kind.name == RUN
+    if entry.kind.name == MEASUREMENT:
+        return "dataset" not in read_settings(entry.folder)
+    return entry.kind.name == RUN
 
 
 def link_dataset(folder: Path) -> None:
@@ -398,23 +398,23 @@ def delete(name: str | Path, graph: Graph | None = None, *, kind: str | None = N
     delete_found(find(name, [] if kind is None else [kind], graph), graph)
 
 
-def delete_found(found: Found, graph: Graph | None = None) -> None:
+def delete_found(entry: Found, graph: Graph | None = None) -> None:
     """Delete a result that was found; see :func:`delete`."""
-    if found.kind.name == RUN:
+    if entry.kind.name == RUN:
         if graph is None:
-            raise ArgumentError("graph", f"is missing: the beliefs of the run {found.name!r} are in its graph.")
-        if any(run["id"] == found.name and run_folder(run) == found.folder for run in list_runs(graph)):
-            forget_run(graph, found.name)
+            raise ArgumentError("graph", f"is missing: the beliefs of the run {entry.name!r} are in its graph.")
+        if any(run["id"] == entry.name and run_folder(run) == entry.folder for run in list_runs(graph)):
+            forget_run(graph, entry.name)
             return
-    if found.kind.name == JUDGED_GRAPH and graph is not None:
-        graph.write("judge/forget", id=found.folder.name)
-    lock = found.folder / "lock"
+    if entry.kind.name == JUDGED_GRAPH and graph is not None:
+        graph.write("judge/forget", id=entry.folder.name)
+    lock = entry.folder / "lock"
     try:
         with filelock.FileLock(lock, timeout=0) if lock.exists() else nullcontext():
-            shutil.rmtree(found.folder.resolve())
-        if found.folder.is_symlink():
-            found.folder.unlink()
+            shutil.rmtree(entry.folder.resolve())
+        if entry.folder.is_symlink():
+            entry.folder.unlink()
     except filelock.Timeout as error:
-        raise KgprobeError(f"Another process uses {found.folder}.") from error
+        raise KgprobeError(f"Another process uses {entry.folder}.") from error
     except OSError as error:
-        raise KgprobeError(f"{found.folder} cannot be deleted: {error.strerror or error}.") from error
+        raise KgprobeError(f"{entry.folder} cannot be deleted: {error.strerror or error}.") from error

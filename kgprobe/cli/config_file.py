@@ -74,7 +74,7 @@ def read_config(path: Path) -> Mapping[str, Mapping[str, Any]]:
             if secret in values:
                 raise KgprobeError(f"{place} has {secret}: keep secrets in environment variables.")
         try:
-            options = make_options(_options_of(name, place), values, "this section")
+            options: Any = make_options(_options_of(name, place), values, "this section")
         except ArgumentError as error:
             raise KgprobeError(f"{place}: {str(error).replace('`', '')}") from error
         settings[name] = {key: getattr(options, key) for key in values}

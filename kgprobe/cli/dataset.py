@@ -77,6 +77,7 @@ def dataset() -> None:
 @click.pass_context
 def build(
     ctx: click.Context,
+    /,
     folder: Path,
     source: Path | None,
     templates: Path | None,

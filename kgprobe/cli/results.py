@@ -176,8 +176,8 @@ def show(
         if in_browser:
             open_in_browser(page)
         return
-    with _found(names, kind, graph) as (found, connection):
-        for each in found:
+    with _found(names, kind, graph) as (entries, connection):
+        for each in entries:
             with waiting("Reading results"):
                 opened = each.kind.opens(each.folder, connection)
             _show_one(each, opened, as_json=as_json, full=full, graph=graph, csv=csv, in_browser=in_browser)
@@ -241,13 +241,13 @@ def _found(
     from kgprobe.servers.opening import check_exists
 
     kinds = [] if kind is None else [kind]
-    found: list[Found] = []
+    entries: list[Found] = []
     missing: UnknownNameError | None = None
     try:
-        found = [find(name, kinds) for name in dict.fromkeys(names)] or [newest(kinds)]
+        entries = [find(name, kinds) for name in dict.fromkeys(names)] or [newest(kinds)]
     except UnknownNameError as error:
         missing = error
-    needed = any(each.kind.name in _IN_GRAPH for each in found) if deleted else any(map(needs_graph, found))
+    needed = any(each.kind.name in _IN_GRAPH for each in entries) if deleted else any(map(needs_graph, entries))
     if missing is not None or needed:
         try:
             check_exists(graph)
@@ -259,12 +259,12 @@ def _found(
             needed = False
     with open_graph(graph) if missing is not None or needed else nullcontext() as connection:
         if connection is not None and names:
-            found = [find(name, kinds, connection) for name in dict.fromkeys(names)]
-        yield found, connection
+            entries = [find(name, kinds, connection) for name in dict.fromkeys(names)]
+        yield entries, connection
 
 
 def _show_one(
-    found: "Found",
+    entry: "Found",
     opened: "Opened",
     *,
     as_json: bool,
@@ -286,27 +286,26 @@ def _show_one(
     from kgprobe.results.measurement import Measurement, Run
     from kgprobe.results.opened_files import OpenedFiles
 
-    if isinstance(opened, Judge):
-        opened = JudgeSettings(judge=opened, folder=found.folder)
+    result: Any = JudgeSettings(judge=opened, folder=entry.folder) if isinstance(opened, Judge) else opened
     if csv is not None:
         with waiting("Writing CSV"):
-            if isinstance(opened, Labels):
-                opened.write_csv(csv)
+            if isinstance(result, Labels):
+                result.write_csv(csv)
             else:
-                _write_csv(opened.to_frame(), csv)
+                _write_csv(result.to_frame(), csv)
     page: Path | None = None
-    if isinstance(opened, Measurement):
-        page = show_measurement(opened, as_json, full)
-    elif isinstance(opened, Run):
-        page = print_run(opened, as_json, graph, full)
+    if isinstance(result, Measurement):
+        page = show_measurement(result, as_json, full)
+    elif isinstance(result, Run):
+        page = print_run(result, as_json, graph, full)
     else:
         files = [] if csv is None else [csv]
-        page = opened.page() if isinstance(opened, OpenedFiles) else None
-        keys = () if isinstance(opened, OpenedFiles) and not full else None
-        render(opened, as_json, page, keys=keys, files=files, lined=False)
+        page = result.page() if isinstance(result, OpenedFiles) else None
+        keys = () if isinstance(result, OpenedFiles) and not full else None
+        render(result, as_json, page, keys=keys, files=files, lined=False)
     if in_browser:
         if page is None:
-            raise click.UsageError(f"{found} has no page to open.")
+            raise click.UsageError(f"{entry} has no page to open.")
         open_in_browser(page)
 
 
@@ -336,13 +335,13 @@ def delete(names: tuple[str, ...], kind: str | None, yes: bool, graph: str | Non
     """  # noqa: D301
     from kgprobe.api.stored import delete_found
 
-    with _found(names, kind, graph, deleted=True) as (found, connection):
-        found = list({each.folder: each for each in found}.values())
+    with _found(names, kind, graph, deleted=True) as (entries, connection):
+        entries = list({each.folder: each for each in entries}.values())
         if not yes:
-            listed = "\n".join(f"{each}: {each.folder.resolve()}" for each in found)
+            listed = "\n".join(f"{each}: {each.folder.resolve()}" for each in entries)
             click.echo(listed, err=True)
             click.confirm("Delete?", abort=True, err=True)
-        for each in found:
+        for each in entries:
             with waiting(f"Deleting the {each}"):
                 delete_found(each, connection)
             click.echo(f"Deleted the {each}.")

@@ -127,6 +127,7 @@ def list_(
 @click.pass_context
 def write(
     ctx: click.Context,
+    /,
     model: str | None,
     files: tuple[Path, ...],
     mined: tuple[Path, ...],

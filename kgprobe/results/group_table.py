@@ -80,7 +80,7 @@ def group_by_popularity(facts: pd.DataFrame) -> Grouped:
     popularity = pd.Series(facts["popularity"].to_numpy(np.float64), index=facts["fact"])
     known = popularity.dropna()
     thirds = thirds_of(known.to_numpy())
-    groups = {fact: [thirds.of(value)] for fact, value in known.items()}
+    groups = {str(fact): [str(thirds.of(value))] for fact, value in known.items()}
     present = {name for group in groups.values() for name in group}
     names = {name: name for name in (HEAD, TORSO, TAIL) if name in present}
     return Grouped("popularity", groups, names, list(names))

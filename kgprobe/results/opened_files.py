@@ -40,7 +40,7 @@ class OpenedFiles(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows of the main table; none if it has no table."""
-        return next((list(rows) for rows in self._lists().values()), [])
+        return next(([dict(row) for row in rows] for rows in self._lists().values()), [])
 
     def tables(self) -> list[Table]:
         """Return the tables of the JSON, with their first rows."""
