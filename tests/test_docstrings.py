@@ -39,7 +39,6 @@ MODULES = (
     "kgprobe.api.rounds",
     "kgprobe.api.sampling",
     "kgprobe.api.studies",
-    "kgprobe.api.task_logs",
     "kgprobe.api.templates",
     "kgprobe.stats.prediction_powered",
     "kgprobe.servers.opening",

@@ -164,7 +164,7 @@ def problems_of(arguments: Sequence[str]) -> list[str]:
 def flags_of(command: click.Command) -> set[str]:
     """Return the options of a command."""
     own = {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
-    return {*own, "--help", "--help-all", "--version"}
+    return {*own, "--config", "--help", "--help-all", "--version"}
 
 
 @functools.cache

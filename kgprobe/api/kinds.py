@@ -26,7 +26,7 @@ from kgprobe.api.kind_names import (
 )
 from kgprobe.api.measuring import open_measurement
 from kgprobe.api.rounds import open_run
-from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home, read_json
 from kgprobe.graph.client import Graph
 from kgprobe.results.measurement import Measurement, Run
@@ -153,8 +153,13 @@ def finding_headline(folder: Path) -> str:
 
 
 def _measurement(folder: Path) -> str:
+    headline = finding_headline(folder)
+    if headline:
+        return headline
     settings = read_settings(folder)
-    return finding_headline(folder) or f"{settings['described']['model']}, {settings['probe']}"
+    if "probe" not in settings or "model" not in settings.get("described", {}):
+        raise KgprobeError(f"{folder / CONFIG} names neither model nor probe.")
+    return f"{settings['described']['model']}, {settings['probe']}"
 
 
 def _labels(folder: Path) -> str:

@@ -224,7 +224,7 @@ def scaling(models: tuple[str, ...], full: bool, graph: str | None, as_json: boo
 
     \b
     kgprobe study scaling --model demo --model hf:gpt2 --limit 100
-    kgprobe study scaling --model hf:gpt2 --model hf:gpt2-medium --model hf:gpt2-large
+    kgprobe study scaling --model hf:gpt2 --model hf:gpt2-medium
     """  # noqa: D301
     from kgprobe.api.studies import study_scaling
 

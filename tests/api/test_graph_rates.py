@@ -126,7 +126,7 @@ def test_what_cannot_be_is_said(example_graph: Graph, tiny: Model) -> None:
     with pytest.raises(UnknownNameError, match="Unknown run 'nobody'"):
         kgprobe.estimate_rates(example_graph, "to-estimate", predictors=["nobody"])
     for precision in (0.0, 0.5, -1.0, float("nan")):
-        with pytest.raises(ArgumentError, match=r"expected a number between 0 and 0\.5"):
+        with pytest.raises(ArgumentError, match=r"a share above 0 below 0\.5 is expected"):
             kgprobe.estimate_rates(example_graph, "to-estimate", precision=precision)
     with pytest.raises(ArgumentError, match=r"limits the questions for a `precision`"):
         kgprobe.estimate_rates(example_graph, "to-estimate", rounds=3)

@@ -207,7 +207,7 @@ def test_mistakes_are_told(graph: Graph, judge: Judge, tmp_path: Path) -> None:
         kgprobe.judge_graph(graph, judge, relations=["r2"])
     with pytest.raises(KgprobeError, match="no facts to judge"):
         kgprobe.judge_graph(graph, judge, relations=["saw"])
-    with pytest.raises(KgprobeError, match="does not exist"):
+    with pytest.raises(KgprobeError, match="holds no judge"):
         kgprobe.judge_graph(graph, tmp_path / "nowhere")
     other = write_model(tmp_path / "other", positions=512)
     with pytest.raises(KgprobeError, match="train a judge for this model"):

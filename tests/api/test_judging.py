@@ -193,7 +193,7 @@ def test_mistakes_are_told(labels: Measurement, tiny: Model, graph: Graph) -> No
         trained(labels, tiny, words="yes/no")
     with pytest.raises(ArgumentError, match="expected numbers from 0 to"):
         trained(labels, tiny, layers=(99,))
-    with pytest.raises(KgprobeError, match="judge train"):
+    with pytest.raises(KgprobeError, match="No result is named 'nobody'"):
         kgprobe.open("nobody")
     silent = kgprobe.measure(
         graph, Model("mumbles", generator=Rule(lambda *_: "hm", "mumbles")), "true-false", repeats=1, limit=4

@@ -340,5 +340,5 @@ def test_judge_of_another_model_or_graph_is_refused(graph: Graph, judged: tuple[
         kgprobe.label_facts(graph, spec, ways="distractors", limit=4, judge=folder.name)
     with pytest.raises(ArgumentError, match="of another graph, or of another state"):
         JudgedFacts.open(judged[1], "another")
-    with pytest.raises(KgprobeError, match="There is no judged graph"):
+    with pytest.raises(KgprobeError, match="No judged graph is named"):
         kgprobe.label_facts(graph, spec, ways="distractors", limit=4, judge="nowhere")

@@ -138,7 +138,7 @@ def test_measurement_is_opened_again_and_saved(example_graph: Graph, tiny: Model
     assert json.loads((folder / "config.json").read_text())["as_of"] == 20241231
     with pytest.raises(KgprobeError, match="needs the graph"):
         kgprobe.open(made.folder).finding()
-    with pytest.raises(KgprobeError, match="No measurement nothing"):
+    with pytest.raises(KgprobeError, match="No result is named 'nothing'"):
         kgprobe.open("nothing")
 
 

@@ -139,6 +139,7 @@ def test_comparison_has_the_subsumption_of_each_pair(home: Path) -> None:
         },
     }
     write_json(home / "comparisons" / "0123", "comparison.json", content)
+    (home / "comparisons" / "0123" / "comparison.html").touch()
     table = kgprobe.paper("latent-knowledge", "table-1")
     assert {(own.row, own.column): own.value for own in table.own} == {("a in b", "η"): 0.8, ("b in a", "η"): 0.6}
     assert kgprobe.paper("latent-knowledge", "figure-14").own == []
@@ -166,7 +167,8 @@ def test_measurement_has_mean_and_deviation_over_relations(home: Path) -> None:
     groups = [{"by": "relation", "name": name, "win_rate": rate} for name, rate in (("capital", 0.5), ("father", 0.1))]
     content = {"model": "demo", "probe": "examples", "headline": "", "win_rate": 0.4, "groups": groups}
     write_json(home / "probes" / "mine", "results.json", content)
-    (home / "probes" / "mine" / "config.json").write_text("{}")
+    settings = {"probe": "examples", "described": {"model": "demo"}}
+    (home / "probes" / "mine" / "config.json").write_text(json.dumps(settings))
     own = {number.column: number.value for number in kgprobe.paper("latent-knowledge", "table-7").own}
     assert own == {"average accuracy": 0.3, "standard deviation": 0.2828}
     relations = {number.row: number.value for number in kgprobe.paper("latent-knowledge", "table-8").own}

@@ -262,7 +262,7 @@ def test_arguments_of_writing_that_cannot_be(bare: Graph, tiny: Model, tmp_path:
     for name in ("proposals", "keep"):
         with pytest.raises(ArgumentError, match=f"`{name}` is 0; a whole number from 1 is expected"):
             kgprobe.write_templates(bare, path, from_label=True, **{name: 0})
-    with pytest.raises(ArgumentError, match="`fallback` is 'own'; generic or none is expected"):
+    with pytest.raises(ArgumentError, match="`fallback` is 'own'; expected one of generic, none"):
         kgprobe.write_templates(bare, path, from_label=True, fallback="own")
     assert not path.exists()
 

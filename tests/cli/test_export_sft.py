@@ -38,7 +38,7 @@ def test_counts_and_notes_are_shown(home: dict[str, str], labels: str, tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("nowhere", "--teach", "unknown"), 2, "No label table nowhere"),
+        (("nowhere", "--teach", "unknown"), 2, "No label table is named 'nowhere'"),
         (("made-up",), 2, "Missing option '--teach'"),
         (("made-up", "--teach", "recalled"), 2, "--teach has recalled, without a fact in made-up"),
         (("made-up", "--teach", "unknown", "--known-share", "0.9"), 2, "Lower --known-share or --limit"),

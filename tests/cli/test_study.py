@@ -131,7 +131,7 @@ def test_measures_are_set_side_by_side(home: dict[str, str], model: str, tmp_pat
     ],
 )
 def test_example_in_the_help_can_be_read(name: str, read: Callable[[Path], bool], tmp_path: Path) -> None:
-    said = inspect.cleandoc(study.commands[name].help or "").partition("\b\n")[2]
+    said = inspect.cleandoc(study.commands[name].help or "").partition("\b\n")[2].partition("\n\n")[0]
     example = tmp_path / "example.csv"
     example.write_text(said.strip())
     assert "," in said

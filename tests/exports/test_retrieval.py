@@ -155,7 +155,9 @@ def test_unknown_labels_are_named_with_runs_and_tables(example: Graph, tmp_path:
         "KGPROBE_GRAPH_DATABASE": endpoint.database or "",
     }
     done = run("export", "retrieval", "nosuch", **environment)
-    assert (done.returncode, "Label tables: base." in " ".join(done.stderr.split())) == (2, True), done.stderr
+    assert (done.returncode, "No label table or run is named 'nosuch'" in " ".join(done.stderr.split())) == (2, True), (
+        done.stderr
+    )
 
 
 def test_every_format_has_a_writer() -> None:

@@ -92,7 +92,7 @@ def test_numbers_of_a_table_are_those_of_the_paper() -> None:
 
 
 def test_unknown_names_are_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match="the papers are distractors, kglens"):
+    with pytest.raises(UnknownNameError, match="expected one of distractors, kglens"):
         tables_of("lama")
     with pytest.raises(UnknownNameError, match=r"has no 'table-99'; it has table-1, table-2"):
         table_named("kglens", "table-99")

@@ -88,7 +88,7 @@ def test_harness_log_null_and_nan_are_missing_values(tmp_path: Path) -> None:
 def test_pair_logs_keeps_documents_with_two_values(tmp_path: Path) -> None:
     for name, values in (("a", [1, 0, math.nan, 1]), ("b", [math.nan, 1, 1, 0])):
         write_lines(tmp_path / f"{name}.jsonl", values)
-    paired = pair_logs(open_task_log(tmp_path / "a.jsonl"), open_task_log(tmp_path / "b.jsonl"))
+    paired = pair_logs(open_task_log(tmp_path / "a.jsonl"), open_task_log(tmp_path / "b.jsonl"), (), "results")
     (metric,) = paired.metrics
     assert (metric.first.tolist(), metric.second.tolist()) == ([0, 1], [1, 0])
     assert paired.notes == ["samples, acc: 2 of 4 documents have no value in one of the logs."]

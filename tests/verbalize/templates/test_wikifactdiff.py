@@ -161,6 +161,6 @@ def test_templates_of_a_loader_are_recognised(tmp_path: Path) -> None:
 
 def test_convert_writes_a_file_that_passes_the_check(tmp_path: Path) -> None:
     path, output = write(tmp_path / "verbalizations.jsonl", *FILE), tmp_path / "templates.jsonl"
-    assert kgprobe("templates", "convert", str(path), "-o", str(output)).returncode == 0
+    assert kgprobe("templates", "write", "--patterns", str(path), "-o", str(output)).returncode == 0
     assert [json.loads(line)["id"] for line in output.read_text().splitlines()] == ["P36", "P19"]
-    assert kgprobe("templates", "check", str(output)).returncode == 0
+    assert kgprobe("templates", "list", str(output), "--check").returncode == 0
