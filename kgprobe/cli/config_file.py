@@ -7,6 +7,7 @@ line and ``--as-paper`` win over the file. Values of the file are passed on as g
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,7 @@ def _next_to_graph(arguments: Sequence[str]) -> Path | None:
     from kgprobe.servers.opening import folder_of
 
     graph: str | None = None
-    for argument, following in zip(arguments, [*arguments[1:], None], strict=True):
+    for argument, following in pairwise([*arguments, ""]):
         if argument == "--graph":
             graph = following
         elif argument.startswith("--graph="):

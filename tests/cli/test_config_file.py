@@ -74,6 +74,10 @@ def test_config_next_to_graph_is_found(tmp_path: Path) -> None:
     Folder(tmp_path).refuse_foreign()
     for graph in (("--graph", str(tmp_path)), (f"--graph={tmp_path}",)):
         assert values("probe", "distractors", *graph)["distractors"] == 7
+    # Without arguments, and with --graph as the last word.
+    assert parsed(["estimate"]).params["run"] is None
+    with pytest.raises(click.UsageError, match="--graph"):
+        parsed(["estimate", "--graph"])
     assert values("probe", "distractors", "--graph", str(tmp_path / "other"))["distractors"] == 10
     assert values("probe", "distractors", "--graph", "bolt://localhost:1")["distractors"] == 10
 

@@ -40,7 +40,7 @@ def test_statements_are_measured_and_asked_in_rounds(home: dict[str, str], talke
     results = json.loads(Path(told["page"]).with_name("results.json").read_text())
     assert results["headline_measure"]["name"] == "correct"
     assert f"{results['headline_measure']['name']} [" in page
-    viewed = kgprobe("view", "--json", **home)
+    viewed = kgprobe("results", "--json", **home)
     assert f"{results['headline']}; {results['headline_details']}" in viewed.stdout
 
     wrong = kgprobe(*command, "--answers", "Yes/No", **home)

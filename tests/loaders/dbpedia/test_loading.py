@@ -471,7 +471,7 @@ def test_killed_load_leaves_no_scratch_files_for_long(tmp_path: Path) -> None:
     assert list((tmp_path / "system").iterdir()) == []
     scratch = tmp_path / "home" / "temporary"
     assert len([one for one in scratch.iterdir() if one.is_dir()]) == 1
-    assert kgprobe("view", **own).returncode == 0
+    assert kgprobe("results", **own).returncode == 0
     assert list(scratch.glob("dbpedia-*")) == []
 
 
