@@ -16,7 +16,7 @@ from tests.servers.servers import kgprobe
     [
         ("--version",),
         ("nonsense",),
-        ("templates", "check", "nowhere.jsonl"),
+        ("templates", "list", "nowhere.jsonl", "--check"),
     ],
 )
 def test_it_ends_as_a_process_does(arguments: tuple[str, ...], tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_run_of_rounds_keeps_the_mode(home: dict[str, str], thinking_model: str)
     assert more.returncode == 0, more.stderr
     found = json.loads(more.stdout)
     assert found["tables"]["thoughts"]["rows"][0]["thinking"] == "on"
-    kgprobe("rounds", "forget", "thinking-run", "--yes", **home)
+    kgprobe("delete", "thinking-run", "--yes", **home)
 
 
 def test_server_thinks_as_requested(home: dict[str, str]) -> None:
