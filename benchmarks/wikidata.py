@@ -201,7 +201,7 @@ def measure(folder: Path, count: int, repeats: int, seed: int, kinds: Collection
         path = folder / f"dump.{kind}"
         path.write_bytes(PACK[kind](dump))
         # The peers read no dates and quantities.
-        source, with_literals = (open_source("wikidata", dump=path, literals=given) for given in ("no", "yes"))
+        source, with_literals = (open_source("wikidata", dump=path, literals=given) for given in (False, True))
         whole = 0.0
         for stream in STREAMS:
             seconds = seconds_of(lambda: exhaust(getattr(source, stream)()), repeats)  # noqa: B023

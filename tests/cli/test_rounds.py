@@ -167,13 +167,13 @@ def test_graph_without_facts_is_told_and_keeps_no_run(
 
 def test_home_that_cannot_be_written_is_told(tmp_path: Path, graph: Graph, model: str) -> None:
     (tmp_path / "home").write_text("a file")
-    at = environment_of(graph.endpoint)
-    done = kgprobe("rounds", "run", "distractors", "--model", model, **at, KGPROBE_HOME=str(tmp_path / "home"))
+    at = environment_of(graph.endpoint) | {"KGPROBE_HOME": str(tmp_path / "home")}
+    done = kgprobe("rounds", "run", "distractors", "--model", model, **at)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     loaded = kgprobe("load", "example", **at)
     assert loaded.returncode == 0, loaded.stderr
-    done = kgprobe("rounds", "run", "distractors", "--model", model, **at, KGPROBE_HOME=str(tmp_path / "home"))
+    done = kgprobe("rounds", "run", "distractors", "--model", model, **at)
     assert (done.returncode, "Set KGPROBE_HOME to use another folder" in done.stderr) == (1, True), done.stderr
     assert kgprobe("results", "--kind", "run", "--json", **at).stdout == ""
 
