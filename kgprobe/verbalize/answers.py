@@ -10,9 +10,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
+from anyascii import anyascii
+
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
+from kgprobe.verbalize.values import Agreement, Value, as_value, compare, values_in
 
 T = TypeVar("T")
 
@@ -33,7 +37,14 @@ _LEADS = re.compile(
     # These begin with no or not, and do not deny.
     r"|no (?:problem|worries)|not (?:surprisingly|to worry)"
 )
-_WORDS = re.compile(r"[^\W_]+")
+# Scripts that are written without spaces: each letter is a word.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORDS = re.compile(
+    # Initials (U.S., J. K.), with or without spaces, are one word.
+    rf"(?<![^\W_])[^\W\d_{_UNSPACED}]\.(?:\s?[^\W\d_{_UNSPACED}]\.)*(?:[^\W\d_{_UNSPACED}](?![^\W_]))?"
+    # C++ and C# are not C.
+    rf"|[{_UNSPACED}]|[^\W_{_UNSPACED}]+(?:[+#]+(?!\w))?"
+)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _BOTH = re.compile(r"\W*(?:yes|no|true|false)\W{0,3}(?:and|or|/)\W{0,3}(?:yes|no|true|false)\b")
 # They mean yes if nothing or yes follows, no if no follows; *No doubt Paris is* is neither.
@@ -206,14 +217,35 @@ def sentences(text: str) -> list[str]:
 
 
 def normalized(text: str) -> str:
-    """Normalize a text for the comparison of names: lower case, no accents, no punctuation, no leading article."""
-    return " ".join(_without_article(_WORDS.findall(_bare(text))))
+    """Normalize a text for the comparison of names: lower case, no accents, no punctuation, no leading article.
+
+    Letters that are no accented ones count as such: *Łódź* is *lodz*. Initials are one word (*U.S.*, *us*). In scripts
+    without spaces each letter is a word.
+
+    >>> normalized("The Øresund"), normalized("Washington, D.C."), normalized("C++"), normalized("東京")
+    ('oresund', 'washington dc', 'c++', '東 京')
+    """
+    return " ".join(_without_article(list(map(_joined, _WORDS.findall(_bare(text))))))
+
+
+def _joined(word: str) -> str:
+    """Return a word without the dots and spaces between its initials."""
+    return "".join(word.replace(".", "").split())
 
 
 def _bare(text: str) -> str:
     # Decompose twice: the lower case of some letters can be decomposed further.
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    return "".join(mark for mark in decomposed if not unicodedata.combining(mark))
+    if decomposed.isascii():
+        return decomposed
+    return "".join(_latin(mark) for mark in decomposed if not unicodedata.combining(mark))
+
+
+@lru_cache(maxsize=10_000)
+def _latin(letter: str) -> str:
+    """Return a Latin letter in ASCII, such as l for ł; other letters are unchanged."""
+    is_latin = unicodedata.name(letter, "").startswith("LATIN ")
+    return (anyascii(letter).lower() or letter) if is_latin else letter
 
 
 def _without_article(words: list[T]) -> list[T]:
@@ -236,40 +268,98 @@ def _placed_words(text: str) -> list[_Word]:
         origin += [place] * len(letters)
     words = []
     for match in _WORDS.finditer("".join(bare)):
-        word = _Word(match[0])
+        word = _Word(_joined(match[0]))
         word.start, word.end = origin[match.start()], origin[match.end() - 1] + 1
         words.append(word)
     return _without_article(words)
 
 
-def named_in(text: str, names: Iterable[str], is_name: Callable[[str], bool] = lambda _: False) -> list[str]:
+def named_in(
+    text: str,
+    names: Iterable[str],
+    is_name: Callable[[str], bool] = lambda _: False,
+    tolerance: float | None = None,
+) -> list[str]:
     """Return the names that a text contains as whole words, ignoring capitals, accents and punctuation.
 
-    A name of one or two letters must have its own capitals: *US* is not in *ask us*.
+    A name of one or two letters must have its own capitals: *US* is not in *ask us*. A name that is a date, number or
+    quantity is found by its value (:func:`~kgprobe.verbalize.values.compare`).
 
     Args:
+        tolerance: relative difference of numbers that is right; by default that of rounding to the stated digits.
         is_name: returns True for any name, given in normalized letters. The longest one counts: *Sudan* is not
             mentioned in *South Sudan*.
     """
-    return [mention.name for mention in mentions_in(text, names, is_name)]
+    return [mention.name for mention in mentions_in(text, names, is_name, tolerance)]
 
 
-def mentions_in(text: str, names: Iterable[str], is_name: Callable[[str], bool] = lambda _: False) -> list[Mention]:
+def can_be_found(name: str) -> bool:
+    """Return True if a name has a letter, a digit or a symbol, which a text can be searched for."""
+    return bool(normalized(name)) or any(unicodedata.category(letter).startswith("S") for letter in name)
+
+
+def near_values(text: str, names: Iterable[str], tolerance: float | None = None) -> list[str]:
+    """Return the dates, numbers and quantities among names to which a value in a text is near, but not equal."""
+    values = values_in(text)
+    near = []
+    for name in names:
+        wanted = as_value(name)
+        agreements = [] if wanted is None else [compare(value, wanted, tolerance) for value in values]
+        if max(agreements, default=Agreement.NONE) is Agreement.NEAR:
+            near.append(name)
+    return near
+
+
+def mentions_in(
+    text: str,
+    names: Iterable[str],
+    is_name: Callable[[str], bool] = lambda _: False,
+    tolerance: float | None = None,
+) -> list[Mention]:
     """Return the first mention of each name in a text, with the rules of :func:`named_in`; in the names' order."""
     words = _placed_words(text)
+    names = list(names)
+    values = values_in(text) if any(map(as_value, names)) else []
     mentions = []
     for name in names:
-        parts = normalized(name).split()
-        exact = re.compile(rf"(?<!\w){re.escape(name.strip())}(?!\w)") if _is_short(parts) else None
-        for first in range(len(words) - len(parts) + 1 if parts else 0):
-            last = first + len(parts)
-            start = words[first].start
-            if words[first:last] != parts or (exact is not None and not exact.match(text, start)):
-                continue
-            if not _is_part(words, first, last, is_name):
-                mentions.append(Mention(name, start, words[last - 1].end, first))
-                break
+        wanted = as_value(name)
+        if wanted is not None:
+            equal = (value for value in values if compare(value, wanted, tolerance) is Agreement.RIGHT)
+            mention = next((_mention_of(name, value, words) for value in equal), None)
+        elif not normalized(name):
+            mention = _symbol_mention(name, text, words)
+        else:
+            mention = _name_mention(name, text, words, is_name)
+        if mention is not None:
+            mentions.append(mention)
     return mentions
+
+
+def _mention_of(name: str, value: Value, words: Sequence[_Word]) -> Mention:
+    return Mention(name, value.start, value.end, _words_before(words, value.start))
+
+
+def _symbol_mention(name: str, text: str, words: Sequence[_Word]) -> Mention | None:
+    """Return the first mention of a name without letters and digits, such as *+*, that is no part of *++*."""
+    symbol = re.escape(name.strip())
+    match = re.search(f"(?<!{symbol}){symbol}(?!{symbol})", text) if can_be_found(name) else None
+    return None if match is None else Mention(name, match.start(), match.end(), _words_before(words, match.start()))
+
+
+def _words_before(words: Sequence[_Word], place: int) -> int:
+    return sum(word.start < place for word in words)
+
+
+def _name_mention(name: str, text: str, words: Sequence[_Word], is_name: Callable[[str], bool]) -> Mention | None:
+    parts = normalized(name).split()
+    for first in range(len(words) - len(parts) + 1):
+        last = first + len(parts)
+        start, end = words[first].start, words[last - 1].end
+        if words[first:last] != parts or (_is_short(parts) and _joined(text[start:end]) != _joined(name)):
+            continue
+        if not _is_part(words, first, last, is_name):
+            return Mention(name, start, end, first)
+    return None
 
 
 def all_mentions(text: str, is_name: Callable[[str], bool]) -> Iterator[Mention]:
@@ -300,7 +390,7 @@ def all_mentions(text: str, is_name: Callable[[str], bool]) -> Iterator[Mention]
 
 def _is_short(words: Sequence[str]) -> bool:
     """Return True for a name of one or two letters, which looks like many words in lower case."""
-    return len(words) == 1 and len(words[0]) <= 2 and words[0].isalpha()
+    return len(words) == 1 and len(words[0]) <= 2 and words[0].isalpha() and words[0].isascii()
 
 
 def names_anything(text: str, is_name: Callable[[str], bool], unsaid: Sequence[str] = ()) -> bool:

@@ -43,6 +43,7 @@ class GenerationEvidence(PromptEvidence, frozen=True, eq=True, tag="generation")
         named: first occurrences of the object's names in the counted part, in the order of the text.
         former: the same for objects that were right before and no longer are.
         beside: the same for further right objects.
+        near: the object's dates, numbers and quantities to which a value in the counted part is near.
         other: first name of a wrong object of the relation, if any.
     """
 
@@ -51,6 +52,7 @@ class GenerationEvidence(PromptEvidence, frozen=True, eq=True, tag="generation")
     named: tuple[NameInText, ...] = ()
     former: tuple[NameInText, ...] = ()
     beside: tuple[NameInText, ...] = ()
+    near: tuple[str, ...] = ()
     other: NameInText | None = None
 
     @property
@@ -103,6 +105,7 @@ class GenerationEvidence(PromptEvidence, frozen=True, eq=True, tag="generation")
                 "behind": evidence.is_behind,
                 "other": not named and evidence.other is not None,
                 "former": bool(evidence.former),
+                "near": not named and bool(evidence.near),
             }
             rows.append(row)
             fewer += evidence.examples < examples
@@ -110,6 +113,8 @@ class GenerationEvidence(PromptEvidence, frozen=True, eq=True, tag="generation")
             return ProbeResults()
         texts = pd.DataFrame(rows)
         notes = ["Another object: one that the relation has elsewhere, and that is not right for the subject."]
+        if texts["near"].any():
+            notes.append("Near: the text states a value close to the object's, or its date less precisely.")
         if fewer:
             notes.append(fewer_examples_note(fewer, len(texts), examples))
         return ProbeResults([_relations_table(texts, notes), _lengths_table(texts)])
@@ -139,6 +144,8 @@ def _relations_table(texts: pd.DataFrame, notes: Sequence[str]) -> Table:
             "another object alone": mean_of(group["other"]),
             "a former object": mean_of(group["former"]),
         }
+        if texts["near"].any():
+            row["near"] = mean_of(group["near"])
         rows.append(row)
     return Table("relations", "Accuracy by relation", rows, notes)
 

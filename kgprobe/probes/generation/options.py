@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from kgprobe.options import option
 from kgprobe.probes.examples import PromptOptions
+from kgprobe.probes.tolerance import tolerance_option
 
 # Part of the text that is searched for names.
 ENDS = ("end", "line")
@@ -19,3 +20,4 @@ class GenerationOptions(PromptOptions):
         "Part of the generated text that counts: all of it, or its first line (after leading white space).",
         choices=ENDS,
     )
+    tolerance: float | None = tolerance_option()

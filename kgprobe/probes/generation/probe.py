@@ -23,11 +23,13 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.progress import share_counter
 from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
-from kgprobe.verbalize.answers import Mention, all_mentions, mentions_in, normalized
+from kgprobe.verbalize.answers import Mention, all_mentions, can_be_found, mentions_in, near_values, normalized
 
 
-def _placed(text: str, names: Sequence[str], is_name: Callable[[str], bool]) -> tuple[NameInText, ...]:
-    mentions = sorted(mentions_in(text, names, is_name), key=lambda mention: (mention.start, -mention.end))
+def _placed(
+    text: str, names: Sequence[str], is_name: Callable[[str], bool], tolerance: float | None
+) -> tuple[NameInText, ...]:
+    mentions = sorted(mentions_in(text, names, is_name, tolerance), key=lambda mention: (mention.start, -mention.end))
     return tuple(map(_name_in_text, mentions))
 
 
@@ -44,12 +46,14 @@ class ObjectNames:
         further: names of the subject's other right objects.
         former: names of objects that were right before and no longer are.
         is_name: returns True for normalized names of the relation's objects, those above included.
+        tolerance: relative difference of numbers that is right; None for rounding to the stated digits.
     """
 
     own: Sequence[str]
     further: Sequence[str]
     former: Sequence[str]
     is_name: Callable[[str], bool]
+    tolerance: float | None = None
 
 
 def continuation_request(prompt: Prompt, layout: Layout, new_tokens: int) -> Request:
@@ -96,9 +100,9 @@ def outcome_of_text(
 
 def reason_unfindable(names: Sequence[str]) -> str | None:
     """Return why an object with these names cannot be found in a text; None if it can."""
-    if any(map(normalized, names)):
+    if any(map(can_be_found, names)):
         return None
-    return "no name of its object has a letter or a digit, so it cannot be found in a text"
+    return "no name of its object has a letter, a digit or a symbol, so it cannot be found in a text"
 
 
 def _find_names(text: str, fact: AskedFact, names: ObjectNames) -> dict[str, Any]:
@@ -107,9 +111,10 @@ def _find_names(text: str, fact: AskedFact, names: ObjectNames) -> dict[str, Any
     right = set(map(normalized, (*subject, *names.own, *names.further)))
     others = (mention for mention in all_mentions(text, names.is_name) if normalized(mention.name) not in right)
     return {
-        "named": _placed(text, names.own, names.is_name),
-        "former": _placed(text, names.former, names.is_name),
-        "beside": _placed(text, names.further, names.is_name),
+        "named": _placed(text, names.own, names.is_name, names.tolerance),
+        "former": _placed(text, names.former, names.is_name, names.tolerance),
+        "beside": _placed(text, names.further, names.is_name, names.tolerance),
+        "near": tuple(near_values(text, names.own, names.tolerance)),
         "other": next(map(_name_in_text, others), None),
     }
 
@@ -153,6 +158,7 @@ class GenerationProbe:
             "generator": {**generator, "form": "text to go on with, over the ends of lines"},
             "new_tokens": self._options.new_tokens,
             "until": self._options.until,
+            "tolerance": self._options.tolerance,
             **self._prompts.describe(),
         }
 
@@ -206,4 +212,5 @@ class GenerationProbe:
             if row["id"] != fact.object and (row["current"] or row["former"]):
                 names = further if row["current"] else former
                 names.extend(filter(str.strip, (row["label"], *row["aliases"])))
-        return ObjectNames(own, further, former, related_names(fact, (*own, *further, *former), self._known))
+        is_name = related_names(fact, (*own, *further, *former), self._known)
+        return ObjectNames(own, further, former, is_name, self._options.tolerance)

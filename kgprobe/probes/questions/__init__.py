@@ -37,6 +37,7 @@ def _make(setting: ProbeContext, options: QuestionOptions) -> "QuestionProbe":
         follow_ups=options.follow_ups,
         answer_tokens=options.answer_tokens,
         thinking=thinking,
+        tolerance=options.tolerance,
     )
 
 

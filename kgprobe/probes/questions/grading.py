@@ -12,6 +12,7 @@ A mistake has the first error class that applies (section 5 of the paper), in th
 - **refused**, **off-format**: the answer is a refusal, or unreadable;
 - **obsolete**: the answer was right before, according to the graph;
 - **incomplete**: it names other right objects, but not the fact's own;
+- **near**: it states a value near to the right one, or a date less precisely;
 - **self-contradiction**: its explanation says the opposite of its first word;
 - **inconsistent**: the model gets a paraphrase, or the question about the fact itself, right;
 - **not followed up**: these follow-ups got no answer;
@@ -40,6 +41,7 @@ from kgprobe.verbalize.answers import (
     is_refusal,
     named_in,
     names_anything,
+    near_values,
     normalized,
     read_yes_no,
     sentences,
@@ -88,6 +90,7 @@ class GradedAnswer:
         says, named, named_beside, graded: see :class:`~.evidence.QuestionEvidence`.
         credited_own, credited_any: the same; None also if the grader's reply leaves it open.
         named_former: for a wh-question, the names of formerly right objects.
+        near: for a wh-question, the right dates, numbers and quantities to which a value in the answer is near.
         unread: True if the grader's reply is unreadable.
     """
 
@@ -97,6 +100,7 @@ class GradedAnswer:
     named: Sequence[str] = ()
     named_beside: Sequence[str] = ()
     named_former: Sequence[str] = ()
+    near: Sequence[str] = ()
     graded: bool | None = None
     credited_own: bool | None = None
     credited_any: bool | None = None
@@ -132,6 +136,7 @@ def verify(
     grader_tokens: int = 64,
     known: KnownNames | None = None,
     credit: str = OWN,
+    tolerance: float | None = None,
 ) -> list[GradedAnswer]:
     """Verify the answers to questions, in their order.
 
@@ -141,6 +146,7 @@ def verify(
         known: names of the graph, to prefer the longest name in an answer; None for the questions' names alone.
         credit: the credit of wh-questions that is the verdict, an entry of :data:`~kgprobe.probes.questions.CREDITS`.
             With a grader, the other credit can be open (None); see :func:`with_both_credits`.
+        tolerance: relative difference of numbers that is right; None for rounding to the stated digits.
 
     Cost: one request to the grader for each answered wh-question. The names of a relation's objects are read when an
     answer has other words next to a right name.
@@ -148,7 +154,9 @@ def verify(
     Raises:
         KgprobeError: the grader cannot be asked at all.
     """
-    readings = [_read(question, answer, known, credit) for question, answer in zip(questions, answers, strict=True)]
+    readings = [
+        _read(question, answer, known, credit, tolerance) for question, answer in zip(questions, answers, strict=True)
+    ]
     if grader is None:
         return readings
     gradable = []
@@ -227,7 +235,13 @@ def _credits_by_name(reading: GradedAnswer) -> dict[str, bool]:
     return {OWN: bool(reading.named), ANY: bool(reading.named or reading.named_beside)}
 
 
-def _read(question: FactQuestion, answer: Answer | Unanswered, known: KnownNames | None, credit: str) -> GradedAnswer:
+def _read(
+    question: FactQuestion,
+    answer: Answer | Unanswered,
+    known: KnownNames | None,
+    credit: str,
+    tolerance: float | None,
+) -> GradedAnswer:
     """Verify an answer without a grader."""
     if isinstance(answer, Unanswered):
         return GradedAnswer(Verdict.UNANSWERED, answer.reason)
@@ -239,19 +253,22 @@ def _read(question: FactQuestion, answer: Answer | Unanswered, known: KnownNames
         remedy = "`thinking`, `answer_tokens`" if answer.thought_cut else "`answer_tokens`"
         return GradedAnswer(Verdict.UNANSWERED, f"its tokens were used up before a word was said ({remedy})")
     if question.kind is QuestionKind.WH:
-        return _read_names(question, answer, known, credit)
+        return _read_names(question, answer, known, credit, tolerance)
     says = read_yes_no(answer.text).yes
     if says is None:
         return GradedAnswer(Verdict.REFUSED if is_refusal(answer.text) else Verdict.OFF_FORMAT)
     return GradedAnswer(Verdict.RIGHT if says == question.expected else Verdict.WRONG, says=says)
 
 
-def _read_names(question: FactQuestion, answer: Answer, known: KnownNames | None, credit: str) -> GradedAnswer:
+def _read_names(
+    question: FactQuestion, answer: Answer, known: KnownNames | None, credit: str, tolerance: float | None
+) -> GradedAnswer:
     """Verify the answer to a wh-question by the names in it."""
     is_name = related_names(question.fact, names_of((*question.right, *question.former)), known)
     groups = ([question.own], question.others, question.former)
-    named, beside, former = (named_in(answer.text, names_of(group), is_name) for group in groups)
-    reading = GradedAnswer(Verdict.RIGHT, named=named, named_beside=beside, named_former=former)
+    named, beside, former = (named_in(answer.text, names_of(group), is_name, tolerance) for group in groups)
+    near = near_values(answer.text, question.own.names, tolerance)
+    reading = GradedAnswer(Verdict.RIGHT, named=named, named_beside=beside, named_former=former, near=near)
     credits_ = _credits_by_name(reading)
     if credits_[credit]:
         verdict = Verdict.RIGHT
@@ -299,6 +316,7 @@ class ErrorClass(str, Enum):
     OFF_FORMAT = "off-format"
     OBSOLETE = OBSOLETE
     INCOMPLETE = "incomplete"
+    NEAR = "near"
     SELF_CONTRADICTION = "self-contradiction"
     INCONSISTENT = "inconsistent"
     NOT_FOLLOWED_UP = "not followed up"
@@ -323,6 +341,8 @@ def read_error(
         return ErrorClass.OBSOLETE
     if verified.named_beside and not verified.named and verified.credited_any is not False:
         return ErrorClass.INCOMPLETE
+    if verified.near:
+        return ErrorClass.NEAR
     if question.kind is QuestionKind.YES_NO and _contradicts_itself(
         question, read_yes_no(answer.text).explanation, templates
     ):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from kgprobe.models.generating.thinking import thinking_option
 from kgprobe.options import option
+from kgprobe.probes.tolerance import tolerance_option
 
 # Kinds of questions: only yes/no, half yes/no and half wh-questions, or only wh-questions.
 EASY, HARD, OPEN = DIFFICULTIES = ("easy", "hard", "open")
@@ -42,6 +43,7 @@ class QuestionOptions:
         " many.",
         minimum=1,
     )
+    tolerance: float | None = tolerance_option()
     thinking: str | None = thinking_option()
     with_alias: bool = option(False, "Add the subject's first alias to the question.")
     writer: str | None = option(

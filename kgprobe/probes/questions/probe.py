@@ -82,6 +82,7 @@ class QuestionProbe:
         follow_ups: int = 2,
         answer_tokens: int = 64,
         thinking: Thinking | None = None,
+        tolerance: float | None = None,
     ) -> None:
         """Make a probe.
 
@@ -95,6 +96,7 @@ class QuestionProbe:
             answer_tokens: maximum tokens of an answer and of a grader's reply, plus 16 for each further right name. An
                 answer with a reason has about 30 tokens; a reasoning model needs many more without ``thinking``.
             thinking: mode of the model under test; None for the default. Graders have their default.
+            tolerance: relative difference of numbers that is right; None for rounding to the stated digits.
 
         Raises:
             ArgumentError: the credit is unknown, or the model cannot be set to this mode.
@@ -108,6 +110,7 @@ class QuestionProbe:
         self._follow_ups = follow_ups
         self._answer_tokens = answer_tokens
         self._thinking = thinking
+        self._tolerance = tolerance
         self._described = describe_thinking(generator, thinking)
         self.relations: Sequence[str] = items.relations
 
@@ -120,6 +123,7 @@ class QuestionProbe:
             "credit": self._credit,
             "follow_ups": self._follow_ups,
             "answer_tokens": self._answer_tokens,
+            "tolerance": self._tolerance,
             "prompts": {
                 QuestionKind.YES_NO.value: _YES_NO,
                 QuestionKind.WH.value: _WH,
@@ -162,7 +166,7 @@ class QuestionProbe:
         return self._generator.answer(requests, share_counter(len(requests), until))
 
     def _verify(self, questions: Sequence[FactQuestion], answers: Sequence[Answer | Unanswered]) -> list[GradedAnswer]:
-        return verify(questions, answers, self._grader, self._answer_tokens, self._known, self._credit)
+        return verify(questions, answers, self._grader, self._answer_tokens, self._known, self._credit, self._tolerance)
 
     def _errors(
         self,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from kgprobe.models.generating.thinking import thinking_option
 from kgprobe.options import option
 from kgprobe.probes.questions.options import CREDITS, OWN, WORDINGS
+from kgprobe.probes.tolerance import tolerance_option
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class RecallOptions:
         "Right answers: the fact's own object, or any right object of the subject and relation.",
         choices=CREDITS,
     )
+    tolerance: float | None = tolerance_option()
     thinking: str | None = thinking_option()
     wording: str = option(
         "hand",

@@ -99,7 +99,9 @@ class RecallProbe:
             if isinstance(answer, Unanswered):
                 return Outcome(fact.key, Verdict.UNANSWERED, fact.relation, prompt, answer.reason)
             texts.append(replace(answer, text=_NEXT_QUESTION.split(answer.text)[0].strip()))
-        readings = verify([item.question] * len(texts), texts, None, known=self._known, credit=self._options.credit)
+        options = self._options
+        questions = [item.question] * len(texts)
+        readings = verify(questions, texts, None, known=self._known, credit=options.credit, tolerance=options.tolerance)
         for reading in readings:
             if reading.verdict is Verdict.UNANSWERED:
                 return Outcome(fact.key, Verdict.UNANSWERED, fact.relation, prompt, reading.reason)

@@ -166,7 +166,7 @@ def test_until_its_line_ends(loaded: Graph) -> None:
 def test_what_cannot_be_asked_or_gets_no_text(loaded: Graph) -> None:
     dots = read(loaded, "dots", "…")
     assert dots.verdict is Verdict.UNASKABLE
-    assert "letter or a digit" in (dots.reason or "")
+    assert "letter, a digit or a symbol" in (dots.reason or "")
     assert read(loaded, "japan", Unanswered("it rains")).reason == "it rains"
     assert read(loaded, "japan", Answer("I will not", refused=True)).verdict is Verdict.REFUSED
     # A sentence can be put in the past, examples cannot.
