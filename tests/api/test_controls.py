@@ -149,8 +149,6 @@ def test_controls_say_that_a_file_is_empty(example_graph: Graph, tmp_path: Path)
     "line",
     [
         "France | capital | Paris",
-        "France\tcapital\tParis",
-        '{"subject": "France", "relation": "capital", "object": "Paris"}',
         '{"text": "Paris is the capital of France"}',
     ],
 )

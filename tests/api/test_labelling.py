@@ -171,6 +171,7 @@ def test_same_call_makes_the_same_table(example_graph: Graph) -> None:
     assert (again.folder, list(again.table.rows())) == (first.folder, list(first.table.rows()))
 
 
+@pytest.mark.slow
 def test_inverse_asks_the_same_facts_backwards(example_graph: Graph) -> None:
     labels = kgprobe.label_facts(
         example_graph, well_read(), ways="distractors,inverse", limit=6, relations=["capital"], as_of=AS_OF

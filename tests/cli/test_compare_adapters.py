@@ -39,6 +39,7 @@ def typed(home: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     return partial(run, **home | {"KGPROBE_HOME": str(tmp_path), "COLUMNS": "150"})
 
 
+@pytest.mark.slow
 def test_compare_base_with_its_adapter_exits_with_the_verdict(typed: Callable[..., Completed], tmp_path: Path) -> None:
     model = save_base(tmp_path / "base")
     done = typed("probe", "distractors", "--model", "hf:./base", *ASKING)

@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.inprocess import run
 
 
+@pytest.mark.slow
 def test_graph_is_asked_backwards(home: dict[str, str], model: str) -> None:
     few = ("--relation", "capital", "--as-of", "2024", "--model", model, "--json")
     probe = ("probe", "examples", *few, "--limit", "2", "--examples", "2", "--choices", "2", "--inverse")

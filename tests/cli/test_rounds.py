@@ -82,6 +82,7 @@ def test_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: 
     assert not Path(found["outcomes"]).exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], model: str) -> None:
     command = [
         "rounds",

@@ -196,6 +196,7 @@ def test_hub_out_of_reach(tmp_path):
     assert "connection to the hub" in done.stdout
 
 
+@pytest.mark.slow
 def test_demo_model_knows_its_capital(demo_scorer):
     cities = ["Tokyo", "Kyoto", "Osaka", "Paris", "Berlin", "Beijing", "Seoul", "London", "New York City"]
     alone, ended = (

@@ -21,6 +21,7 @@ from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Prices, Sp
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
+from tests.cases import slow_except
 from tests.models.api.fault_proxy import KINDS, FaultProxy, at_random, echo, first
 from tests.models.serving import TEMPLATE, api_generator
 
@@ -28,6 +29,9 @@ QUESTIONS = [
     *(f"What is the capital of {country}?" for country in ("Japan", "France", "Italy", "Poland", "Cuba", "Peru")),
     *(f"Is Paris the capital of {country}? Answer with Yes or No." for country in ("France", "Italy")),
 ]
+
+# A fault that hangs takes the seconds of its timeout.
+QUICK_KINDS = [kind for kind in KINDS if kind != "hang"]
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +105,7 @@ def test_server_and_the_same_model_here_say_the_same(
         assert (one.text, one.prompt_tokens, one.ended) == (other.text, other.prompt_tokens, other.ended)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "refusal"])
+@pytest.mark.parametrize("kind", slow_except([kind for kind in KINDS if kind != "refusal"], QUICK_KINDS))
 def test_each_fault_is_got_over(kind: str) -> None:
     with FaultProxy(faults=first(2, kind)) as proxy:
         made = generator(proxy, timeout=4 if kind == "hang" else 30)
@@ -115,7 +119,7 @@ def test_each_fault_is_got_over(kind: str) -> None:
         assert (counted.unsettled_tokens > 0) == (kind in ("hang", "cut", "malformed"))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("refusal", "empty")])
+@pytest.mark.parametrize("kind", slow_except([kind for kind in KINDS if kind not in ("refusal", "empty")], QUICK_KINDS))
 def test_lasting_fault_is_reported_others_are_answered(kind: str) -> None:
     def faults(prompt: str, _before: int) -> str | None:
         return kind if prompt == "Question number 3" else None

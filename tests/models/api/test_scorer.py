@@ -184,7 +184,7 @@ def test_what_a_server_cannot_say_is_asked_for(local: Scorer) -> None:
         scorer_of(server, local.tokenizer, options=ApiOptions(attempts=1))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=8)
 @given(st.lists(st.lists(st.text(min_size=1, max_size=6), max_size=4), min_size=1, max_size=3))
 def test_any_names_are_scored_as_here(shared: tuple[Scorer, ApiScorer], allowed: float, names: list[list[str]]) -> None:
     local, scorer = shared

@@ -348,7 +348,7 @@ def test_other_errors_are_no_lack_of_memory(tokenizer):
     assert len(asked) == 1
 
 
-@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.parametrize("name", slow_except(ARCHITECTURES, KINDS))
 def test_prompt_of_fifty_examples_is_computed_once(name, tokenizer):
     places = ["Tokyo", "Paris", "York", "Łódź", "Zürich", "Kyoto", "Poland", "Brazil"]
     rng = np.random.default_rng(1)
