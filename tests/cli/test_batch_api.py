@@ -74,20 +74,6 @@ def test_questions_in_batches_equal_direct_ones(home: dict[str, str], monkeypatc
         assert len(server.batches) == 3
 
 
-def test_labels_in_one_batch_equal_direct_ones(home: dict[str, str]) -> None:
-    with BatchServer(answer=mixed) as server:
-        command = ["probe", "true-false", "--seed", "1", "--model", f"openai:m@{server.url}", *FACTS, "--json"]
-        done = kgprobe(*command, "--batch-api", **home)
-        assert done.returncode == 0, done.stderr
-        assert len(server.batches) == 1
-        assert server.direct == []
-        direct = kgprobe(*command, "--refresh", "--name", "direct-labels", **home)
-        assert direct.returncode == 0, direct.stderr
-        assert len(server.direct) == len(server.prompts()[0])
-        assert len(rows(done.stdout)) == 40
-        assert rows(direct.stdout) == rows(done.stdout)
-
-
 def test_continuations_in_one_batch_need_no_tokenizer(home: dict[str, str]) -> None:
     with BatchServer(answer=mixed) as server:
         command = ["probe", "generation", "--prompt", "sentences", "--model", f"openai:m@{server.url}", *FACTS]
@@ -97,16 +83,6 @@ def test_continuations_in_one_batch_need_no_tokenizer(home: dict[str, str]) -> N
         assert server.direct == []
         assert {row["verdict"] for row in rows(done.stdout)} <= {"right", "wrong"}
         assert len(rows(done.stdout)) == 40
-
-
-def test_budget_below_the_cost_of_a_batch_stops_before_it(home: dict[str, str]) -> None:
-    with BatchServer(answer=mixed) as server:
-        command = ["probe", "questions", "--model", f"openai:m@{server.url}", *FACTS, "--batch-api", "--json"]
-        done = kgprobe(*command, "--max-tokens", "5000", **home)
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["stopped"] == "budget spent"
-        assert "does not cover a batch of 40 requests" in done.stderr
-        assert not server.uploads
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,12 @@ def test_relations_left_out_are_counted_by_reason(home: dict[str, str], tmp_path
         (("build", "new", "--min-facts", "9000"), 1, "--min-facts and --min-objects are the thresholds"),
         (("build", "new", "--relation", "P99"), 2, "P99"),
         (("probe", "nowhere", "--model", "demo", "--examples", "0"), 2, "--examples"),
+        (("probe", "nowhere", "--model", "demo", "--ray", "0"), 2, "--ray"),
+        (
+            ("probe", "nowhere", "--model", "openai:some@http://localhost:1/v1", "--ray", "2"),
+            2,
+            "--ray is 2; openai:some",
+        ),
     ],
 )
 def test_what_cannot_be_is_told(

@@ -213,12 +213,6 @@ def test_no_more_rows_are_printed_than_asked_for_and_all_is_done(at: dict[str, s
     assert count.stdout == "n\n1500\n"
 
 
-def test_help_fits_a_terminal() -> None:
-    shown = kgprobe("graph", "query", "--help").stdout
-    assert "kgprobe graph query 'MATCH (n) RETURN count(n) AS n'" in shown
-    assert max(map(len, shown.splitlines())) < 80
-
-
 def test_query_without_a_name_lists_those_for_people() -> None:
     done = kgprobe("graph", "query", "--format", "jsonl")
     listed = [json.loads(line) for line in done.stdout.splitlines()]

@@ -53,29 +53,6 @@ def test_from_labels_to_figures(home: dict[str, str], labels: str, talker: str, 
     assert "held-out statements" in " ".join(shown.stdout.split())
 
 
-def test_labels_are_asked_for(home: dict[str, str], talker: str) -> None:
-    options = (
-        "--limit",
-        "2",
-        "--repeats",
-        "2",
-        "--answer-tokens",
-        "2",
-        "--name",
-        "two",
-        "--as-of",
-        "2025-12",
-        "--json",
-    )
-    done = run("probe", "true-false", "--model", talker, *options, **home)
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["probe"], told["facts"], told["done"]) == ("true-false", 2, 2)
-    none = run("judge", "train", "two", *QUICK, **home)
-    assert (none.returncode, "Traceback" in none.stderr) == (1, False)
-    assert "no label" in none.stderr
-
-
 def test_figures_of_a_judged_graph(home: dict[str, str]) -> None:
     folder = Path(home["KGPROBE_HOME"])
     rows = [judged(f"f{n}", n % 3 % 2, [1], subject_types=[f"t{n % 4}"]) for n in range(200)]

@@ -89,11 +89,6 @@ def test_failure_stays_one_without_a_reader() -> None:
     assert (code, "no query or file" in said) == (2, True)
 
 
-def test_exit_codes_are_kept() -> None:
-    assert kgprobe("--version").returncode == 0
-    assert kgprobe("nonsense").returncode == 2
-
-
 def test_help_all_of_a_run_is_in_groups() -> None:
     text = kgprobe("rounds", "run", "distractors", "--help-all").stdout
     titles = ["Rounds:", "Options of distractors:", "Options:", "Models on this machine:", "Models behind an API:"]

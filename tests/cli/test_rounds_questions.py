@@ -1,10 +1,6 @@
 """Rounds of questions as a user types them: local models, servers of an API, faults, budgets, kills."""
 
 import json
-import sqlite3
-import subprocess
-import sys
-import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -12,8 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.inprocess import run as kgprobe
-from tests.models.api.fault_proxy import FaultProxy, at_random
-from tests.servers.servers import clean_environment, wait_for
+from tests.models.api.fault_proxy import FaultProxy
 
 
 def assert_beliefs_are_the_trail(run: str, found: dict[str, Any], home: dict[str, str]) -> list[dict[str, Any]]:
@@ -42,58 +37,6 @@ def assert_beliefs_are_the_trail(run: str, found: dict[str, Any], home: dict[str
     assert found["questions"] == sum(its.total() for its in verdicts.values())
     assert found["questions"] + sum(found["unaskable"].values()) + sum(found["unanswered"].values()) == len(outcomes)
     return outcomes
-
-
-def lines_of(runs: Path, run: str) -> list[str]:
-    """Return the lines of a run's trail."""
-    return [line for file in runs.glob(f"{run}-*/outcomes.jsonl") for line in file.read_text().splitlines()]
-
-
-@pytest.mark.slow
-def test_local_model_is_asked_questions(home: dict[str, str], talker: str) -> None:
-    options = [
-        "--relation",
-        "P35",
-        "--as-of",
-        "2024",
-        "--rounds",
-        "2",
-        "--facts-per-round",
-        "3",
-    ]
-    done = kgprobe(
-        "rounds",
-        "run",
-        "questions",
-        "--model",
-        talker,
-        *options,
-        "--follow-ups",
-        "1",
-        "--name",
-        "talk",
-        "--json",
-        **home,
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert (found["probe"], found["rounds"], found["questions"], found["unanswered"]) == ("questions", 2, 6, {})
-    assert sum(kind["answers"] for kind in found["tables"]["kinds"]["rows"]) == 6
-    assert_beliefs_are_the_trail("talk", found, home)
-    page = Path(found["page"]).read_text()
-    assert "yes/no" in page
-
-    # The years of what a relation says of the subject; the relation has to be there.
-    shown = kgprobe("rounds", "resume", "talk", "--year-relation", "P36", "--full", **home, COLUMNS="160")
-    assert shown.returncode == 0, shown.stderr
-    assert "By kind of question" in shown.stdout
-    assert "Errors" in shown.stdout
-    assert "By year" not in shown.stdout
-    assert "By year" in kgprobe("show", "talk", "--full", **home, COLUMNS="160").stdout
-    nowhere = kgprobe("rounds", "resume", "talk", "--year-relation", "P999", **home)
-    assert (nowhere.returncode, "No relation of this graph is called 'P999'" in nowhere.stderr) == (2, True), (
-        nowhere.stderr
-    )
 
 
 def test_several_models_are_asked_in_turn_and_compared(home: dict[str, str]) -> None:
@@ -218,74 +161,6 @@ def test_budget_ends_a_run_and_it_goes_on(home: dict[str, str]) -> None:
         assert (found["stopped"], found["rounds"], found["questions"]) == ("done", 4, 20)
         assert assert_beliefs_are_the_trail("poor", found, home)[: len(before)] == before
         assert set(proxy.answered.values()) == {1}, "what was paid for was sent again"
-
-
-def says_no(_: str) -> str:
-    """Takes its time, as a model does, so that there is a moment in which to be killed."""
-    time.sleep(0.2)
-    return "No."
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("server", ["fast", pytest.param("real", marks=pytest.mark.slow)])
-def test_killed_run_behind_faults_loses_nothing(
-    home: dict[str, str], server: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    # Answers of other servers to the same questions are not looked for.
-    home = home | {"KGPROBE_HOME": str(tmp_path)}
-    name, url = request.getfixturevalue("api_model") if server == "real" else ("fast", says_no)
-    with FaultProxy(upstream=url, faults=at_random(0.25, seed=1), hang=1.0) as proxy:
-        killed, undisturbed = f"killed-{server}", f"undisturbed-{server}"
-        model = ["--model", f"openai:{name}@{proxy.url}", "--concurrency", "4"]
-        options = [
-            "--relation",
-            "P30",
-            "--as-of",
-            "2024",
-            "--rounds",
-            "3",
-            "--facts-per-round",
-            "4",
-            "--follow-ups",
-            "0",
-        ]
-        command = ["rounds", "run", "questions", *model, *options, "--seed", "5", "--json", "--name"]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "kgprobe", *command, killed],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=clean_environment() | home,
-        )
-        # In the middle of the second round.
-        trail = Path(home["KGPROBE_HOME"]) / "runs"
-        wait_for(lambda: process.poll() is not None or any(trail.glob(f"{killed}-*/outcomes.jsonl")))
-        wait_for(lambda: process.poll() is not None or len(lines_of(trail, killed)) >= 4)
-        begun = len(proxy.seen)
-        wait_for(lambda: process.poll() is not None or len(proxy.seen) >= begun + 2)
-        assert process.poll() is None, process.stderr and process.stderr.read()
-        process.kill()
-        process.communicate(timeout=300)
-        with sqlite3.connect(Path(home["KGPROBE_HOME"]) / "answers.sqlite") as answers:
-            kept = {json.loads(request)["prompt"] for (request,) in answers.execute("SELECT request FROM answer")}
-        sent = len(proxy.seen)
-
-        done = kgprobe("rounds", "resume", killed, "--json", **home)
-        assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout)
-        assert (found["rounds"], found["questions"], found["unanswered"], found["stopped"]) == (3, 12, {}, "done")
-        outcomes = assert_beliefs_are_the_trail(killed, found, home)
-        assert [outcome["round"] for outcome in outcomes] == [1] * 4 + [2] * 4 + [3] * 4
-        assert not kept & {one.prompt for one in proxy.seen[sent:]}, "what was kept was asked for again"
-        kinds = proxy.kinds()
-        assert sum(count for kind, count in kinds.items() if kind is not None) >= 1, "no fault in the way"
-
-        # One that was never disturbed comes to the same, and has all its answers from before.
-        sent = len(proxy.seen)
-        again = kgprobe(*command, undisturbed, **home)
-        assert again.returncode == 0, again.stderr
-        assert len(proxy.seen) == sent
-        assert assert_beliefs_are_the_trail(undisturbed, json.loads(again.stdout), home) == outcomes
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inprocess import Completed, run
-from tests.cli.inprocess import run as kgprobe
 
 PARIS = ("--fact", "Q142 P36 Q90", "--as-of", "2025-12")
 PRESIDENT = ("--fact", "Q30 P35 Q22686", "--as-of", "2025-12")
@@ -39,8 +38,6 @@ def test_programs_get_a_line_for_each_distractor(home: dict[str, str]) -> None:
         *("sentence", "rank", "id", "label", "aliases", "former", "reason", "certified"),
         *("strategy", "weighting", "k1", "b", "former_objects"),
     ]
-    # As in a process of its own.
-    assert rows(kgprobe(*options, "--json", **home)) == found
     assert rows(run(*options, "--json", "--seed", "1", **home)) == found
 
 
@@ -166,18 +163,6 @@ def test_sentences_are_written_for_annotators(home: dict[str, str], tmp_path: Pa
     assert file.read_text() == text
     without = run("sample", "facts", "--output", str(tmp_path / "none.csv"), **home)
     assert (without.returncode, "--output is for --sentences" in without.stderr) == (2, True)
-
-
-def test_facts_are_drawn_evenly_over_degrees(home: dict[str, str]) -> None:
-    options = ("sample", "facts", "--limit", "4", "--as-of", "2025-12", "--json")
-    assert rows(run(*options, "--balance", "degree", **home)) != rows(run(*options, **home))
-    with_former = run(*options, "--with-former", **home)
-    assert len(rows(with_former)) == 4
-    assert "facts with a former object can be asked at 20251231." in with_former.stderr
-    unknown = run(*options, "--balance", "popularity", **home)
-    assert unknown.returncode == 1
-    assert "has a popularity at both ends" in unknown.stderr
-    assert "--balance degree" in unknown.stderr
 
 
 def test_controls_are_shown_and_written(home: dict[str, str], tmp_path: Path) -> None:

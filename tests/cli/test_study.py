@@ -109,20 +109,6 @@ def test_errors_name_the_options_of_the_command(home: dict[str, str], model: str
     assert (none.returncode, "SCORES have no fact of this graph" in none.stderr) == (2, True), none.stderr
 
 
-def test_measures_are_set_side_by_side(home: dict[str, str], model: str, tmp_path: Path) -> None:
-    scores = tmp_path / "scores.json"
-    entries = [
-        {"subject": subject, "relation": "P36", "object": object_, "human_score": number / 10}
-        for number, (subject, object_) in enumerate(SCORES)
-    ]
-    scores.write_text(json.dumps(entries))
-    few = ["--strategy", "random", "--beams", "2", "--distractors", "5", "--json"]
-    done = kgprobe("study", "calibration", str(scores), "--model", model, *few, **home)
-    assert done.returncode == 0, done.stderr
-    table = {row["measure"] for row in json.loads(done.stdout)["table"]}
-    assert table == {"distractors:random", "probability", "rouge-l", "karr"}
-
-
 @pytest.mark.parametrize(
     ("name", "read"),
     [

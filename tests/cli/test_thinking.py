@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.cli.inprocess import run as kgprobe
-from tests.models.api.thinking_server import of_template, thinking_server
 from tests.models.thinker import QWEN, SHORT, thinker
 
 EASY = ("--relation", "P36", "--as-of", "2024", "--limit", "8", "--difficulty", "easy", "--follow-ups", "0")
@@ -75,15 +74,6 @@ def test_run_of_rounds_keeps_the_mode(home: dict[str, str], thinking_model: str)
     found = json.loads(more.stdout)
     assert found["tables"]["thoughts"]["rows"][0]["thinking"] == "on"
     kgprobe("delete", "thinking-run", "--yes", **home)
-
-
-def test_server_thinks_as_requested(home: dict[str, str]) -> None:
-    with thinking_server(of_template) as proxy:
-        command = ("questions", "--model", f"openai:m@{proxy.url}", *EASY)
-        for mode, thoughts in (("off", 0), ("on", 8)):
-            found = measured(home, *command, "--thinking", mode)
-            assert {row["evidence"]["answer"] for row in found["lines"]} == {"Yes"}
-            assert sum(row["evidence"]["thought"] is not None for row in found["lines"]) == thoughts
 
 
 @pytest.mark.parametrize(

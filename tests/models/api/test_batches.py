@@ -369,17 +369,6 @@ def test_killed_program_finds_its_batch_again(
         assert server.authorizations == {"Bearer top-secret-key"}
 
 
-def test_interrupted_wait_names_the_batch(
-    cache: AnswerCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with BatchServer() as server:
-        with interrupted(monkeypatch):
-            generator(server, cache).answer(questions(3))
-        assert "Batch batch_0 continues at the server; repeat the command" in capsys.readouterr().err
-        assert None not in texts(generator(server, cache).answer(questions(3)))
-        assert len(server.batches) == 1
-
-
 def test_batch_with_further_requests_is_kept_for_them(cache: AnswerCache, monkeypatch: pytest.MonkeyPatch) -> None:
     with BatchServer() as server:
         with interrupted(monkeypatch):

@@ -58,39 +58,6 @@ def requests(count: int, tokens: int = 8) -> list[Request]:
 
 
 @pytest.mark.slow
-def test_real_server_answers_once_through_all_faults(api_model: tuple[str, str], tmp_path: Path) -> None:
-    model, url = api_model
-    asked = [Request(question, 8) for question in QUESTIONS]
-    plain = api_generator(f"openai:{model}@{url}").answer(asked)
-    assert all(isinstance(answer, Answer) and answer.text and answer.prompt_tokens for answer in plain)
-    assert [answer.text for answer in plain[:3] if isinstance(answer, Answer)] == ["Tokyo", "Paris", "Rome"]
-
-    # Every kind of fault comes up, before an answer.
-    def faults(prompt: str, before: int) -> str | None:
-        return [*KINDS, None][QUESTIONS.index(prompt) % 8] if before == 0 else None
-
-    with FaultProxy(upstream=url, faults=faults) as proxy:
-        options = ApiOptions(concurrency=4, timeout=15)
-        cache = AnswerCache(tmp_path / "answers.sqlite")
-        made = api_generator(f"openai:{model}@{proxy.url}", api=options, cache=cache)
-        found = made.answer(asked)
-        assert set(proxy.kinds()) == {*KINDS, None}
-        for question, answer, other in zip(QUESTIONS, found, plain, strict=True):
-            assert isinstance(answer, Answer)
-            assert isinstance(other, Answer)
-            if faults(question, 0) == "refusal":
-                assert answer.refused
-            else:
-                assert answer == other
-        sent = len(proxy.seen)
-        again = made.answer(asked)
-        assert len(proxy.seen) == sent
-        assert [answer.text for answer in again if isinstance(answer, Answer) and answer.cached] == [
-            answer.text for answer in found if isinstance(answer, Answer)
-        ]
-
-
-@pytest.mark.slow
 def test_server_and_the_same_model_here_say_the_same(
     api_model: tuple[str, str], demo_scorer: Scorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,28 +108,6 @@ def test_refusal_is_an_answer() -> None:
         assert isinstance(answer, Answer)
         assert answer.refused
         assert len(proxy.seen) == 1
-
-
-@pytest.mark.parametrize(
-    ("said", "text"),
-    [
-        ("<think>Paris? No.</think>\n\nYes.", "Yes."),
-        ("Paris? No.</think>Yes.", "Yes."),
-        ("Yes, <think> is a word.", "Yes, <think> is a word."),
-    ],
-)
-def test_thoughts_are_no_part_of_an_answer(said: str, text: str) -> None:
-    with FaultProxy(upstream=lambda _: said) as proxy:
-        (answer,) = generator(proxy).answer([Request("Why?", 8)])
-        assert isinstance(answer, Answer)
-        assert answer.text == text
-
-
-def test_thoughts_without_an_end_are_no_answer() -> None:
-    with FaultProxy(upstream=lambda _: "<think>Well, I") as proxy:
-        (answer,) = generator(proxy, attempts=2).answer([Request("Why?", 8)])
-        assert isinstance(answer, Answer)
-        assert answer.text == ""
 
 
 def test_what_stays_empty_is_an_empty_answer() -> None:

@@ -20,7 +20,6 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import PROBES, ProbeContext
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
-from tests.cli.inprocess import run as kgprobe
 from tests.models.exactness import score_tolerance
 from tests.models.tiny import byte_level, random_model
 from tests.written_source import WrittenSource
@@ -155,18 +154,6 @@ def test_model_is_known_by_its_weights(folder: Path) -> None:
     assert model.scorer().describe()["weights"] != before["weights"]
     assert not isinstance(model.scorer(), Scorer)
     assert dict(model.scorer().explain())["model"].startswith("HFLM of lm-evaluation-harness")
-
-
-def test_command_line_takes_it(folder: Path, home: dict[str, str]) -> None:
-    command = ["probe", "distractors", "--limit", "6", "--distractors", "3", "--as-of", "2024", "--json", "--model"]
-    found = []
-    for spec in (f"hf:{folder}", f"lm-eval:hf,pretrained={folder},dtype=float32"):
-        done = kgprobe(*command, spec, "--device", "cpu", **home)
-        assert done.returncode == 0, done.stderr
-        lines = Path(json.loads(done.stdout)["outcomes"]).read_text().splitlines()
-        found.append([json.loads(line) for line in lines])
-    assert [one["verdict"] for one in found[0]] == [one["verdict"] for one in found[1]]
-    np.testing.assert_allclose(numbers(found[0]), numbers(found[1]), atol=allowed(folder), rtol=0)
 
 
 def test_nothing_of_the_harness_is_imported_before_it_is_used() -> None:
