@@ -19,7 +19,7 @@ import yaml
 
 from tests.cli.conftest import home
 from tests.conftest import REPOSITORY
-from tests.models.adapters import save_base
+from tests.models.tiny import save_base
 from tests.servers.servers import clean_environment
 
 __all__ = ["home"]

@@ -20,7 +20,7 @@ from kgprobe.models.model import Models
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.running import judged_shards
 from kgprobe.servers.opening import open_graph
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import save_base
 from tests.written_source import WrittenSource
 
 COUNT = 60
@@ -61,9 +61,7 @@ def world() -> WrittenSource:
 
 def write_model(folder: Path, positions: int = 1024) -> str:
     """Return a model on disk; its spec."""
-    tokenizer = byte_level(bos=True)
-    random_model("gpt2", len(tokenizer), n_positions=positions).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    save_base(folder, "gpt2", n_positions=positions)
     return f"hf:{folder}"
 
 

@@ -46,18 +46,6 @@ def test_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> None:
     assert more.returncode == 0, more.stderr
     assert "more questions of this run." in more.stderr
     assert json.loads(more.stdout)["stopped"] == "sure enough"
-    listed = map(json.loads, kgprobe("results", "--kind", "run", "--json", **home).stdout.splitlines())
-    (rounds,) = [row["rounds"] for row in listed if row["name"] == "of-all"]
-    most = kgprobe("estimate", "of-all", "--precision", "0.0005", "--rounds", str(rounds + 1), **home)
-    assert most.returncode == 0, most.stderr
-    assert f"after all {rounds + 1} rounds; --rounds allows more." in most.stderr
-
-    other = kgprobe(
-        "rounds", "run", "distractors", "--model", model, "--rounds", "1", "--name", "other", *ROUNDS, **home
-    )
-    assert other.returncode == 0, other.stderr
-    helped = kgprobe("estimate", "of-all", "--from", "other", "--json", **home)
-    assert json.loads(helped.stdout)["predictors"] == ["other"]
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,11 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 from kgprobe import progress
-from kgprobe.models import spec
 from tests.cli.inprocess import run as kgprobe
 
 AS_OF = ("--as-of", "2024")
@@ -143,25 +141,3 @@ def test_without_a_terminal_lines_tell_how_far_it_is(
     assert [share for share in shares if 0 < share < 50]
     assert [share for share in shares if 50 < share < 100]
     assert any(re.search(r" facts/s, about \d+ (s|min) left", line) for line in lines), lines
-
-
-def test_loading_tells_what_it_took_last_time(
-    home: dict[str, str], model: str, pass_time: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loads = spec.load_scorer
-
-    def slow(*arguments: Any, **how: Any) -> Any:
-        for seconds in (40.0, 10.0):
-            pass_time(seconds)
-        return loads(*arguments, **how)
-
-    monkeypatch.setattr(spec, "load_scorer", slow)
-    # Of other tests, where a model took its time.
-    (Path(home["KGPROBE_HOME"]) / "durations.json").unlink(missing_ok=True)
-    command = ["probe", "distractors", "--model", model, "--limit", "2", "--distractors", "1", *AS_OF, "--json"]
-    for left in ("", ", about 10 s left"):
-        done = kgprobe(*command, **home)
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["done"] == 2
-        lines = [line for line in done.stderr.splitlines() if "so far" in line]
-        assert lines == [f"Loading {model}: 40 s so far{left}"]

@@ -130,37 +130,3 @@ def test_wrong_usage(home: dict[str, str], options: list[str], code: int, said: 
     done = kgprobe("probe", "questions", *options, **home, OPENAI_API_KEY="")
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
     assert said in done.stderr
-
-
-def test_credit_any_decides_and_both_are_reported(home: dict[str, str]) -> None:
-    """The model names one neighbour of each country, and a grader accepts every answer that has a right name."""
-
-    def grade(prompt: str) -> str:
-        *_, block = prompt.split("\n\n")
-        looked_for = block.split("\n")[1]
-        return "yes" if "Chad" in looked_for else "no"
-
-    with FaultProxy(upstream=lambda _: "Chad.") as model, FaultProxy(upstream=grade) as grader:
-        facts = ["--relation", "P47", "--as-of", "2024", "--limit", "40", "--follow-ups", "0", "--json"]
-        command = ["probe", "questions", "--model", f"openai:m@{model.url}", *facts]
-        tables, verdicts = {}, {}
-        for credit in ("own", "any"):
-            done = kgprobe(*command, "--credit", credit, "--grader", f"openai:g@{grader.url}", **home)
-            assert done.returncode == 0, done.stderr
-            found = json.loads(done.stdout)
-            verdicts[credit] = [row for row in lines(found["outcomes"]) if row["evidence"]["kind"] == "wh"]
-            tables[credit] = {row["credit"]: row for row in found["tables"]["credits"]["rows"]}
-            assert "By credit of wh-questions" in Path(found["page"]).read_text()
-    for credit, rows in verdicts.items():
-        for row in rows:
-            evidence = row["evidence"]
-            right = [answer["names"] for answer in evidence["right"]]
-            assert evidence.get("credited_own") == ("Chad" in right[0])
-            assert evidence.get("credited_any") == any("Chad" in names for names in right)
-            assert (row["verdict"] == "right") == evidence[f"credited_{credit}"]
-        assert {name: row["verdict"] for name, row in tables[credit].items()} == {
-            name: "yes" if name == credit else "no" for name in ("own", "any")
-        }
-        assert tables[credit]["own"]["right"] < tables[credit]["any"]["right"]
-    # The option decides only the verdict.
-    assert [row["right"] for row in tables["own"].values()] == [row["right"] for row in tables["any"].values()]

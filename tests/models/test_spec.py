@@ -19,14 +19,12 @@ from kgprobe.models.spec import load_scorer
 from kgprobe.models.spec_forms import absolute_spec
 from tests.models.exactness import assert_exact, double_copy, reference_scores
 from tests.models.serving import api_generator
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import byte_level, random_model, save_base
 
 
 @pytest.fixture
 def folder(tmp_path):
-    tokenizer = byte_level(bos=True)
-    random_model("llama", len(tokenizer)).save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
+    save_base(tmp_path)
     return tmp_path
 
 

@@ -14,7 +14,6 @@ import pytest
 from transformers import GenerationConfig
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.api import requests as session
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.generator import ApiGenerator
 from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Prices, Spending
@@ -32,15 +31,6 @@ QUESTIONS = [
 
 # A fault that hangs takes the seconds of its timeout.
 QUICK_KINDS = [kind for kind in KINDS if kind != "hang"]
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waits short enough for tests, and an environment without keys."""
-    monkeypatch.setattr(session, "_FIRST_WAIT", 0.01)
-    for name in list(os.environ):
-        if name.startswith(("OPENAI_", "KGPROBE_API_")):
-            monkeypatch.delenv(name)
 
 
 def generator(proxy: FaultProxy, spending: Spending | None = None, cache: AnswerCache | None = None, **options: object):

@@ -21,7 +21,7 @@ from kgprobe.probes.register import PROBES, ProbeContext
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from tests.models.exactness import score_tolerance
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import save_base
 from tests.written_source import WrittenSource
 
 AS_OF = 20200101
@@ -38,9 +38,7 @@ KEYS = [FactKey(fact.subject, fact.id) for fact in FACTS]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("model")
-    tokenizer = byte_level(bos=True)
-    random_model("gpt2", len(tokenizer), n_positions=1024).save_pretrained(path)
-    tokenizer.save_pretrained(path)
+    save_base(path, "gpt2", n_positions=1024)
     return path
 
 
