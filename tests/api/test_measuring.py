@@ -34,7 +34,6 @@ def test_what_was_measured_is_a_table_a_text_and_a_page(example_graph: Graph, ti
     assert askable[["question", "right_answer", "chance"]].notna().all(axis=None)
     assert askable["prediction"].isna().equals(askable["verdict"] == "right")
     assert f"{len(frame):,} asked" in result.summary() == repr(result)
-    assert "<table" in result._repr_html_()
     (curves,) = result.tables()
     assert [row["n"] for row in curves.to_frame().to_dict("records")] == [1, 2, 3]
     page = result.page().read_text(encoding="utf-8")

@@ -11,7 +11,6 @@ from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
 from tests.api.judged_world import world, write_judge, write_model
 from tests.cli.inprocess import run
-from tests.judge.judged_files import JUDGE, judged, said, write_judged_graph, write_labels
 from tests.probes.true_false.test_probe import Rule
 from tests.servers.shared import environment_of
 
@@ -51,25 +50,6 @@ def test_from_labels_to_figures(home: dict[str, str], labels: str, talker: str, 
     assert (tmp_path / "evaluated.html").as_uri() in shown.stdout
     assert "Accuracy" in shown.stdout
     assert "held-out statements" in " ".join(shown.stdout.split())
-
-
-def test_figures_of_a_judged_graph(home: dict[str, str]) -> None:
-    folder = Path(home["KGPROBE_HOME"])
-    rows = [judged(f"f{n}", n % 3 % 2, [1], subject_types=[f"t{n % 4}"]) for n in range(200)]
-    write_judged_graph(folder / "judged" / "whole", rows, shards=2)
-    write_labels(folder / "probes" / "asked", [said(f"f{n}", n % 2, [1]) for n in range(200)])
-    bare = run("show", "whole", **home)
-    assert bare.returncode == 0, bare.stderr
-    assert "not corrected by labels" in bare.stderr
-    assert "By type of the subject" in bare.stdout
-    (folder / "probes" / "asked").rename(folder / "probes" / JUDGE["labels"])
-    shown = run("show", "whole", "--json", **home)
-    assert shown.returncode == 0, shown.stderr
-    told = json.loads(shown.stdout)
-    assert 30 <= told["labels"]["used"] < 100
-    assert {row["group"] for row in told["figures"] if row["by"] == "subject type"} == {"t0", "t1", "t2", "t3"}
-    whole = told["figures"][0]
-    assert whole["low"] <= whole["estimate"] <= whole["high"]
 
 
 @pytest.mark.parametrize(

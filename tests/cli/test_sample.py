@@ -89,11 +89,6 @@ def test_negatives_of_statements_are_drawn(home: dict[str, str]) -> None:
     found = rows(run(*options, "--json", **home))
     assert len(found) == 6
     assert {row["statement"] for row in found} <= {"The capital of France is Paris.", "Paris is the capital of France."}
-    for row in found:
-        true = (row["subject"], row["relation"], row["object"])
-        false = (row["false_subject"], row["false_relation"], row["false_object"])
-        ends = ("subject", "relation", "object")
-        assert [end for end, one, other in zip(ends, true, false, strict=True) if one != other] == [row["replaced"]]
     shown = run(*options, **home, COLUMNS="200")
     assert "France · capital · Paris: " in shown.stdout
     assert str(found[0]["false_statement"]) in shown.stdout
@@ -101,11 +96,6 @@ def test_negatives_of_statements_are_drawn(home: dict[str, str]) -> None:
     assert "cannot be asked: the graph has nothing that makes it false in place of its relation." in few.stderr
     many = run(*options[:4], "--replace", "relation", "--any-type", *PARIS[2:], "--limit", "900", "--json", **home)
     assert f"{len(rows(many))} negatives, not 900: no more exist." in many.stderr
-    kinds = {
-        row["false_object"]
-        for row in rows(run(*options[:4], *PARIS[2:], "--any-type", "--limit", "900", "--json", **home))
-    }
-    assert "Q46" in kinds
 
 
 def test_questions_are_shown_with_what_is_right(home: dict[str, str]) -> None:

@@ -107,24 +107,10 @@ def test_write_by_an_api_model_resumes_after_a_spent_budget(add_graph: Callable[
         # Answers of the first call are cached: two to the same prompt with different seeds, one to each reading.
         bodies = [json.dumps(seen.body, sort_keys=True) for seen in proxy.seen]
         assert len(set(bodies)) == len(bodies) > paid
-        [line] = [json.loads(text) for text in path.read_text().splitlines()]
-        assert line["sources"] == {
-            "clozes": "model",
-            "past_clozes": "model",
-            "statements": "model",
-            "yes_no_questions": "model",
-            "wh_questions": "generic",
-            "reverse_clozes": "generic",
-        }
         assert "To look through" in done.stdout
         asked = len(proxy.seen)
         again = json.loads(run(*command, *options, "--json", **bare).stdout)
         assert (again["written"], again["kept"], len(proxy.seen)) == ([], 1, asked)
-        listed = json.loads(run(*command, *options, "--force", "--json", **bare).stdout)
-        assert len(proxy.seen) == asked
-        doubt = listed["look_through"][0]
-        assert (doubt["kind"], doubt["template"]) == ("wh_question", "What is the twin town of [X]?")
-        assert "does not begin with a question word" in doubt["reason"]
 
 
 def test_templates_write_from_patterns_reports_problems(tmp_path: Path) -> None:

@@ -229,3 +229,8 @@ def test_folder_has_one_spec_from_everywhere(tmp_path, monkeypatch):
 def test_demo_in_vllm_is_refused_at_once():
     with pytest.raises(UnknownNameError, match="use --model demo without vLLM"):
         load_model("vllm:demo")
+
+
+def test_engines_are_not_imported_before_they_are_used():
+    code = "import sys, kgprobe.cli.main, kgprobe.models.spec; assert not {'lm_eval', 'vllm'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -21,7 +21,7 @@ from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
 from tests.cases import slow_except
-from tests.models.api.fault_proxy import KINDS, FaultProxy, at_random, echo, first
+from tests.models.api.fault_proxy import KINDS, FaultProxy, at_random, first
 from tests.models.serving import TEMPLATE, api_generator
 
 QUESTIONS = [
@@ -122,30 +122,6 @@ def test_refresh_asks_answered_questions_again(tmp_path: Path) -> None:
             cache.close()
             said = "after"
         assert proxy.answered.total() == 2
-
-
-@pytest.mark.slow
-def test_thousand_requests_through_a_tenth_of_faults() -> None:
-    asked = requests(1000)
-    with FaultProxy(faults=at_random(0.1, seed=1), delay=0.002) as proxy:
-        made = generator(proxy, timeout=6)
-        done: list[int] = []
-        found = made.answer(asked, done.append)
-        assert set(proxy.kinds()) == {*KINDS, None}
-        assert sum(done) == 1000
-        for request, answer in zip(asked, found, strict=True):
-            assert isinstance(answer, Answer)
-            assert answer.refused or answer.text == echo(request.prompt)
-        refused = sum(answer.refused for answer in found if isinstance(answer, Answer))
-        assert refused == proxy.kinds()["refusal"]
-        # Nothing that was answered was asked again, and nothing is counted that was not there.
-        assert set(proxy.answered.values()) == {1}
-        assert len(proxy.answered) == 1000 - refused
-        counted = usage(made)
-        assert (counted.requests, counted.answers) == (len(proxy.seen), 1000)
-        assert counted.retries == counted.requests - 1000
-        paid = [one for one in proxy.seen if one.kind in (None, "refusal", "empty")]
-        assert counted.prompt_tokens == sum(len(one.prompt.split()) for one in paid)
 
 
 _CHILD = """
