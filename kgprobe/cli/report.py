@@ -9,7 +9,7 @@ import click
 import cloup
 import msgspec
 
-from kgprobe.cli.commands import DefaultGroup
+from kgprobe.cli.groups import DefaultGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     as_of_or,

@@ -9,7 +9,8 @@ from typing import Any
 import click
 import cloup
 
-from kgprobe.cli.commands import Command, CommandGroup, given_options
+from kgprobe.cli.commands import Command, given_options
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     common_options,
