@@ -12,6 +12,7 @@ import pytest
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.queries import explore_names
+from tests.cli.inprocess import printed, succeed
 from tests.cli.inprocess import run as kgprobe
 from tests.servers.servers import servers_on
 from tests.servers.shared import environment_of
@@ -28,12 +29,10 @@ def test_start_status_stop(tmp_path: Path) -> None:
     home = {"KGPROBE_HOME": str(tmp_path)}
     assert "It holds no graph yet" in kgprobe("graph", "status", **home).stdout
     assert not folder.exists()
-    started = kgprobe("graph", "start", "--memory", "512m", **home)
-    assert started.returncode == 0, started.stderr
+    started = succeed("graph", "start", "--memory", "512m", **home)
     try:
         assert "bolt://127.0.0.1:" in started.stdout
-        again = kgprobe("graph", "start", "--memory", "1g", **home)
-        assert again.returncode == 0
+        again = succeed("graph", "start", "--memory", "1g", **home)
         assert "running already" in again.stderr
         assert "512 MiB" in again.stderr
         status = json.loads(kgprobe("graph", "status", "--json", **home).stdout)
@@ -241,9 +240,7 @@ def test_describe_equals_naive_counts(home: dict[str, str]) -> None:
 
     rows = rows_of("MATCH (s)-[f:FACT]->(o) RETURN s.id AS subject, o.id AS object, f.relation AS relation")
     active = {row["id"]: row["active"] for row in rows_of("MATCH (r:Relation) RETURN r.id AS id, r.active AS active")}
-    done = kgprobe("graph", "status", "--size", "--json", **home)
-    assert done.returncode == 0, done.stderr
-    size = json.loads(done.stdout)
+    size = printed("graph", "status", "--size", "--json", **home)
     degrees: Counter[str] = Counter()
     for row in rows:
         degrees.update({row["subject"], row["object"]})

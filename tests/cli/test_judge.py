@@ -10,7 +10,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
 from tests.api.judged_world import world, write_judge, write_model
-from tests.cli.inprocess import run
+from tests.cli.inprocess import printed, run, succeed
 from tests.probes.true_false.test_probe import Rule
 from tests.servers.shared import environment_of
 
@@ -32,15 +32,12 @@ def labels(home: dict[str, str]) -> str:
 
 def test_from_labels_to_figures(home: dict[str, str], labels: str, talker: str, tmp_path: Path) -> None:
     page = str(tmp_path / "trained.html")
-    made = run(
+    told = printed(
         "judge", "train", labels, "--model", talker, "--name", "mine", *QUICK, "--output", page, "--json", **home
     )
-    assert made.returncode == 0, made.stderr
-    told = json.loads(made.stdout)
     assert told["judge"].endswith("mine/judge.safetensors")
     assert told["layer"] in (1, 2)
-    seen = run("judge", "evaluate", "mine", labels, "--model", talker, "--json", **home)
-    assert seen.returncode == 0, seen.stderr
+    seen = succeed("judge", "evaluate", "mine", labels, "--model", talker, "--json", **home)
     assert json.loads(seen.stdout) == told["aside"]
     text = Path(page).read_text(encoding="utf-8")
     assert text.count("Plotly.newPlot") == 7
@@ -82,8 +79,7 @@ def test_graph_is_judged_share_by_share(graph: Graph, tmp_path: Path) -> None:
     command = ("judge", "predict", str(tmp_path / "judge"), "--name", "mine")
     wrong = run(*command, "--shard", "3/2", **home)
     assert (wrong.returncode, "--shard is '3/2'" in wrong.stderr) == (2, True)
-    done = run(*command, "--shard", "1/2", "--json", **home)
-    assert done.returncode == 0, done.stderr
+    done = succeed(*command, "--shard", "1/2", "--json", **home)
     assert "facts" in done.stderr
     told = json.loads(done.stdout)
     assert told["complete"]

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.cli.inprocess import printed, succeed
 from tests.cli.inprocess import run as kgprobe
 from tests.models.api.fault_proxy import FaultProxy
 
@@ -18,17 +17,14 @@ def lines(path: str) -> list[dict[str, Any]]:
 
 def test_sample_is_asked_kept_and_shown_again(home: dict[str, str], talker: str) -> None:
     command = ["probe", "questions", "--model", talker, *FACTS, "5", "--follow-ups", "1", "--seed", "3"]
-    done = kgprobe(*command, "--json", **home)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = printed(*command, "--json", **home)
     assert (found["model"], found["probe"], found["facts"], found["done"]) == (talker, "questions", 5, 5)
     assert (found["stopped"], found["unaskable"], found["unanswered"], found["not_in_graph"]) == ("done", {}, {}, 0)
     outcomes = lines(found["outcomes"])
     assert sum(kind["answers"] for kind in found["tables"]["kinds"]["rows"]) == len(outcomes)
     # What would be asked can be looked at before.
     named = [part for row in outcomes for part in ("--fact", row["fact"])]
-    shown = kgprobe("sample", "questions", *named, "--seed", "3", "--as-of", "2024", "--json", **home)
-    assert shown.returncode == 0, shown.stderr
+    shown = succeed("sample", "questions", *named, "--seed", "3", "--as-of", "2024", "--json", **home)
     assert [json.loads(line)["prompt"] for line in shown.stdout.splitlines()] == [row["prompt"] for row in outcomes]
 
     again = kgprobe(*command, "--full", **home, COLUMNS="200")
@@ -42,8 +38,7 @@ def test_budget_ends_it_and_the_same_command_goes_on(home: dict[str, str]) -> No
     with FaultProxy(upstream=lambda prompt: "Yes, it is.") as proxy:
         command = ["probe", "questions", "--model", f"openai:m@{proxy.url}", *FACTS, "12", "--difficulty", "easy"]
         options = ["--batch-size", "3", "--concurrency", "1", "--follow-ups", "0", "--json"]
-        short = kgprobe(*command, *options, "--max-tokens", "1000", **home)
-        assert short.returncode == 0, short.stderr
+        short = succeed(*command, *options, "--max-tokens", "1000", **home)
         assert "the budget is spent" in short.stderr
         assert "Repeat the command to continue." in short.stderr
         begun = json.loads(short.stdout)
@@ -77,8 +72,7 @@ def test_what_got_no_answer_is_told_and_asked_again(home: dict[str, str]) -> Non
         facts = [part for line in listed.stdout.splitlines() for part in ("--fact", json.loads(line)["fact"])]
         asked = kgprobe("sample", "questions", *facts, "--as-of", "2024", "--difficulty", "easy", "--json", **home)
         refused |= {json.loads(line)["prompt"] for line in asked.stdout.splitlines()[:2]}
-        first = kgprobe(*command, "--follow-ups", "0", **home, COLUMNS="200")
-        assert first.returncode == 0, first.stderr
+        first = succeed(*command, "--follow-ups", "0", **home, COLUMNS="200")
         assert "2 questions got no answer; repeat the command to ask them again." in first.stderr
         assert "2 got no answer (HTTP 400: not of this)" in first.stdout
 
@@ -103,18 +97,3 @@ def test_model_that_takes_no_question_is_told(home: dict[str, str], model: str) 
         "Stopped after 0 of 6 facts: the server returns no answers. None of the last 3 questions got an answer"
         in done.stderr
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "said"),
-    [
-        (["--model", "demo", "--max-cost", "1"], 2, "--input-price and --output-price"),
-        (["--model", "demo", "--input-price", "1"], 2, "--output-price is missing: give both"),
-        (["--model", "openai:gpt"], 1, "set the environment variable OPENAI_API_KEY"),
-        (["--model", "demo", "--relation", "P999"], 2, "P999"),
-    ],
-)
-def test_wrong_usage(home: dict[str, str], options: list[str], code: int, said: str) -> None:
-    done = kgprobe("probe", "questions", *options, **home, OPENAI_API_KEY="")
-    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
-    assert said in done.stderr
