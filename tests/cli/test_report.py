@@ -13,32 +13,32 @@ FEW = ["--limit", "8", "--distractors", "2", "--sentences", "1", "--as-of", "202
 
 
 def test_results_become_a_page_and_rows(home: dict[str, str], model: str, tmp_path: Path) -> None:
-    for name, seed in (("first", "1"), ("second", "1")):
+    for name, seed in (("reported", "1"), ("reported-too", "1")):
         succeed(
             *("probe", "distractors", "--model", model, "--name", name, "--seed", seed, *FEW),
-            *(["--distractors", "1"] if name == "second" else []),
+            *(["--distractors", "1"] if name == "reported-too" else []),
             **home,
         )
     latest = succeed("report", **home)
     assert "of the 8 facts asked" in " ".join(latest.stdout.split())
     out = tmp_path / "deep" / "both.html"
-    told = printed("report", "first", "second", "--output", str(out), "--json", **home)
+    told = printed("report", "reported", "reported-too", "--output", str(out), "--json", **home)
     assert told["page"] == str(out)
     assert "Fact by fact" in out.read_text(encoding="utf-8")
     assert {row["result"] for row in told["facts"]} == {result["label"] for result in told["results"]}
     assert told["comparison"]["facts"] > 0
     # The same, where the command is named; a result may be called like one.
-    again = kgprobe("report", "page", "first", "second", "--output", str(out), **home)
+    again = kgprobe("report", "page", "reported", "reported-too", "--output", str(out), **home)
     assert again.stdout.splitlines()[-1] == f"Page: {out.as_uri()}"
     listed = succeed("results", **home)
-    assert "first" in listed.stdout
+    assert "reported" in listed.stdout
     rows = [
         json.loads(line)
         for line in kgprobe(
             "results", "--kind", "measurement", "--kind", "report", "--json", **home
         ).stdout.splitlines()
     ]
-    assert {"first", "second"} <= {row["name"] for row in rows}
+    assert {"reported", "reported-too"} <= {row["name"] for row in rows}
     assert {row["kind"] for row in rows} == {"measurement", "report"}
 
 
@@ -46,7 +46,7 @@ def test_results_become_a_page_and_rows(home: dict[str, str], model: str, tmp_pa
     ("arguments", "code", "said"),
     [
         (["nothing-of-it"], 2, "is named 'nothing-of-it'; `kgprobe results` lists all"),
-        (["first", "first"], 2, "the same result twice"),
+        (["reported", "reported"], 2, "the same result twice"),
         (["--seed", "-1"], 2, "seed"),
         (["--output", "/dev/null/page.html"], 1, "cannot be created"),
         (["--nonsense"], 2, "No such option"),
@@ -55,7 +55,7 @@ def test_results_become_a_page_and_rows(home: dict[str, str], model: str, tmp_pa
 def test_what_cannot_be_reported_is_said(
     home: dict[str, str], model: str, arguments: list[str], code: int, said: str
 ) -> None:
-    kgprobe("probe", "distractors", "--model", model, "--name", "first", "--seed", "1", *FEW, **home)
+    kgprobe("probe", "distractors", "--model", model, "--name", "reported", "--seed", "1", *FEW, **home)
     done = kgprobe("report", *arguments, **home)
     assert (done.returncode, done.stdout) == (code, "")
     assert said in " ".join(done.stderr.split())

@@ -67,8 +67,8 @@ def test_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: 
     assert len(facts) == 1 + results["facts_asked"]
     twice = kgprobe("show", "first", "first", **home)
     assert twice.stdout == more.stdout
-    unknown = kgprobe("show", "second", **home)
-    assert (unknown.returncode, "No result is named 'second'" in unknown.stderr) == (2, True), unknown.stderr
+    unknown = kgprobe("show", "never", **home)
+    assert (unknown.returncode, "No result is named 'never'" in unknown.stderr) == (2, True), unknown.stderr
     moved.with_name("moved").rename(moved)
 
     again = kgprobe("rounds", "run", "distractors", "--model", model, "--name", "first", **home)
@@ -129,7 +129,7 @@ def test_graph_without_facts_is_told_and_keeps_no_run(
 ) -> None:
     relations = tmp_path / "relations.jsonl"
     relations.write_text('{"id": "P36", "clozes": ["The capital of [X] is [Y]"]}')
-    at = home | environment_of(graph.endpoint)
+    at = home | environment_of(graph.endpoint) | {"KGPROBE_HOME": str(tmp_path / "home")}
     assert kgprobe("load", "table", "--relations", str(relations), **at).returncode == 0
     done = kgprobe("rounds", "run", "distractors", "--model", model, "--name", "empty", **at)
     assert (done.returncode, "The graph has no facts to ask" in done.stderr) == (1, True), done.stderr
