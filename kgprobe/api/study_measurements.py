@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 def measure_to_the_end(
     graph: Graph, model: Model | str, probe: str, callbacks: Callbacks, title: str = "", **arguments: Any
 ) -> Measurement:
-    """Measure to the end.
-
-    Args:
-        title: title of the measurement within the study.
-    """
+    """Measure to the end."""
     titled = replace(callbacks, on_start=lambda start: callbacks.on_start(replace(start, title=title)))
     measurement = measure(graph, model, probe, callbacks=titled, **arguments)
     if not measurement.complete:

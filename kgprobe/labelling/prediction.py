@@ -188,10 +188,6 @@ def cross_validate(
     """Compare predictions of held-out facts with their answers; None for fewer than 50 facts.
 
     Cost: the fit of the learner, five times.
-
-    Args:
-        seed: of the division into parts.
-        on_progress: called with the finished and total numbers of fits.
     """
     count = len(answered.positions)
     if count < FEWEST_HELD_OUT:

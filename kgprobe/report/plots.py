@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from kgprobe.files import make_folder, replacing
 from kgprobe.probes.distractors.curves import Curve
-from kgprobe.report.page import Section, table_section, write_page
+from kgprobe.report.page import Section, settings_section, table_section, write_page
 from kgprobe.sanitize import visible
 from kgprobe.tables import Table
 
@@ -158,8 +157,6 @@ def write_plots_page(
     ``alone`` it is written to the page's folder. Names and notes are escaped.
 
     Args:
-        path: path of the page.
-        title, verdict, plots, tables, notes: contents of the page, in this order.
         config: settings that affect the numbers; JSON-compatible.
         alone: True for a page at a path of the user's choice, not in a result's folder.
 
@@ -172,8 +169,7 @@ def write_plots_page(
     sections += map(table_section, tables)
     if notes:
         sections.append(Section("text", "Notes", {"paragraphs": notes}))
-    settings = msgspec.json.format(msgspec.json.encode(config), indent=2).decode().splitlines()
-    sections.append(Section("how", values={"parts": {"Settings": settings}}))
+    sections.append(settings_section(config, ""))
     return write_page(path, title, [verdict], sections, plotly=script if alone else f"../{script}")
 
 

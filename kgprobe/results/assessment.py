@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -64,20 +64,12 @@ class Assessment(Result):
     annotators: int
     undecided: int
 
-    row = AssessedShare
-
-    def records(self) -> Sequence[AssessedShare]:
-        """Return the shares."""
-        return self.shares
+    row, listed = AssessedShare, "shares"
 
     def tables(self) -> list[Table]:
         """Return the shares as a table, with 95% intervals."""
         notes = [f"Majority of {counted(self.annotators, 'annotator')}; {self.undecided:,} votes without one left out."]
         return [row_table("assessment", "Questions and verdicts by people", self.shares, notes)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the shares, with stable keys."""
-        return {"annotators": self.annotators, "undecided": self.undecided, "shares": self.rows()}
 
 
 def write_sheet(path: Path, results: Mapping[str, Sequence[Outcome]], per_kind: int, seed: int) -> int:

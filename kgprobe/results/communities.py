@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from kgprobe.results.result import Result
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Percent
-from kgprobe.tables import Heading, ResultRow, Table, row_table
+from kgprobe.tables import Heading, ResultRow
 
 _COLUMN = ", ".join
 
@@ -59,21 +59,7 @@ class IgnoranceCommunities(Result):
     total: int
     communities: Sequence[CommunityRow]
 
-    row = CommunityRow
-
-    def records(self) -> Sequence[CommunityRow]:
-        """Return the communities."""
-        return self.communities
-
-    def tables(self) -> list[Table]:
-        """Return the communities as a table; none without unknown facts."""
-        return [row_table("communities", "", self.communities)] if self.communities else []
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, with stable keys."""
-        options = {"run": self.run, "method": self.method, "sure": self.sure, "seed": self.seed}
-        counts = {"facts": self.facts, "entities": self.entities, "total": self.total}
-        return {**options, **counts, "communities": self.rows()}
+    row, listed, key = CommunityRow, "communities", "communities"
 
     def summary(self) -> str:
         """Return the numbers of facts, entities and communities."""

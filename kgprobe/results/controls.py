@@ -86,11 +86,7 @@ class ControlSample(Result):
     ranges: int
     roles: Sequence[FactRole]
 
-    row = RingBalance
-
-    def records(self) -> Sequence[RingBalance]:
-        """Return the rings, from near to far."""
-        return self.rings
+    row, listed = RingBalance, "rings"
 
     def tables(self) -> list[Table]:
         """Return the rings with their balance; without a base model, without columns of its answers."""

@@ -34,16 +34,12 @@ class BuiltDataset(Result):
     train: int
     test: int
 
-    row = RelationCounts
+    row, listed = RelationCounts, "relations"
 
     @property
     def left_out(self) -> list[RelationCounts]:
         """The relations that are left out."""
         return [relation for relation in self.relations if relation.reason is not None]
-
-    def records(self) -> Sequence[RelationCounts]:
-        """Return the relations."""
-        return self.relations
 
     def tables(self) -> list[Table]:
         """Return the relations in the dataset, and those left out."""
@@ -96,15 +92,7 @@ class Dataset(Result):
     folder: Path
     relations: Sequence[DatasetRelation]
 
-    row = DatasetRelation
-
-    def records(self) -> Sequence[DatasetRelation]:
-        """Return the relations."""
-        return self.relations
-
-    def tables(self) -> list[Table]:
-        """Return a table of all relations."""
-        return [row_table("relations", "", self.relations)]
+    row, listed, key = DatasetRelation, "relations", "relations"
 
     def summary(self) -> str:
         """Return the numbers of relations and facts."""

@@ -281,11 +281,7 @@ def _substitute_row(own: JudgeQuality, classifier: str, quality: Quality) -> Sub
 
 
 def quality_on(judge: Judge, scorer: "Scorer", statements: LabelledStatements, words: Sequence[str]) -> JudgeQuality:
-    """Return the quality of a judge on held-out statements.
-
-    Args:
-        words: answer words of the baseline.
-    """
+    """Return the quality of a judge on held-out statements."""
     every, apart = evaluate_on(judge, scorer, statements, words)
     return JudgeQuality(judge=judge, every=every, apart=apart)
 
@@ -502,11 +498,7 @@ def layer_plots(layers: Sequence[LayerJudged], baseline: SplitQualities) -> list
 
 
 def quality_plots(judged: Mapping[str, Quality]) -> list[Plot | HeatMap]:
-    """Return a reliability plot of all; for each a confusion matrix, and precision, recall, F1 and AUROC.
-
-    Args:
-        judged: qualities of a judge or baseline, by its name.
-    """
+    """Return a reliability plot of all; for each a confusion matrix, and precision, recall, F1 and AUROC."""
     lines = [Line("perfect calibration", [0.0, 1.0], [0.0, 1.0])]
     maps: list[HeatMap] = []
     for name, quality in judged.items():

@@ -314,7 +314,6 @@ def read_figures(folder: Path, labels: TrueFalseLabels | None = None) -> JudgedG
     """Return the figures of a judged graph.
 
     Args:
-        folder: folder of the judged facts.
         labels: labels that correct them; None takes the judge's own if they exist.
 
     Raises:

@@ -57,11 +57,7 @@ class ResultList(Result):
 
     results: Sequence[ListedResult]
 
-    row = ListedResult
-
-    def records(self) -> Sequence[ListedResult]:
-        """Return the results."""
-        return self.results
+    row, listed = ListedResult, "results"
 
     def tables(self) -> list[Table]:
         """Return kind, name, time and headline of each result."""

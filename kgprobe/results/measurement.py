@@ -101,11 +101,7 @@ class StoredAnswers:
         raise NotImplementedError
 
     def page(self, finding: "Finding | None" = None) -> Path:
-        """Write the finding next to the answers as a page, JSON and CSV; return the page's path.
-
-        Args:
-            finding: the finding, if it is available already; None computes it.
-        """
+        """Write the finding next to the answers as a page, JSON and CSV; return the page's path."""
         from kgprobe.results.finding_page import write_finding
 
         finding = finding or self.finding()
@@ -116,11 +112,7 @@ class StoredAnswers:
         raise NotImplementedError
 
     def to_dict(self, finding: "Finding | None" = None) -> dict[str, Any]:
-        """Return progress and finding, with stable keys: the content of ``results.json``.
-
-        Args:
-            finding: the finding, if it is available already; None computes it if there are answers.
-        """
+        """Return progress and finding, with stable keys: the content of ``results.json``."""
         answers = self._answers()
         if finding is None and answers.answered:
             finding = self.finding()

@@ -101,9 +101,6 @@ def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
 def read_files(folder: Path, file: str) -> OpenedFiles:
     """Return a stored result from its JSON.
 
-    Args:
-        file: name of the JSON, without ending.
-
     Raises:
         KgprobeError: the file is missing or damaged.
     """

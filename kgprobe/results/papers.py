@@ -41,15 +41,7 @@ class PaperList(Result):
 
     papers: Sequence[PaperCounts]
 
-    row = PaperCounts
-
-    def records(self) -> Sequence[PaperCounts]:
-        """Return the papers."""
-        return self.papers
-
-    def tables(self) -> list[Table]:
-        """Return the papers with their counts."""
-        return [row_table("papers", "Papers", self.papers)]
+    row, listed, key, heading = PaperCounts, "papers", "papers", "Papers"
 
     def summary(self) -> str:
         """Return the titles, the number of tables and figures, and of those with a command."""
@@ -61,10 +53,6 @@ class PaperList(Result):
             f"{tables} tables and figures, {results} of them with results; commands repeat {run}, whole or in part."
         )
         return "\n".join([*titles, counts])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the papers with their counts."""
-        return {"papers": self.rows()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +86,7 @@ class PaperContents(Result):
     paper: Paper
     entries: Sequence[PaperTableRow]
 
-    row = PaperTableRow
-
-    def records(self) -> Sequence[PaperTableRow]:
-        """Return the tables and figures."""
-        return self.entries
+    row, listed = PaperTableRow, "entries"
 
     def tables(self) -> list[Table]:
         """Return the tables and figures with their commands."""
@@ -187,11 +171,7 @@ class PaperTable(Result):
     own: Sequence[OwnNumber]
     results: Sequence[OwnResult]
 
-    row = PaperNumber
-
-    def records(self) -> Sequence[PaperNumber]:
-        """Return the published numbers."""
-        return self.numbers
+    row, listed = PaperNumber, "numbers"
 
     def tables(self) -> list[Table]:
         """Return the published table with own numbers in columns of their own, and the stored results."""

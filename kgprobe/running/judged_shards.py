@@ -144,10 +144,8 @@ def judge_shards(
     Memory: one shard.
 
     Args:
-        config: settings on which the rows depend; stored with them.
         shards: of facts in a fixed order.
         make: returns the rows of the facts in some places, in this order.
-        share: of the shards.
         callbacks: ``on_batch`` is called after each shard, ``on_part`` within it if ``make`` reports its progress.
 
     Raises:

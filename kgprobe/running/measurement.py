@@ -111,7 +111,6 @@ def ask_each(
 
     Args:
         keys: distinct facts, in the same order at each call.
-        seed: of all random choices.
         config: settings on which the answers depend; stored with them.
         batch: number of facts that are asked together. Does not affect the answers.
 

@@ -93,7 +93,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def read_manifest(folder: str | Path) -> Manifest:
-    """Return the manifest of a training set.
+    """Return the manifest of a training set: origin, options, counts, and digests of its files.
 
     Raises:
         KgprobeError: the folder has none, or it is damaged.
@@ -158,8 +158,6 @@ def record_of(
 
     Args:
         purpose: ``taught``, ``refused``, ``known``, or ``held out by`` a unit.
-        options: options of the training set, by name.
-        weight: None for none.
     """
     texts = _chat(example, purpose, options) if options["format"] == CHAT else _completion(example, purpose, options)
     facts = [fact.key.fact for fact in example.facts]
