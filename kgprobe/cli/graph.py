@@ -11,7 +11,8 @@ import click
 
 from kgprobe.api.options import COMMUNITY_METHODS
 from kgprobe.cli.browser import browser, types
-from kgprobe.cli.commands import Choice, CommandGroup
+from kgprobe.cli.commands import Choice
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     ask_password,

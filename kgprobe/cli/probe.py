@@ -8,7 +8,8 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import CommandGroup, given_options
+from kgprobe.cli.commands import given_options
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
@@ -24,7 +25,6 @@ from kgprobe.cli.options import (
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.rendering import reason_notes, show_finding, show_notes
 from kgprobe.cli.running import measuring, open_asked, open_models, report_end, require_api
-from kgprobe.errors import UnknownNameError
 from kgprobe.probes.register import PROBES, ProbeKind
 from kgprobe.progress import waiting
 from kgprobe.sanitize import counted
@@ -51,17 +51,6 @@ class ProbeGroup(CommandGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Return the command of a probe, or an added one; None if there is no such command."""
         return self._command_of(PROBES.get(cmd_name)) if cmd_name in PROBES else self.commands.get(cmd_name)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command of the first argument; raise UsageError, with the nearest name, if it is not a probe."""
-        try:
-            if args[0] not in self.commands:
-                PROBES.get(args[0])
-        except UnknownNameError as error:
-            raise click.UsageError(str(error), ctx) from None
-        return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Raise UsageError if options come before the probe."""

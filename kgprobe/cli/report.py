@@ -10,7 +10,7 @@ import cloup
 import msgspec
 
 from kgprobe.api.kind_names import MEASUREMENT, RUN
-from kgprobe.cli.commands import DefaultGroup
+from kgprobe.cli.groups import DefaultGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     as_of_or,

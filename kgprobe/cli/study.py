@@ -13,7 +13,8 @@ import msgspec
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.baselines.options import MeasuresOptions
-from kgprobe.cli.commands import CommandGroup, decorated_by, given_options
+from kgprobe.cli.commands import decorated_by, given_options
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     SCORES,

@@ -165,3 +165,18 @@ def test_help_is_whole_and_fits_a_terminal(monkeypatch: pytest.MonkeyPatch, caps
         assert [line for line in lines if len(line) > 80] == [], path
         cut = [line for line in lines if line.rstrip().endswith(("...", "…")) and not line.startswith("Usage")]
         assert cut == [], path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nearest"),
+    [
+        (["chek"], "check"),
+        (["probe", "distractrs"], "distractors"),
+        (["rounds", "rum"], "run"),
+        (["rounds", "run", "choises", "--model", "demo"], "choices"),
+        (["load", "wikdata", "x"], "wikidata"),
+    ],
+)
+def test_unknown_command_names_nearest(arguments: list[str], nearest: str) -> None:
+    done = kgprobe(*arguments)
+    assert (done.returncode, f"(did you mean {nearest}?)." in done.stderr) == (2, True), done.stderr

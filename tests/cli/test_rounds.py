@@ -135,7 +135,6 @@ def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], mode
         (["run", "distractors", "--model", "hf:./nowhere"], 1, "nowhere"),
         (["run", "distractors", "--model", "demo", "--rounds", "0"], 2, "--rounds"),
         (["run", "distractors", "--model", "demo", "--as-of", "yesterday"], 2, "yesterday"),
-        (["run", "distractrs", "--model", "demo"], 2, "(did you mean distractors?)"),
         (["resume", "nonsense"], 2, "Unknown run 'nonsense'"),
         (["nonsense"], 2, "No such command"),
     ],
