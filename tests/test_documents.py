@@ -15,7 +15,7 @@ import pytest
 
 import kgprobe
 from kgprobe.baselines.register import BASELINES
-from kgprobe.cli.commands import DefaultGroup
+from kgprobe.cli.groups import DefaultGroup
 from kgprobe.cli.main import kgprobe as command_line
 from kgprobe.graph.client import Graph
 from kgprobe.options import make_options
