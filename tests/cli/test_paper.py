@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from kgprobe.cli.commands import DefaultGroup
+from kgprobe.cli.groups import DefaultGroup
 from kgprobe.cli.main import kgprobe as command_line
 from kgprobe.papers.presets import PRESETS
 from kgprobe.papers.tables import PaperEntry, all_tables, filled
