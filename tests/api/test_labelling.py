@@ -34,7 +34,7 @@ from tests.api.labelled_world import AS_OF, label_all, well_read
 from tests.kills import Moment, kill_child
 from tests.labelling.test_table import CHAD, CONFIG, FRANCE
 from tests.models.tiny import byte_level, random_model
-from tests.sampling.test_negatives_on_real_graphs import wikidata
+from tests.sampling.real_facts import wikidata
 from tests.written_source import WrittenSource
 
 FEW = {"ways": "distractors", "limit": 8, "as_of": AS_OF}
