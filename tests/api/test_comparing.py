@@ -91,8 +91,6 @@ def test_results_stand_beside_each_other_without_a_graph(tmp_path: Path) -> None
     assert "<script src" not in text
     assert "<h1>three knows 100% [98, 100] of the 199 facts that all were asked, two" in text
     assert "three knows most of the 199 facts" in found.summary()
-    assert "Side by side" in repr(found)
-    assert "<table" in found._repr_html_()
 
 
 def test_page_of_forgetting_has_all_changed_facts_beside_it(tmp_path: Path) -> None:
