@@ -167,7 +167,9 @@ def test_what_is_known_and_not_said(tmp_path: Path) -> None:
     overall = found.to_frame().iloc[0]
     assert (overall["known"], overall["unsaid"], overall["said_alone"]) == (100, 0.01, 1)
     assert overall["unsaid_low"] < 0.01 < overall["unsaid_high"]
-    assert found.facts_frame()[["fact", "question", "said"]].values.tolist() == [["f000", "Is it so: f000?", "No."]]
+    assert found.frames()["unsaid_facts"][["fact", "question", "said"]].values.tolist() == [
+        ["f000", "Is it so: f000?", "No."]
+    ]
     assert found.page().name == "gap.html"
     assert json.loads((found.folder / "gap.json").read_text())["overall"]["unsaid"] == 0.01
     with pytest.raises(ArgumentError, match="`said` is by the probe distractors, like the first"):
