@@ -46,6 +46,9 @@ def open_models(api: Mapping[str, Any] = MappingProxyType({})) -> Iterator["Mode
                 noun = "batch" if usage.batches == 1 else "batches"
                 batches = f" in {usage.batches:,} {noun}" if usage.batches else ""
                 click.echo(f"{name}: {sent}{batches}, {answers}.", err=True)
+                if usage.declined:
+                    changed = ", ".join(sorted(usage.declined))
+                    click.echo(f"{name} declined parameters, which were left out or replaced: {changed}.", err=True)
 
 
 def require_api(api: Mapping[str, Any], *values: Any) -> None:

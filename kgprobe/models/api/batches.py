@@ -374,14 +374,12 @@ class BatchSession(Generic[RequestT]):
         elif isinstance(result, Answer) and self._form.is_complete(result):
             self._finish(key, result)
         elif self._has_failed(key):
-            if isinstance(result, Answer):
-                self._finish(key, result)
-                return
-            reason = self._address.without_key(result.reason)
+            text = "the answer was empty" if isinstance(result, Answer) else result.reason
+            reason = self._address.without_key(text)
             self._finish(key, Unanswered(f"{reason} ({self._failures[key]} batches)"))
 
     def _settle_declined(self, key: str, declined: Declined, reading: _Reading) -> None:
-        if self._is_adapted(self._open[key], declined.parameter, reading.dropped):
+        if self._is_adapted(self._open[key], declined, reading.dropped):
             return
         if declined.fatal and reading.read == 0:
             reading.fatal = declined
@@ -394,16 +392,19 @@ class BatchSession(Generic[RequestT]):
         self._failures[key] += 1
         return self._failures[key] >= min(self._options.attempts, _MOST_SUBMISSIONS)
 
-    def _is_adapted(self, request: RequestT, parameter: str | None, before: frozenset[str]) -> bool:
+    def _is_adapted(self, request: RequestT, declined: Declined, before: frozenset[str]) -> bool:
         """Drop a declined parameter for the next batch; return False if the reason is another.
 
         Args:
             before: parameters that the declined request did not have.
         """
+        body = self._form.body(request) or {}
+        # Another request of the same batch may have dropped it.
+        parameter = declined.declined_of({**body, **dict.fromkeys(self._dropped)})
         if parameter is None or parameter in before:
             return False
         if parameter not in self._dropped:
-            if parameter not in (self._form.body(request) or {}) or not self._form.adapt(parameter):
+            if not self._form.adapt(parameter, declined.reason):
                 return False
             self._dropped |= {parameter}
         return True

@@ -8,7 +8,8 @@ Errors are classified by their remedy: repeat, skip the request, or stop.
 """
 
 import os
-from collections.abc import AsyncIterator, Iterator
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -116,6 +117,8 @@ _MISSING = frozenset((404, 405, 501))
 # A proxy did not wait for the server's answer.
 _LOST = frozenset((408, 504, 524))
 _SHOWN = 300
+# Parts of a request that cannot be left out.
+_NEEDED = frozenset(("model", "messages", "prompt"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,14 @@ class Declined:
     about_key: bool = False
     missing: bool = False
 
+    def declined_of(self, body: Mapping[str, Any]) -> str | None:
+        """Return the declined parameter of a request: the named one, or the first of the body in the message."""
+        if self.fatal or self.parameter in body:
+            return None if self.fatal else self.parameter
+        places = {name: re.search(rf"(?<!\w){name}(?!\w)", self.reason) for name in body.keys() - _NEEDED}
+        found = {name: match.start() for name, match in places.items() if match is not None}
+        return min(found, key=found.__getitem__, default=None)
+
 
 def classify_error(error: openai.APIError, now: float) -> Fault | Declined:
     """Classify an error of the official client.
@@ -174,7 +185,7 @@ def classify_error(error: openai.APIError, now: float) -> Fault | Declined:
         detail = f": {cause}" if str(cause or "") else ""
         reached = "Connect" not in type(cause).__name__
         return Fault(f"the connection {'broke off' if reached else 'could not be made'}{detail}", reached=reached)
-    return Fault(f"the server's answer cannot be read: {_short(error.message)}")
+    return Fault(f"the server's answer cannot be read: {shortened(error.message)}")
 
 
 def _classify_status(error: openai.APIStatusError, now: float) -> Fault | Declined:
@@ -205,11 +216,12 @@ def _message(error: openai.APIStatusError) -> str:
     body = error.body
     for key in ("message", "detail", "error"):
         if isinstance(body, dict) and isinstance(body.get(key), str):
-            return _short(body[key])
-    return _short(error.response.text or error.response.reason_phrase or "no message")
+            return shortened(body[key])
+    return shortened(error.response.text or error.response.reason_phrase or "no message")
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return a server's message on one line, cut where it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
 

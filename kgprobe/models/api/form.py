@@ -33,8 +33,8 @@ class Form(Generic[FormRequestT]):
         """Return the maximum tokens of a request and of its answer; by default, it is free."""
         return 0, 0
 
-    def adapt(self, parameter: str) -> bool:  # noqa: ARG002
-        """Drop a parameter that the server declines; return False if that is not possible."""
+    def adapt(self, parameter: str, reason: str) -> bool:  # noqa: ARG002
+        """Drop or replace a parameter that the server declines for a reason; return False if that is not possible."""
         return False
 
     def read(self, content: bytes, request: FormRequestT) -> Answer | Fault:

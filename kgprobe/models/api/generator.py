@@ -7,23 +7,25 @@ the content is left out, and one in the text is removed (:mod:`kgprobe.models.ge
 switched on, a text without markers that fills all tokens is a thought, too.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
-
-import msgspec
+from typing import Any
 
 from kgprobe.models.api.address import OPENAI, Address
+from kgprobe.models.api.completions import MOST_TOKENS, read_completion
 from kgprobe.models.api.connection import Fault
 from kgprobe.models.api.form import Form
 from kgprobe.models.api.requests import Asker
 from kgprobe.models.api.thinking import VerifiedSwitch, verify
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
-from kgprobe.models.generating.thinking import STORED_CHARACTERS, Split, Thinking, split_thought
+from kgprobe.models.generating.thinking import STORED_CHARACTERS, Split, Thinking
 from kgprobe.models.scoring.tokens import not_unicode
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
-ChoiceT = TypeVar("ChoiceT")
+# Close to greedy, for servers that want a positive temperature.
+_SMALL_TEMPERATURE = 0.01
+_POSITIVE = re.compile(r"positive|(?:greater|larger|more|bigger) than|> ?0", re.IGNORECASE)
 
 # Maximum tokens in addition to one per byte of the prompt: those of the chat template, or one special token in front.
 _CHAT_TOKENS, _TEXT_TOKENS = 64, 1
@@ -31,8 +33,6 @@ _NEEDS = (
     "Continuations use completions (/completions), which this server has to offer for the model; chat alone is not"
     " enough."
 )
-# Larger counts are errors.
-_MOST_TOKENS = 2_000_000
 
 
 class ApiGenerator:
@@ -151,6 +151,8 @@ def _cache_key(request: Request) -> dict[str, object]:
 class Parameters:
     """Request parameters that one model accepts, under the names that it knows; adapted when it declines one.
 
+    Some servers want a positive temperature: 0 is replaced by a small one.
+
     Attributes:
         left_out: declined parameters.
     """
@@ -159,25 +161,32 @@ class Parameters:
         self.left_out: frozenset[str] = frozenset()
         # OpenAI's newer models know only the second name, many other servers only the first.
         self._limit = _LIMITS[address.url == OPENAI]
+        self._least_temperature = 0.0
 
     def of(self, request: Request) -> dict[str, Any]:
         """Return the parameters of a request."""
         # Completions use the first name everywhere.
         limit = _LIMITS[0] if request.continuation else self._limit
-        parameters: dict[str, Any] = {"temperature": request.temperature, limit: _most_tokens(request)}
+        parameters: dict[str, Any] = {
+            "temperature": max(request.temperature, self._least_temperature),
+            limit: _most_tokens(request),
+        }
         if request.temperature > 0:
             parameters["seed"] = request.seed
         for name in self.left_out:
             parameters.pop(name, None)
         return parameters
 
-    def adapt(self, parameter: str) -> bool:
+    def adapt(self, parameter: str, reason: str) -> bool:
         """Drop a declined parameter, or switch to its other name; return False if neither is possible."""
         if parameter in _LIMITS:
             other = _LIMITS[parameter == _LIMITS[0]]
             if other in self.left_out:
                 return False
             self._limit = other
+        if parameter == "temperature" and self._least_temperature == 0 and _POSITIVE.search(reason):
+            self._least_temperature = _SMALL_TEMPERATURE
+            return True
         self.left_out |= {parameter}
         return True
 
@@ -185,67 +194,6 @@ class Parameters:
 def _most_tokens(request: Request) -> int:
     """Return the maximum tokens of thought and answer."""
     return request.max_tokens + (request.thinking.limit if request.thinking is not None else 0)
-
-
-class _Counts(msgspec.Struct):
-    """Token counts of a request and of its answer."""
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    # Servers differ in its content.
-    completion_tokens_details: Any = None
-
-    @property
-    def thought(self) -> int:
-        """Tokens of the thought; 0 if they are not counted."""
-        details = self.completion_tokens_details
-        counted = details.get("reasoning_tokens") if isinstance(details, dict) else None
-        return counted if isinstance(counted, int) and 0 <= counted <= _MOST_TOKENS else 0
-
-
-class _Part(msgspec.Struct):
-    """A part of a message: text, or a thought, which has another type."""
-
-    type: str = ""
-    text: str | None = None
-    thinking: Any = None
-
-
-class _Message(msgspec.Struct):
-    content: str | list[_Part] | None = None
-    refusal: str | None = None
-    reasoning_content: Any = None
-    reasoning: Any = None
-
-    def split(self) -> Split:
-        """Return thought and answer."""
-        thoughts = [field for field in (self.reasoning_content, self.reasoning) if field and isinstance(field, str)]
-        text = self.content if isinstance(self.content, str) else ""
-        for part in self.content if isinstance(self.content, list) else ():
-            if part.type == "text":
-                text += part.text or ""
-            elif part.thinking:
-                thoughts.append(msgspec.json.encode(part.thinking).decode())
-        split = split_thought(text)
-        return Split(split.thought or "".join(thoughts[:1]), split.answer, split.ended)
-
-
-class _ChatChoice(msgspec.Struct):
-    message: _Message
-    finish_reason: str | None = None
-
-
-class _TextChoice(msgspec.Struct):
-    text: str
-    finish_reason: str | None = None
-
-
-class _Completion(msgspec.Struct, Generic[ChoiceT]):
-    """Required parts of a completion; the client itself does not validate answers."""
-
-    choices: list[ChoiceT]
-    # Decoded separately: an answer with invalid counts is still an answer.
-    usage: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class _CompletionForm(Form[Request]):
@@ -285,58 +233,32 @@ class _CompletionForm(Form[Request]):
         prompt = len(request.prompt.encode()) + (_TEXT_TOKENS if self.continuation else _CHAT_TOKENS)
         return prompt, _most_tokens(request)
 
-    def adapt(self, parameter: str) -> bool:
+    def adapt(self, parameter: str, reason: str) -> bool:
         # A mode of thinking is a condition: it is not dropped.
-        return parameter not in self._thinking and self._parameters.adapt(parameter)
-
-    def _decode(self, content: bytes) -> Any:
-        """Return the completion with at least one choice, or a fault."""
-        kind: Any = _Completion[_TextChoice] if self.continuation else _Completion[_ChatChoice]
-        try:
-            completion = msgspec.json.decode(content, type=kind)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            name = "completion" if self.continuation else "chat completion"
-            return Fault(f"the server's answer is not a {name}: {error}")
-        return completion if completion.choices else Fault("the server's answer has no choices")
-
-    def _texts(self, choice: Any) -> tuple[Split, str, str]:
-        """Return thought and answer, the refusal, and the whole text whose tokens the server counts."""
-        if self.continuation:
-            return Split("", choice.text.strip()), "", choice.text
-        split = choice.message.split()
-        return split, choice.message.refusal or "", split.thought + split.answer
+        return parameter not in self._thinking and self._parameters.adapt(parameter, reason)
 
     def read(self, content: bytes, request: Request) -> Answer | Fault:
         """Return the model's answer without its thoughts, and without the key."""
-        completion = self._decode(content)
+        completion = read_completion(content, is_chat=not self.continuation)
         if isinstance(completion, Fault):
             return completion
-        choice, counts = completion.choices[0], _counts_of(completion.usage)
-        ended = choice.finish_reason != "length"
-        split, refusal, whole = self._texts(choice)
-        completion_tokens = _checked(counts.completion_tokens, whole)
-        thought_tokens = counts.thought or _estimate(completion_tokens, split)
+        split, refusal = completion.split, completion.refusal
+        ended = completion.finish_reason != "length"
+        completion_tokens = _checked(completion.counts.completion_tokens, completion.whole)
+        thought_tokens = completion.counts.thought or _estimate(completion_tokens, split)
         is_marked = thought_tokens > 0 or bool(refusal)
-        if not is_marked and _is_cut_thought(request, choice.finish_reason, completion_tokens):
+        if not is_marked and _is_cut_thought(request, completion.finish_reason, completion_tokens):
             split = Split(split.answer, "", ended=False)
         return Answer(
             text=self._address.without_key(split.answer or refusal.strip()),
-            refused=bool(refusal) or choice.finish_reason == "content_filter",
+            refused=bool(refusal) or completion.finish_reason == "content_filter",
             ended=ended,
-            prompt_tokens=_checked(counts.prompt_tokens, request.prompt),
+            prompt_tokens=_checked(completion.counts.prompt_tokens, request.prompt),
             completion_tokens=_with_thought(completion_tokens, thought_tokens),
             thought=self._address.without_key(split.thought)[:STORED_CHARACTERS],
             thought_tokens=thought_tokens,
             thought_cut=not split.ended or (not ended and not split.answer and thought_tokens > 0),
         )
-
-
-def _counts_of(usage: msgspec.Raw) -> _Counts:
-    """Return the token counts of a response; empty if they are missing or unreadable."""
-    try:
-        return msgspec.json.decode(usage, type=_Counts | None) or _Counts()
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return _Counts()
 
 
 def _is_cut_thought(request: Request, finish_reason: str | None, tokens: int) -> bool:
@@ -361,6 +283,6 @@ def _estimate(tokens: int, split: Split) -> int:
 
 def _checked(counted: int | None, text: str) -> int:
     """Return a token count; if it is missing or impossible, the maximum for the text, one token per byte."""
-    if counted is None or not bool(text) <= counted <= _MOST_TOKENS:
+    if counted is None or not bool(text) <= counted <= MOST_TOKENS:
         return len(text.encode())
     return counted

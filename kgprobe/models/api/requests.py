@@ -110,7 +110,12 @@ class Session(Generic[RequestT]):
             body = self._form.body(request)
             result = await self._attempt(client, request, body, reservation)
             if isinstance(result, Declined):
-                if body and result.parameter in body and self._form.adapt(result.parameter):
+                parameter = result.declined_of(body or {})
+                # Requests that were sent at the same time are declined for the same reason.
+                if parameter is not None and (
+                    self._form.body(request) != body or self._form.adapt(parameter, result.reason)
+                ):
+                    self._usage.declined.add(parameter)
                     continue
                 return self._decline(result)
             fault = self._checked(result)
@@ -123,7 +128,7 @@ class Session(Generic[RequestT]):
             failed += not (fault.limited and self._answers > answers)
             answers = self._answers
             if failed >= self._options.attempts:
-                return self._given_up(result, fault, sent)
+                return self._given_up(fault, sent)
             await self._back_off(fault, failed, clock)
             if self._reason is not None:
                 return None
@@ -142,9 +147,7 @@ class Session(Generic[RequestT]):
         self._stop(KgprobeError(fatal_message(self._address, declined, self._form.needs)))
         return None
 
-    def _given_up(self, result: Answer | Fault, fault: Fault, sent: int) -> Answer | Unanswered | None:
-        if isinstance(result, Answer):
-            return result
+    def _given_up(self, fault: Fault, sent: int) -> Unanswered | None:
         reason = f"{self._address.without_key(fault.reason)} ({sent} attempts)"
         if not fault.reached and not fault.limited and not self._answers:
             self._stop(KgprobeError(f"{self._address.name} cannot be reached: {reason}. Is {self._address.url} right?"))

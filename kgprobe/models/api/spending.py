@@ -7,7 +7,7 @@ budget.
 User options for models behind APIs.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 
 from kgprobe.errors import KgprobeError
@@ -66,6 +66,7 @@ class Usage:
         prompt_tokens, completion_tokens: counts of the API, or else estimates.
         unsettled_tokens: maximum tokens of requests that broke off; they count towards the budget and ``cost``.
         cost: cost so far; None without prices.
+        declined: parameters that the server declined, and that were left out or replaced.
     """
 
     requests: int = 0
@@ -77,6 +78,7 @@ class Usage:
     completion_tokens: int = 0
     unsettled_tokens: int = 0
     cost: float | None = None
+    declined: set[str] = field(default_factory=set)
 
     @property
     def tokens(self) -> int:

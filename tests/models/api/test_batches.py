@@ -191,7 +191,7 @@ def test_error_lines_are_repeated_or_reported(cache: AnswerCache) -> None:
 def test_empty_answers_are_asked_again(cache: AnswerCache) -> None:
     given = {"Question number 0": ["", "", "late"], "Question number 1": ["", "", ""]}
     with BatchServer(answer=lambda prompt: given[prompt].pop(0)) as server:
-        assert texts(generator(server, cache).answer(questions(2))) == ["late", ""]
+        assert texts(generator(server, cache).answer(questions(2))) == ["late", None]
 
 
 def test_declined_parameters_are_dropped_in_the_next_batch(cache: AnswerCache, monkeypatch: pytest.MonkeyPatch) -> None:

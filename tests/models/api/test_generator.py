@@ -100,12 +100,11 @@ def test_refusal_is_an_answer() -> None:
         assert len(proxy.seen) == 1
 
 
-def test_what_stays_empty_is_an_empty_answer() -> None:
+def test_answer_that_stays_empty_is_unanswered() -> None:
     with FaultProxy(faults=first(9, "empty")) as proxy:
         made = generator(proxy, attempts=3)
         (answer,) = made.answer([Request("Why?", 8)])
-        assert isinstance(answer, Answer)
-        assert (answer.text, answer.refused) == ("", False)
+        assert answer == Unanswered("the answer was empty (3 attempts)")
         assert len(proxy.seen) == 3
         assert usage(made).prompt_tokens == 3
 
@@ -321,6 +320,50 @@ def test_parameter_that_a_model_does_not_take_is_left_out() -> None:
         assert made.parameters.left_out == {"max_tokens", "temperature", "seed"}
         assert proxy.seen[-1].body["max_completion_tokens"] == 8
         assert proxy.kinds()["rejected"] <= 3 * 8
+
+
+@pytest.mark.parametrize("code", [None, "400", "invalid_request", 17])
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        "max_tokens: Extra inputs are not permitted",
+        "Unknown field `max_tokens`.",
+    ],
+)
+def test_parameter_declined_in_any_wording_is_replaced(message: str, code: object) -> None:
+    def reject(body: dict) -> tuple[int, dict] | None:
+        return (400, {"error": {"message": message, "code": code}}) if "max_tokens" in body else None
+
+    with FaultProxy(reject=reject) as proxy:
+        made = generator(proxy, concurrency=4, attempts=1)
+        assert all(isinstance(answer, Answer) for answer in made.answer(requests(8)))
+        assert proxy.seen[-1].body["max_completion_tokens"] == 8
+        assert usage(made).declined == {"max_tokens"}
+
+
+@pytest.mark.parametrize(
+    "message", ["`temperature` must be strictly positive", "temperature: greater than 0", "temperature > 0"]
+)
+def test_temperature_zero_declined_becomes_a_small_one(message: str) -> None:
+    def reject(body: dict) -> tuple[int, dict] | None:
+        return (422, {"error": message, "error_type": "validation"}) if body.get("temperature") == 0 else None
+
+    with FaultProxy(reject=reject) as proxy:
+        found = generator(proxy, concurrency=4, attempts=1).answer(requests(12))
+        assert all(isinstance(answer, Answer) for answer in found)
+        assert 0 < proxy.seen[-1].body["temperature"] < 0.1
+
+
+def test_message_about_length_does_not_drop_the_limit() -> None:
+    def reject(body: dict) -> tuple[int, dict] | None:
+        limits = [name for name in ("max_tokens", "max_completion_tokens") if name in body]
+        return 400, {"error": {"message": f"{limits} is too large: 8. The context has 4 tokens."}}
+
+    with FaultProxy(reject=reject) as proxy:
+        (answer,) = generator(proxy, attempts=1).answer(requests(1))
+        assert isinstance(answer, Unanswered)
+        assert all({"max_tokens", "max_completion_tokens"} & one.body.keys() for one in proxy.seen)
 
 
 def test_server_that_is_not_there() -> None:
