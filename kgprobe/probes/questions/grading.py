@@ -37,6 +37,7 @@ from kgprobe.probes.questions.items import FactQuestion, QuestionKind
 from kgprobe.probes.questions.options import ANY, OWN
 from kgprobe.verbalize.answers import (
     NEGATION,
+    all_mentions,
     content_words,
     is_refusal,
     named_in,
@@ -46,6 +47,7 @@ from kgprobe.verbalize.answers import (
     read_yes_no,
     sentences,
 )
+from kgprobe.verbalize.values import as_value, values_in
 
 _INSTRUCTION = (
     "You check whether an answer to a question is right. You are told everything that is right, with other names for "
@@ -79,6 +81,11 @@ _EXAMPLES_OF_ANY: tuple[tuple[str, ...], ...] = (
     ("Which planets have rings?", "Saturn; Jupiter; Uranus; Neptune", "Saturn and Jupiter", "yes"),
     ("Which gases is air made of?", "argon; nitrogen (also: N2); oxygen (also: O2)", "Hydrogen.", "no"),
 )
+
+
+# Reasons of answers that their maximum length cut.
+_NO_WORD = "its tokens were used up before a word was said ({remedy})"
+_NO_NAME = "its tokens were used up before it named anything (`answer_tokens`)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,11 +258,12 @@ def _read(
     if not answer.text and not answer.ended:
         # A reasoning model has spent its tokens before its answer.
         remedy = "`thinking`, `answer_tokens`" if answer.thought_cut else "`answer_tokens`"
-        return GradedAnswer(Verdict.UNANSWERED, f"its tokens were used up before a word was said ({remedy})")
+        return GradedAnswer(Verdict.UNANSWERED, _NO_WORD.format(remedy=remedy))
     if question.kind is QuestionKind.WH:
         return _read_names(question, answer, known, credit, tolerance)
     says = read_yes_no(answer.text).yes
     if says is None:
+        # The first word decides, so that nothing after the cut could.
         return GradedAnswer(Verdict.REFUSED if is_refusal(answer.text) else Verdict.OFF_FORMAT)
     return GradedAnswer(Verdict.RIGHT if says == question.expected else Verdict.WRONG, says=says)
 
@@ -275,9 +283,21 @@ def _read_names(
     elif is_refusal(answer.text) and not (beside and normalized(answer.text)):
         # An apology for incomplete names is an answer, not a refusal.
         verdict = Verdict.REFUSED
+    elif not answer.ended and not _names_something(question, answer.text, reading, is_name):
+        return GradedAnswer(Verdict.UNANSWERED, _NO_NAME)
     else:
         verdict = Verdict.WRONG if normalized(answer.text) else Verdict.OFF_FORMAT
     return replace(reading, verdict=verdict, credited_own=credits_[OWN], credited_any=credits_[ANY])
+
+
+def _names_something(question: FactQuestion, text: str, reading: GradedAnswer, is_name: Callable[[str], bool]) -> bool:
+    """Return True if an answer states a right, former or other object of the relation, or any value in place of one."""
+    if reading.named_beside or reading.named_former or reading.near:
+        return True
+    if any(map(as_value, question.own.names)):
+        return bool(values_in(text))
+    subject = set(map(normalized, (question.fact.subject_label, *question.fact.subject_aliases)))
+    return any(normalized(mention.name) not in subject for mention in all_mentions(text, is_name))
 
 
 def _with_grade(read: GradedAnswer, reply: Answer | Unanswered, credit: str, *, is_single: bool) -> GradedAnswer:

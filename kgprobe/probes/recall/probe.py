@@ -98,7 +98,9 @@ class RecallProbe:
         for answer in answers:
             if isinstance(answer, Unanswered):
                 return Outcome(fact.key, Verdict.UNANSWERED, fact.relation, prompt, answer.reason)
-            texts.append(replace(answer, text=_NEXT_QUESTION.split(answer.text)[0].strip()))
+            # Few-shot prompts go on after the answer, so that its length ends most texts.
+            text = _NEXT_QUESTION.split(answer.text)[0].strip()
+            texts.append(replace(answer, text=text, ended=answer.ended or bool(text)))
         options = self._options
         questions = [item.question] * len(texts)
         readings = verify(questions, texts, None, known=self._known, credit=options.credit, tolerance=options.tolerance)

@@ -146,8 +146,24 @@ def test_grader_is_not_asked_where_there_is_nothing_to_grade() -> None:
 def test_answer_cut_before_its_first_word_is_none(question: FactQuestion) -> None:
     reason = "its tokens were used up before a word was said (`answer_tokens`)"
     assert verify([question], [Answer("", ended=False)], None) == [GradedAnswer(Verdict.UNANSWERED, reason)]
-    (cut,) = verify([question], [Answer("No, it is not", ended=False)], None)
-    assert cut.verdict.counts
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_answered"),
+    [
+        (POSITIVE, "No, it is not", True),
+        (POSITIVE, "Well, the question of that is an old one, and", True),
+        (WH, "The answer that the records give is that", False),
+        (WH, "No, it is not", False),
+        (WH, "That would be Berlin, which", True),
+    ],
+)
+def test_answer_cut_before_it_says_anything_is_none(question: FactQuestion, text: str, is_answered: bool) -> None:
+    (cut,) = verify([question], [Answer(text, ended=False)], None)
+    assert cut.verdict.counts == is_answered
+    assert is_answered or "`answer_tokens`" in (cut.reason or "")
+    (whole,) = verify([question], [Answer(text)], None)
+    assert whole.verdict.counts
 
 
 def test_answer_whose_thought_has_no_end_names_the_remedy() -> None:
