@@ -16,6 +16,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.loaders.example import open_example
 from kgprobe.servers.opening import open_graph
+from tests.cases import slow_except
 from tests.doctests import run_all
 
 # Every module whose docstrings open with use.
@@ -46,6 +47,9 @@ MODULES = (
     "kgprobe.verbalize.templates.kinds",
 )
 
+# On a tiny model in slow tests alone: the commands of the documents run the same code.
+SLOW = {"kgprobe.api.graphs", "kgprobe.api.rounds", "kgprobe.api.studies"}
+
 
 @pytest.fixture(scope="module")
 def example_graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Graph, Path]]:
@@ -56,7 +60,7 @@ def example_graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Gr
         yield graph, folder
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("module", slow_except(MODULES, set(MODULES) - SLOW))
 def test_examples_run(
     module: str,
     example_graph: tuple[Graph, Path],

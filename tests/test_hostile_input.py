@@ -35,6 +35,7 @@ from kgprobe.sources.lines import open_input
 from kgprobe.verbalize.corrections import pair_up, read_verbalizations
 from kgprobe.verbalize.templates.file import read_relations
 from kgprobe.verbalize.templates.patterns import FILE, read_patterns
+from tests.cases import slow_except
 
 QUICK = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
@@ -45,14 +46,20 @@ DBPEDIA = "http://dbpedia.org/"
 OWN_LINES = {
     "table": ["subject\trelation\tobject", "Q1\tP1\tQ2"],
     "named table": ["subject,relation,object,human_score", "Q1,P1,Q2,0.5"],
-    "entities": ['{"id": "Q1", "label": "one"}'],
+    "entities": ['{"id": "Q1", "label": "one", "aliases": ["1"], "types": ["T"], "popularity": 1.5}'],
     "relations": ['{"id": "P1", "clozes": ["[X] is [Y]"], "statements": ["[X] is [Y]."]}'],
     "wikidata": [
-        '{"id": "Q1", "type": "item", "labels": {"en": {"language": "en", "value": "[/x]"}}, "claims": {}}',
+        '{"id": "Q1", "type": "item", "labels": {"en": {"language": "en", "value": "[/x]"}}, "claims": {"P1": ['
+        '{"id": "Q1$a", "rank": "normal", "type": "statement", "mainsnak": {"snaktype": "value", "property": "P1",'
+        ' "datavalue": {"type": "wikibase-entityid", "value": {"entity-type": "item", "id": "Q2"}}}}]}}',
     ],
     "verbalizations": ["triples_raw,triples,context,verbalization,errors,correction", CORRECTION],
     "ids": ["Q1"],
-    "patterns": ['{"relation": "P1", "template": "[X] is [Y] ."}'],
+    "patterns": [
+        '{"relation": "P1", "template": "[X] is [Y] ."}',
+        '{"triple": {"subject": {"id": "Q1", "label": "one"}, "relation": {"id": "P1", "label": "is"}}, "error": null,'
+        ' "verbalizations": [{"ends_with_object": true, "fill_in_the_blank": "one is ____"}]}',
+    ],
     "scores": [
         '{"subject": "Q1", "relation": "P1", "object": "Q2", "human_score": 0.5}',
         '{"subject": {"id": "Q1"}, "fact": "Q1 P1 Q2"}',
@@ -61,10 +68,13 @@ OWN_LINES = {
         '{"P1": {"templates": ["[X] is [Y]."], "answer_space_ids": ["Q2"], "answer_space_labels": ["two"]}}',
     ],
     "bear facts": [
-        '{"sub_id": "Q1", "sub_aliases": ["1"], "obj_id": "Q2", "obj_label": "two", "answer_idx": 0}',
+        '{"sub_id": "Q1", "sub_label": "one", "sub_aliases": ["1"], "obj_id": "Q2", "obj_label": "two",'
+        ' "answer_idx": 0}',
     ],
     "trex": [
         '{"sub_uri": "Q1", "sub_label": "one", "obj_uri": "Q2", "obj_label": "two", "predicate_id": "P1"}',
+        '{"docid": "Q1", "title": "one", "triples": [{"subject": {"uri": "Q1", "surfaceform": "1", "annotator": "a"},'
+        ' "predicate": {"uri": "P1"}, "object": {"uri": "Q2"}}]}',
         '[{"docid": "Q1", "triples": [{"subject": {"uri": "Q1"}, "predicate": {"uri": "P1"}, "object": {"uri": "Q2"}},',
     ],
     "dbpedia": [
@@ -179,8 +189,8 @@ def check_entities(path: Path) -> None:
 
 def check_relations(path: Path) -> None:
     records = list(read_relations(open_input(path)))
-    # In front of a relation stand those of its templates that cannot be used.
-    assert len({place.line for place in records}) == data_lines(path)
+    # In front of a relation stand those of its templates that cannot be used; lines of triples share a relation.
+    assert len({place.line for place in records}) == data_lines(path) or b'"triple"' in path.read_bytes()
     for place in records:
         if isinstance(place.record, Relation):
             repr(place.record)
@@ -280,7 +290,39 @@ def test_reader_gives_records_and_reasons_whatever_it_reads(tmp_path: Path, read
     refused(lambda: READERS[reader](path))
 
 
-@pytest.mark.parametrize("reader", READERS)
+JSON_LINES = [
+    (reader, line)
+    for reader, lines in OWN_LINES.items()
+    for line in lines
+    if line.startswith("{") and line.endswith("}")
+]
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize(("reader", "line"), JSON_LINES, ids=[reader for reader, _ in JSON_LINES])
+@given(value=JSON_VALUES, path=st.lists(st.integers(0, 9), min_size=1, max_size=9))
+@QUICK
+def test_reader_gets_over_any_json_in_any_place(
+    tmp_path: Path, reader: str, line: str, value: Any, path: list[int]
+) -> None:
+    changed = json.loads(line)
+    place = changed
+    for step in path:
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        key = keys[step % len(keys)]
+        if not (isinstance(place[key], dict | list) and place[key]) or step == path[-1]:
+            place[key] = value
+            break
+        place = place[key]
+    (tmp_path / "input").write_text(json.dumps(changed) + "\n")
+    refused(lambda: READERS[reader](tmp_path / "input"))
+
+
+@pytest.mark.parametrize("reader", slow_except(READERS, READERS.keys() - {"dbpedia"}))
 def test_reader_gets_over_each_nasty_line(tmp_path: Path, reader: str) -> None:
     path = tmp_path / "input"
     own = itertools.product(OWN_LINES[reader], NASTY)

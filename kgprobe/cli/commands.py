@@ -75,7 +75,6 @@ def only_with(context: click.Context, flag: str, allowed: Sequence[str]) -> None
     """Raise UsageError if an option was given that has no effect next to another.
 
     Args:
-        flag: the other option, for the message.
         allowed: names of the parameters that have an effect, including the other option's.
     """
     for parameter in context.command.params:
@@ -107,7 +106,6 @@ def given_options(
         kinds: dataclasses, each with the title of its help section; None for the common section.
         argument: name of the argument with the values by name; None passes each value as an argument.
         defaults: defaults shown in the help instead of the dataclass defaults, by name.
-        left_out: names of options to omit.
     """
     options: dict[str, Option] = {}
     sections: dict[str | None, list[Callable[[Command], Command]]] = {}
@@ -240,34 +238,3 @@ def _range_of(option: Option) -> click.ParamType[Any]:
     return cast(
         "click.ParamType[Any]", kind(low, high, min_open=about.above is not None, max_open=about.below is not None)
     )
-
-
-# Characters; longer than any first sentence, which click would otherwise cut at the end of a line.
-_WHOLE = 1_000
-
-
-class CommandGroup(click.Group):
-    """A group whose list of commands is wrapped, not cut."""
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the names, each with its command's first sentence."""
-        rows = []
-        for name in self.list_commands(ctx):
-            command = self.get_command(ctx, name)
-            if command is not None:
-                rows.append((name, command.get_short_help_str(_WHOLE)))
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
-
-
-class DefaultGroup(CommandGroup):
-    """A group with a default command: ``kgprobe report demo`` is `report page demo`."""
-
-    def __init__(self, *arguments: Any, default: str, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.default = default
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert the default's name before arguments that do not start with a command."""
-        has_command = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
-        return super().parse_args(ctx, args if has_command else [self.default, *args])

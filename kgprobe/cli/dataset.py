@@ -8,7 +8,8 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import Choice, CommandGroup, given_options, only_with
+from kgprobe.cli.commands import Choice, given_options, only_with
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,

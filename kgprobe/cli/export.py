@@ -2,9 +2,9 @@
 
 import click
 
-from kgprobe.cli.commands import CommandGroup
 from kgprobe.cli.export_retrieval import retrieval
 from kgprobe.cli.export_sft import sft
+from kgprobe.cli.groups import CommandGroup
 
 
 @click.group(cls=CommandGroup)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.cli.commands import CommandGroup, given_options
+from kgprobe.cli.commands import given_options
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     as_of_or,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.cli.commands import Command, CommandGroup, decorated_by, given_options
+from kgprobe.cli.commands import Command, decorated_by, given_options
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand, RareOption
 from kgprobe.cli.options import debug_option, graph_option, in_flags, json_option, open_graph
 from kgprobe.errors import KgprobeError
@@ -187,11 +188,7 @@ def _problems(rejected: Path | None) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def _bars(name: str, reading: str = "") -> Iterator[Callable[["LoadProgress"], None]]:
-    """Yield a function that shows progress: one bar each for reading, importing and completing.
-
-    Args:
-        reading: title of the bar for reading the source.
-    """
+    """Yield a function that shows progress: one bar each for reading, importing and completing."""
     from kgprobe.progress import Bar, progress_bar
 
     completing = ("Completing", "entities")

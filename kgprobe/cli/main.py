@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from kgprobe.cli.groups import NearestNameGroup
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import place_is_unusable, temporary_files
 from kgprobe.sanitize import visible_lines
@@ -82,7 +83,7 @@ class _WrongUsageError(click.ClickException):
     exit_code = 2
 
 
-class LazyGroup(click.Group):
+class LazyGroup(NearestNameGroup):
     """A group whose commands are imported when needed."""
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:

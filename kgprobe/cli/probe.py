@@ -8,7 +8,8 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.cli.commands import CommandGroup, given_options
+from kgprobe.cli.commands import given_options
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
@@ -22,23 +23,18 @@ from kgprobe.cli.options import (
     ray_option,
 )
 from kgprobe.cli.presets import as_paper_option
-from kgprobe.cli.rendering import reason_notes, show_finding
+from kgprobe.cli.rendering import reason_notes, show_finding, show_notes
 from kgprobe.cli.running import measuring, open_asked, open_models, report_end, require_api
-from kgprobe.errors import UnknownNameError
 from kgprobe.probes.register import PROBES, ProbeKind
 from kgprobe.progress import waiting
 from kgprobe.sanitize import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from kgprobe.results.finding import Finding
     from kgprobe.results.measurement import Measurement
     from kgprobe.running.measurement import Progress
-
-# Maximum number of messages on the terminal; the summary has the count.
-SHOWN_PROBLEMS = 20
 
 
 class ProbeGroup(CommandGroup):
@@ -55,17 +51,6 @@ class ProbeGroup(CommandGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Return the command of a probe, or an added one; None if there is no such command."""
         return self._command_of(PROBES.get(cmd_name)) if cmd_name in PROBES else self.commands.get(cmd_name)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command of the first argument; raise UsageError, with the nearest name, if it is not a probe."""
-        try:
-            if args[0] not in self.commands:
-                PROBES.get(args[0])
-        except UnknownNameError as error:
-            raise click.UsageError(str(error), ctx) from None
-        return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Raise UsageError if options come before the probe."""
@@ -127,17 +112,13 @@ def probe() -> None:
 def show(result: "Measurement", as_json: bool, full: bool) -> "Path | None":
     """Print a measurement, a summary or one JSON object, and its problems on stderr.
 
-    Args:
-        full: True to print all tables.
-
     Returns:
         the page's path; None if there are no answers.
     """
     from kgprobe.probes.outcome import Verdict
 
-    report_missing(result.missing)
-    for note in result.notes:
-        click.echo(note, err=True)
+    show_notes(result.missing)
+    show_notes(result.notes)
     with waiting("Preparing results"):
         # The first reader of the answers: they are exported in the same pass.
         files = result.export() if result.complete else []
@@ -174,11 +155,3 @@ def _report_end(progress: "Progress") -> None:
     report_end(progress.stopped, progress.reason, where, "Repeat the command to continue.")
     if progress.unanswered and not progress.stopped.can_go_on:
         click.echo(f"{progress.unanswered:,} questions got no answer; repeat the command to ask them again.", err=True)
-
-
-def report_missing(missing: "Sequence[str]") -> None:
-    """Print on stderr the messages about listed facts that are not in the graph."""
-    for message in missing[:SHOWN_PROBLEMS]:
-        click.echo(message, err=True)
-    if len(missing) > SHOWN_PROBLEMS:
-        click.echo(f"… and {len(missing) - SHOWN_PROBLEMS:,} lines more.", err=True)

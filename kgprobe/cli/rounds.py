@@ -10,7 +10,8 @@ import cloup
 from kgprobe.api.options import ApiLimits
 from kgprobe.beliefs.register import ESTIMATE_SAMPLING, SAMPLING_RULES
 from kgprobe.cli.browser import watch_in_browser
-from kgprobe.cli.commands import Choice, CommandGroup, ShareType, given_options
+from kgprobe.cli.commands import Choice, ShareType, given_options
+from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand, RareOption
 from kgprobe.cli.options import (
     BEHIND_API,
@@ -203,7 +204,6 @@ def print_run(result: "Run", as_json: bool, graph: str | None, full: bool) -> "P
 
     Args:
         graph: value of ``--graph`` for the command that continues the run; None for the default graph.
-        full: True to print all tables.
 
     Returns:
         the page's path; None if there are no answers.

@@ -2,11 +2,8 @@
 
 import pytest
 
-from kgprobe.baselines.items import BaselineItem, continue_sentences
-from kgprobe.baselines.rouge import rouge_l
+from kgprobe.baselines.items import continue_sentences
 from kgprobe.models.generating.decoding import beam_search
-from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.verbalize.sentences import Cloze
 from tests.baselines.examples import ASKED, TOO_LONG, tiny
 
 
@@ -22,11 +19,3 @@ def test_each_sentence_has_the_lines_of_its_search(eos: bool) -> None:
     (wanted,) = beam_search(scorer, [ASKED[0].cloze.prompt], 4, new_tokens=5)
     assert found.lines[2] == list(dict.fromkeys(one.answer for one in wanted))
     assert 1 <= len(found.lines[2]) <= 4
-
-
-@pytest.mark.slow
-def test_demo_model_goes_on_with_an_answer(demo_scorer: Scorer) -> None:
-    asked = [BaselineItem(Cloze("The official language of [X] is [Y]", "Brazil"), ("Portuguese",))]
-    found = continue_sentences(demo_scorer, asked, 2, new_tokens=4)
-    assert found.lines[0][0] == "Portuguese"
-    assert rouge_l(asked, found).values[0] == 1

@@ -83,25 +83,20 @@ def some_answers(facts: int, seed: int) -> tuple[Floats, Floats]:
     return np.floor(generator.random(facts) * (answers + 1)), answers
 
 
-@pytest.mark.parametrize("seed", slow_except(range(3), [0]))
-def test_on_trees_messages_are_the_joint_fit(seed: int) -> None:
-    effects = tree(18, seed)
-    variances = Variances(np.array([KNOWN, 2.0]), 1.5)
-    wrong, answers = some_answers(effects.count, seed)
+TREES = [
+    (tree(18, 0), Variances(np.array([KNOWN, 2.0]), 1.5), 1e-3),
+    # Facts that share only the mean.
+    (alone(15), Variances(np.array([25.0, 1.0]), 2.0), 2e-3),
+]
+
+
+@pytest.mark.parametrize(("effects", "variances", "allowed"), TREES, ids=["tree", "mean"])
+def test_on_trees_messages_are_the_joint_fit(effects: Effects, variances: Variances, allowed: float) -> None:
+    wrong, answers = some_answers(effects.count, 9)
     mean, variance = settled(effects, variances, wrong, answers).marginals(np.arange(effects.count))
     expected_mean, expected_variance = dense(effects, variances, wrong, answers)
-    assert mean == pytest.approx(expected_mean, abs=1e-3)
-    assert variance == pytest.approx(expected_variance, rel=1e-3)
-
-
-def test_facts_sharing_only_the_mean_are_a_tree() -> None:
-    effects = alone(15)
-    variances = Variances(np.array([25.0, 1.0]), 2.0)
-    wrong, answers = some_answers(15, 9)
-    mean, variance = settled(effects, variances, wrong, answers).marginals(np.arange(15))
-    expected_mean, expected_variance = dense(effects, variances, wrong, answers)
-    assert mean == pytest.approx(expected_mean, abs=2e-3)
-    assert variance == pytest.approx(expected_variance, rel=2e-3)
+    assert mean == pytest.approx(expected_mean, abs=allowed)
+    assert variance == pytest.approx(expected_variance, rel=allowed)
 
 
 @pytest.mark.parametrize("seed", slow_except(range(3), [2]))

@@ -28,6 +28,7 @@ from kgprobe.servers.opening import folder_of
 from tests.api.test_painting import begin, believe
 from tests.chromium import WAIT, chromium
 from tests.cli.inprocess import run as typed
+from tests.cli.inprocess import succeed
 from tests.conftest import require_engine
 from tests.neo4j_browser import connect, drawn, run
 from tests.written_source import WrittenSource
@@ -151,8 +152,7 @@ def test_neo4j_browser_draws_what_is_believed(tmp_path: Path, monkeypatch: pytes
 
 
 def test_files_can_be_written(home: dict[str, str], tmp_path: Path) -> None:
-    done = typed("graph", "browser", "--output", str(tmp_path / "for" / "browser"), **home)
-    assert done.returncode == 0, done.stderr
+    succeed("graph", "browser", "--output", str(tmp_path / "for" / "browser"), **home)
     written = tmp_path / "for" / "browser"
     assert "relationship.UNKNOWN" in (written / "kgprobe.grass").read_text()
     assert 'caption: "";' in (written / "kgprobe-painted.grass").read_text()

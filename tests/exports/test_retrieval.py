@@ -16,7 +16,7 @@ from kgprobe.graph.endpoint import Endpoint
 from kgprobe.labelling.table import LabelledFact, LabelTable, write_label_table
 from tests.cli.inprocess import run
 from tests.exports.own_graphs import CONFIG, labelled, rows, with_varied_labels
-from tests.servers.shared import wipe
+from tests.servers.shared import environment_of, wipe
 
 
 @pytest.fixture(scope="module")
@@ -100,12 +100,7 @@ def test_cypher_script_merges_the_facts(
     script = "\n".join(kgprobe.retrieval_texts(example, table, format="cypher"))
     with Graph(second_endpoint) as graph:
         wipe(graph)
-        environment = {
-            "KGPROBE_GRAPH": second_endpoint.address,
-            "KGPROBE_GRAPH_USER": second_endpoint.user,
-            "KGPROBE_GRAPH_PASSWORD": second_endpoint.password,
-            "KGPROBE_GRAPH_DATABASE": second_endpoint.database or "",
-        }
+        environment = environment_of(second_endpoint)
         for _ in range(2):
             done = run("graph", "shell", typed=script, **environment)
             assert done.returncode == 0, done.stderr
@@ -121,15 +116,10 @@ def test_cypher_script_merges_the_facts(
 
 
 def test_command_writes_json_for_entities_of_a_file(example: Graph, table: LabelTable, tmp_path: Path) -> None:
-    endpoint, out = example.endpoint, tmp_path / "unknown.jsonl"
+    out = tmp_path / "unknown.jsonl"
     names = tmp_path / "names.txt"
     names.write_text("France\n\nQ183\n", encoding="utf-8-sig")
-    environment = {
-        "KGPROBE_GRAPH": endpoint.address,
-        "KGPROBE_GRAPH_USER": endpoint.user,
-        "KGPROBE_GRAPH_PASSWORD": endpoint.password,
-        "KGPROBE_GRAPH_DATABASE": endpoint.database or "",
-    }
+    environment = environment_of(example.endpoint)
     command = ["export", "retrieval", str(table.folder), "--entities", str(names)]
     done = run(*command, "--format", "jsonl", "-o", str(out), "--per-entity", "2", **environment)
     assert done.returncode == 0, done.stderr
@@ -145,15 +135,8 @@ def test_command_writes_json_for_entities_of_a_file(example: Graph, table: Label
 
 
 def test_unknown_labels_are_named_with_runs_and_tables(example: Graph, tmp_path: Path) -> None:
-    endpoint = example.endpoint
     write_label_table(tmp_path / "labels" / "base", CONFIG, [])
-    environment = {
-        "KGPROBE_HOME": str(tmp_path),
-        "KGPROBE_GRAPH": endpoint.address,
-        "KGPROBE_GRAPH_USER": endpoint.user,
-        "KGPROBE_GRAPH_PASSWORD": endpoint.password,
-        "KGPROBE_GRAPH_DATABASE": endpoint.database or "",
-    }
+    environment = {"KGPROBE_HOME": str(tmp_path), **environment_of(example.endpoint)}
     done = run("export", "retrieval", "nosuch", **environment)
     assert (done.returncode, "No label table or run is named 'nosuch'" in " ".join(done.stderr.split())) == (2, True), (
         done.stderr

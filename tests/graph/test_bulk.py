@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kgprobe
-from benchmarks.bulk import write_dump
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph import ingest, record_batches
 from kgprobe.graph.bulk.converting import convert
@@ -29,7 +28,6 @@ from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.servers.bulk_loading import load_bulk_source, write_bulk_source
 from kgprobe.servers.folder import Folder, Import
 from kgprobe.servers.processes import key_of
-from kgprobe.sources.contract import open_source
 from tests.conftest import require_engine
 from tests.graph.imported_files import graph_of
 from tests.servers.shared import wipe
@@ -190,15 +188,7 @@ def test_whatever_repeats_itself_is_treated_as_a_load_treats_it(
     assert told(*graph_of(folder)) == made_by_load(neo4j)
 
 
-def test_dump_of_wikidata_has_the_same_files(neo4j: Graph, tmp_path: Path) -> None:
-    write_dump(tmp_path / "dump.json.gz", 3_000, seed=0)
-    dump = open_source("wikidata", dump=tmp_path / "dump.json.gz")
-    loaded, converted = both(neo4j, dump, tmp_path / "files")
-    assert loaded == converted
-    assert loaded[2] > 0
-    assert told(*graph_of(tmp_path / "files")) == made_by_load(neo4j)
-
-
+@pytest.mark.slow
 def test_import_makes_the_same_graph_as_a_load(neo4j: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_batches, "BATCH_RECORDS", 4)
     source, folder = hostile(), Folder(tmp_path / "a graph, (new)")

@@ -42,7 +42,7 @@ print(len(attempts))
 """
 
 
-@pytest.mark.parametrize("options", [[], ["--debug"]])
+@pytest.mark.parametrize("options", [[], pytest.param(["--debug"], marks=pytest.mark.slow)])
 def test_transaction_is_tried_anew_without_a_word(endpoint: Endpoint, options: list[str]) -> None:
     arguments = [endpoint.address, endpoint.user, endpoint.password, endpoint.database or "", *options]
     done = subprocess.run(

@@ -1,7 +1,6 @@
 """Queries of ``cypher/explore/`` about two runs, one of them in view: the same rows, and paths, on both engines."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -52,71 +51,6 @@ def believed(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> G
     believe(graph, "new", {"ab": 0.1, "cb": 0.1, "cd": 0.1, "ad": 0.8, "ea": 0.9, "ef": 0.95, "ag": 0.6, "af": 0.9})
     graph.query(VIEW)
     return graph
-
-
-def rows_of(graph: Graph, name: str, *columns: str, **parameters: Any) -> list[tuple[Any, ...]]:
-    """Return the rows of a query, some columns of each, without the paths, which lead through the rows' entities."""
-    rows = []
-    for row in graph.query(f"explore/{name}", **parameters):
-        path = row["path"]
-        labels = [node["label"] for node in path.nodes]
-        expected = row.get("entities") or [row.get("subject"), row.get("object")]
-        assert labels == expected or set(expected) <= set(labels)
-        assert {relationship.type for relationship in path.relationships} == {"FACT"}
-        values = [row[column] for column in columns]
-        rows.append(tuple(round(value, 2) if isinstance(value, float) else value for value in values))
-    return rows
-
-
-CHANGED = ("against", "change", "relation", "subject", "object", "known", "known_before", "fact")
-
-
-def test_changed_needs_no_paint(believed: Graph) -> None:
-    forgot = ("old", "forgot", "likes", "Eve", "Ada", 0.1, 0.9, "ea")
-    learned = ("old", "learned", "knows", "Cid", "Bea", 0.9, 0.1, "cb")
-    assert rows_of(believed, "changed", *CHANGED) == [forgot, learned]
-    assert rows_of(believed, "changed", *CHANGED, entity="Bea", limit=5.0) == [learned]
-    assert rows_of(believed, "changed", *CHANGED, entity="E") == [forgot]
-    turned = rows_of(believed, "changed", "change", "fact", run="old", against="new")
-    assert turned == [("forgot", "cb"), ("learned", "ea")]
-
-
-def test_weakest_relations_have_their_least_known_facts(believed: Graph) -> None:
-    columns = ("relation", "asked", "known", "subject", "object", "fact_known", "right", "wrong", "fact")
-    assert rows_of(believed, "weakest_relations", *columns, asked=2, facts=2) == [
-        ("likes", 2, 0.0, "Eve", "Ada", 0.1, 1, 4, "ea"),
-        ("likes", 2, 0.0, "Ada", "Dan", 0.2, 1, 4, "ad"),
-        ("lives in", 3, 0.0, "Eve", "Fay", 0.05, 1, 4, "ef"),
-        ("lives in", 3, 0.0, "Ada", "Fay", 0.1, 1, 4, "af"),
-    ]
-    assert set(rows_of(believed, "weakest_relations", "relation", asked=3.0, relations=1.0)) == {("lives in",)}
-    assert rows_of(believed, "weakest_relations") == []
-
-
-def test_ignorance_is_connected(believed: Graph) -> None:
-    columns = ("centre", "unknown", "steps", "entities", "relations")
-    around_ada = [
-        ("Ada", 3, 1, ["Ada", "Fay"], ["lives in"]),
-        ("Ada", 3, 1, ["Ada", "Eve"], ["likes"]),
-        ("Ada", 3, 1, ["Ada", "Dan"], ["likes"]),
-        ("Ada", 3, 2, ["Ada", "Fay", "Eve"], ["lives in", "lives in"]),
-        ("Ada", 3, 2, ["Ada", "Eve", "Fay"], ["likes", "lives in"]),
-    ]
-    rows = rows_of(believed, "ignorance", *columns, communities=1)
-    assert sorted(rows, key=str) == sorted(around_ada, key=str)
-    one_step = rows_of(believed, "ignorance", *columns, communities=1.0, limit=3.0)
-    assert sorted(one_step, key=str) == sorted([row for row in around_ada if row[2] == 1], key=str)
-    assert set(rows_of(believed, "ignorance", "centre", communities=2)) == {("Ada",), ("Eve",)}
-
-
-def test_obsolete_facts_have_a_former_object(believed: Graph) -> None:
-    columns = ("relation", "subject", "object", "former", "until", "known", "fact")
-    # Ada lives in two places now: a former one explains neither.
-    assert rows_of(believed, "obsolete", *columns) == [("lives in", "Eve", "Fay", "Gus", 19991231, 0.05, "ef")]
-    assert rows_of(believed, "obsolete", entity="Eve", limit=1.0)
-    assert rows_of(believed, "obsolete", entity="A") == []
-    (row,) = believed.query("explore/obsolete")
-    assert [node["label"] for node in row["path"].nodes] == ["Fay", "Eve", "Gus"]
 
 
 def test_known_path_of_the_library_walks_well_known_facts(believed: Graph) -> None:

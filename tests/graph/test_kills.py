@@ -91,6 +91,7 @@ def statements_of_loads(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> list[l
     return [[query for query, where in first.items() if where == each] for each in (0, 1)]
 
 
+@pytest.mark.slow
 @ONE_ENGINE
 def test_load_killed_in_any_statement_ends_as_undisturbed(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -104,25 +104,6 @@ def test_ambiguous_name_lists_ten_entities(graph: Graph) -> None:
     assert (len(lines), lines[1], lines[-1]) == (12, "  Q0: Springfield, 0 facts", "  … and 2 more with fewer facts")
 
 
-# As Neo4j Browser sends them, where no Python resolves names.
-NAMESAKES = {
-    "around": ("entity", "georgia", {"run": None, "limit": 25}),
-    "expected": ("entity", "georgia", {"run": None, "limit": 25}),
-    "neighbours": ("id", "GEORGIA", {}),
-    "entities": ("ids", ["GEORGIA", "seat"], {}),
-    "facts_of_entities": ("entities", ["georgia"], {"relations": [], "as_of": None, "limit": 9}),
-}
-
-
-@pytest.mark.parametrize("endpoint", ["neo4j"], indirect=True)
-@pytest.mark.parametrize("name", NAMESAKES)
-def test_query_in_browser_shows_all_namesakes(named: Graph, name: str) -> None:
-    parameter, value, others = NAMESAKES[name]
-    rows = named.read(f"explore/{name}", **{parameter: value}, **others)
-    key = {"entities": "id", "facts_of_entities": "subject"}.get(name, "entity")
-    assert {row[key] for row in rows} == {"Q1428", "Q230"}
-
-
 @pytest.mark.parametrize("endpoint", ["neo4j"], indirect=True)
 def test_entity_ids_without_an_index_scan_entities(named: Graph) -> None:
     named.query("DROP INDEX entity_names")

@@ -1,12 +1,15 @@
 """Cypher from Python: by name or as text, with its parameters checked, as rows and as a table."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
-from kgprobe.graph.queries import QueryError, explore_names, find_query, get_query, query_names
+from kgprobe.graph.parameters import complete_parameters, default_parameters, parse_map
+from kgprobe.graph.queries import QueryError, explore_names, find_query, get_query, parameters_in, query_names
 from kgprobe.graph.rows import Rows
 
 
@@ -102,3 +105,13 @@ def test_rows_print_as_a_table() -> None:
 def test_whatever_a_row_holds_a_line_is_a_line(values: list[str], columns: list[str]) -> None:
     rows = Rows(tuple(columns), tuple(dict.fromkeys(columns, value) for value in values))
     assert len(repr(rows).splitlines()) == (min(len(values), 20) + 1 if columns else 0) + 1
+
+
+@pytest.mark.parametrize("name", explore_names())
+def test_query_for_people_shows_parameters_as_written(name: str) -> None:
+    query = get_query(name)
+    shown = re.findall(r"^For Neo4j Browser: :params (\{.*\})$", query.about, re.MULTILINE)
+    parameters = {name: value for text in shown for name, value in parse_map(text).items()}
+    assert sorted(parameters) == parameters_in(query.text)
+    assert default_parameters(query).items() <= parameters.items()
+    assert complete_parameters(query, parameters) == parameters

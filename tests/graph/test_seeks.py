@@ -2,7 +2,7 @@
 
 It may take a walk through the whole index for as cheap then, once a row: a load of a minute does not end.
 
-Queries for people scan nothing but what they return, in a graph of 100,000 beliefs as in an empty one.
+Queries for people scan nothing but what they return; ``test_real_world.py`` profiles them on real facts.
 """
 
 import re
@@ -20,7 +20,6 @@ from kgprobe.graph.queries import explore_names, get_query, query_names
 from kgprobe.records import Entity
 from kgprobe.servers.opening import open_graph
 from tests.conftest import require_engine
-from tests.graph.large_world import build_large_world
 from tests.written_source import WrittenSource
 
 BY_KEY = re.compile(r"MATCH \((\w*:(?:Entity|Belief)) \{(?:id|number): (?!\$)")
@@ -53,21 +52,6 @@ NAMED = {
     "explore/to_retrieve": {"entities": ["E5"]},
     "explore/two_hops": {"entity": "E5"},
 }
-# Rows that look-ups by id may read in the large world: an entity has ten facts.
-FEW_HITS = 5_000
-LOOK_UPS = (
-    "around",
-    "beliefs_of_facts",
-    "changed",
-    "entities",
-    "expected",
-    "facts_of_entities",
-    "frontier",
-    "neighbours",
-    "obsolete",
-    "to_retrieve",
-    "two_hops",
-)
 
 
 def statements_by_key() -> list[str]:
@@ -139,6 +123,7 @@ def test_statements_use_an_index_before_counts_exist(tmp_path: Path) -> None:
     assert {name: of for name, of in operators.items() if of} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("endpoint", ["neo4j"], indirect=True)
 def test_explain_of_explore_queries_scans_what_they_return(graph: Graph) -> None:
     apply_schema(graph)
@@ -153,23 +138,3 @@ def test_explain_of_explore_queries_scans_what_they_return(graph: Graph) -> None
         plan = plan_in(graph, "CYPHER replan=force EXPLAIN", query.text, parameters)
         operators[name] = scanned(plan) - FEW - RETURNED.get(name, set())
     assert {name: labels for name, labels in operators.items() if labels} == {}
-
-
-@pytest.mark.slow
-def test_profile_of_explore_queries_with_100000_beliefs(tmp_path: Path) -> None:
-    """Within the memory that a server has on a small machine: each query ends, and scans what it returns."""
-    require_engine("neo4j")
-    operators, hits = {}, {}
-    with open_graph(tmp_path / "graph", engine="neo4j", memory=1400) as graph:
-        build_large_world(graph)
-        for name in explore_names():
-            query = get_query(name)
-            parameters = default_parameters(query) | NAMED.get(name, {})
-            plan = plan_in(graph, "PROFILE", query.text, parameters)
-            operators[name] = scanned(plan) - FEW - RETURNED.get(name, set())
-            hits[name] = sum(operator.hits or 0 for operator in plan)
-            if "entity" in default_parameters(query):
-                plan = plan_in(graph, "PROFILE", query.text, parameters | {"entity": None})
-                operators[f"{name}, no entity"] = scanned(plan) - FEW
-    assert {name: labels for name, labels in operators.items() if labels} == {}
-    assert {name: hits[f"explore/{name}"] for name in LOOK_UPS if hits[f"explore/{name}"] > FEW_HITS} == {}

@@ -52,6 +52,7 @@ def world(seed: int) -> tuple[list[dict[str, Any]], list[Outcome], dict[str, flo
     return rows, outcomes, {metric: float(np.mean(values)) for metric, values in truth.items()}
 
 
+@pytest.mark.slow
 def test_corrected_figures_hold_where_the_judge_is_biased() -> None:
     rows, outcomes, truth = world(0)
     batches = pa.Table.from_pylist(rows, schema=SCHEMA).to_batches(max_chunksize=333)

@@ -2,7 +2,6 @@
 
 import itertools
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from kgprobe.judge.graph_figures import METRICS, WholeGraph, whole_graph
-from kgprobe.judge.judged_facts import SCHEMA, stream_judged_facts
+from kgprobe.judge.judged_facts import SCHEMA
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.comoments import Comoments
 from kgprobe.stats.value_counts import FEATURES, ValueCounts
-from tests.judge.judged_files import judged, write_judged_graph
+from tests.judge.judged_files import judged
 
 TYPES = st.lists(st.sampled_from(["city", "town", "river"]), max_size=3)
 
@@ -121,23 +120,6 @@ def test_figures_are_those_of_all_rows_at_once(rows: list[dict[str, Any]], size:
     assert (picked.metrics is None) == np.isnan(frame.loc[0, "correct"])
     third = [("third", told.thirds.of(picked.popularity))] if picked.metrics else []
     assert {*picked.groups, *third} == {key for key, places in naive.items() if 0 in places}
-
-
-def test_all_pairs_of_answers(tmp_path: Path) -> None:
-    """The nine, as the paper's table has them: true, false and unknown by the same of the negative."""
-    expected = {
-        "correct": [0, 1, 0, 0, 0, 0, 0, 0, 0],
-        "truthful": [0, 1, 1, 0, 0, 0, 0, 1, 1],
-        "informative": [1, 1, 0, 1, 1, 0, 0, 0, 0],
-    }
-    pairs = list(itertools.product(range(3), range(3)))
-    rows = [judged(f"f{place}", fact, [negative]) for place, (fact, negative) in enumerate(pairs)]
-    write_judged_graph(tmp_path, rows, shards=2)
-    keys = [FactKey(row["subject"], row["fact"]) for row in rows]
-    told = whole_graph(stream_judged_facts(tmp_path, range(2), SCHEMA.names, rows=2), keys)
-    for metric, values in expected.items():
-        assert [(told.picked[key].metrics or {})[metric] for key in keys] == values
-        assert told.groups[0].sums[metric].mean == pytest.approx(sum(values) / 9)
 
 
 def test_what_was_not_judged_is_told_by_reason() -> None:

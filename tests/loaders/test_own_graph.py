@@ -13,10 +13,8 @@ import kgprobe
 from kgprobe.api.loading import load
 from kgprobe.cli.load import load as load_command
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.graph import record_batches
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint, same_database
-from kgprobe.graph.loading import LoadProgress
 from kgprobe.loaders.own_graph.mapping import read_mapping
 from kgprobe.loaders.own_graph.sentences import sentences_of, sentences_of_date, words_of
 from kgprobe.loaders.own_graph.values import bound_of, literal_of
@@ -361,28 +359,6 @@ def test_same_database_by_other_names() -> None:
     assert not same_database(there, "bolt://localhost:7687", "films")
 
 
-def test_interrupted_load_goes_on(own: Graph, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fill(own, (DATA / "movies.cypher").read_text())
-    mapping = write(tmp_path / "m.toml", MOVIES)
-    monkeypatch.setattr(record_batches, "BATCH_RECORDS", 5)
-
-    def interrupt(progress: LoadProgress) -> None:
-        if progress.stage == "facts" and progress.done > 40:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        load(graph, "graph", source=own.endpoint.address, mapping=mapping, on_progress=interrupt)
-    before = len(loaded(graph))
-    assert 0 < before < 21
-    report = load(graph, "graph", source=own.endpoint.address, mapping=mapping)
-    assert report.resumed
-    assert report.entities == 0
-    assert (report.facts, len(loaded(graph))) == (21 - before, 21)
-    again = load(graph, "graph", source=own.endpoint.address, mapping=mapping)
-    assert not again.resumed
-    assert len(loaded(graph)) == 21
-
-
 HOSTILE = "a`b\u202e<b>\n'$type'\\\x85"
 
 
@@ -491,6 +467,3 @@ def test_what_is_no_sentence() -> None:
 def test_read_mapping_missing_or_without_facts_is_usage(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="does not exist"):
         read_mapping(tmp_path / "absent.toml")
-    (tmp_path / "mapping.toml").write_text('entities = [{label = "City", name = "name"}]')
-    with pytest.raises(ArgumentError, match=r"mapping\.toml: it has no facts"):
-        read_mapping(tmp_path / "mapping.toml")

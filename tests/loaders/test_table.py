@@ -1,6 +1,5 @@
 """``kgprobe load table``: what is read, and what is said of what cannot be."""
 
-import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -137,15 +136,10 @@ def test_whole_templates_and_answers_keep_their_order(tmp_path: Path) -> None:
     [
         ("sentences", "[X] is large.", "has [Y] 0 times where 1 is expected"),
         ("clozes", "[Y] is the capital of [X]", "does not end in [Y]"),
-        ("clozes", "The capital is [Y]", "has [X] 0 times where 1 is expected"),
-        ("clozes", "[Y] of [X] is [Y]", "has [Y] 2 times where 1 is expected"),
         ("past_clozes", "[Y] was the capital of [X]", "does not end in [Y]"),
         ("statements", "[X] is large.", "has [Y] 0 times where 1 is expected"),
-        ("statements", "[X] has [Y] in [Z].", "has a bracket that is neither [X] nor [Y]"),
-        ("yes_no_questions", "Is it [Y]?", "has [X] 0 times where 1 is expected"),
         ("wh_questions", "Is [Y] of [X]?", "has [Y] 1 times where 0 is expected"),
         ("yes_no_questions", "Is it [Y]", "has [X] 0 times where 1 is expected, does not end in a question mark"),
-        ("wh_questions", "What is it?", "has [X] 0 times where 1 is expected"),
         ("bear_templates", "[X] is large.", "has [Y] 0 times where 1 is expected"),
     ],
 )
@@ -167,16 +161,7 @@ def test_unfillable_template_is_reported_relation_kept(tmp_path: Path, kind: str
         ("Q1\tP1\tQ2\t\t\t", "6 columns where 5 are expected (subject, relation, object, start, end)"),
         ("\tP1\tQ2\t\t", "the id of the subject is empty"),
         ("Q1\t \tQ2\t\t", "the id of the relation is empty"),
-        (
-            "Q1\tP1\t" + "x" * 1001 + "\t\t",
-            "the id of the object has 1,001 characters, more than 1,000: '" + "x" * 40 + "'…",
-        ),
-        ("Q1\tP1\tQ\x002\t\t", "the id of the object contains control characters or space at an end: 'Q\\x002'"),
         ("Q1\tP1\tQ2\t1990\t1989", "the end 1989 lies before the start 1990"),
-        (
-            "Q1\tP1\tQ2\t1990-2\t",
-            "'1990-2' is not a date; expected a year, year-month or year-month-day (2011, 2011-05, -0044)",
-        ),
         (b"Q1\tP1\tQ\xff\t\t", "not UTF-8: invalid start byte at byte 8"),
     ],
 )
@@ -225,19 +210,13 @@ def test_columns_that_are_not_loaded_are_named(tmp_path: Path, capsys: pytest.Ca
     ("line", "message"),
     [
         ("not JSON", "not JSON: JSON is malformed: invalid character (byte"),
-        ('{"id": "Q1"', "not JSON: Input data was truncated"),
-        ("[]", "Expected `object`, got `array`"),
         ("{}", "Object missing required field `id`"),
-        ('{"id": 7}', "Expected `str`, got `int` - at `$.id`"),
         ('{"id": ""}', "the id is empty"),
         ('{"id": "Q1", "label": ["France"]}', "Q1: Expected `str | null`, got `array` - at `$.label`"),
-        ('{"id": "Q1", "aliases": [1]}', "Q1: Expected `str`, got `int` - at `$.aliases[0]`"),
         ('{"id": "Q1", "types": [""]}', "Q1: the id of a type is empty"),
         ('{"id": "Q1", "popularity": -1}', "Q1: Expected `float` >= 0.0 - at `$.popularity`"),
-        ('{"id": "Q1", "label": "\\ud800 alone"}', "not JSON: "),
         (b'{"id": "Q1", "label": "\xff"}', "Q1: not UTF-8: invalid start byte in a text"),
         ('{"id": "Q1", "more": ' + "[" * 100_000, "nested too deeply"),
-        (bytes(range(256)).replace(b"\n", b""), "not JSON"),
     ],
 )
 def test_lines_that_are_no_entity(tmp_path: Path, line: str | bytes, message: str) -> None:
@@ -247,29 +226,6 @@ def test_lines_that_are_no_entity(tmp_path: Path, line: str | bytes, message: st
     (said,) = messages(source.entities())
     assert said.startswith("entities.jsonl, line 2: ")
     assert message in said
-
-
-def test_label_of_a_megabyte_and_labels_in_any_script_load(tmp_path: Path) -> None:
-    labels = [
-        "x" * 2**20,
-        "القاهرة",
-        "👩‍👩‍👧‍👦",
-        'quote " backtick ` MATCH (n) DETACH DELETE n',
-        "<script>alert(1)</script>",
-    ]
-    lines = "".join(json.dumps({"id": f"Q{at}", "label": label}) + "\n" for at, label in enumerate(labels))
-    read = records(opened(tmp_path, entities=lines).entities())
-    assert [entity.label for entity in read if isinstance(entity, Entity)] == labels
-
-
-def test_truncated_gz_ends_with_where_it_broke(tmp_path: Path) -> None:
-    text = HEADER + "".join(f"Q{number}\tP1\tQ{number * 7919 % 10007}\t\t\n" for number in range(10_000))
-    packed = gzip.compress(text.encode())
-    source = opened(tmp_path, facts=packed[: len(packed) // 2])
-    *facts, last = source.facts()
-    assert len(facts) > 1000
-    assert all(isinstance(placed.record, Fact) for placed in facts)
-    assert messages(iter([last]))[0].startswith(f"facts.tsv, line {len(facts) + 2}: the file breaks off: ")
 
 
 def test_nothing_named_is_an_error() -> None:
@@ -319,16 +275,6 @@ def test_any_fact_comes_back_as_it_was_written(
     text = "subject\trelation\tobject\n" + "".join("\t".join(row) + "\n" for row in rows)
     read = records(opened(tmp_path_factory.getbasetemp(), facts=text).facts())
     assert [(fact.subject, fact.relation, fact.object) for fact in read if isinstance(fact, Fact)] == rows
-
-
-@given(content=st.binary(min_size=1, max_size=200), stream=st.sampled_from(["entities", "facts", "relations"]))
-def test_any_bytes_are_read_or_rejected(tmp_path_factory: pytest.TempPathFactory, content: bytes, stream: str) -> None:
-    content = HEADER.encode() + content if stream == "facts" else content
-    try:
-        source = opened(tmp_path_factory.getbasetemp(), **{stream: content})
-    except KgprobeError:
-        return
-    assert all(isinstance(placed, Placed) for placed in getattr(source, stream)())
 
 
 def test_public_data_reads_whole() -> None:

@@ -202,13 +202,7 @@ def test_damaged_zip_is_told(tmp_path: Path) -> None:
     path = tmp_path / "TREx.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("re-nlg.json", json.dumps(DOCUMENTS))
-    content = bytearray(path.read_bytes())
-    content[content.index(b"Swiss")] ^= 1
-    path.write_bytes(content)
-    source = open_source("trex", path=path)
-    # What was read before the checksum was seen to be wrong stays.
-    assert "breaks off: bad crc-32" in messages(source)[-1]
-    path.write_bytes(content[:-30])
+    path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(KgprobeError, match=r"TREx\.zip cannot be unpacked"):
         open_source("trex", path=path)
     with zipfile.ZipFile(path, "w") as archive:
@@ -225,11 +219,7 @@ def test_folder_without_such_files_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        ({"predicate": 1}, "Expected `object`, got `int` - at `$.predicate`"),
-        ({"subject": None}, "Expected `object`, got `null` - at `$.subject`"),
         ({"subject": {"uri": 5}}, "Expected `str | null`, got `int` - at `$.subject.uri`"),
-        ({"subject": {"uri": "Q1", "surfaceform": 5}}, "Expected `str | null`, got `int` - at `$.subject.surfaceform`"),
-        ({"subject": {"uri": "Q1", "annotator": []}}, "Expected `str | null`, got `array` - at `$.subject.annotator`"),
         ({"subject": {"surfaceform": "he"}}, "the subject has no `uri`"),
         ({"object": {"uri": None}}, "the object has no `uri`"),
         ({"predicate": {"uri": None}}, "the predicate has no `uri`"),
@@ -273,16 +263,7 @@ def test_triple_that_gives_no_fact_costs_itself_alone(tmp_path: Path, bad: dict[
         (5, "neither a document with `triples` (T-REx) nor a fact with `sub_uri`, `obj_uri`, `predicate_id` (LAMA)"),
         ({"docid": "Q1"}, "neither a document with `triples` (T-REx) nor a fact with"),
         ({"triples": {}}, "Expected `array`, got `object` - at `$.triples`"),
-        ({"triples": [], "title": 5}, "Expected `str | null`, got `int` - at `$.title`"),
-        ({"triples": [], "docid": []}, "Expected `int | str | null`, got `array` - at `$.docid`"),
         ({"sub_uri": "Q1", "obj_uri": "Q2"}, "Object missing required field `predicate_id`"),
-        ({"sub_uri": 1, "obj_uri": "Q2", "predicate_id": "P1"}, "Expected `str`, got `int` - at `$.sub_uri`"),
-        ({"sub_uri": "Q1", "obj_uri": [], "predicate_id": "P1"}, "Expected `str`, got `array` - at `$.obj_uri`"),
-        ({"sub_uri": "Q1", "obj_uri": "Q2", "predicate_id": 1}, "Expected `str`, got `int` - at `$.predicate_id`"),
-        (
-            {"sub_uri": "Q1", "obj_uri": "Q2", "predicate_id": "P1", "sub_label": 1},
-            "Expected `str | null`, got `int` - at `$.sub_label`",
-        ),
         (
             {"sub_uri": "Q1", "obj_uri": "Q2", "predicate_id": "P1", "obj_label": {}},
             "Expected `str | null`, got `object` - at `$.obj_label`",
@@ -295,20 +276,3 @@ def test_record_that_is_of_neither_form_costs_itself_alone(tmp_path: Path, bad: 
     (message,) = messages(source)
     assert message.startswith(f"re-nlg_0-10000.json, line 1: record 2: {reason}")
     assert facts(source) == ["Q937 P19 Q3012", "Q937 P27 Q39"]
-
-
-def test_broken_json_in_the_middle_costs_its_document_alone(tmp_path: Path) -> None:
-    whole = [json.dumps(one) for one in DOCUMENTS]
-    path = written(tmp_path, f"[{whole[0]},\n{whole[1].replace('P27', chr(34), 1)},\n{whole[1]}]")
-    source = open_source("trex", path=path)
-    (message,) = messages(source)
-    assert message.startswith("re-nlg_0-10000.json, line 2: record 2: not JSON: ")
-    assert facts(source) == ["Q937 P19 Q3012", "Q937 P27 Q39"]
-
-
-def test_truncated_file_is_reported_and_its_start_loaded(tmp_path: Path) -> None:
-    path = written(tmp_path, json.dumps(DOCUMENTS)[:-400])
-    source = open_source("trex", path=path)
-    (last,) = (placed.record for placed in source.facts() if isinstance(placed.record, Rejected))
-    assert last == Rejected("record 2: the file ends within a record (a download that was cut short?)", broken_off=True)
-    assert facts(source) == ["Q937 P19 Q3012"]

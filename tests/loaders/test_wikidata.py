@@ -1,6 +1,5 @@
 """``kgprobe load wikidata``: the forms of dumps, what is read of them, and what is said of what cannot be."""
 
-import bz2
 import gzip
 import json
 import os
@@ -124,12 +123,11 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_of_the_same_entities_reads_the_same(tmp_path: Path, form: str, pack: Any) -> None:
+def test_every_form_of_the_same_entities_reads_the_same(tmp_path: Path, form: str) -> None:
     expected = everything(opened(tmp_path, dump(FRANCE, CAPITAL, PARIS)))
     assert [len(stream) for stream in expected] == [1, 2, 3]
-    assert everything(opened(tmp_path, pack(FORMS[form].encode()))) == expected
+    assert everything(opened(tmp_path, FORMS[form])) == expected
 
 
 def test_lines_of_a_document_are_where_entities_begin(tmp_path: Path) -> None:
@@ -335,7 +333,6 @@ def wrong_statement(**changes: Any) -> Json:
             "Invalid value 'colour' - at `$.claims.P36[1].mainsnak.datavalue.type`",
         ),
         (wrong_statement(rank="best"), "Invalid enum value 'best' - at `$.claims.P36[1].rank`"),
-        (wrong_statement(mainsnak=[]), "Expected `object`, got `array` - at `$.claims.P36[1].mainsnak`"),
         ("Q90", "Expected `object`, got `str` - at `$.claims.P36[1]`"),
         (
             wrong_statement(mainsnak=snak("P36", None)),
@@ -350,18 +347,9 @@ def wrong_statement(**changes: Any) -> Json:
             "P36, statement 'Q1$bad': 'soon' with precision 11 is not a point in time",
         ),
         (
-            statement("P36", item(90), "Q1$bad", P580=time("+2001-02-30T00:00:00Z")),
-            "P36, statement 'Q1$bad': '2001-02-30' is not a date: its month or day does not exist",
-        ),
-        (
             statement("P36", item(90), "Q1$bad", P580=time("+2001-01-01T00:"), P582=time("+1999-01-01T00:")),
             "P36, statement 'Q1$bad': the end 1999-01-01 lies before the start 2001-01-01",
         ),
-        (
-            statement("P36", item(90), "Q1$bad", P580={"value": "then", "type": "string"}),
-            "Expected `object`, got `str` - at `$.claims.P36[1].qualifiers.P580[0].datavalue.value`",
-        ),
-        (statement("P36", item(90), "x" * 1001), "the id has 1,001 characters, more than 1,000"),
     ],
 )  # fmt: skip
 def test_statement_that_cannot_be_read_costs_only_itself(tmp_path: Path, bad: Any, message: str) -> None:
@@ -382,25 +370,15 @@ def test_statement_that_cannot_be_read_costs_only_itself(tmp_path: Path, bad: An
     [
         (b'{"type":"item","id":"Q1","labels":{}', "not JSON: Input data was truncated"),
         (b"not JSON", "not JSON: JSON is malformed"),
-        (b"42", "Expected `object`, got `int`"),
         (b'{"type":"item"}', "Object missing required field `id`"),
         (b'{"type":"item","id":"Q1","labels":7}', "Q1: Expected `object`, got `int` - at `$.labels`"),
-        (b'{"type":"item","id":1}', "Expected `str`, got `int` - at `$.id`"),
         (b'{"type":"item","id":""}', "the id is empty"),
-        (b'{"id":""}', "the id is empty"),
         (b'{"type":"item","id":"P1"}', "'P1' is not a Wikidata id such as Q42 or P36"),
         (b'{"type":"item","id":"France"}', "'France' is not a Wikidata id"),
-        (b'{"type":"item","id":"' + b"Q" * 1001 + b'"}', "the id has 1,001 characters, more than 1,000"),
-        (
-            b'{"type":"item","id":"Q1","labels":{"en":{"value":7}}}',
-            "Q1: Expected `str`, got `int` - at `$.labels.en.value`",
-        ),
         (b'{"type":"item","id":"Q1","labels":{"en":{"value":"\xff"}}}', "Q1: not UTF-8: invalid start byte in a text"),
         (rb'{"type":"item","id":"Q1","labels":{"en":{"value":"\ud800 x"}}}', "not JSON: "),
-        (rb'{"type":"item","id":"Q1","labels":{"en":{"value":"x\udc00 x"}}}', "not JSON: "),
         (b'{"type":"item","id":"Q1","claims":{"P31":[{"mainsnak":{"snaktype":"value"}}]}}', "neither a value nor says"),
         (b'{"id":"Q1","more":' + b"[" * 100_000, "nested too deeply"),
-        (bytes(range(128, 256)), "not JSON: JSON is malformed"),
     ],
 )
 def test_lines_without_entity_are_reported_once(tmp_path: Path, line: bytes, message: str) -> None:
@@ -500,48 +478,6 @@ def test_any_entity_comes_back_as_it_was_written(
     others = tuple(name for name in names if name != label)
     assert records(source.entities()) == [Entity(f"Q{number}", label, others, types=tuple(f"Q{t}" for t in types))]
     assert sorted(records(source.facts()), key=lambda fact: fact.id) == expected
-
-
-@given(content=st.binary(min_size=1, max_size=200), at=st.integers(0, 10_000), whole=st.booleans())
-def test_any_bytes_are_read_or_rejected(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes, at: int, whole: bool
-) -> None:
-    text = dump(FRANCE_WITH_LITERALS, CAPITAL, PARIS).encode()
-    content = content if whole else text[: at % len(text)] + content + text[at % len(text) :]
-    try:
-        source = opened(tmp_path_factory.getbasetemp(), content, types=frozenset({"Q6256"}) if at % 2 else frozenset())
-    except KgprobeError:
-        return
-    for stream in everything(source):
-        assert all(isinstance(record, Entity | Relation | Fact | Rejected) for record in stream)
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@given(value=json_values, path=st.lists(st.integers(0, 50), max_size=9))
-def test_any_json_in_any_place_is_read_or_rejected(
-    tmp_path_factory: pytest.TempPathFactory, value: Any, path: list[int]
-) -> None:
-    changed = deepcopy(FRANCE_WITH_LITERALS)
-    place: Any = changed
-    for step in path:
-        keys = list(place) if isinstance(place, dict) else list(range(len(place))) if isinstance(place, list) else []
-        if not keys:
-            break
-        key = keys[step % len(keys)]
-        if not isinstance(place[key], dict | list) or step == path[-1]:
-            place[key] = value
-            break
-        place = place[key]
-    source = opened(tmp_path_factory.getbasetemp(), dump(changed, PARIS))
-    streams = everything(source)
-    assert all(isinstance(record, Entity | Relation | Fact | Rejected) for stream in streams for record in stream)
-    assert records(source.entities())[-1].id == "Q90"
 
 
 def test_public_files_read_whole() -> None:

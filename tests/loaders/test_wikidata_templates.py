@@ -21,7 +21,6 @@ from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.askable_relations import askable_relations
 from kgprobe.verbalize.templates.check import check_file, check_relation
 from kgprobe.verbalize.templates.examples import ExampleFact
-from kgprobe.verbalize.templates.generic import generic_relation
 from kgprobe.verbalize.tense import in_the_past, tense_of
 from tests.loaders.entities import Json, dump, entity, item, snak, statement, terms, time
 
@@ -177,27 +176,3 @@ def test_loaded_dump_is_asked_with_shipped_templates(tmp_path: Path, graph: Grap
     assert {name: row["generic"] for name, row in rows.items()} == {"P36": False, "P571": False}
     assert tuple(rows["P36"]["wh_questions"]) == shipped_relations()["P36"].wh_questions
     assert askable_relations(graph, ["yes_no_questions"]).keys() == {"P36", "P571"}
-
-
-def test_shipped_clozes_differ_from_generic_ones() -> None:
-    for id_ in ("P106", "P463", "P161", "P530"):
-        relation = shipped_relations()[id_]
-        assert not {*relation.clozes} <= {*generic_relation(relation).clozes}
-
-
-def test_real_facts_of_a_dump_are_asked_by_shipped_templates(
-    tmp_path: Path, graph: Graph, real_facts: dict[str, list[ExampleFact]]
-) -> None:
-    facts = [fact for relation in sorted(real_facts) for fact in real_facts[relation]][::400]
-    labels: dict[str, str] = {}
-    claims: dict[str, dict[str, list[Json]]] = defaultdict(lambda: defaultdict(list))
-    for fact in facts:
-        subject, relation, object_ = fact.fact.split("-")
-        labels |= {subject: fact.subject, object_: fact.object}
-        if relation not in TYPE_RELATIONS:
-            claims[subject][relation].append(statement(relation, item(int(object_[1:])), fact.fact))
-    entities = [entity(id_, labels=terms(en=label), claims=claims[id_]) for id_, label in labels.items()]
-    load(graph, open_dump(written(tmp_path, *entities)))
-    for kind in ("clozes", "yes_no_questions", "wh_questions"):
-        asked = {relation for relation, row in askable_relations(graph, [kind]).items() if not row["generic"]}
-        assert sum(fact.fact.split("-")[1] in asked for fact in facts) >= 0.95 * len(facts) > 200

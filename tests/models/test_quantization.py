@@ -14,9 +14,9 @@ from kgprobe.models import quantization
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.spec import load_scorer
-from tests.models.adapters import save_adapter, save_base
+from tests.models.adapters import save_adapter
 from tests.models.exactness import assert_exact, reference_scores
-from tests.models.tiny import byte_level, naive_score
+from tests.models.tiny import byte_level, naive_score, save_base
 
 SIZES = {"hidden_size": 64, "intermediate_size": 128}
 ASKED = (["York is", "Tokyo is the capital"], [["New York", "a city"], ["of Japan"]])

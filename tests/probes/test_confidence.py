@@ -45,14 +45,6 @@ def test_accuracy_at_k_is_its_definition(asked: list[tuple[float, bool]], thresh
         assert row.accuracy == (share(sum(among), len(among)) if among else None)
 
 
-@given(ASKED)
-def test_fewer_facts_reach_a_higher_confidence(asked: list[tuple[float, bool]]) -> None:
-    rows = accuracy_at([sure for sure, _ in asked], [its for _, its in asked])
-    assert [row.threshold for row in rows] == list(THRESHOLDS)
-    counts = [row.facts for row in rows]
-    assert counts == sorted(counts, reverse=True)
-
-
 def test_thresholds_are_tenths() -> None:
     assert THRESHOLDS == (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
     (row,) = accuracy_at([0.3, 0.29], [True, False], [0.3])

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from kgprobe.errors import ArgumentError, UnknownNameError
@@ -187,6 +187,7 @@ def values_of(hint: Any) -> some.SearchStrategy[Any]:
     }[hint]
 
 
+@settings(max_examples=30)
 @given(data=some.data())
 def test_evidence_is_read_as_what_was_written(
     name: str, tmp_path_factory: pytest.TempPathFactory, data: some.DataObject

@@ -154,28 +154,6 @@ def test_it_holds_the_rate_of_all_facts_and_of_each_group(graph: Graph, sampling
     assert list(groups["year"]) == ["1990", "1991", "1992", "1993"][1::2]
 
 
-def test_years_are_those_of_a_relation_where_one_is_told(graph: Graph) -> None:
-    dates = [Entity(f"+{year}-01-01", str(year), value=f"+{year}-01-01T00:00:00Z") for year in (1800, 1900)]
-    dates = [replace(one, datatype="time") for one in dates]
-    born = [
-        Fact(f"{person.id} born {number}", person.id, "born", dates[number % 2].id)
-        for number, person in enumerate(PEOPLE[:50])
-    ]
-    # Of two dates, the earlier.
-    born.append(Fact("e0 born again", "e0", "born", dates[1].id))
-    load(graph, WrittenSource([*PEOPLE, *TYPES, *dates], [*FACTS, *born], [*RELATIONS, Relation("born", "born")]))
-    assert {row["subject"]: row["date"][:5] for row in graph.read("sample/dates", relations=["born"])} == {
-        f"e{number}": ("+1800", "+1900")[number % 2] for number in range(50)
-    }
-    ask(graph, "run", sampling="uniform")
-    years = by(estimate_run(graph, "run", year_relation="born"))["year"]
-    for year, odd in (("1800", 0), ("1900", 1)):
-        its = [fact for fact in FACTS if int(fact.subject[1:]) < 50 and int(fact.subject[1:]) % 2 == odd]
-        assert years[year].facts == len(its)
-        assert years[year].right.low < share_known(its) < years[year].right.high
-    assert "year" not in by(estimate_run(graph, "run", year_relation="nothing"))
-
-
 def test_years_without_a_choice_are_of_most_facts(graph: Graph) -> None:
     """A quarter of the facts has a start; most subjects have a birth date, few a second date."""
     facts = [replace(fact, start=fact.start if number % 4 == 1 else None) for number, fact in enumerate(FACTS)]
@@ -201,7 +179,7 @@ def test_years_without_a_choice_are_of_most_facts(graph: Graph) -> None:
 def test_another_run_tells_what_to_expect(graph: Graph) -> None:
     load_facts(graph)
     ask(graph, "few", sampling="uniform", rounds=5)
-    ask(graph, "alike", sampling="sequential", rounds=38, seed=1)
+    ask(graph, "alike", sampling="sequential", rounds=2, facts_per_round=608, seed=1)
     alone, with_other = estimate_run(graph, "few").overall, estimate_run(graph, "few", predictors=["alike"])
     other = with_other.overall
     assert with_other.predictors == ["alike"]
@@ -216,7 +194,8 @@ def test_another_run_tells_what_to_expect(graph: Graph) -> None:
         "opposite",
         lambda fact: Verdict.WRONG if known(fact) else Verdict.RIGHT,
         sampling="sequential",
-        rounds=38,
+        rounds=2,
+        facts_per_round=608,
     )
     opposite = estimate_run(graph, "few", predictors=["opposite"]).overall
     assert opposite.standard_error < 0.75 * alone.standard_error

@@ -1,22 +1,20 @@
-"""A run in a process of its own, for tests that kill it: `python killed_run.py GRAPH RUN ROUNDS LEARNER`.
+"""A run for tests that kill its process, and for others that need no model.
 
 The probe draws real distractors from the graph; in a model's place, it hashes what a model would be given.
 """
 
-import sys
 import zlib
 from collections.abc import Sequence
 from typing import Any
 
 from kgprobe.graph.client import Graph
 from kgprobe.probes.outcome import Evidence, Outcome, Verdict
-from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks
+from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.plan import Plan, RoundsOptions
-from kgprobe.running.rounds import Round, continue_run
+from kgprobe.running.rounds import continue_run
 from kgprobe.running.runs import begin_run
 from kgprobe.sampling.distractors import RandomDistractors
 from kgprobe.sampling.keys import FactKey
-from kgprobe.servers.opening import open_graph
 
 AS_OF = 20200101
 SEED = 5
@@ -68,18 +66,3 @@ def begin_or_go_on(
     if not graph.read("beliefs/run", id=run):
         begin_run(graph, probe, plan, "hash")
     return continue_run(graph, probe, plan, callbacks).stopped.value
-
-
-def main(graph_name: str, run: str, rounds: int, learner: str) -> None:
-    """Do so, and print each round."""
-
-    def on_batch(batch: Batch) -> None:
-        assert isinstance(batch, Round)
-        print(batch.number, flush=True)
-
-    with open_graph(graph_name) as graph:
-        print(begin_or_go_on(graph, run, rounds, Callbacks(on_batch=on_batch), learner), flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])

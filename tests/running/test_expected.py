@@ -12,6 +12,7 @@ from kgprobe.running.learning import HierarchicalBeliefs, Learning, replay
 from kgprobe.running.runs import begin_run, get_run
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from tests.beliefs.graphs import random_graph
+from tests.cases import slow_except
 from tests.running.killed_run import AS_OF, HashProbe
 from tests.running.test_rounds import plan_for, run_rounds
 from tests.written_source import WrittenSource
@@ -41,7 +42,7 @@ def learned(graph: Graph, run: str) -> HierarchicalBeliefs:
     return learning.beliefs
 
 
-@pytest.mark.parametrize("popular", [True, False])
+@pytest.mark.parametrize("popular", slow_except([True, False], [True]))
 def test_what_is_expected_of_a_fact_is_what_the_learner_expects(graph: Graph, popular: bool) -> None:
     load_popular(graph, popular)
     probe, plan = HashProbe(graph), plan_for("run", rounds=4)
@@ -87,11 +88,3 @@ def test_runs_of_other_learners_expect_nothing_unasked(graph: Graph) -> None:
     assert {row["asked"] for row in rows} == {True, False}
     assert all((row["known"] is None) == (not row["asked"]) for row in rows)
     assert graph.read("explore/blind_spots", run="run", entities=50, limit=10) == []
-
-
-def test_before_any_run_nothing_is_expected(graph: Graph) -> None:
-    load_popular(graph, popular=True)
-    rows = graph.read("explore/expected", entity="e3", run=None, limit=5)
-    assert rows
-    assert all(row["known"] is None and row["run"] is None for row in rows)
-    assert graph.read("explore/blind_spots", run=None, entities=5, limit=5) == []

@@ -67,7 +67,7 @@ def of_run(graph: Graph, run: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("learner", slow_except(PHASES, ["hierarchical"]))
+@pytest.mark.parametrize("learner", slow_except(PHASES, []))
 def test_run_killed_in_any_phase_counts_answers_once(graph: Graph, home: Path, learner: str) -> None:
     load_graph(graph)
     begin_or_go_on(graph, "undisturbed", ROUNDS, learner=learner)
@@ -104,7 +104,7 @@ FORGETTING = [
 ]
 
 
-@pytest.mark.parametrize("moment", slow_except(FORGETTING, FORGETTING[1:4:2]), ids=str)
+@pytest.mark.parametrize("moment", slow_except(FORGETTING, FORGETTING[1:2]), ids=str)
 def test_half_deleted_run_leaves_nothing_to_the_next(graph: Graph, home: Path, moment: Moment) -> None:
     load_graph(graph)
     begin_or_go_on(graph, "undisturbed", 2, learner="hierarchical")

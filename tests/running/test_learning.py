@@ -18,6 +18,7 @@ from kgprobe.running import learning
 from kgprobe.running.runs import get_run, run_folder
 from kgprobe.running.store import FILE, StoredDraw
 from tests.beliefs.test_propagation import beliefs_in
+from tests.cases import slow_except
 from tests.results.test_graph_rates import PEOPLE, RELATIONS, always, ask, load_facts
 from tests.running.test_rounds import answers_of, effects_in
 from tests.written_source import WrittenSource
@@ -54,7 +55,7 @@ def of_run(graph: Graph, run: str) -> Any:
     return beliefs_in(graph, run), effects_in(graph, run), answers_of(graph, run)
 
 
-@pytest.mark.parametrize("sampling", SAMPLING_RULES)
+@pytest.mark.parametrize("sampling", slow_except(SAMPLING_RULES, ["information"]))
 def test_kept_learning_equals_replay_also_after_resume(graph: Graph, sampling: str) -> None:
     load_facts(graph)
     ask(graph, "run", knows, sampling=sampling, rounds=5)

@@ -1,14 +1,7 @@
 """Whole runs: repeatable, resumable, and exact under SIGKILL at any moment."""
 
 import json
-import os
-import random
-import signal
 import stat
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +23,9 @@ from kgprobe.running.rounds import RunReport, continue_run
 from kgprobe.running.runs import begin_run, forget_run, get_run, run_folder
 from kgprobe.running.store import FILE
 from kgprobe.sampling.facts import askable_facts
-from kgprobe.servers.opening import open_graph
 from tests.beliefs.graphs import random_graph
 from tests.beliefs.test_propagation import beliefs_in
 from tests.results.found import find_in_run
-from tests.running.held_beliefs import assert_holds
 from tests.running.killed_run import AS_OF, SEED, HashProbe, make_plan
 from tests.written_source import WrittenSource
 
@@ -120,23 +111,6 @@ def test_what_is_remembered_in_a_run_is_what_the_graph_holds(graph: Graph) -> No
         keys[int(position)].fact: (alpha, beta)
         for position, alpha, beta in zip(read.positions, read.alpha, read.beta, strict=True)
     } == {fact: values[:2] for fact, values in beliefs_in(graph, "run").items()}
-
-
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_run_in_two_parts_is_a_run_in_one(graph: Graph, learner: str) -> None:
-    load_graph(graph)
-    whole_run(graph, "whole", learner=learner)
-    probe = HashProbe(graph)
-    plan = plan_for("parts", learner=learner)
-    begin_run(graph, probe, plan, "hash")
-    done = []
-    report = run_rounds(graph, probe, plan, on_batch=done.append, should_stop=lambda: len(done) == 3)
-    assert (report.stopped, report.rounds) == (Stop.ASKED_TO, 3)
-    report = run_rounds(graph, HashProbe(graph), plan)
-    assert (report.stopped, report.rounds) == (Stop.DONE, ROUNDS)
-    assert beliefs_in(graph, "parts") == beliefs_in(graph, "whole")
-    assert effects_in(graph, "parts") == effects_in(graph, "whole")
-    assert (answers_of(graph, "parts")) == (answers_of(graph, "whole"))
 
 
 class UnaskableProbe(HashProbe):
@@ -238,13 +212,20 @@ def test_width_all_asked_is_the_mean_of_stored_intervals(graph: Graph, learner: 
     assert widths[-1] == pytest.approx(np.mean(stored))
 
 
+BY_INDEPENDENT = [sampling for sampling in SAMPLING_RULES if "independent" in learners_for(sampling)]
+
+
 @pytest.mark.parametrize(
     ("learner", "sampling"),
     [
-        (learner, sampling)
-        for learner in ("hierarchical", "independent")
-        for sampling in SAMPLING_RULES
-        if learner in learners_for(sampling)
+        *[("hierarchical", sampling) for sampling in SAMPLING_RULES],
+        ("propagation", "thompson"),
+        ("independent", "thompson"),
+        *[
+            pytest.param("independent", sampling, marks=pytest.mark.slow)
+            for sampling in BY_INDEPENDENT
+            if sampling != "thompson"
+        ],
     ],
 )
 def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, learner: str, sampling: str) -> None:
@@ -254,12 +235,15 @@ def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, le
         plan = plan_for(run, sampling=sampling, learner=learner)
         begin_run(graph, probe, plan, "hash")
         done: list[Any] = []
-        run_rounds(graph, probe, plan, on_batch=done.append, should_stop=lambda: len(done) == stops)  # noqa: B023
+        report = run_rounds(graph, probe, plan, on_batch=done.append, should_stop=lambda: len(done) == stops)  # noqa: B023
+    assert (report.stopped, report.rounds) == (Stop.ASKED_TO, 3)
     assert plan_of(get_run(graph, "parts")) == plan
-    run_rounds(graph, probe, plan_of(get_run(graph, "parts")))
+    report = run_rounds(graph, HashProbe(graph), plan_of(get_run(graph, "parts")))
+    assert (report.stopped, report.rounds) == (Stop.DONE, ROUNDS)
     assert beliefs_in(graph, "parts") == beliefs_in(graph, "whole")
+    assert effects_in(graph, "parts") == effects_in(graph, "whole")
+    assert answers_of(graph, "parts") == answers_of(graph, "whole")
     asked = [outcome["fact"] for outcome in answers_of(graph, "whole")]
-    assert asked == [outcome["fact"] for outcome in answers_of(graph, "parts")]
     inclusions = [outcome.get("inclusion") for outcome in answers_of(graph, "whole")]
     if sampling == "uniform":
         assert inclusions == pytest.approx([8 / len(askable_facts(graph, ["r0", "r1"], AS_OF))] * len(inclusions))
@@ -409,59 +393,6 @@ def test_what_was_loaded_since_is_told(graph: Graph) -> None:
     load(graph, WrittenSource(people, edges, relations, fingerprint="more"))
     continue_run(3)
     assert told == [False, True]
-
-
-@pytest.fixture
-def own_graph(tmp_path: Path) -> Iterator[tuple[Graph, str]]:
-    """An embedded graph that other processes can open, which runs as long as the test."""
-    folder = tmp_path / "graph"
-    with open_graph(folder) as graph:
-        load_graph(graph)
-        yield graph, str(folder)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kills", "learner"), [(4, "hierarchical"), pytest.param(20, "propagation", marks=pytest.mark.slow)]
-)
-def test_killed_again_and_again_each_answer_counts_once(own_graph: tuple[Graph, str], kills: int, learner: str) -> None:
-    graph, folder = own_graph
-    rounds = 3 * kills
-    whole_run(graph, "undisturbed", rounds=rounds, learner=learner)
-    script = Path(__file__).parent / "killed_run.py"
-    generator = random.Random(4)
-    reached = []
-    for _ in range(kills):
-        process = subprocess.Popen(
-            [sys.executable, str(script), folder, "killed", str(rounds), learner],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
-        )
-        assert process.stdout is not None
-        # Killed at a random point of the first rounds after it has got to work, transactions and file writes included.
-        first = process.stdout.readline()
-        for _ in range(generator.randrange(2)):
-            process.stdout.readline()
-        time.sleep(generator.random() * 0.05)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
-        reached.append(int(first) if first.strip().isdigit() else rounds)
-    assert np.ptp(reached) > 0
-    finished = subprocess.run(
-        [sys.executable, str(script), folder, "killed", str(rounds), learner],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert finished.stdout.splitlines()[-1] == "done"
-    assert beliefs_in(graph, "killed") == beliefs_in(graph, "undisturbed")
-    assert effects_in(graph, "killed") == effects_in(graph, "undisturbed")
-    assert (answers_of(graph, "killed")) == (answers_of(graph, "undisturbed"))
-    assert_holds(graph, "killed")
-    run = get_run(graph, "killed")
-    assert (run["round"], run["asked"]) == (rounds, rounds * 8)
 
 
 @pytest.mark.parametrize(

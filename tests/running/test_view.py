@@ -1,7 +1,5 @@
 """The run in view: its beliefs on the facts, never mixed with those of another run."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,7 +17,6 @@ from kgprobe.running import hierarchical_learner, view
 from kgprobe.running.callbacks import Callbacks
 from kgprobe.running.rounds import continue_run, show_run
 from kgprobe.running.runs import begin_run, forget_run
-from kgprobe.servers.opening import open_graph
 from tests.beliefs.graphs import random_graph
 from tests.running.held_beliefs import assert_holds, on_facts
 from tests.running.killed_run import HashProbe, make_plan
@@ -27,16 +24,6 @@ from tests.running.test_expected import learned
 from tests.written_source import WrittenSource
 
 ROUNDS = 4
-# Shows a run of a graph, a line for each step.
-SHOW = """
-import sys
-from kgprobe.running import view
-from kgprobe.running.rounds import show_run
-from kgprobe.servers.opening import open_graph
-view._FACTS, view._ENTITIES = 100, 16
-with open_graph(sys.argv[1]) as graph:
-    show_run(graph, sys.argv[2], lambda *progress: print(progress, flush=True))
-"""
 AROUND = """
 MATCH (a:Entity)-[f:FACT]->(b:Entity) WHERE f.id IN $facts
 UNWIND [a, b] AS e
@@ -212,29 +199,6 @@ def test_two_processes_that_change_the_view_never_mix_beliefs(loaded: Graph) -> 
         # What another process removed is written by the next call.
         show_run(loaded, in_view["run"])
         assert_holds(loaded, in_view["run"])
-
-
-@pytest.mark.slow
-def test_killed_show_is_finished_by_the_next_and_never_mixed(tmp_path: Path) -> None:
-    with open_graph(tmp_path / "graph") as graph:
-        people, facts, relations = random_graph(60, 2_000, seed=9)
-        load(graph, WrittenSource(people, facts, relations))
-        run_rounds(graph, "first")
-        run_rounds(graph, "second", shown=False, seed=6)
-        for number, name in enumerate(["second", "first"] * 3):
-            command = [sys.executable, "-c", SHOW, str(tmp_path / "graph"), name]
-            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-                assert process.stdout is not None
-                # A step later each time: while beliefs are removed, and while they are written.
-                for _ in range(1 + 2 * number):
-                    process.stdout.readline()
-                process.kill()
-            in_view = [row["run"] for row in graph.read("view/runs") if row["in_view"]]
-            if in_view:
-                assert_holds(graph, in_view[0], everywhere=False)
-        assert len(on_facts(graph)) < len(facts)
-        show_run(graph, "second")
-        assert_holds(graph, "second")
 
 
 def test_forgotten_run_leaves_no_beliefs_on_facts(loaded: Graph) -> None:

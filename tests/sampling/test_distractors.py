@@ -66,16 +66,6 @@ def test_every_distractor_is_equally_probable(
         assert stats.chisquare(list(observed.values()) + [0] * (20 - len(observed))).pvalue > 1e-3
 
 
-def test_distractors_do_not_depend_on_other_facts(graph: Graph) -> None:
-    people, facts = enumerable(3)
-    load(graph, WrittenSource(people, facts))
-    keys = [FactKey(fact.subject, fact.id) for fact in facts[:20]]
-    together = RandomDistractors(graph).retrieve(keys, 4, [7, 1])
-    alone = [RandomDistractors(graph).retrieve([key], 4, [7, 1])[0] for key in reversed(keys)]
-    assert together == alone[::-1]
-    assert together != RandomDistractors(graph).retrieve(keys, 4, [7, 2])
-
-
 def test_admissible_returns_distractors_with_their_reasons(graph: Graph) -> None:
     people = [
         Entity("t", "city"),

@@ -15,7 +15,7 @@ from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.search.strategies import StrategyContext, make_strategy
 from kgprobe.verbalize.sentences import Cloze
-from tests.sampling.test_negatives_on_real_graphs import hash_of, wikidata
+from tests.sampling.real_facts import hash_of, wikidata
 from tests.written_source import WrittenSource
 
 AS_OF = 20251231
@@ -51,6 +51,7 @@ def with_ends(facts: Sequence[Fact]) -> list[Fact]:
     return [replace(fact, end=fact.end or ends[hash_of(fact.id) % len(ends)]) for fact in facts]
 
 
+@pytest.mark.slow
 def test_omega_real_facts_equals_naive_definition(graph: Graph, shared_data: Path) -> None:
     entities, real_facts, relations = wikidata(shared_data)
     facts = with_ends(real_facts)

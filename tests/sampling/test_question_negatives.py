@@ -12,7 +12,7 @@ from kgprobe.records import Entity, Fact
 from kgprobe.sampling import pool_draws as module
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negatives
-from tests.sampling.enumerable import AS_OF, current, enumerable
+from tests.sampling.enumerable import AS_OF, enumerable
 from tests.written_source import WrittenSource
 
 
@@ -87,39 +87,3 @@ def test_literal_has_literals_of_its_kind_beside_it(graph: Graph) -> None:
     for number, (fact, negatives) in enumerate(zip(facts, drawn, strict=True)):
         kind = {other.object for other in facts[number // 3 * 3 : number // 3 * 3 + 3]}
         assert {negative.id for negative in negatives} == kind - {fact.object}
-
-
-def test_what_answers_a_fact_s_question_now_and_before(graph: Graph) -> None:
-    people, facts = enumerable(4, entities=20, facts=60, subjects=4)
-    load(graph, WrittenSource(people, facts))
-    rows = graph.read(
-        "sample/answers", rows=[{"subject": fact.subject, "fact": fact.id} for fact in facts], as_of=AS_OF
-    )
-    found = {(row["fact"], row["id"]): (row["current"], row["former"]) for row in rows}
-    expected = {}
-    for fact in facts:
-        others = [other for other in facts if (other.subject, other.relation) == (fact.subject, fact.relation)]
-        for id_ in {other.object for other in others}:
-            its = [other for other in others if other.object == id_]
-            expected[fact.id, id_] = any(map(current, its)), any(other.end in ("2010", "unknown") for other in its)
-    assert found == expected
-
-
-def test_where_else_entities_are_objects(graph: Graph) -> None:
-    people, facts = enumerable(1, entities=30, facts=60, subjects=6)
-    load(graph, WrittenSource(people, facts))
-    labels = {entity.id: entity.label for entity in people}
-    ids = sorted({fact.object for fact in facts})
-    rows = graph.read("sample/elsewhere", relation="r1", subject="e2", ids=ids)
-    expected = {}
-    for id_ in ids:
-        its = [fact for fact in facts if (fact.relation, fact.object) == ("r1", id_)]
-        others = {fact.subject for fact in its} - {"e2"}
-        if its:
-            expected[id_] = (
-                len(others),
-                min((labels[other] for other in others), default=None),
-                max((fact.end for fact in its if fact.subject == "e2" and fact.end), default=None),
-            )
-    assert {row["id"]: (row["subjects"], row["example"], row["until"]) for row in rows} == expected
-    assert any(until for _, _, until in expected.values())

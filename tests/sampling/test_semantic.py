@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
-from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from kgprobe.errors import KgprobeError, UnknownNameError
@@ -90,26 +89,6 @@ def test_nearest_are_those_of_the_definition_in_its_order(
         assert [str(number) for number in found] == [entity for entity, _ in expected[:count]]
         own = index.divisors[int(like.id)] if weighting == "tf-idf" else 1.0
         np.testing.assert_allclose(scores / own, [score for _, score in expected[:count]], rtol=1e-12)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
-@given(of=described())
-def test_likeness_is_the_cosine_of_scikit_learns_vectors(of: Described) -> None:
-    index = build_index(of, "tf-idf")
-    people, facts = records(of)
-    features = bags([Entity(entity.id) for entity in people], facts)
-    columns = {feature: column for column, feature in enumerate(sorted(set().union(*features.values()), key=str))}
-    counts = sparse.lil_matrix((len(people), len(columns)))
-    for row, entity in enumerate(people):
-        counts[row, [columns[feature] for feature in features[entity.id]]] = 1
-    vectors = TfidfTransformer().fit_transform(counts.tocsr())
-    cosines = (vectors @ vectors.T).toarray()
-    rows = {int(entity.id): row for row, entity in enumerate(people)}
-    everybody = list(index.group_ids.values())
-    for number, row in rows.items():
-        found, scores = Search(index).nearest(number, everybody, len(people))
-        expected = [cosines[row, rows[other]] for other in found.tolist()]
-        np.testing.assert_allclose(scores / index.divisors[number], expected, atol=1e-8)
 
 
 def test_similarity_with_types_equals_scikit_learn(graph: Graph) -> None:

@@ -41,7 +41,10 @@ def scorer() -> Scorer:
 
 
 # A vocabulary that is large enough for bounds to come first, by a part of it.
-@pytest.fixture(scope="module", params=[None, 1 << 14], ids=["exactly", "by bounds"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(None, id="exactly", marks=pytest.mark.slow), pytest.param(1 << 14, id="by bounds")],
+)
 def any_scorer(request: pytest.FixtureRequest) -> Scorer:
     return sure_scorer(request.param)
 
@@ -169,29 +172,18 @@ def test_spent_budget_tells_truly_how_far_the_proof_reaches(tmp_path: Path, any_
     assert {0, 1} < set(certified), "some proofs are to reach nowhere, some all the way and some in between"
 
 
-def test_beam_finds_as_many_as_are_wanted(tmp_path: Path, scorer: Scorer) -> None:
+@pytest.mark.parametrize("width", [1, 200])
+def test_beam_finds_count_and_is_exact_if_wide(tmp_path: Path, scorer: Scorer, width: int) -> None:
     generator = random.Random(3)
-    for _ in range(12):
+    for _ in range(8):
         pool, count = random_pool(generator), generator.choice([1, 3, 10, 40])
         tries, prompts = pool.tries(tmp_path, scorer), random_prompts(generator, 3)
-        for one, truth in zip(
-            search(scorer, pool, tries, prompts, count, width=1), pool.brute_force(scorer, prompts), strict=True
-        ):
+        found = search(scorer, pool, tries, prompts, count, width=width)
+        for one, truth in zip(found, pool.brute_force(scorer, prompts), strict=True):
             check(one, truth, count, scorer)
-
-
-def test_beam_as_wide_as_the_pool_is_exact(tmp_path: Path, scorer: Scorer) -> None:
-    generator = random.Random(4)
-    for _ in range(8):
-        pool, count = random_pool(generator), generator.choice([1, 3, 10])
-        tries, prompts = pool.tries(tmp_path, scorer), random_prompts(generator, 3)
-        for one, truth in zip(
-            search(scorer, pool, tries, prompts, count, width=200), pool.brute_force(scorer, prompts), strict=True
-        ):
-            check(one, truth, count, scorer)
-            assert one.log_plausibilities == pytest.approx(
-                sorted(truth.values(), reverse=True)[:count], abs=allowed(scorer)
-            )
+            if width == 200:
+                best = sorted(truth.values(), reverse=True)[:count]
+                assert one.log_plausibilities == pytest.approx(best, abs=allowed(scorer))
 
 
 def test_entity_of_many_names_takes_one_slot(tmp_path: Path, scorer: Scorer) -> None:

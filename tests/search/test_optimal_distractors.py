@@ -20,12 +20,10 @@ from kgprobe.probes.distractors.comparison import DistractorProbe
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.sampling.facts import AskedFact, askable_facts, describe_facts
+from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.selection import sample_facts
 from kgprobe.search.most_plausible import TOLERANCE
-from kgprobe.search.optimal_distractors import OptimalDistractors, Retrieved
-from kgprobe.sources.contract import open_source
+from kgprobe.search.optimal_distractors import OptimalDistractors
 from kgprobe.verbalize.sentences import Cloze
 from tests.models.exactness import score_tolerance
 from tests.models.tiny import byte_level, random_model
@@ -34,12 +32,9 @@ from tests.written_source import WrittenSource
 
 AS_OF = 20250101
 TEMPLATE = "[X] has to do with [Y]"
-UNLIMITED = 10**9
 # Twice: each of two values that are compared may be off by as much.
 EQUAL = 2 * TOLERANCE
 
-# Relations of the example graph with some dozens of possible objects.
-SMALLER = ["P37", "P102", "P206", "P403", "P463", "P610"]
 
 Asked = tuple[AskedFact, Cloze]
 
@@ -105,81 +100,6 @@ class Definition:
             {id_: float(logsumexp(scored.values[own == id_])) for id_ in pool}
             for pool, own, scored in zip(pools, owners, scores, strict=True)
         ]
-
-
-def example_graph(graph: Graph) -> Definition:
-    """Load the example graph."""
-    source = open_source("example")
-    load(graph, source)
-    entities = (placed.record for placed in source.entities())
-    facts = (placed.record for placed in source.facts())
-    return Definition(entities, facts)  # type: ignore[arg-type]
-
-
-def sample_questions(graph: Graph, count: int, seed: int, relations: Sequence[str] = ()) -> list[Asked]:
-    rows = {row["id"]: row for row in graph.read("sample/relations")}
-    keys = sample_facts(askable_facts(graph, list(relations or rows), AS_OF), count, seed)
-    return [
-        (fact, Cloze(rows[fact.relation]["clozes"][number % len(rows[fact.relation]["clozes"])], fact.subject_label))
-        for number, fact in enumerate(describe_facts(graph, keys))
-    ]
-
-
-def check(found: Retrieved, truth: dict[str, float], count: int, equal: float = EQUAL) -> None:
-    """Plausibilities that are whole, best first, and a certificate and a bound that are true."""
-    ids = [rival.id for rival in found.distractors]
-    assert len(ids) == len(set(ids)) == min(count, len(truth))
-    assert found.log_plausibilities == pytest.approx([truth[id_] for id_ in ids], abs=equal)
-    assert found.log_plausibilities == sorted(found.log_plausibilities, reverse=True)
-    assert found.certified is not None
-    assert found.bound is not None
-    best = sorted(truth.values(), reverse=True)[: found.certified]
-    assert found.log_plausibilities[: found.certified] == pytest.approx(best, abs=equal)
-    assert max((value for id_, value in truth.items() if id_ not in ids), default=-math.inf) <= found.bound + equal
-
-
-@pytest.mark.parametrize(("few", "more"), [(12, 40), pytest.param(50, 170, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
-def test_exact_optimal_is_brute_force_on_the_example_graph(
-    graph: Graph, tiny: Scorer, equal: float, few: int, more: int
-) -> None:
-    definition = example_graph(graph)
-    # Most of them about languages, organizations, mountains and seas, of which there are fewer than cities.
-    asked = sample_questions(graph, few, seed=1) + sample_questions(graph, more, 1, SMALLER)
-    assert len({fact.key for fact, _ in asked}) >= 0.9 * (few + more)
-    truths = definition.brute_force(tiny, asked)
-    exact = OptimalDistractors(graph, tiny, exact=True, max_prefixes=UNLIMITED)
-    in_their_order = 0
-    for found, truth in zip(exact.retrieve(asked, 10), truths, strict=True):
-        check(found, truth, 10, equal)
-        assert found.certified == len(found.distractors)
-        # Entities that the model finds equally plausible, within the tolerance, may stand for each other.
-        best = sorted(truth, key=lambda id_: -truth[id_])[:10]
-        in_their_order += [rival.id for rival in found.distractors] == best
-    assert in_their_order > 0.95 * len(asked)
-
-    # Where the budget is spent before, what is said to be proved is true.
-    some = asked[:16]
-    small = OptimalDistractors(graph, tiny, exact=True, max_prefixes=60).retrieve(some, 10)
-    for found, truth in zip(small, truths, strict=False):
-        check(found, truth, 10, equal)
-    proved = [found.certified for found in small]
-    assert 0 < sum(map(bool, proved)) < len(some), "some proofs are to reach somewhere"
-
-    # A beam finds as many, whole and best first, if not always the best; what it happens to prove is true.
-    for found, truth in zip(OptimalDistractors(graph, tiny, exact=False).retrieve(some, 10), truths, strict=False):
-        check(found, truth, 10, equal)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
-def test_exact_optimal_is_brute_force_with_a_real_model(graph: Graph, demo_scorer: Scorer) -> None:
-    definition = example_graph(graph)
-    asked = [*sample_questions(graph, 3, 2, ["P30"]), *sample_questions(graph, 2, 2, ["P102"])]
-    exact = OptimalDistractors(graph, demo_scorer, exact=True, max_prefixes=UNLIMITED)
-    for found, truth in zip(exact.retrieve(asked, 3), definition.brute_force(demo_scorer, asked), strict=True):
-        check(found, truth, 3)
-        assert found.certified == 3
 
 
 def test_distractors_are_those_of_the_definition(graph: Graph, tiny: Scorer, equal: float) -> None:

@@ -113,6 +113,7 @@ def test_files_are_for_their_owner_alone(folder: Folder, monkeypatch: pytest.Mon
         assert len(folder.password) >= 24
 
 
+@pytest.mark.slow
 def test_parallel_commands_share_a_server_last_stops_it(folder: Folder) -> None:
     program = (
         "from tests.servers.servers import holder, leave; import sys, pathlib; leave(holder(pathlib.Path(sys.argv[1])))"
@@ -469,17 +470,6 @@ def test_several_interruptions_leave_no_server(folder: Folder, moment: str) -> N
     assert b"Traceback" not in said
     assert servers_on(folder.path) == []
     assert status_of(folder).users == ()
-
-
-@pytest.mark.slow
-def test_two_first_loads_at_once_load_everything_once(folder: Folder) -> None:
-    command = [sys.executable, "-m", "kgprobe", "load", "example", "--graph", str(folder.path)]
-    loads = [subprocess.Popen(command, stderr=subprocess.PIPE, env=clean_environment()) for _ in range(2)]
-    said = [load.communicate(timeout=300)[1].decode() for load in loads]
-    assert [load.returncode for load in loads] == [0, 0], said
-    with open_graph(folder.path, memory=MEMORY) as graph:
-        (loaded,) = rows(graph, "MATCH ()-[f:FACT]->() RETURN count(f) AS facts, count(DISTINCT f.id) AS ids")
-        assert loaded["facts"] == loaded["ids"] > 0
 
 
 @pytest.mark.slow

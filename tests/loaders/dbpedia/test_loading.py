@@ -2,9 +2,6 @@
 
 import builtins
 import gzip
-import os
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -22,16 +19,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.loaders.dbpedia import own_templates, preparing
 from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.sources.contract import Source, open_source
-from tests.cli.inprocess import run as kgprobe
 from tests.loaders.dbpedia.test_pages import naive
-
-KILLED = """
-import os, signal, sys
-from kgprobe.sources.contract import open_source
-source = open_source("dbpedia", files=[sys.argv[1]])
-next(source.facts())
-os.kill(os.getpid(), signal.SIGKILL)
-"""
 
 PREFIXES = {
     "dbr": "http://dbpedia.org/resource/",
@@ -390,23 +378,6 @@ def test_truncated_archive_loads_what_is_whole_and_fails(tmp_path: Path, graph: 
         report.check()
 
 
-def test_strict_stops_at_the_first_bad_triple(tmp_path: Path, graph: Graph) -> None:
-    path = write(tmp_path / "bad.nt", "dbr:A dbo:part dbr:B", "dbr:A dbo:part <B>")
-    with pytest.raises(KgprobeError, match=r"bad\.nt, line 2: no triple"):
-        load(graph, "dbpedia", files=[path], strict=True)
-    report = load(graph, "dbpedia", files=[path])
-    assert (report.facts, report.skipped["unreadable"]) == (1, 1)
-
-
-def test_loading_again_changes_nothing(tmp_path: Path, graph: Graph) -> None:
-    path = write(tmp_path / "all.nt", *TENURE, "dbr:A dbo:capital dbr:B")
-    for _ in range(2):
-        report = load(graph, "dbpedia", files=[path])
-        assert (report.entities, report.facts, sum(report.skipped.values())) == (7, 5, 0)
-    counted = "MATCH (s:Entity)-[f:FACT]->(o:Entity) RETURN count(f) AS facts, count(f.start) AS dated"
-    assert list(graph.run_text(counted, {})[1]) == [{"facts": 5, "dated": 2}]
-
-
 NAMES = st.sampled_from([f"dbr:{letter}" for letter in "ABCDEF"])
 
 
@@ -459,19 +430,6 @@ def test_scratch_files_go_with_the_source(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(list(source.facts())) == 1
     assert len([one for one in scratch.iterdir() if one.is_dir()]) == 1
     del source
-    assert list(scratch.glob("dbpedia-*")) == []
-
-
-def test_killed_load_leaves_no_scratch_files_for_long(tmp_path: Path) -> None:
-    path = write(tmp_path / "all.nt", "dbr:A dbo:part dbr:B")
-    own = {"KGPROBE_HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "system")}
-    (tmp_path / "system").mkdir()
-    killed = subprocess.run([sys.executable, "-c", KILLED, path], env={**os.environ, **own}, check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert list((tmp_path / "system").iterdir()) == []
-    scratch = tmp_path / "home" / "temporary"
-    assert len([one for one in scratch.iterdir() if one.is_dir()]) == 1
-    assert kgprobe("results", **own).returncode == 0
     assert list(scratch.glob("dbpedia-*")) == []
 
 

@@ -1,7 +1,6 @@
 """Requests through a batch API: against a local server with its protocol."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.models.api import batch_client, batches, requests
+from kgprobe.models.api import batch_client, batches
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.generator import ApiGenerator
 from kgprobe.models.api.pending import PendingBatch, PendingBatches
@@ -33,13 +32,9 @@ from tests.models.serving import api_generator
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (batch_client, requests):
-        monkeypatch.setattr(module, "_FIRST_WAIT", 0.001)
+    monkeypatch.setattr(batch_client, "_FIRST_WAIT", 0.001)
     monkeypatch.setattr(batches, "_FIRST_POLL", 0.001)
     monkeypatch.setattr(batches, "_LONGEST_POLL", 0.01)
-    for name in list(os.environ):
-        if name.startswith(("OPENAI_", "KGPROBE_API_")):
-            monkeypatch.delenv(name)
 
 
 @pytest.fixture
@@ -367,17 +362,6 @@ def test_killed_program_finds_its_batch_again(
         assert (usage.tokens, usage.batches, usage.requests) == (160, 1, 0 if held else 20)
         assert files(cache) == []
         assert server.authorizations == {"Bearer top-secret-key"}
-
-
-def test_interrupted_wait_names_the_batch(
-    cache: AnswerCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with BatchServer() as server:
-        with interrupted(monkeypatch):
-            generator(server, cache).answer(questions(3))
-        assert "Batch batch_0 continues at the server; repeat the command" in capsys.readouterr().err
-        assert None not in texts(generator(server, cache).answer(questions(3)))
-        assert len(server.batches) == 1
 
 
 def test_batch_with_further_requests_is_kept_for_them(cache: AnswerCache, monkeypatch: pytest.MonkeyPatch) -> None:

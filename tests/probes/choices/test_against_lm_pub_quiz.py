@@ -16,6 +16,7 @@ from kgprobe.probes.choices.evidence import ChoiceEvidence
 from kgprobe.probes.choices.probe import ChoiceProbe
 from kgprobe.probes.outcome import Verdict
 from kgprobe.sampling.keys import FactKey
+from tests.cases import slow_except
 from tests.models.exactness import score_tolerance
 from tests.models.tiny import byte_level, random_model, unigram
 from tests.probes.choices.closed import as_folder, hand_made, into_graph, public
@@ -85,7 +86,7 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", slow_except(KINDS, ["gpt2"]))
 def test_every_score_and_winner_is_that_of_lm_pub_quiz(name: str, graph: Graph, tmp_path: Path) -> None:
     relations = hand_made()
     keys = into_graph(graph, relations)

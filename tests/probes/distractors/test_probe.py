@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra import numpy as arrays
 
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.scoring.scorer import Scorer
@@ -21,10 +21,8 @@ from kgprobe.probes.distractors.comparison import NAMELESS, DistractorProbe
 from kgprobe.probes.distractors.evidence import DistractorEvidence, LeftOut, Sentence, avg_at_n, curve_tables, min_at_n
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.running.store import encode_line
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sources.contract import open_source
-from tests.models.exactness import score_tolerance
 from tests.models.tiny import byte_level, naive_score, random_model
 from tests.probes.distractors.written import distractor_evidence
 from tests.written_source import WrittenSource
@@ -111,11 +109,6 @@ def evidence_of(outcome: Outcome) -> DistractorEvidence:
     return outcome.evidence
 
 
-def lines(outcomes: Sequence[Outcome]) -> list[bytes]:
-    """Outcomes as they are kept."""
-    return [encode_line(place, outcome) for place, outcome in enumerate(outcomes)]
-
-
 @pytest.mark.parametrize("sentences", [1, 2, None])
 def test_outcome_is_the_definition(graph: Graph, tiny: Scorer, sentences: int | None) -> None:
     model, tokenizer = random_model("gpt2", len(byte_level(bos=True))), byte_level(bos=True)
@@ -168,29 +161,6 @@ def test_outcome_is_the_definition(graph: Graph, tiny: Scorer, sentences: int | 
             assert evidence.probability == pytest.approx(math.exp(log_plausibility(outcome.prompt, fact.object)), 1e-3)
             verdicts.add(outcome.verdict)
     assert verdicts == {Verdict.RIGHT, Verdict.WRONG}, "both verdicts are to be seen, or the test says little"
-
-
-def test_same_seed_asks_the_same(graph: Graph, tiny: Scorer) -> None:
-    load(graph, source(Fact("f", "c", "P36", "e0")))
-    probe = probe_of(graph, tiny, distractors=3)
-    keys = [FactKey("c", "f")]
-    assert lines(probe.ask(keys, [1])) == lines(probe.ask(keys, [1]))
-    assert len({outcome.prompt for seed in range(24) for outcome in probe.ask(keys, [seed])}) == 3
-
-
-def test_fact_is_asked_the_same_whatever_stands_beside_it(graph: Graph, tiny: Scorer) -> None:
-    load(graph, source(*(Fact(f"f{n}", "c", "P36", f"e{n}") for n in range(3))))
-    probe = probe_of(graph, tiny, distractors=2)
-    keys = [FactKey("c", f"f{n}") for n in range(3)]
-    allowed = score_tolerance(tiny.model)
-    for seed in range(4):
-        together = probe.ask(keys, [seed, 1])
-        alone = [outcome for key in reversed(keys) for outcome in probe.ask([key], [seed, 1])][::-1]
-        assert [outcome.prompt for outcome in together] == [outcome.prompt for outcome in alone]
-        for one, other in zip(map(evidence_of, together), map(evidence_of, alone), strict=True):
-            assert one.rivals == other.rivals
-            for ours, theirs in zip(one.sentences, other.sentences, strict=True):
-                assert ours.log_plausibilities == pytest.approx(theirs.log_plausibilities, abs=allowed)
 
 
 def test_unaskable_fact_has_a_reason_others_are_asked(graph: Graph, tiny: Scorer) -> None:
@@ -311,13 +281,6 @@ def test_broken_model_is_no_fault_of_the_facts(graph: Graph) -> None:
         model.transformer.ln_f.weight.fill_(math.nan)
     with pytest.raises(KgprobeError, match="its weights are broken"):
         probe.ask([FactKey("c", "f"), FactKey("c", "g")], [0])
-
-
-def test_only_active_relations_with_clozes_are_asked(graph: Graph, tiny: Scorer) -> None:
-    load(graph, source())
-    assert probe_of(graph, tiny).relations == ["P36"]
-    with pytest.raises(UnknownNameError, match="P1, P99"):
-        probe_of(graph, tiny, relations=["P36", "P1", "P99"])
 
 
 def test_without_clozes_the_way_out_is_told(graph: Graph, tiny: Scorer) -> None:

@@ -167,14 +167,6 @@ def test_paraphrase_does_not_say_the_answer(loaded: Graph) -> None:
     assert all(questions.paraphrases(question) == [] for question in asked)
 
 
-def test_question_does_not_depend_on_what_stands_beside_it(loaded: Graph) -> None:
-    keys = [key(fact) for fact in HERE]
-    together = QuestionItems(loaded, AS_OF).of(keys, [7, 1])
-    alone = [QuestionItems(loaded, AS_OF).of([one], [7, 1])[0] for one in reversed(keys)]
-    assert together == alone[::-1]
-    assert together != QuestionItems(loaded, AS_OF).of(keys, [7, 2])
-
-
 def test_what_cannot_be_asked_says_why(loaded: Graph) -> None:
     load(loaded, WrittenSource([replace(TOWNS[2], label=" \t"), replace(PLACES[3], label="")], fingerprint="again"))
     asked = QuestionItems(loaded, AS_OF).of([key(fact) for fact in [*PAST, *OTHERS, HERE[2], HERE[3], HERE[4]]], [0])

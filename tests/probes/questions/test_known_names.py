@@ -65,20 +65,6 @@ def errors(outcomes: list[Outcome]) -> Counter[str | None]:
     return Counter(one.evidence.error for one in outcomes if isinstance(one.evidence, QuestionEvidence))
 
 
-def test_each_fact_is_credited_by_its_own_object(loaded: Graph) -> None:
-    said = {"Chad": "Libya, Niger"}
-    for key, verdict in zip(KEYS[:3], [Verdict.RIGHT, Verdict.WRONG, Verdict.RIGHT], strict=True):
-        outcomes = wh_outcomes(loaded, said, key)
-        assert {one.verdict for one in outcomes} == {verdict}
-    wrong = wh_outcomes(loaded, said, KEYS[1])
-    assert set(errors(wrong)) == {"incomplete"}
-    for one in wrong:
-        assert isinstance(one.evidence, QuestionEvidence)
-        assert one.evidence.right_answer == "Sudan (also right: Libya; Niger)"
-        assert one.evidence.named_beside == ("Libya", "Niger")
-        assert one.evidence.follow_ups == ()
-
-
 def test_where_several_are_right_all_are_asked_for(loaded: Graph) -> None:
     prompts: Counter[tuple[bool, bool]] = Counter()
     items = QuestionItems(loaded, AS_OF)

@@ -1,27 +1,19 @@
 """Questions as a probe: from facts to outcomes, with every answer traceable."""
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 
-from kgprobe.dates import today
 from kgprobe.graph.client import Graph
-from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Unanswered
-from kgprobe.models.generating.local import LocalGenerator
-from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence
 from kgprobe.probes.questions.items import QuestionItems
 from kgprobe.probes.questions.probe import QuestionProbe
 from kgprobe.running.store import encode_line
-from kgprobe.sampling.facts import askable_facts
-from kgprobe.sources.contract import open_source
 from tests.probes.questions.answering import Answering
 from tests.probes.questions.test_items import AS_OF, FACTS, HERE, IN_PLACE, MEMBER, PAST, PLACES, TOWNS, key
-from tests.servers.shared import wipe
 from tests.written_source import WrittenSource
 
 RIGHT_PLACE = {f"Town {n}": f"Place {n}" for n in range(12)}
@@ -140,33 +132,3 @@ def test_what_is_no_answer_is_told_apart(questions: QuestionItems) -> None:
     assert [evidence_of(outcome).answer is None for outcome in outcomes[:5]] == [True, False, False, False, False]
     # The same mistakes are not asked again: there is nothing to stand by.
     assert [calls for calls in generator.calls if calls] == [5]
-
-
-def test_nothing_to_ask_asks_nothing(questions: QuestionItems) -> None:
-    generator = Answering(knows)
-    assert QuestionProbe(questions, generator).ask([], [0]) == []
-    (outcome,) = QuestionProbe(questions, generator).ask([key(PAST[0])], [0])
-    assert outcome.verdict is Verdict.UNASKABLE
-    assert generator.asked == []
-
-
-def test_description_holds_what_outcomes_depend_on(questions: QuestionItems) -> None:
-    described = QuestionProbe(questions, Answering(knows), Answering(knows), follow_ups=1).describe()
-    assert described["model"] == "answering"
-    assert described["grader"] == {"model": "answering"}
-    assert (described["difficulty"], described["as_of"], described["follow_ups"]) == ("hard", AS_OF, 1)
-    assert json.loads(json.dumps(described)) == described
-
-
-@pytest.mark.slow
-def test_real_model_on_the_sample_graph(start_server: Callable[[str], Endpoint], demo_scorer: Scorer) -> None:
-    with Graph(start_server("arcadedb")) as graph:
-        wipe(graph)
-        load(graph, open_source("example"))
-        probe = QuestionProbe(QuestionItems(graph, today(), relations=["P30"]), LocalGenerator(demo_scorer))
-        facts = askable_facts(graph, ["P30"], today())
-        keys = [facts[place] for place in range(6)]
-        outcomes = probe.ask(keys, [0])
-        assert all(outcome.verdict.counts for outcome in outcomes)
-        assert any(outcome.verdict is Verdict.RIGHT for outcome in outcomes), "it knows a continent"
-        assert lines(outcomes) == lines(probe.ask(keys, [0]))

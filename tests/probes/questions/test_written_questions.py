@@ -6,23 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from kgprobe.dates import today
 from kgprobe.graph.client import Graph
-from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Unanswered
-from kgprobe.models.generating.local import LocalGenerator
-from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.questions.evidence import QuestionEvidence
 from kgprobe.probes.questions.items import FactQuestion, QuestionItems, QuestionKind
 from kgprobe.probes.questions.probe import QuestionProbe
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.sampling.facts import askable_facts
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sources.contract import open_source
 from tests.probes.questions.answering import Answering
 from tests.probes.questions.test_probe import evidence_of
-from tests.servers.shared import wipe
 from tests.written_source import WrittenSource
 
 AS_OF = 20200101
@@ -168,24 +161,3 @@ def test_outcomes_have_written_questions_and_reasons(loaded: Graph) -> None:
     unwritten = QuestionProbe(QuestionItems(loaded, AS_OF), Answering(lambda question: "Yes.")).ask(KEYS, [0])
     assert {evidence_of(outcome).written for outcome in unwritten} == {None}
     assert not QuestionEvidence.results(unwritten, {}).tables[0].notes
-
-
-@pytest.mark.slow
-def test_small_real_model_questions_fall_back_to_templates(
-    start_server: Callable[[str], Endpoint], demo_scorer: Scorer
-) -> None:
-    with Graph(start_server("arcadedb")) as graph:
-        wipe(graph)
-        load(graph, open_source("example"))
-        questions = QuestionItems(graph, today(), relations=["P30"], writer=LocalGenerator(demo_scorer))
-        facts = askable_facts(graph, ["P30"], today())
-        keys = [facts[place] for place in range(4)]
-        written = questions.of(keys, [0])
-        assert written[2:] == questions.of(keys[2:], [0])
-        templates = QuestionItems(graph, today(), relations=["P30"]).of(keys, [0])
-        for one, template in zip(written, templates, strict=True):
-            assert bool(one.written) != bool(one.fell_back)
-            assert one.written or one.text == template.text
-            assert one.fact.subject_label in one.text
-            shown = [name for its in one.right for name in its.names if name in one.text]
-            assert bool(shown) == (one.kind is QuestionKind.YES_NO and one.expected)

@@ -10,19 +10,15 @@ from typing import Any
 import pytest
 
 from kgprobe.graph.client import Graph
-from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
-from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.model import Model, Models
-from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.recall import PROBE
 from kgprobe.probes.recall.classes import CLASSES, guessed_classes
 from kgprobe.probes.recall.evidence import RecallEvidence
 from kgprobe.probes.register import ProbeContext
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.sampling.facts import askable_facts, describe_facts
 from kgprobe.sampling.keys import FactKey
 from tests.written_source import WrittenSource
 
@@ -147,32 +143,6 @@ def test_counts_equal_a_naive_recomputation(loaded: Graph) -> None:
         assert (outcome.verdict is Verdict.RIGHT) == (right[False] >= 2)
         classes.add(evidence.slick)
     assert len(classes) > 1
-
-
-@pytest.mark.slow
-def test_demo_answers_read_naively_give_the_counts(example_endpoint: Endpoint, demo_scorer: Scorer) -> None:
-    generator = LocalGenerator(demo_scorer)
-    with Graph(example_endpoint) as graph:
-        keys = list(askable_facts(graph, ["P36"], AS_OF))[:3]
-        model = Model("demo", generator=generator)
-        probe = PROBE.make(
-            ProbeContext(graph, model, Models(), AS_OF), PROBE.options_from({"prompts": 2, "samples": 2, "examples": 2})
-        )
-        recorded = Scripted(lambda request, _: "")
-        model_again = Model("scripted", generator=recorded)
-        setting = ProbeContext(graph, model_again, Models(), AS_OF)
-        PROBE.make(setting, PROBE.options_from({"prompts": 2, "samples": 2, "examples": 2})).ask(keys, [5])
-        outcomes = probe.ask(keys, [5])
-        facts = describe_facts(graph, keys)
-    answers = generator.answer(recorded.requests)
-    for number, (fact, outcome) in enumerate(zip(facts, outcomes, strict=True)):
-        is_right = []
-        for answer in answers[6 * number : 6 * (number + 1)]:
-            assert isinstance(answer, Answer)
-            is_right.append(any(re.search(rf"\b{re.escape(name)}\b", answer.text) for name in fact.object_names))
-        evidence = evidence_of(outcome)
-        assert evidence.greedy_right == is_right[0] + is_right[3]
-        assert evidence.sampled_right == sum(is_right) - is_right[0] - is_right[3]
 
 
 @pytest.mark.parametrize(

@@ -35,18 +35,6 @@ def test_fact_and_a_negative_in_all_nine_ways(fact: str, negative: str) -> None:
     assert found == BY_HAND[fact, negative]
 
 
-def test_negatives_count_by_their_share() -> None:
-    assert measured(
-        [TRUE, TRUE, UNKNOWN, FALSE],
-        [
-            [FALSE, TRUE, UNKNOWN, FALSE],
-            [FALSE, FALSE, NONE, NONE],
-            [TRUE, FALSE, FALSE, FALSE],
-            [UNKNOWN, FALSE, NONE, NONE],
-        ],
-    ) == [(0.5, 0.75, 0.75), (1, 1, 1), (0, 0.75, 0), (0, 0, 0.5)]
-
-
 def test_what_was_not_judged_has_no_metrics() -> None:
     for found in measured([TRUE, NONE], [[NONE, NONE], [FALSE, FALSE]]):
         assert all(map(math.isnan, found))

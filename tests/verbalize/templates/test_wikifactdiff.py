@@ -103,26 +103,6 @@ def test_data_set_itself_is_read(tmp_path: Path) -> None:
     assert relation.clozes == ("The capital of [X] is [Y]", "[X] is governed from [Y]")
 
 
-HOSTILE = [
-    "no JSON",
-    "[]",
-    '{"triple": 3, "verbalizations": []}',
-    '{"triple": {"subject": {"label": "A"}, "relation": {"id": ""}}, "verbalizations": [], "error": null}',
-    '{"triple": {"subject": {"label": "A"}, "relation": {"id": "P36"}}, "verbalizations": "x", "error": null}',
-    '{"update_prompt": 3, "subject": {"label": "A"}, "relation": {"id": "P36"}}',
-    '{"triple": {"subject": {"label": "\\ud800"}, "relation": {"id": "P36"}}, "verbalizations": []}',
-]
-
-
-def test_hostile_lines_are_counted(tmp_path: Path) -> None:
-    path = write(tmp_path / "verbalizations.jsonl", FILE[0], *HOSTILE)
-    converted = read_patterns([path])
-    assert [relation.id for relation in converted.relations] == ["P36"]
-    assert [problem.split(": ")[0] for problem in converted.problems] == [
-        f"verbalizations.jsonl, line {line}" for line in (2, 3, 4, 5, 6, 7, 8, 1)
-    ]
-
-
 @pytest.mark.parametrize("label", ["", " ", "[X]", "[Y]", "____", "(", "A" * 100_000, "The"])
 def test_labels_of_any_form_leave_no_broken_template(tmp_path: Path, label: str) -> None:
     path = write(tmp_path / "verbalizations.jsonl", verbalized(label, f"The capital of {label} is ____", "____"))
