@@ -46,11 +46,9 @@ class Wait:
     """A task of unknown length.
 
     Attributes:
-        title: name of the task.
         clock: returns seconds since any fixed time.
         note: description of the current step.
         over: True once the task has ended.
-        began: time of the beginning.
         printed: time of the last printed line.
     """
 

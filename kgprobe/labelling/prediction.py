@@ -144,7 +144,6 @@ class CalibrationGroup:
     """Facts with similar predictions.
 
     Attributes:
-        facts: number of facts.
         predicted: mean predicted probability.
         observed: mean share of right answers.
     """

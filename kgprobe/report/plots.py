@@ -68,7 +68,6 @@ class Plot:
     """Curves over one axis.
 
     Attributes:
-        title: its heading.
         x_title, y_title: titles of the axes, with units.
         log_x: use a logarithmic x axis.
         y_range: bounds of the y axis; None fits the curves.
@@ -102,7 +101,6 @@ class CategoryPlot:
     """Values of categories, one below the other, the first on top.
 
     Attributes:
-        title: its heading.
         value_title: title of the value axis, with the meaning of whiskers.
         value_range: bounds of that axis.
     """
@@ -118,7 +116,6 @@ class HeatMap:
     """Numbers in rows and columns, each as a colour.
 
     Attributes:
-        title: its heading.
         rows, columns: distinct names; the first row on top.
         values: one list per row; None for a missing number.
         value_title: title of the numbers.

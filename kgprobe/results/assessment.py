@@ -38,7 +38,6 @@ class AssessedShare(ResultRow):
     """Share of the assessed questions of one result.
 
     Attributes:
-        result: name of the result.
         of: the assessed part: questions (QG), of one kind or all; verdicts (QAV); both (QG+QAV).
         assessed: number of questions with a majority.
         good: share of those that people understand, whose verdict is theirs, or both; None without a majority.
@@ -55,7 +54,6 @@ class Assessment(Result):
     """Assessment of questions and verdicts; five rows for each result.
 
     Attributes:
-        shares: shares by result.
         annotators: number of sheets.
         undecided: number of votes without a majority, which are left out.
     """

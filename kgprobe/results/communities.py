@@ -18,7 +18,6 @@ class CommunityRow(ResultRow):
 
     Attributes:
         community: its number, from 1; the first has most unknown facts.
-        entities: number of entities.
         unknown: number of unknown facts between them.
         share: share of all unknown facts of the run.
         central: ids of the entities with most unknown facts within the community.
@@ -40,14 +39,11 @@ class IgnoranceCommunities(Result):
     """Communities of the facts that the model of a run does not know, those with most facts first.
 
     Attributes:
-        run: the run.
         method: ``louvain``, ``labels`` or ``components``.
         sure: True for surely unknown facts only.
-        seed: random seed.
         facts: number of unknown facts of the run, also between communities.
         entities: number of their subjects and objects.
         total: number of communities, also those without a row.
-        communities: the rows.
     """
 
     run: str

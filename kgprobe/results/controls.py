@@ -49,7 +49,6 @@ class RingBalance(ResultRow):
     """A ring, and its distribution.
 
     Attributes:
-        role: the ring.
         candidates: number of facts from which it is drawn; of larger rings, a random sample.
         facts: number of drawn facts.
         matched: True if its distribution of popularity and answers is that of the other matched rings.

@@ -24,7 +24,6 @@ class BuiltDataset(Result):
     """A new multiple-choice dataset; one row for each relation, whose ``reason`` is None if it is in the dataset.
 
     Attributes:
-        folder: the dataset's folder.
         relations: all relations, with the reason for those that are left out.
         train, test: facts of each relation in the dataset, by split.
     """
@@ -85,7 +84,6 @@ class Dataset(Result):
     """Contents of a dataset; one row for each relation.
 
     Attributes:
-        folder: the dataset's folder.
         relations: its relations, in the order of its files.
     """
 
@@ -145,9 +143,7 @@ class HarnessTask(Result):
     """A task of lm-evaluation-harness; its notes are differences that are possible between the harness and kgprobe.
 
     Attributes:
-        folder: folder of its files.
         name: name for ``lm_eval --tasks``.
-        facts: number of facts.
     """
 
     folder: Path

@@ -70,7 +70,6 @@ class JudgeQuality(Result):
     """Quality of a judge on held-out statements; one row for each answer.
 
     Attributes:
-        judge: the judge.
         every: quality on all held-out statements.
         apart: quality on held-out statements whose subject and object are not in the training set either; this is the
             leading figure. None if there are none.
@@ -292,7 +291,6 @@ class TrainedJudge(Result):
 
     Attributes:
         learned: the judge, and the candidates that it was selected from.
-        folder: the judge's folder.
         aside: quality on the test set; None without a test set.
     """
 
@@ -390,11 +388,7 @@ class TrainedJudge(Result):
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class JudgeSettings(Result):
-    """A stored judge with its origin; one row for each setting.
-
-    Attributes:
-        folder: the judge's folder.
-    """
+    """A stored judge with its origin; one row for each setting."""
 
     judge: Judge
     folder: Path

@@ -61,8 +61,6 @@ class LabelComparison(StoredComparison):
 
     Attributes:
         one, other: names of the tables.
-        scheme: the compared scheme.
-        facts: number of compared facts.
         transitions: pairs of classes with a fact, in the order of the classes.
         moved: facts whose class differs, in the order of the first table.
     """

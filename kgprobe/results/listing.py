@@ -49,11 +49,7 @@ class ListedResult(ResultRow):
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class ResultList(Result):
-    """All results on this machine, the most recent first.
-
-    Attributes:
-        results: the results.
-    """
+    """All results on this machine, the most recent first."""
 
     results: Sequence[ListedResult]
 

@@ -167,8 +167,6 @@ class Measurement(StoredAnswers):
     """A measurement: the asked facts, its progress, and its outcomes.
 
     Attributes:
-        folder: folder of its answers.
-        kind: the probe.
         config: all settings that the answers depend on.
         progress: counts of asked facts, and the reason for which it stopped.
         missing: messages about listed facts that are not in the graph.
@@ -290,11 +288,8 @@ class Run(StoredAnswers):
     Attributes:
         name: id of the run.
         report: its progress, and the reason for its end.
-        folder: folder of its answers.
-        kind: the probe.
         properties: properties of the run's node.
         year_relation: relation that gives a fact's year, or ``start``; None chooses, see :mod:`kgprobe.sampling.years`.
-        graph: the graph.
     """
 
     name: str

@@ -19,9 +19,7 @@ class OpenedFiles(Result):
     """A stored comparison, study or report; one row for each row of its main table.
 
     Attributes:
-        folder: folder of its files.
         file: name of its JSON and of its page, without ending.
-        content: the JSON.
     """
 
     folder: Path

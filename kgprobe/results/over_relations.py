@@ -52,8 +52,6 @@ class Averaged:
 
     Attributes:
         label: name in tables.
-        places: places of the results.
-        family: family of the model.
         model: spec of the model, which several prompts and probes share.
     """
 

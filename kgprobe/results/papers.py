@@ -17,7 +17,6 @@ class PaperCounts(ResultRow):
         tables: tables and figures.
         results: those that an experiment makes.
         runs, partly, no: states of those that an experiment makes.
-        numbers: published numbers.
     """
 
     name: Annotated[str, Heading("paper")]
@@ -33,11 +32,7 @@ class PaperCounts(ResultRow):
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class PaperList(Result):
-    """The papers.
-
-    Attributes:
-        papers: one row each.
-    """
+    """The papers."""
 
     papers: Sequence[PaperCounts]
 
@@ -79,7 +74,6 @@ class PaperContents(Result):
     """The tables and figures of a paper.
 
     Attributes:
-        paper: the paper.
         entries: its tables, then its figures.
     """
 
@@ -156,10 +150,7 @@ class PaperTable(Result):
     """A table or figure of a paper: the published numbers, and stored results of its command.
 
     Attributes:
-        paper: the paper.
-        entry: the table or figure.
         command: command that repeats it at the demo's size, with its models; empty if there is none.
-        numbers: published numbers.
         own: numbers of stored results, at their places in the table.
         results: stored results of the command, the latest first.
     """

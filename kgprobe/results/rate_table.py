@@ -197,7 +197,6 @@ class StoredRates:
     """Answers of one result for a table of rates.
 
     Attributes:
-        folder: folder of the answers.
         graph: name of its graph in the table.
         setting: difficulty of questions, with the credit unless it is the fact's own object; else the probe.
         answered: its answers by fact.

@@ -73,7 +73,6 @@ class Report:
         title, lead: title, and the answer in a few sentences.
         sections: sections of the page, except the list of asked facts and the settings.
         findings: those of runs and measurements, with their labels.
-        judged: the judged graphs.
         extra: figures of several results together, by name.
         config: the results and their settings.
         folder: target of :meth:`page`.

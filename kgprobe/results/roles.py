@@ -40,7 +40,6 @@ class RingLoss(ResultRow):
     """The loss in one ring of control facts.
 
     Attributes:
-        role: the ring.
         listed: number of its facts in the file.
         facts: number of them that both models have answered; without any, all values but these are None.
         forgotten, gained: number of facts that only the base model, and only the tuned model, has right.

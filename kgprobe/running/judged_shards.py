@@ -70,10 +70,6 @@ class Shards:
     >>> shards = shards_of(1200)
     >>> shards.count, shards.places(2)
     (3, range(1000, 1200))
-
-    Attributes:
-        facts: number of facts.
-        size: number of facts per shard.
     """
 
     facts: int
@@ -107,7 +103,6 @@ class JudgedShards:
     """Progress of judging a graph.
 
     Attributes:
-        facts: number of facts.
         done: number of facts in finished shards.
         shards, shards_done: number of shards and of finished ones.
         stopped: reason for which the call stopped.

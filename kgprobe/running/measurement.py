@@ -58,7 +58,6 @@ class Progress:
     """Progress of a measurement.
 
     Attributes:
-        facts: number of facts.
         done: number of asked facts, including earlier calls.
         unanswered: number of asked facts without an answer.
         stopped: reason for which it stopped.

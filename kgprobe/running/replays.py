@@ -76,7 +76,6 @@ class Truth:
         references: the facts of each repetition.
         origin: origin of the facts, for titles.
         settings: settings of the origin; JSON-compatible.
-        notes: notes on the origin.
     """
 
     references: Sequence[Reference]

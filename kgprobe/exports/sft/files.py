@@ -65,7 +65,6 @@ class Manifest(msgspec.Struct, frozen=True):
         as_of: reference date of right answers (``yyyymmdd``).
         options: options of the training set, see :class:`~kgprobe.exports.sft.SftOptions`.
         controls: number of controls by role, and the digest of their file; None without controls.
-        versions: version of kgprobe.
         counts: facts and examples by purpose; those held out, by unit.
         left_out: facts of the chosen classes that are in no example, by reason.
         generic: ids of relations with generic templates.

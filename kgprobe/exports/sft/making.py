@@ -67,7 +67,6 @@ class TrainingSet(Result):
     """A written training set; one row for each purpose. Its notes are about left-out facts.
 
     Attributes:
-        folder: its folder.
         manifest: origin, options, counts and digests.
     """
 
